@@ -1,0 +1,88 @@
+"""What the API says of comparisons. Every figure has a unit, an interval and the n behind it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from hooke_api.schema import View
+
+
+class Estimate(View):
+    """A mean over seeds with its 95% t interval; `low` and `high` are null where n < 2."""
+
+    mean: float | None
+    low: float | None
+    high: float | None
+    n: int
+    unit: str
+
+
+class TimeToTarget(View):
+    """Train-clock seconds to the target over seeds; seeds that missed it are censored at their last clock."""
+
+    median: float | None
+    """Null where half of the seeds or more missed the target."""
+    low: float | None = Field(description="Least over the seeds that reached it.")
+    high: float | None = Field(description="Greatest over the seeds that reached it.")
+    reached: int
+    n: int
+    unit: Literal["s", "virtual s"]
+
+
+class SpeedUp(View):
+    """Baseline's time to target over this variant's, paired by seed: geometric mean, 95% t interval of logs."""
+
+    ratio: float | None
+    low: float | None
+    high: float | None
+    pairs: int
+    censored: int
+    """Pairs in which one side missed the target and stands at its budget: the ratio is a bound."""
+    claim: Literal["baseline", "faster", "slower", "not shown", "at least", "at most", "no claim"]
+    """`at least` / `at most`: a bound because of censored seeds. `no claim`: fewer than 3 pairs, or unpaired."""
+    sentence: str
+    """The claim in words, e.g. 'Sync EASGD reaches the target 2.1x faster (95% interval 1.8 to 2.5, 5 seeds)'."""
+
+
+class ComparisonRow(View):
+    """One variant on one cluster with one number of workers."""
+
+    variant: str
+    algorithm: str
+    cluster: str
+    simulated: bool
+    workers: int
+    servers: int
+    oversubscribed: bool
+    runs: int
+    finished: int
+    failed: int
+    time_to_target: TimeToTarget | None
+    speed_up: SpeedUp
+    accuracy: Estimate
+    """Final test accuracy of the center, fraction."""
+    communication_fraction: Estimate
+    """Exposed communication / (wall - evaluate), mean over workers, fraction."""
+    hidden: Estimate
+    """Hidden communication, s per run, mean over workers."""
+    wire: Estimate
+    """Bytes sent by all ranks of a run."""
+    throughput: Estimate
+    """Samples per train-clock second, all workers."""
+    phases: dict[str, float]
+    """Mean share of (wall) per phase over workers and seeds; sums to 1 where there is data."""
+
+
+class Comparison(View):
+    """The verdict of an experiment: rows grouped by cluster and workers, and one sentence for each group."""
+
+    experiment: str
+    baseline: str
+    target: str | None
+    """The target in words, or null."""
+    complete: bool
+    rows: list[ComparisonRow]
+    sentences: list[str]
+    """One per (cluster, workers): what may be said, with interval, 'simulated' and 'oversubscribed' where due."""

@@ -1,0 +1,63 @@
+"""What the API says of experiments."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from hooke.events import RunState
+from hooke.spec import ExperimentSpec
+
+from hooke_api.schema import View
+
+
+class PlannedRunView(View):
+    """One run that an experiment would make."""
+
+    variant: str
+    cluster: str
+    host: str
+    simulated: bool
+    workers: int
+    servers: int
+    seed: int
+    fingerprint: str
+
+
+class DryRun(View):
+    """The answer to a valid dry run; nothing is stored."""
+
+    runs: list[PlannedRunView]
+    warnings: list[str]
+    """What is allowed but deserves a thought: more ranks than cores, fewer than 3 seeds, ..."""
+
+
+class ExperimentSummary(View):
+    """A row of the list: no series, no spec. `state` is derived: running while any run is not terminal."""
+
+    id: str
+    number: int
+    name: str
+    description: str
+    workload: str
+    variants: list[str]
+    clusters: list[str]
+    baseline: str
+    state: str
+    """queued | running | succeeded | failed | cancelled"""
+    runs: dict[RunState, int]
+    created_at: datetime
+    finished_at: datetime | None
+
+
+class ExperimentView(ExperimentSummary):
+    """One experiment, whole."""
+
+    spec: ExperimentSpec
+    fingerprint: str
+
+
+class ExperimentPage(View):
+    """One page of the list; `next_cursor` is opaque and null on the last page."""
+
+    items: list[ExperimentSummary]
+    next_cursor: str | None

@@ -1,0 +1,113 @@
+"""What the API says of runs."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from hooke.events import RunState
+
+from hooke_api.schema import View
+
+
+class TransitionView(View):
+    """One change of state: when, who, why, and the evidence."""
+
+    attempt: int
+    source: RunState | None
+    state: RunState
+    at: datetime
+    who: str
+    why: str
+    exit_code: int | None
+    signal: int | None
+    rank: int | None
+    host: str | None
+
+
+class PhaseTotals(View):
+    """Seconds per phase of one rank since its loop began, and what it moved."""
+
+    rank: int
+    role: str
+    steps: int
+    wall: float
+    data: float
+    compute: float
+    communicate: float
+    update: float
+    evaluate: float
+    idle: float
+    hidden: float
+    payload: int
+    wire: int
+    messages: int
+
+
+class RunSummary(View):
+    """A row of the list; the figures are kept up to date at ingest, so no list touches points."""
+
+    id: str
+    experiment_id: str
+    number: int
+    variant: str
+    algorithm: str
+    cluster: str
+    host: str
+    simulated: bool
+    workers: int
+    servers: int
+    seed: int
+    state: RunState
+    attempt: int
+    cancel_requested: bool
+    samples: int
+    budget: int
+    accuracy: float | None
+    """Of the latest evaluation of the center."""
+    loss: float | None
+    time_to_target: float | None
+    """Train clock, s; null where the target was not (yet) reached."""
+    communication_fraction: float | None
+    """Exposed / (wall - evaluate), mean over workers."""
+    oversubscribed: bool
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+
+
+class RunView(RunSummary):
+    """One run, whole."""
+
+    spec: dict[str, Any]
+    fingerprint: str
+    history: list[TransitionView]
+    phases: list[PhaseTotals]
+    hardware: dict[str, str | int | float]
+    versions: dict[str, str]
+
+
+class RunPage(View):
+    """One page of the list."""
+
+    items: list[RunSummary]
+    next_cursor: str | None
+
+
+class LogLineView(View):
+    """One line of output; `position` goes into `after` to read on."""
+
+    position: int
+    attempt: int
+    rank: int
+    stream: str
+    at: datetime
+    text: str
+
+
+class LogPage(View):
+    """Lines in order; `next_after` is the position of the last one."""
+
+    lines: list[LogLineView]
+    next_after: int
+    more: bool

@@ -1,0 +1,30 @@
+"""The base of every response: immutable, documented, NaN never on the wire."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class View(BaseModel):
+    """A response, or a part of one."""
+
+    model_config = ConfigDict(frozen=True, from_attributes=True)
+
+
+class Fault(View):
+    """One fault of a request: where, as a JSON Pointer into the body (or `query/name`), and what."""
+
+    pointer: str
+    message: str
+
+
+class ProblemDetails(View):
+    """RFC 9457 problem+json; the body of every 4xx and 5xx."""
+
+    type: str = Field(description="Stable URI of the kind of error, below /problems/.")
+    title: str
+    status: int
+    detail: str
+    instance: str
+    request_id: str
+    errors: list[Fault] = Field(default_factory=list)

@@ -1,0 +1,92 @@
+"""What an algorithm is, and the catalogue of all of them.
+
+An algorithm is a frozen value (its hyper-parameters, validated) with one method, `run(rank)`, that every
+rank of a run executes. One published method is one file in `hooke/algorithms/`; the catalogue finds it by
+walking that package, so there is nothing to register. The module and the package are torch-free and
+MPI-free when imported: vectors reach an algorithm through its `Rank`.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+import pkgutil
+import re
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict
+
+from hooke.errors import NotFound
+
+if TYPE_CHECKING:
+    from hooke.rank import Rank
+
+
+class Algorithm(BaseModel):
+    """One method with its hyper-parameters; subclasses add fields and `run`.
+
+    The class docstring is the documentation that users read: title line, equations, who sends what when,
+    cost in the alpha-beta model, reference. Every field carries `title` and `description`: they are the form.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    servers: ClassVar[int] = 0
+    """Ranks that hold the center and compute no gradient: 0 or 1."""
+    max_workers: ClassVar[int | None] = None
+    """A sequential method runs on one worker, whatever the experiment asks."""
+    deterministic: ClassVar[bool] = True
+    """Same seed, workers and collective give bitwise equal weights."""
+
+    def run(self, r: Rank) -> None:
+        """Train on this rank until `r.steps()` (or `r.requests()` on the server) ends."""
+        raise NotImplementedError(f"{type(self).__name__} does not say how it runs")
+
+    @classmethod
+    def id(cls) -> str:
+        """Return the name used in specifications: `SyncEASGD` is `sync-easgd`."""
+        return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", cls.__name__).lower()
+
+    @classmethod
+    def title(cls) -> str:
+        """Return the first line of the docstring, without its full stop."""
+        return (inspect.getdoc(cls) or cls.__name__).splitlines()[0].rstrip(".")
+
+
+@functools.cache
+def catalogue() -> dict[str, type[Algorithm]]:
+    """Return every algorithm in `hooke.algorithms`, by id, in alphabetical order."""
+    import hooke.algorithms as package
+
+    found: dict[str, type[Algorithm]] = {}
+    for info in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
+        module = importlib.import_module(info.name)
+        for value in vars(module).values():
+            if inspect.isclass(value) and issubclass(value, Algorithm) and value.__module__ == info.name:
+                found[value.id()] = value
+    return dict(sorted(found.items()))
+
+
+def algorithm(name: str) -> type[Algorithm]:
+    """Return the algorithm called `name`, or raise NotFound that lists the known ones."""
+    known = catalogue()
+    if name not in known:
+        raise NotFound(f"no algorithm is called {name!r}; there are: {', '.join(known)}")
+    return known[name]
+
+
+def describe() -> list[dict[str, Any]]:
+    """Return the catalogue as plain data: id, title, documentation, servers, JSON Schema of the parameters."""
+    return [
+        {
+            "name": name,
+            "title": cls.title(),
+            "documentation": inspect.getdoc(cls) or "",
+            "servers": cls.servers,
+            "max_workers": cls.max_workers,
+            "deterministic": cls.deterministic,
+            "schema": cls.model_json_schema(),
+        }
+        for name, cls in catalogue().items()
+    ]

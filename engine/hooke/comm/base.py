@@ -1,0 +1,128 @@
+"""The communicator that algorithms see: a few words of the MPI standard, in two worlds.
+
+`Comm` is implemented by real MPI (`mpi.py`) and by threads in virtual time (`virtual.py`), and wrapped by
+`Timed` (phases and counters) and `Packed` (one message, or one per layer). Vectors are flat, contiguous
+float32 and are changed in place.
+
+Summation order. Floating-point addition is not associative, so the order is part of the contract and the
+same in every world, collective and message size: let q be the largest power of two <= P. First x[r - q] +=
+x[r] for r = q..P-1; then, for distance 1, 2, 4, ... < q, x[r] + x[r ^ distance]. Addition commutes, so all
+ranks obtain the same bits. (`collectives.py` is its single home.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+ANY = -1
+"""Receive from whichever rank sends first."""
+
+
+class Vector(Protocol):
+    """The part of `torch.Tensor` that algorithms may use; all in place but `clone`."""
+
+    def copy_(self, other: Any, /) -> Any: ...
+    def add_(self, other: Any, /, *, alpha: float = 1) -> Any: ...
+    def sub_(self, other: Any, /, *, alpha: float = 1) -> Any: ...
+    def mul_(self, other: Any, /) -> Any: ...
+    def zero_(self) -> Any: ...
+    def clone(self) -> Any: ...
+    def numel(self) -> int: ...
+    def numpy(self) -> Any: ...
+    def __getitem__(self, key: Any, /) -> Any: ...
+
+
+@dataclass(frozen=True)
+class Message:
+    """What a receive returns: who sent it."""
+
+    source: int
+
+
+@dataclass
+class Traffic:
+    """What one rank has sent so far. `payload`: bytes asked to move; `wire`: bytes sent by the schedule."""
+
+    payload: int = 0
+    wire: int = 0
+    messages: int = 0
+
+
+class Pending(Protocol):
+    """A transfer under way."""
+
+    def wait(self) -> None:
+        """Return when the vectors involved may be read and written again."""
+
+    @property
+    def hidden(self) -> float:
+        """Seconds, once waited for, that the transfer ran while the rank did something else (observed)."""
+
+
+class Control(Protocol):
+    """Small control words (at most 8 float64) that ride with vectors: no cost in virtual time, and no payload.
+
+    They carry requests to a server, its stop word, and the collective decisions of `Rank.steps`.
+    """
+
+    def send(self, words: tuple[float, ...], to: int) -> None:
+        """Send words to one rank; never blocks."""
+
+    def recv(self, source: int = ANY) -> tuple[int, tuple[float, ...]]:
+        """Return (source, words) of the earliest message from `source`."""
+
+    def ibroadcast(self, words: tuple[float, ...] | None) -> ControlPending:
+        """Post one broadcast from rank 0 (others pass None); all ranks post in the same order."""
+
+    def allreduce(self, words: tuple[float, ...]) -> tuple[float, ...]:
+        """Return the sums over all ranks, in the documented order; blocks."""
+
+
+class ControlPending(Protocol):
+    """A broadcast of control words under way."""
+
+    def wait(self) -> tuple[float, ...]:
+        """Return the words of rank 0."""
+
+
+class Comm(Protocol):
+    """All ranks of one run, or a part of them."""
+
+    rank: int
+    size: int
+    traffic: Traffic
+    control: Control
+
+    def clock(self) -> float:
+        """Return seconds: `perf_counter` under MPI, virtual seconds in the virtual world."""
+
+    def charge(self, seconds: float) -> None:
+        """Advance virtual time by work done; nothing under MPI, where work takes its own time."""
+
+    def barrier(self) -> None:
+        """Return when every rank has entered."""
+
+    def broadcast(self, x: Vector, root: int = 0) -> None:
+        """Overwrite x everywhere by the root's."""
+
+    def allreduce(self, x: Vector) -> None:
+        """Overwrite x everywhere by the sum over ranks, in the documented order."""
+
+    def iallreduce(self, x: Vector) -> Pending:
+        """Begin the same in the background; x must not be touched before `wait`."""
+
+    def send(self, x: Vector, to: int, tag: int = 0) -> None:
+        """Send x; return when it may be overwritten."""
+
+    def isend(self, x: Vector, to: int, tag: int = 0) -> Pending:
+        """Begin to send x; it may be read, not written, before `wait`."""
+
+    def recv(self, into: Vector, source: int, tag: int = 0) -> Message:
+        """Receive into the vector; blocks. `source` may be ANY."""
+
+    def irecv(self, into: Vector, source: int, tag: int = 0) -> Pending:
+        """Begin to receive; `into` must not be touched before `wait`."""
+
+    def split(self, color: int, key: int = 0) -> Comm:
+        """Return the communicator of the ranks that gave the same color, ordered by key."""

@@ -1,0 +1,121 @@
+"""The journal of one rank: append-only JSON Lines, the truth until the API has acknowledged it.
+
+`JournalWriter` collects steps in preallocated columns and writes a block every BLOCK_SECONDS or BLOCK_STEPS;
+other records are written at once. `read_new` follows a file that is still being written.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+import struct
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from hooke.errors import JournalError
+from hooke.events import STEP_COLUMNS, JournalRecord, Record, Steps
+
+BLOCK_SECONDS = 0.25
+BLOCK_STEPS = 512
+
+_RECORD: TypeAdapter[Any] = TypeAdapter(JournalRecord)
+_CODES = {"<i8": "q", "<f8": "d", "<f4": "f", "<i4": "i"}
+
+
+def pack(column: str, values: list[float]) -> str:
+    """Return base64 of the values in the column's dtype."""
+    code = _CODES[STEP_COLUMNS[column]]
+    return base64.b64encode(struct.pack(f"<{len(values)}{code}", *values)).decode("ascii")
+
+
+def unpack(column: str, text: str) -> list[float]:
+    """Return the values of a packed column; raises JournalError where the bytes do not fit."""
+    code = _CODES[STEP_COLUMNS[column]]
+    raw = base64.b64decode(text, validate=True)
+    size = struct.calcsize(code)
+    if len(raw) % size:
+        raise JournalError(f"column {column!r} holds {len(raw)} bytes, not a multiple of {size}")
+    return list(struct.unpack(f"<{len(raw) // size}{code}", raw))
+
+
+def parse(line: str) -> Any:
+    """Return the record on one line, or raise JournalError."""
+    try:
+        return _RECORD.validate_json(line)
+    except ValidationError as error:
+        raise JournalError(f"not a journal record: {line[:120]!r} ({error.error_count()} faults)") from None
+
+
+class JournalWriter:
+    """Writes one rank's journal. Nothing here blocks on a reader, a network or an fsync."""
+
+    def __init__(self, path: Path, clock: Callable[[], float], first_seq: int = 0) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = path.open("ab", buffering=0)
+        self._clock = clock
+        self._seq = first_seq
+        self._columns: dict[str, list[float]] = {name: [] for name in STEP_COLUMNS}
+        self._appends = tuple(values.append for values in self._columns.values())
+        self._n = 0
+        self._flushed = clock()
+
+    def next_seq(self) -> int:
+        """Return a fresh sequence number."""
+        self._seq += 1
+        return self._seq - 1
+
+    def step(self, row: tuple[float, ...]) -> None:
+        """Add one step: values in the order of STEP_COLUMNS."""
+        for append, value in zip(self._appends, row, strict=True):
+            append(value)
+        self._n += 1
+        if self._n >= BLOCK_STEPS or self._clock() - self._flushed >= BLOCK_SECONDS:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write the block collected so far, if any."""
+        if self._n:
+            columns = {
+                name: pack(name, values)
+                for name, values in self._columns.items()
+                if name != "staleness" or not all(map(math.isnan, values))
+            }
+            n, self._n = self._n, 0
+            for values in self._columns.values():
+                values.clear()
+            self._write(Steps(seq=self.next_seq(), n=n, columns=columns))
+        self._flushed = self._clock()
+
+    def record(self, make: Callable[[int], Record]) -> None:
+        """Flush, then write `make(seq)` at once."""
+        self.flush()
+        self._write(make(self.next_seq()))
+
+    def _write(self, record: Record) -> None:
+        self._file.write(record.model_dump_json().encode() + b"\n")
+
+    def close(self) -> None:
+        """Flush and close."""
+        self.flush()
+        self._file.close()
+
+
+def read_new(path: Path, offset: int) -> tuple[list[str], int]:
+    """Return the complete lines after a byte offset, and the offset behind them; a missing file is empty."""
+    try:
+        with path.open("rb") as file:
+            file.seek(offset)
+            data = file.read()
+    except FileNotFoundError:
+        return [], offset
+    end = data.rfind(b"\n") + 1
+    return data[:end].decode().splitlines(), offset + end
+
+
+def records(path: Path) -> Iterator[Any]:
+    """Yield every complete record of a journal."""
+    for line in read_new(path, 0)[0]:
+        yield parse(line)

@@ -1,0 +1,64 @@
+"""Where the wall time of a rank goes: exclusive phases that sum to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+
+
+class Phase(StrEnum):
+    """What a rank is doing; at any moment exactly one."""
+
+    DATA = "data"
+    """Picking a batch and moving it to the device."""
+    COMPUTE = "compute"
+    """Forward and backward."""
+    COMMUNICATE = "communicate"
+    """Blocked inside the communicator: the exposed part of every transfer."""
+    UPDATE = "update"
+    """Vector arithmetic of the algorithm, between its calls."""
+    EVALUATE = "evaluate"
+    """Scoring the center, or waiting while another rank does: off the clock."""
+    IDLE = "idle"
+    """A server without a request, a worker whose work is done, and the loop's own bookkeeping."""
+
+
+PHASES: tuple[Phase, ...] = tuple(Phase)
+"""Every phase, in the order in which columns and charts show them."""
+
+
+class Ledger:
+    """Seconds per phase of one rank; `enter` ends one phase and begins the next, so the sum is exact."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self.clock = clock
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget everything: called when the step loop is entered, so that set-up is not charged to step 0."""
+        self.seconds = dict.fromkeys(PHASES, 0.0)
+        self.hidden = 0.0
+        self.phase = Phase.UPDATE
+        self.began = self.since = self.clock()
+
+    def enter(self, phase: Phase) -> Phase:
+        """Charge the time since the last change to the current phase; return that phase, to go back to."""
+        now = self.clock()
+        before = self.phase
+        self.seconds[before] += now - self.since
+        self.since, self.phase = now, phase
+        return before
+
+    def move(self, seconds: float, source: Phase, to: Phase) -> None:
+        """Re-label seconds already charged (a wait that turned out to be somebody's evaluation)."""
+        self.seconds[source] -= seconds
+        self.seconds[to] += seconds
+
+    def wall(self) -> float:
+        """Return seconds since the reset."""
+        return self.clock() - self.began
+
+    def train(self) -> float:
+        """Return the train clock: wall seconds less evaluation."""
+        self.enter(self.phase)
+        return self.since - self.began - self.seconds[Phase.EVALUATE]

@@ -1,0 +1,180 @@
+"""ExperimentSpec and RunSpec: the one contract between browser, REST, command line, API and engine.
+
+An experiment is the product variants x clusters x workers x seeds over one workload, with a budget, a
+target and a baseline. `validate_experiment` and `validate_run` are the only validators: both raise SpecError
+with a JSON Pointer for every fault. `expand` (in `hooke.expand`) turns an experiment into resolved runs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]{0,62}$")]
+"""Lower-case letters, digits, dot, dash, underscore: safe in URLs, file names and queue names."""
+Label = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=120)]
+
+
+class Frozen(BaseModel):
+    """A value: immutable, no unknown fields, no NaN or infinity."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, populate_by_name=True)
+
+
+class WorkloadChoice(Frozen):
+    """Which workload, with which parameters."""
+
+    name: Name
+    parameters: dict[str, Any] = Field(default_factory=dict)
+
+
+class Communication(Frozen):
+    """How vectors travel; composes with every algorithm."""
+
+    packing: Literal["one", "per-layer"] = Field(
+        "one", title="Packing", description="One message for all layers, or one message per layer."
+    )
+    collective: Literal["tree", "halving"] = Field(
+        "tree",
+        title="Collective",
+        description="Binomial reduce + broadcast as in the paper, or bandwidth-optimal recursive halving.",
+    )
+
+
+class Variant(Frozen):
+    """One algorithm with given parameters, under a name of its own."""
+
+    name: Label
+    algorithm: Name
+    parameters: dict[str, Any] = Field(default_factory=dict)
+    communication: Communication = Communication()
+
+
+class VirtualCluster(Frozen):
+    """A simulated network and processor: the same algorithm code, in virtual time. Always labelled simulated."""
+
+    latency: float = Field(7.2e-6, ge=0, le=10, title="Latency", description="Seconds per message (A).")
+    seconds_per_byte: float = Field(
+        0.9e-9, ge=0, le=1, title="Seconds per byte", description="Inverse bandwidth of one link direction (B)."
+    )
+    compute_seconds_per_sample: float = Field(
+        20e-6, gt=0, le=100, title="Compute time", description="Forward and backward, seconds per sample."
+    )
+    compute_jitter: float = Field(
+        0.05, ge=0, le=2, title="Jitter", description="Sigma of the log-normal factor on each step's compute."
+    )
+    memory_bandwidth: float = Field(
+        10e9, gt=0, title="Memory bandwidth", description="Bytes per second; prices vector updates."
+    )
+
+
+class ClusterChoice(Frozen):
+    """Where runs execute: a registered cluster, or a virtual one computed on it."""
+
+    name: Name
+    on: Name | None = Field(None, description="The registered cluster that computes a virtual one.")
+    workers: list[Annotated[int, Field(ge=1, le=4096)] | Literal["auto"]] = Field(
+        default=["auto"], min_length=1, max_length=16
+    )
+    seeds: int = Field(3, ge=1, le=100)
+    virtual: VirtualCluster | None = None
+
+    @property
+    def host(self) -> str:
+        """Return the registered cluster whose slots the runs take."""
+        return self.on or self.name
+
+
+class Budget(Frozen):
+    """When a run stops at the latest; the same work for every method."""
+
+    samples: int = Field(ge=1, le=10**12, title="Samples", description="Gradients x batch, over all workers.")
+    max_seconds: float | None = Field(
+        None, gt=0, le=10**7, title="Wall limit", description="Wall seconds; the run ends timed out."
+    )
+
+
+class Target(Frozen):
+    """What counts as solved: a run stops there, and time to target is compared."""
+
+    metric: Literal["test_accuracy", "test_loss"] = "test_accuracy"
+    value: float
+    of: Literal["center"] = "center"
+
+    def reached(self, loss: float, accuracy: float) -> bool:
+        """Return whether an evaluation meets the target."""
+        return accuracy >= self.value if self.metric == "test_accuracy" else loss <= self.value
+
+
+class Evaluation(Frozen):
+    """How often the center is scored on the test set, off the clock."""
+
+    every: int = Field(ge=1, title="Every", description="Samples between evaluations.")
+
+
+class ExperimentSpec(Frozen):
+    """One comparison; immutable once submitted."""
+
+    schema_: Literal["hooke.experiment/1"] = Field("hooke.experiment/1", alias="schema")
+    name: Label
+    description: Annotated[str, StringConstraints(max_length=4000)] = ""
+    workload: WorkloadChoice
+    batch: int = Field(32, ge=1, le=65536, title="Batch", description="Samples per worker and step.")
+    sharding: Literal["iid", "disjoint"] = "iid"
+    variants: list[Variant] = Field(min_length=1, max_length=32)
+    baseline: Label
+    clusters: list[ClusterChoice] = Field(min_length=1, max_length=16)
+    first_seed: int = Field(0, ge=0, le=2**31)
+    budget: Budget
+    target: Target | None = None
+    evaluation: Evaluation
+
+
+class AlgorithmChoice(Frozen):
+    """An algorithm with every parameter resolved."""
+
+    name: Name
+    parameters: dict[str, Any] = Field(default_factory=dict)
+
+
+class RunSpec(Frozen):
+    """One cell of an experiment, fully resolved: all that the engine needs to run it."""
+
+    schema_: Literal["hooke.run/1"] = Field("hooke.run/1", alias="schema")
+    workload: WorkloadChoice
+    algorithm: AlgorithmChoice
+    communication: Communication = Communication()
+    batch: int = Field(32, ge=1, le=65536)
+    sharding: Literal["iid", "disjoint"] = "iid"
+    workers: int = Field(1, ge=1, le=4096)
+    seed: int = Field(0, ge=0, le=2**32)
+    world: Literal["mpi", "virtual"] = "mpi"
+    virtual: VirtualCluster | None = None
+    budget: Budget
+    target: Target | None = None
+    evaluation: Evaluation
+
+    @property
+    def servers(self) -> int:
+        """Return how many ranks only hold the center."""
+        from hooke.algorithm import algorithm
+
+        return algorithm(self.algorithm.name).servers
+
+    @property
+    def ranks(self) -> int:
+        """Return the number of MPI processes: workers are 0..P-1, the server is rank P."""
+        return self.workers + self.servers
+
+
+def canonical(spec: BaseModel) -> str:
+    """Return the one JSON text of a spec: sorted keys, no spaces, schema included."""
+    return json.dumps(spec.model_dump(mode="json", by_alias=True), sort_keys=True, separators=(",", ":"))
+
+
+def fingerprint(spec: BaseModel) -> str:
+    """Return the SHA-256 of the canonical JSON, 64 hexadecimal digits."""
+    return hashlib.sha256(canonical(spec).encode()).hexdigest()

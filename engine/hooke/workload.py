@@ -1,0 +1,125 @@
+"""What a workload is (data set + model + loss), and the catalogue of all of them.
+
+A workload is a frozen, torch-free value found by walking `hooke/workloads/`. `build()` imports torch inside
+and returns a `Problem`: what one rank trains. Tests hand their own Problem (a quadratic with a known
+solution, say) to the same loop.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+import pkgutil
+import re
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+from pydantic import BaseModel, ConfigDict
+
+from hooke.comm.base import Vector
+from hooke.errors import NotFound
+
+
+@dataclass(frozen=True)
+class Slice:
+    """One named parameter inside the flat vector: elements `start` to `stop`, of the given shape."""
+
+    name: str
+    start: int
+    stop: int
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Score:
+    """Sums over a part of the test set, so that parts add up: mean loss is `loss_sum / count`."""
+
+    loss_sum: float
+    correct: int
+    count: int
+
+
+class Problem(Protocol):
+    """A model bound to data, seen as functions of one flat float32 vector."""
+
+    layout: tuple[Slice, ...]
+    train_size: int
+    test_size: int
+
+    def allocate(self) -> Vector:
+        """Return a new zero vector of all parameters (contiguous, 64-byte aligned)."""
+
+    def initial(self, seed: int) -> Vector:
+        """Return the initial weights, a function of the seed alone."""
+
+    def bind(self, weights: Vector, gradient: Vector) -> None:
+        """From now on read weights from the one vector and leave gradients in the other."""
+
+    def pick(self, indices: Any) -> Any:
+        """Return the batch with these training indices (phase data)."""
+
+    def gradient(self, batch: Any) -> float:
+        """Forward and backward at the bound weights; fill the bound gradient; return the mean loss."""
+
+    def evaluate(self, weights: Vector, start: int, stop: int) -> Score:
+        """Score `weights` on test items start..stop; touches neither bound weights nor gradient."""
+
+
+class Workload(BaseModel):
+    """One workload with its parameters; subclasses add fields and `build`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    target: ClassVar[float]
+    """A test accuracy (0..1) that a well-tuned method reaches in a small budget: the form's default."""
+
+    def build(self) -> Problem:
+        """Load the data and make the model; imports torch. Raises DataMissing, saying what to put where."""
+        raise NotImplementedError(f"{type(self).__name__} does not say how it is built")
+
+    @classmethod
+    def id(cls) -> str:
+        """Return the name used in specifications: `DigitsMLP` is `digits-mlp`."""
+        return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", cls.__name__).lower()
+
+    @classmethod
+    def title(cls) -> str:
+        """Return the first line of the docstring, without its full stop."""
+        return (inspect.getdoc(cls) or cls.__name__).splitlines()[0].rstrip(".")
+
+
+@functools.cache
+def catalogue() -> dict[str, type[Workload]]:
+    """Return every workload in `hooke.workloads`, by id, in alphabetical order."""
+    import hooke.workloads as package
+
+    found: dict[str, type[Workload]] = {}
+    for info in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
+        module = importlib.import_module(info.name)
+        for value in vars(module).values():
+            if inspect.isclass(value) and issubclass(value, Workload) and value.__module__ == info.name:
+                found[value.id()] = value
+    return dict(sorted(found.items()))
+
+
+def workload(name: str) -> type[Workload]:
+    """Return the workload called `name`, or raise NotFound that lists the known ones."""
+    known = catalogue()
+    if name not in known:
+        raise NotFound(f"no workload is called {name!r}; there are: {', '.join(known)}")
+    return known[name]
+
+
+def describe() -> list[dict[str, Any]]:
+    """Return the catalogue as plain data: id, title, documentation, JSON Schema of the parameters."""
+    return [
+        {
+            "name": name,
+            "title": cls.title(),
+            "documentation": inspect.getdoc(cls) or "",
+            "target": cls.target,
+            "schema": cls.model_json_schema(),
+        }
+        for name, cls in catalogue().items()
+    ]
