@@ -36,6 +36,8 @@ class Algorithm(BaseModel):
     """Ranks that hold the center and compute no gradient: 0 or 1."""
     max_workers: ClassVar[int | None] = None
     """A sequential method runs on one worker, whatever the experiment asks."""
+    passes: ClassVar[int] = 3
+    """Vector reads and writes of one step (of one request, on a server): prices updates in virtual time."""
     deterministic: ClassVar[bool] = True
     """Same seed, workers and collective give bitwise equal weights."""
 

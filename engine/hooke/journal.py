@@ -52,11 +52,13 @@ def parse(line: str) -> Any:
 class JournalWriter:
     """Writes one rank's journal. Nothing here blocks on a reader, a network or an fsync."""
 
-    def __init__(self, path: Path, clock: Callable[[], float], first_seq: int = 0) -> None:
+    def __init__(self, path: Path, clock: Callable[[], float]) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
+        lines, end = read_new(path, 0)
         self._file = path.open("ab", buffering=0)
+        self._file.truncate(end)  # what a killed predecessor was writing
         self._clock = clock
-        self._seq = first_seq
+        self._seq = parse(lines[-1]).seq + 1 if lines else 0
         self._columns: dict[str, list[float]] = {name: [] for name in STEP_COLUMNS}
         self._appends = tuple(values.append for values in self._columns.values())
         self._n = 0

@@ -32,14 +32,18 @@ class Ledger:
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self.clock = clock
-        self.reset()
+        self.begin()
 
-    def reset(self) -> None:
-        """Forget everything: called when the step loop is entered, so that set-up is not charged to step 0."""
-        self.seconds = dict.fromkeys(PHASES, 0.0)
+    def begin(self, restored: dict[Phase, float] | None = None) -> None:
+        """Forget everything: called when the step loop is entered, so that set-up is not charged to step 0.
+
+        A restored run goes on from the seconds that its checkpoint had counted.
+        """
+        self.seconds = restored or dict.fromkeys(PHASES, 0.0)
         self.hidden = 0.0
         self.phase = Phase.UPDATE
-        self.began = self.since = self.clock()
+        self.since = self.clock()
+        self.began = self.since - sum(self.seconds.values())
 
     def enter(self, phase: Phase) -> Phase:
         """Charge the time since the last change to the current phase; return that phase, to go back to."""
@@ -55,7 +59,7 @@ class Ledger:
         self.seconds[to] += seconds
 
     def wall(self) -> float:
-        """Return seconds since the reset."""
+        """Return seconds since `begin`, evaluation included."""
         return self.clock() - self.began
 
     def train(self) -> float:

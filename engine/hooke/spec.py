@@ -156,6 +156,8 @@ class RunSpec(Frozen):
     budget: Budget
     target: Target | None = None
     evaluation: Evaluation
+    checkpoint: Literal["never", "on-stop", "always"] = "on-stop"
+    """Keep what a restart needs when stopped before the end (cancelled, wall limit), or at every end."""
 
     @property
     def servers(self) -> int:

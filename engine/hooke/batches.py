@@ -1,0 +1,42 @@
+"""Which training items a worker sees: its own stream, a function of (seed, worker) alone."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+
+class Batches:
+    """Endless batches of one worker.
+
+    `iid`: every index drawn uniformly from the whole training set, as in the paper. `disjoint`: worker i owns
+    items i, i + P, i + 2P, ... and walks through a fresh permutation of them in every epoch.
+    """
+
+    def __init__(
+        self, size: int, batch: int, seed: int, worker: int, workers: int, sharding: Literal["iid", "disjoint"]
+    ) -> None:
+        self.batch = batch
+        self._size = size
+        self._random = np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, worker])))
+        self._own = np.arange(worker % size, size, workers) if sharding == "disjoint" else None
+        self._queue = np.empty(0, dtype=np.int64)
+
+    def next(self) -> Any:
+        """Return the indices of the next batch: int64 of shape (batch,)."""
+        if self._own is None:
+            return self._random.integers(0, self._size, self.batch)
+        while len(self._queue) < self.batch:
+            self._queue = np.concatenate([self._queue, self._random.permutation(self._own)])
+        indices, self._queue = self._queue[: self.batch], self._queue[self.batch :]
+        return indices
+
+    def cursor(self) -> dict[str, Any]:
+        """Return what a checkpoint keeps: the generator's state and the rest of a permutation."""
+        return {"random": self._random.bit_generator.state, "queue": self._queue.tolist()}
+
+    def restore(self, cursor: dict[str, Any]) -> None:
+        """Go on where `cursor()` was taken."""
+        self._random.bit_generator.state = cursor["random"]
+        self._queue = np.asarray(cursor["queue"], dtype=np.int64)

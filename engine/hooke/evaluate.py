@@ -1,0 +1,42 @@
+"""Scoring the center on the test set, off the clock: no second of it counts as training."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hooke.phases import Phase
+from hooke.workload import Score
+
+if TYPE_CHECKING:
+    from hooke.rank import Rank
+
+
+def evaluate_together(r: Rank) -> None:
+    """Every rank scores a shard of the test set; all take note of the same sums."""
+    before = r.ledger.enter(Phase.EVALUATE)
+    began = r.comm.clock()
+    with r.comm.under(Phase.EVALUATE):
+        r.comm.barrier()
+        size = r.problem.test_size
+        start, stop = size * r.rank // r.comm.size, size * (r.rank + 1) // r.comm.size
+        part = r.problem.evaluate(r.answer_vector, start, stop)
+        sums = r.comm.control.allreduce((part.loss_sum, float(part.correct), float(part.count)))
+    _note(r, Score(sums[0], int(sums[1]), int(sums[2])), r.comm.clock() - began)
+    r.ledger.enter(before)
+
+
+def evaluate_alone(r: Rank) -> float:
+    """The server scores the whole test set while it serves nobody; return the seconds that it took."""
+    before = r.ledger.enter(Phase.EVALUATE)
+    began = r.comm.clock()
+    score = r.problem.evaluate(r.answer_vector, 0, r.problem.test_size)
+    seconds = r.comm.clock() - began
+    _note(r, score, seconds)
+    r.ledger.enter(before)
+    return seconds
+
+
+def _note(r: Rank, score: Score, seconds: float) -> None:
+    loss, accuracy = score.loss_sum / score.count, score.correct / score.count
+    reached = r.course.scored(r.samples, loss, accuracy)
+    r.recorder.scored(r, loss, accuracy, seconds, reached)

@@ -1,0 +1,185 @@
+"""One rank of a run, as an algorithm sees it. The algorithm owns the loop; the rank owns everything else.
+
+`steps()` counts, evaluates off the clock, journals, checks for NaN, follows collective decisions and writes
+checkpoints; `requests()` is the same for a server. `state()` names what outlives a step, `buffer()` is scratch.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Iterator
+from typing import Literal
+
+import numpy as np
+
+from hooke.algorithm import Algorithm
+from hooke.batches import Batches
+from hooke.comm.base import Pending, Vector
+from hooke.comm.timed import Timed
+from hooke.decisions import Course, Word
+from hooke.errors import NumericalError
+from hooke.phases import Phase
+from hooke.recorder import Recorder
+from hooke.serving import Asking, Serving
+from hooke.spec import RunSpec
+from hooke.stepping import Stepping
+from hooke.workload import Problem, Slice
+
+
+class Rank:
+    """What `Algorithm.run` is given.
+
+    `params` is this worker's x (on a server: the center), equal on every rank at the start; `workers` is P;
+    workers are ranks 0..P-1 and the server, if any, is rank P.
+    """
+
+    def __init__(
+        self,
+        comm: Timed,
+        algorithm: Algorithm,
+        problem: Problem,
+        spec: RunSpec,
+        recorder: Recorder,
+        stop_requested: threading.Event | None = None,
+    ) -> None:
+        self.comm = comm
+        self.algorithm = algorithm
+        self.problem = problem
+        self.spec = spec
+        self.recorder = recorder
+        self.stop_requested = stop_requested or threading.Event()
+        self.ledger = comm.ledger
+        self.rank = comm.rank
+        self.workers = spec.workers
+        self.server = spec.workers
+        self.is_server = self.rank >= spec.workers
+        self.deciding = self.rank == (self.server if algorithm.servers else 0)
+        self.course = Course(spec)
+        self.params = problem.initial(spec.seed)
+        self.comm.broadcast(self.params)
+        self.states: dict[str, Vector] = {"params": self.params}
+        self.restored: dict[str, Vector] = {}
+        self.restored_seconds: dict[Phase, float] | None = None
+        self.answer_vector = self.params
+        self.t = 0
+        self.samples = 0
+        self.loss = math.nan
+        self._gradient = problem.allocate()
+        problem.bind(self.params, self._gradient)
+        self.batches = Batches(
+            problem.train_size, spec.batch, spec.seed, self.rank, spec.workers, spec.sharding
+        )
+        self.jitter = np.random.Generator(np.random.PCG64(np.random.SeedSequence([spec.seed, self.rank, 1])))
+        self.stepping = Stepping(self)
+        self.asking = Asking(self)
+        self.serving = Serving(self)
+
+    @property
+    def layout(self) -> tuple[Slice, ...]:
+        """Return the named slices of every vector: one per layer parameter."""
+        return self.problem.layout
+
+    def state(self, name: str, like: Vector | None = None) -> Vector:
+        """Return the vector called `name`, which outlives a step: a copy of `like`, or zeros.
+
+        It is part of every checkpoint and comes back from a restored one.
+        """
+        vector = self.problem.allocate()
+        if name in self.restored:
+            vector.copy_(self.restored[name])
+        elif like is not None:
+            vector.copy_(like)
+        self.states[name] = vector
+        return vector
+
+    def buffer(self, like: Vector) -> Vector:
+        """Return scratch of the same size, allocated once: no allocation in the loop."""
+        del like  # every vector of a problem has one size
+        return self.problem.allocate()
+
+    def gradient(self, at: Vector | None = None) -> Vector:
+        """Pick this worker's next batch and return its mean gradient at `at`, or at `params`.
+
+        The same buffer each time. Raises NumericalError, naming rank and step, before a NaN or Inf can travel.
+        """
+        if at is not None:
+            self.problem.bind(at, self._gradient)
+        before = self.ledger.enter(Phase.DATA)
+        batch = self.problem.pick(self.batches.next())
+        self.ledger.enter(Phase.COMPUTE)
+        if self.spec.virtual is not None:
+            self.comm.charge(self._compute_seconds())
+        self.loss = self.problem.gradient(batch)
+        self.ledger.enter(before)
+        if at is not None:
+            self.problem.bind(self.params, self._gradient)
+        self.check(self._gradient, "the gradient")
+        return self._gradient
+
+    def _compute_seconds(self) -> float:
+        network = self.spec.virtual
+        assert network is not None  # noqa: S101 - the caller asked
+        sigma = network.compute_jitter
+        factor = float(self.jitter.lognormal(-sigma * sigma / 2, sigma)) if sigma else 1.0
+        return self.spec.batch * network.compute_seconds_per_sample * factor
+
+    def charge_update(self) -> None:
+        """Price the vector arithmetic of one step in virtual time: bytes over memory bandwidth."""
+        if self.spec.virtual is not None:
+            size = 4 * self.params.numel() * self.algorithm.passes
+            self.comm.charge(size / self.spec.virtual.memory_bandwidth)
+
+    def check(self, vector: Vector, what: str, rank: int | None = None) -> None:
+        """Raise NumericalError if the vector holds a NaN or Inf (one sum: cheap, and both survive it)."""
+        if not math.isfinite(float(vector.numpy().sum(dtype=np.float64))):
+            raise NumericalError(
+                f"{what} of rank {self.rank if rank is None else rank} holds NaN or Inf at its step {self.t}: "
+                "the run diverged; a smaller learning rate or elasticity may help"
+            )
+
+    def wish(self) -> Word:
+        """Return what this rank, if it is the deciding one, wants all to do: a signal only sets a flag."""
+        if self.stop_requested.is_set():
+            return Word.CANCEL
+        limit = self.spec.budget.max_seconds
+        return Word.TIME_OUT if limit is not None and self.ledger.wall() > limit else Word.GO_ON
+
+    def due(self, t: int, period: int) -> bool:
+        """Return whether step t exchanges: every `period` steps, beginning with step 0."""
+        return t % period == 0
+
+    def steps(self, answer: Vector | None = None) -> Iterator[int]:
+        """Yield the number of each local step, from the restored one, until the run ends.
+
+        `answer` is the vector that evaluation scores: the center's replica, or by default `params`.
+        """
+        if answer is not None:
+            self.answer_vector = answer
+        return self.asking.steps() if self.algorithm.servers else self.stepping.steps()
+
+    def requests(
+        self, into: Vector | None, order: Literal["arrival", "rank"] = "arrival", period: int = 1
+    ) -> Iterator[int]:
+        """Server: yield the worker to answer next, its vector received in `into`, until all are done.
+
+        `into=None`: the request carries no vector. Each request takes the worker `period` steps further.
+        """
+        return self.serving.requests(into, order, period)
+
+    def answer(self, worker: int, vector: Vector) -> None:
+        """Server: reply a vector to the worker whose request was yielded last."""
+        self.serving.answer(worker, vector)
+
+    def receive(self, into: Vector, worker: int) -> None:
+        """Server: receive a vector that the worker delivers outside of its request."""
+        self.comm.recv(into, worker)
+        self.check(into, "the weights", worker)
+
+    def request(self, vector: Vector | None, into: Vector) -> Pending:
+        """Worker: send a vector (or none) to the server and ask for its answer, both in the background."""
+        return self.asking.request(vector, into)
+
+    def deliver(self, vector: Vector) -> None:
+        """Worker: send a vector to the server outside of a request."""
+        self.comm.send(vector, self.server)

@@ -1,0 +1,146 @@
+"""What a rank writes down: a row per step, every evaluation, and how it ended."""
+
+from __future__ import annotations
+
+import math
+import os
+import socket
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hooke.events import Checkpointed, Done, Scored, Start
+from hooke.hardware import describe
+from hooke.journal import JournalWriter
+from hooke.phases import PHASES
+
+if TYPE_CHECKING:
+    from hooke.rank import Rank
+
+EVERY_RANK_WRITES = 32
+"""With more workers than this only rank 0, the last worker and the server write a row per step."""
+
+
+class Recorder:
+    """The journal of one rank, or (without a folder) only its last evaluation.
+
+    `oversubscribed`: more ranks than cores share this host.
+    """
+
+    def __init__(self, folder: Path | None, rank: int, oversubscribed: bool = False) -> None:
+        self._journal: JournalWriter | None = None
+        if folder is not None:
+            self._journal = JournalWriter(folder / f"journal.{rank}.jsonl", time.monotonic)
+        self._oversubscribed = oversubscribed
+        self.scores: list[Scored] = []
+        self.scored_at = -1
+        """Samples at the latest evaluation; -1 before the first."""
+
+    def begin(self, r: Rank) -> None:
+        """Agree on the start of the clock, empty the ledger, and say who this rank is."""
+        r.comm.barrier()
+        r.ledger.begin(r.restored_seconds)
+        self._at_start = replace(r.comm.traffic)
+        self._before = self._totals(r)
+        self._rows = r.workers <= EVERY_RANK_WRITES or r.rank in (0, r.workers - 1, r.server)
+        if self._journal is None:
+            return
+        hardware, versions = describe()
+        self._journal.record(
+            lambda seq: Start(
+                seq=seq,
+                role="server" if r.is_server else "worker",
+                host=socket.gethostname(),
+                pid=os.getpid(),
+                unix=time.time(),
+                monotonic=time.monotonic(),
+                world=r.spec.world,
+                ranks=r.comm.size,
+                oversubscribed=self._oversubscribed,
+                hardware=hardware,
+                versions=versions,
+                restored_step=r.t or None,
+            )
+        )
+
+    def _totals(self, r: Rank) -> tuple[float, ...]:
+        seconds, traffic = r.ledger.seconds, r.comm.traffic
+        return (
+            *[seconds[phase] for phase in PHASES],
+            r.ledger.hidden,
+            traffic.payload,
+            traffic.wire,
+            traffic.messages,
+        )
+
+    def step(self, r: Rank, staleness: int | None = None) -> None:
+        """Write the step that has just ended: what grew since the one before."""
+        if self._journal is None or not self._rows:
+            return
+        clock = r.ledger.train()  # also brings the running phase up to date
+        totals = self._totals(r)
+        before, self._before = self._before, totals
+        loss = math.nan if r.is_server else r.loss
+        stale = math.nan if staleness is None else staleness
+        changes = [now - then for now, then in zip(totals, before, strict=True)]
+        self._journal.step((r.t, r.samples, clock, r.ledger.since - r.ledger.began, loss, *changes, stale))
+
+    def scored(self, r: Rank, loss: float, accuracy: float, seconds: float, reached: bool) -> None:
+        """Take note of an evaluation; the deciding rank writes it."""
+        self.scored_at = r.samples
+        clock = r.ledger.train()
+
+        def make(seq: int) -> Scored:
+            return Scored(
+                seq=seq,
+                step=r.t,
+                samples=r.samples,
+                clock=clock,
+                wall=r.ledger.since - r.ledger.began,
+                loss=loss,
+                accuracy=accuracy,
+                seconds=seconds,
+                reached=reached,
+            )
+
+        self.scores.append(make(0))
+        if self._journal is not None and r.deciding:
+            self._journal.record(make)
+
+    def checkpointed(self, r: Rank, path: Path, size: int, digest: str) -> None:
+        """Write where the complete checkpoint lies."""
+        if self._journal is not None:
+            self._journal.record(
+                lambda seq: Checkpointed(
+                    seq=seq, step=r.t, samples=r.samples, path=str(path), bytes=size, sha256=digest
+                )
+            )
+
+    def done(self, r: Rank) -> Done:
+        """Write and return how this rank ended."""
+        clock = r.ledger.train()
+        last = self.scores[-1] if self.scores and r.deciding else None
+        traffic = r.comm.traffic
+
+        def make(seq: int) -> Done:
+            return Done(
+                seq=seq,
+                reason=r.course.reason or "budget",
+                step=r.t,
+                samples=r.samples,
+                clock=clock,
+                wall=r.ledger.since - r.ledger.began,
+                phases={str(phase): seconds for phase, seconds in r.ledger.seconds.items()},
+                hidden=r.ledger.hidden,
+                payload=traffic.payload - self._at_start.payload,
+                wire=traffic.wire - self._at_start.wire,
+                messages=traffic.messages - self._at_start.messages,
+                final_loss=last.loss if last else None,
+                final_accuracy=last.accuracy if last else None,
+            )
+
+        if self._journal is not None:
+            self._journal.record(make)
+            self._journal.close()
+        return make(0)

@@ -1,0 +1,51 @@
+"""The step loop of methods without a server: all ranks follow the same course, step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from hooke.decisions import REASONS, VIRTUAL_POLL_STEPS, Polls, Word
+from hooke.evaluate import evaluate_together
+from hooke.phases import Phase
+
+if TYPE_CHECKING:
+    from hooke.rank import Rank
+
+
+class Stepping:
+    """Counts samples, evaluates, and ends, alike on every rank."""
+
+    def __init__(self, rank: Rank) -> None:
+        self._r = rank
+
+    def steps(self) -> Iterator[int]:
+        """Yield step numbers; between them: journal, checks, evaluation, decisions."""
+        r = self._r
+        polls = Polls(r.comm.control, r.deciding, VIRTUAL_POLL_STEPS if r.spec.virtual else None)
+        polls.start_after(r.t)
+        r.recorder.begin(r)
+        self._evaluate_if_due()
+        while r.course.reason is None:
+            r.ledger.enter(Phase.UPDATE)
+            yield r.t
+            r.charge_update()
+            r.ledger.enter(Phase.IDLE)
+            r.t += 1
+            r.samples += r.spec.batch * r.workers
+            r.check(r.params, "the weights")
+            if r.samples >= r.course.total_steps * r.spec.batch:
+                r.course.reason = "budget"
+            word = polls.poll(r.t, r.wish(), r.comm.clock())
+            if word is not Word.GO_ON:
+                r.course.reason = r.course.reason or REASONS[word]
+            self._evaluate_if_due()
+            r.recorder.step(r)
+        polls.close()
+        self._evaluate_if_due(last=True)
+
+    def _evaluate_if_due(self, last: bool = False) -> None:
+        r = self._r
+        scored = r.recorder.scored_at == r.samples
+        if (last and not scored) or (not last and r.course.evaluation_due(r.samples)):
+            evaluate_together(r)

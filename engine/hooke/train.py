@@ -1,0 +1,176 @@
+"""Run the ranks of one attempt: `python -m mpi4py -m hooke.train FOLDER [FOLDER ...] [--resume]`.
+
+Each folder holds a `spec.json` (a RunSpec) and receives the journals, `final.<rank>.npz` and checkpoints.
+Several folders run one after the other (virtual runs share a process, and its imports); a folder that holds a
+file named `cancel` when its turn comes is skipped.
+
+Exit status: 0 ended as meant (also cancelled: the `done` record says why), 3 the algorithm, workload or
+specification raised, 4 anything else. SIGTERM and SIGINT ask for a collective stop.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch: one intra-op thread is what makes runs bitwise
+
+import argparse  # noqa: E402 - the line above must come first
+import contextlib  # noqa: E402
+import json  # noqa: E402
+import signal  # noqa: E402
+import sys  # noqa: E402
+import threading  # noqa: E402
+import traceback  # noqa: E402
+from collections.abc import Callable  # noqa: E402
+from dataclasses import dataclass  # noqa: E402
+from pathlib import Path  # noqa: E402
+from typing import Any  # noqa: E402
+
+import numpy as np  # noqa: E402
+
+from hooke import checkpoint  # noqa: E402
+from hooke.algorithm import algorithm  # noqa: E402
+from hooke.comm.base import Comm  # noqa: E402
+from hooke.comm.packed import connect  # noqa: E402
+from hooke.errors import CheckpointError, CommError, HookeError, LaunchError  # noqa: E402
+from hooke.events import Done, Scored  # noqa: E402
+from hooke.expand import validate_run  # noqa: E402
+from hooke.phases import Ledger  # noqa: E402
+from hooke.rank import Rank  # noqa: E402
+from hooke.recorder import Recorder  # noqa: E402
+from hooke.spec import RunSpec  # noqa: E402
+from hooke.workload import Problem, workload  # noqa: E402
+
+FAILED_USER, FAILED_INFRA = 3, 4
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one rank is left with."""
+
+    rank: int
+    weights: Any
+    """Final weights (float32 array); on a server, the center."""
+    center: Any
+    """What was evaluated: the center (a worker of a method with a server does not have it: None)."""
+    done: Done
+    scores: list[Scored]
+
+
+def train_rank(
+    comm: Comm,
+    spec: RunSpec,
+    folder: Path | None = None,
+    problem: Problem | None = None,
+    stop_requested: threading.Event | None = None,
+    resume: bool = False,
+    oversubscribed: bool = False,
+) -> Outcome:
+    """Run one rank of `spec` on this communicator, from the start or from the latest checkpoint in `folder`."""
+    chosen = algorithm(spec.algorithm.name).model_validate(spec.algorithm.parameters)
+    if comm.size != spec.ranks:
+        raise LaunchError(f"{comm.size} ranks were started, but this run needs {spec.ranks}")
+    if problem is None:
+        problem = workload(spec.workload.name).model_validate(spec.workload.parameters).build()
+    timed = connect(comm, spec.communication, problem.layout, Ledger(comm.clock))
+    recorder = Recorder(folder, comm.rank, oversubscribed)
+    rank = Rank(timed, chosen, problem, spec, recorder, stop_requested)
+    if resume and folder is not None and (place := checkpoint.latest(folder)) is not None:
+        checkpoint.restore(rank, place)
+    chosen.run(rank)
+    stopped = rank.course.reason in ("cancelled", "timed_out") or spec.checkpoint == "always"
+    done = recorder.done(rank)
+    if folder is not None and stopped and spec.checkpoint != "never":
+        checkpoint.save(rank, folder)
+    holds_center = rank.is_server or not chosen.servers
+    center = rank.answer_vector.numpy().copy() if holds_center else None
+    outcome = Outcome(comm.rank, rank.params.numpy().copy(), center, done, recorder.scores)
+    if folder is not None:
+        arrays = {"weights": outcome.weights} | ({"center": center} if rank.deciding else {})
+        np.savez(folder / f"final.{comm.rank}.npz", **arrays)
+    return outcome
+
+
+def run_spec_virtual(
+    spec: RunSpec,
+    folder: Path | None = None,
+    make_problem: Callable[[], Problem] | None = None,
+    stop_requested: threading.Event | None = None,
+    resume: bool = False,
+) -> list[Outcome]:
+    """Run all ranks of a virtual run in this process, one thread each, in virtual time."""
+    from hooke.comm.virtual import run_virtual
+
+    if spec.virtual is None:
+        raise LaunchError("the virtual world needs the constants of its network: spec.virtual is empty")
+
+    def main(comm: Comm) -> Outcome:
+        problem = make_problem() if make_problem else None
+        return train_rank(comm, spec, folder, problem, stop_requested, resume)
+
+    return run_virtual(spec.ranks, spec.virtual, main, spec.communication.collective)
+
+
+def _run_folder(folder: Path, stop_requested: threading.Event, resume: bool) -> None:
+    spec = validate_run(json.loads((folder / "spec.json").read_text()))
+    if spec.world == "virtual":
+        run_spec_virtual(spec, folder, None, stop_requested, resume)
+        return
+    from hooke.comm.mpi import MpiComm
+    from hooke.hardware import usable_cores
+
+    comm = MpiComm(spec.communication.collective)
+    crowded = comm.ranks_on_this_host > usable_cores()
+    train_rank(comm, spec, folder, None, stop_requested, resume, crowded)
+
+
+def _exit_status(error: BaseException) -> int:
+    infra = (CommError, CheckpointError, LaunchError, OSError, MemoryError, KeyboardInterrupt)
+    if isinstance(error, infra) or not isinstance(error, Exception):
+        return FAILED_INFRA
+    return FAILED_USER
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the folders named on the command line; return the exit status."""
+    parser = argparse.ArgumentParser(prog="hooke.train", description="Run the ranks of an attempt.")
+    parser.add_argument("folders", nargs="+", type=Path)
+    parser.add_argument("--resume", action="store_true", help="go on from the latest complete checkpoint")
+    options = parser.parse_args(arguments)
+    stop_requested = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop_requested.set())
+    for folder in options.folders:
+        if stop_requested.is_set():
+            break
+        if (folder / "cancel").exists():
+            continue
+        _run_folder(folder, stop_requested, options.resume)
+    return 0
+
+
+def _abort(status: int) -> None:
+    """End every rank: an exception in one of them must not leave the others waiting."""
+    with contextlib.suppress(ImportError, AttributeError):
+        if "mpi4py.MPI" in sys.modules:
+            sys.modules["mpi4py.MPI"].COMM_WORLD.Abort(status)
+
+
+def run() -> None:
+    """Entry point of the module: `main`, with every error printed, and all ranks ended alike."""
+    try:
+        status = main()
+    except SystemExit:
+        raise
+    except BaseException as error:  # noqa: BLE001 - whatever it is, the other ranks must hear of it
+        traceback.print_exc()
+        status = _exit_status(error)
+        if isinstance(error, HookeError):
+            print(f"{type(error).__name__}: {error}", file=sys.stderr)  # noqa: T201 - the rank's log
+        sys.stderr.flush()
+        _abort(status)
+    sys.exit(status)
+
+
+if __name__ == "__main__":
+    run()
