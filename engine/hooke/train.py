@@ -79,9 +79,9 @@ def train_rank(
         checkpoint.restore(rank, place)
     chosen.run(rank)
     stopped = rank.course.reason in ("cancelled", "timed_out") or spec.checkpoint == "always"
-    done = recorder.done(rank)
     if folder is not None and stopped and spec.checkpoint != "never":
         checkpoint.save(rank, folder)
+    done = recorder.done(rank)
     holds_center = rank.is_server or not chosen.servers
     center = rank.answer_vector.numpy().copy() if holds_center else None
     outcome = Outcome(comm.rank, rank.params.numpy().copy(), center, done, recorder.scores)
