@@ -1,0 +1,1 @@
+"""How the ranks of an attempt are started on a kind of cluster. Nothing here imports Celery, httpx or torch."""

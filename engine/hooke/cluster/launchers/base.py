@@ -1,0 +1,67 @@
+"""What every launcher does: turn one launch into a command line and an environment."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol
+
+TRAIN = ("-m", "mpi4py", "-m", "hooke.train")
+"""What a rank runs, as arguments of Python; `-m mpi4py` makes an uncaught exception end all ranks."""
+
+_PASSED_ON = frozenset({"HOOKE_DATA"})
+_NOT_INHERITED = ("HOOKE_", "PMI_", "PMIX_", "OMPI_")
+
+
+@dataclass(frozen=True)
+class Launch:
+    """Everything about one start of ranks: one attempt, or several virtual ones that share a process."""
+
+    world: Literal["mpi", "virtual"]
+    ranks: int
+    """MPI processes; a virtual world is one process, whatever it simulates."""
+    folders: tuple[Path, ...]
+    """The attempts' folders, in the order in which they are to run."""
+    ids: tuple[str, ...]
+    """`<run>.<attempt>` of each."""
+    program: tuple[str, ...] = TRAIN
+    """Arguments of Python; the folders follow."""
+
+
+class Launcher(Protocol):
+    """A way to start ranks; the supervisor owns the process that `command` becomes until it has ended."""
+
+    def command(self, launch: Launch) -> list[str]:
+        """Return the argument list to execute, or raise LaunchError that says what is missing."""
+
+    def environment(self, launch: Launch, inherited: Mapping[str, str]) -> dict[str, str]:
+        """Return the environment of every process of the launch."""
+
+
+def guarded(launch: Launch) -> list[str]:
+    """Return the command of one rank: its guard, and the program under it."""
+    folders = [str(folder) for folder in launch.folders]
+    program = [sys.executable, *launch.program, *folders]
+    return [sys.executable, "-m", "hooke.guard", *folders, "--", *program]
+
+
+def environment(launch: Launch, inherited: Mapping[str, str]) -> dict[str, str]:
+    """Return `inherited` without secrets and without a surrounding MPI, plus what every rank needs."""
+    kept = {
+        name: value
+        for name, value in inherited.items()
+        if name in _PASSED_ON or not name.startswith(_NOT_INHERITED)
+    }
+    return kept | {
+        "HOOKE_ATTEMPT": ",".join(launch.ids),  # how a sweep of /proc finds every process of an attempt
+        "OMP_NUM_THREADS": "1",  # one thread per rank: the same bytes every time, and ranks share the cores
+        "PYTHONUNBUFFERED": "1",  # a rank that is killed has said what it said
+    }
+
+
+def cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0))
