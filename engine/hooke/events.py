@@ -256,3 +256,13 @@ class AgentHello(Record):
     algorithms: list[dict[str, object]] | None = None
     """`hooke.algorithm.describe()`; only in the first hello of an agent."""
     workloads: list[dict[str, object]] | None = None
+
+
+class AgentProof(Record):
+    """An agent's answer to a probe: is an attempt of its cluster alive? Death only when nothing is left of it."""
+
+    run: str
+    attempt: int = Field(ge=1)
+    alive: bool
+    """True: its supervisor or one of its processes lives. False: proven dead, and it can never start again."""
+    why: str

@@ -1,0 +1,72 @@
+"""The message line between the API and the agents: task names, queues, and one Celery configuration for both ends.
+
+Tasks carry short orders only and may be delivered twice. Arguments are JSON:
+
+    LAUNCH  [orders]         orders: list of `hooke.events.LaunchOrder`; several (virtual ones) share a process
+    CANCEL  [run, attempt]
+    PROBE   [run, attempt]   answered by POST /api/v1/agents/proof with a `hooke.events.AgentProof`
+"""
+
+from __future__ import annotations
+
+from celery import Celery
+
+from hooke.events import LaunchOrder
+
+LAUNCH = "hooke.cluster.launch"
+CANCEL = "hooke.cluster.cancel"
+PROBE = "hooke.cluster.probe"
+
+VISIBILITY_SECONDS = 60
+"""After this long Redis delivers a task again that no agent acknowledged: tasks are idempotent."""
+
+
+def queue(cluster: str) -> str:
+    """Return the name of the queue that the agent of this cluster reads."""
+    return f"cluster.{cluster}"
+
+
+def broker_url(redis_url: str) -> str:
+    """Return a Redis URL as Celery spells it: `unix://PATH` becomes `redis+socket://PATH`."""
+    return redis_url.replace("unix://", "redis+socket://", 1) if redis_url.startswith("unix://") else redis_url
+
+
+def make_app(redis_url: str) -> Celery:
+    """Return a Celery application on this Redis; nothing connects before the first message."""
+    app = Celery("hooke", broker=broker_url(redis_url), set_as_current=False)
+    app.conf.update(
+        accept_content=["json"],
+        task_serializer="json",
+        task_ignore_result=True,
+        task_acks_late=False,
+        task_create_missing_queues=True,
+        broker_connection_retry_on_startup=True,
+        broker_transport_options={"visibility_timeout": VISIBILITY_SECONDS},
+        worker_prefetch_multiplier=1,
+        worker_hijack_root_logger=False,
+        worker_enable_remote_control=False,
+        worker_send_task_events=False,
+    )
+    return app
+
+
+class Orders:
+    """The sending side. Raises `kombu.exceptions.OperationalError` where Redis cannot be reached."""
+
+    def __init__(self, app: Celery) -> None:
+        self._app = app
+
+    def launch(self, cluster: str, orders: list[LaunchOrder]) -> None:
+        """Ask the agent of `cluster` to start attempts; several orders share one process."""
+        self._send(cluster, LAUNCH, [[order.model_dump(mode="json") for order in orders]])
+
+    def cancel(self, cluster: str, run: str, attempt: int) -> None:
+        """Ask the agent to end an attempt; the answer to the next ingest says so too."""
+        self._send(cluster, CANCEL, [run, attempt])
+
+    def probe(self, cluster: str, run: str, attempt: int) -> None:
+        """Ask the agent whether an attempt is alive."""
+        self._send(cluster, PROBE, [run, attempt])
+
+    def _send(self, cluster: str, task: str, arguments: list[object]) -> None:
+        self._app.send_task(task, args=arguments, queue=queue(cluster), retry=False)
