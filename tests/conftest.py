@@ -7,6 +7,16 @@ import shutil
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "hooke",
+    max_examples=60,
+    deadline=None,  # a loaded machine is not a fault
+    derandomize=True,  # the same examples for everybody, and no database beside the repository
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+settings.load_profile("hooke")
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -7,6 +7,7 @@ other records are written at once. `read_new` follows a file that is still being
 from __future__ import annotations
 
 import base64
+import binascii
 import math
 import struct
 from collections.abc import Callable, Iterator
@@ -26,16 +27,33 @@ _CODES = {"<i8": "q", "<f8": "d", "<f4": "f", "<i4": "i"}
 
 
 def pack(column: str, values: list[float]) -> str:
-    """Return base64 of the values in the column's dtype."""
+    """Return base64 of the values in the column's dtype; what a float32 cannot hold becomes infinite."""
     code = _CODES[STEP_COLUMNS[column]]
-    return base64.b64encode(struct.pack(f"<{len(values)}{code}", *values)).decode("ascii")
+    try:
+        raw = struct.pack(f"<{len(values)}{code}", *values)
+    except OverflowError:  # struct refuses, where every array library rounds to infinity
+        raw = struct.pack(f"<{len(values)}{code}", *map(_to_float32, values))
+    return base64.b64encode(raw).decode("ascii")
+
+
+def _to_float32(value: float) -> float:
+    try:
+        struct.pack("<f", value)
+    except OverflowError:
+        return math.copysign(math.inf, value)
+    return value
 
 
 def unpack(column: str, text: str) -> list[float]:
-    """Return the values of a packed column; raises JournalError where the bytes do not fit."""
+    """Return the values of a packed column; raises JournalError for an unknown one, or bytes that do not fit."""
+    if column not in STEP_COLUMNS:
+        raise JournalError(f"no column is called {column!r}")
     code = _CODES[STEP_COLUMNS[column]]
-    raw = base64.b64decode(text, validate=True)
-    size = struct.calcsize(code)
+    try:
+        raw = base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise JournalError(f"column {column!r} is not base64: {error}") from None
+    size = struct.calcsize(f"<{code}")
     if len(raw) % size:
         raise JournalError(f"column {column!r} holds {len(raw)} bytes, not a multiple of {size}")
     return list(struct.unpack(f"<{len(raw) // size}{code}", raw))
@@ -97,7 +115,9 @@ class JournalWriter:
         self._write(make(self.next_seq()))
 
     def _write(self, record: Record) -> None:
-        self._file.write(record.model_dump_json().encode() + b"\n")
+        line = memoryview(record.model_dump_json().encode() + b"\n")
+        while line:  # an unbuffered write may be short; on a full disk the next one says so
+            line = line[self._file.write(line) :]
 
     def close(self) -> None:
         """Flush and close."""
@@ -106,7 +126,10 @@ class JournalWriter:
 
 
 def read_new(path: Path, offset: int) -> tuple[list[str], int]:
-    """Return the complete lines after a byte offset, and the offset behind them; a missing file is empty."""
+    """Return the complete lines after a byte offset, and the offset behind them; a missing file is empty.
+
+    Lines end at a newline byte and nowhere else (JSON text may hold other separators that Unicode knows).
+    """
     try:
         with path.open("rb") as file:
             file.seek(offset)
@@ -114,7 +137,8 @@ def read_new(path: Path, offset: int) -> tuple[list[str], int]:
     except FileNotFoundError:
         return [], offset
     end = data.rfind(b"\n") + 1
-    return data[:end].decode().splitlines(), offset + end
+    lines = data[:end].decode(errors="replace").split("\n")[:-1]  # damaged bytes: `parse` refuses the line
+    return lines, offset + end
 
 
 def records(path: Path) -> Iterator[Any]:
