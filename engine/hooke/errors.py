@@ -4,6 +4,7 @@ HookeError
 ├── SpecError          an experiment or run specification is invalid; carries one Problem per fault
 ├── NotFound           a name that no catalogue, folder or file answers to
 ├── DataMissing        a workload's files are absent; says what to put where
+├── DataInvalid        a workload's file is damaged, or not in its format
 ├── CommError          an exchange between ranks failed
 │   └── Deadlock       every rank of a virtual world waits for another
 ├── NumericalError     NaN or Inf in a vector that would have reached the center; names rank and step
@@ -43,6 +44,10 @@ class NotFound(HookeError):
 
 class DataMissing(HookeError):
     """The files of a workload are absent."""
+
+
+class DataInvalid(HookeError):
+    """A file of a workload is damaged, or not in its format."""
 
 
 class CommError(HookeError):
