@@ -125,15 +125,16 @@ class JournalWriter:
         self._file.close()
 
 
-def read_new(path: Path, offset: int) -> tuple[list[str], int]:
+def read_new(path: Path, offset: int, most: int = -1) -> tuple[list[str], int]:
     """Return the complete lines after a byte offset, and the offset behind them; a missing file is empty.
 
-    Lines end at a newline byte and nowhere else (JSON text may hold other separators that Unicode knows).
+    `most` bounds the bytes read (-1: to the end), so that a long backlog fits in memory. Lines end at a newline
+    byte and nowhere else (JSON text may hold other separators that Unicode knows).
     """
     try:
         with path.open("rb") as file:
             file.seek(offset)
-            data = file.read()
+            data = file.read(most)
     except FileNotFoundError:
         return [], offset
     end = data.rfind(b"\n") + 1
