@@ -1,0 +1,160 @@
+"""Where things lie under an agent's home, and what a file there means.
+
+    HOME/jobs/<job>/            job.json, tokens.json (0600), supervisor.log, delivered
+    HOME/runs/<run>/<attempt>/  spec.json, supervisor.lock, journal.<rank>.jsonl, rank.<rank>.log,
+                                exit.<rank>.json, launcher.log, reports.jsonl, log.jsonl, cancel, dead, delivered
+
+A marker is a file whose existence is the message, so it survives whoever left it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from hooke.errors import NotFound
+
+_SAFE = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}")
+
+
+def write_atomically(path: Path, text: str, mode: int = 0o644) -> None:
+    """Write a file so that a reader, or the next start after a crash, sees all of it or none."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(descriptor)
+    draft.replace(path)
+
+
+@dataclass(frozen=True)
+class AttemptFolder:
+    """The folder of one attempt."""
+
+    path: Path
+    run: str
+    attempt: int
+
+    @property
+    def id(self) -> str:
+        """Return `<run>.<attempt>`, the value of HOOKE_ATTEMPT in each of its processes."""
+        return f"{self.run}.{self.attempt}"
+
+    @property
+    def spec(self) -> Path:
+        """The resolved RunSpec as JSON."""
+        return self.path / "spec.json"
+
+    @property
+    def lock(self) -> Path:
+        """Held by the supervisor for as long as it lives."""
+        return self.path / "supervisor.lock"
+
+    @property
+    def job(self) -> Path:
+        """Holds the name of the job that the attempt belongs to."""
+        return self.path / "job"
+
+    @property
+    def cancel(self) -> Path:
+        """Marker: somebody wants this attempt to end; ranks not started yet skip it."""
+        return self.path / "cancel"
+
+    @property
+    def dead(self) -> Path:
+        """Marker: this attempt was declared dead to the API, so it must never start."""
+        return self.path / "dead"
+
+    @property
+    def delivered(self) -> Path:
+        """Marker: the API has acknowledged everything there is of this attempt."""
+        return self.path / "delivered"
+
+    @property
+    def reports(self) -> Path:
+        """Every StateReport so far, one JSON line each."""
+        return self.path / "reports.jsonl"
+
+    @property
+    def log(self) -> Path:
+        """The numbered lines of output that were or will be shipped."""
+        return self.path / "log.jsonl"
+
+    @property
+    def launcher_log(self) -> Path:
+        """What mpirun itself had to say."""
+        return self.path / "launcher.log"
+
+    def journal(self, rank: int) -> Path:
+        """Return the journal of a rank."""
+        return self.path / f"journal.{rank}.jsonl"
+
+    def rank_log(self, rank: int) -> Path:
+        """Return the output of a rank."""
+        return self.path / f"rank.{rank}.log"
+
+    def exit(self, rank: int) -> Path:
+        """Return the guard's record of how a rank ended."""
+        return self.path / f"exit.{rank}.json"
+
+    def begun(self) -> bool:
+        """Return whether a rank has written anything: such an attempt is never started a second time."""
+        return any(self.path.glob("journal.*.jsonl"))
+
+
+@dataclass(frozen=True)
+class JobFolder:
+    """The folder of one order to an agent: the attempts that one supervisor owns."""
+
+    path: Path
+
+    @property
+    def description(self) -> Path:
+        """A Job as JSON; holds no secret."""
+        return self.path / "job.json"
+
+    @property
+    def tokens(self) -> Path:
+        """The attempts' secrets, readable by the owner only; removed when all is delivered."""
+        return self.path / "tokens.json"
+
+    @property
+    def delivered(self) -> Path:
+        """Marker: nothing is left to do."""
+        return self.path / "delivered"
+
+    @property
+    def supervisor_log(self) -> Path:
+        """What the supervisor says when something is wrong with itself or the API."""
+        return self.path / "supervisor.log"
+
+
+@dataclass(frozen=True)
+class Home:
+    """The folder in which an agent keeps what it needs to remember."""
+
+    path: Path
+
+    def attempt(self, run: str, attempt: int) -> AttemptFolder:
+        """Return the folder of an attempt, or raise NotFound for a name that would leave the home."""
+        if not _SAFE.fullmatch(run) or attempt < 1:
+            raise NotFound(f"{run!r} attempt {attempt} cannot be the name of a folder")
+        return AttemptFolder(self.path / "runs" / run / str(attempt), run, attempt)
+
+    def job(self, name: str) -> JobFolder:
+        """Return the folder of a job, or raise NotFound for a name that would leave the home."""
+        if not _SAFE.fullmatch(name):
+            raise NotFound(f"{name!r} cannot be the name of a folder")
+        return JobFolder(self.path / "jobs" / name)
+
+    def jobs(self) -> list[JobFolder]:
+        """Return every job, the oldest first."""
+        return [JobFolder(path.parent) for path in sorted(self.path.glob("jobs/*/job.json"))]
+
+    def attempts(self) -> list[AttemptFolder]:
+        """Return every attempt that has a folder here."""
+        found = self.path.glob("runs/*/*/supervisor.lock")
+        return [self.attempt(path.parent.parent.name, int(path.parent.name)) for path in sorted(found)]

@@ -1,0 +1,111 @@
+"""The output of ranks as numbered lines: what was said, capped, and the same numbers after a restart.
+
+A LogBook is the supervisor's own append-only file of the lines it has numbered, with how far it had read each
+source. So a supervisor that takes over neither repeats nor renumbers a line.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from hooke.events import LogLine
+from hooke.journal import read_new
+
+LONGEST = 8192
+"""Characters of a line that are kept."""
+PER_LOOK = 256 * 1024
+"""Bytes read of one source per look: a rank that floods its output must not drown its supervisor."""
+BACKLOG = 4 * 1024 * 1024
+"""A source further behind than this is skipped to its last part; the file itself keeps everything."""
+
+Stream = Literal["stdout", "stderr", "supervisor"]
+
+
+@dataclass
+class Source:
+    """One file that grows: the output of a rank, or of mpirun (rank -1)."""
+
+    path: Path
+    rank: int
+    stream: Stream
+    offset: int = 0
+
+    @property
+    def name(self) -> str:
+        """Return the name under which a book remembers how far it was read: <run>/<attempt>/<file>."""
+        return "/".join(self.path.parts[-3:])
+
+    def read(self, last: bool = False) -> Iterator[tuple[str, int]]:
+        """Yield new lines with the offset behind each; `last` also yields a final line without newline."""
+        try:
+            size = self.path.stat().st_size
+        except FileNotFoundError:
+            return
+        if size - self.offset > BACKLOG:
+            skipped = size - self.offset - PER_LOOK
+            self.offset += skipped
+            yield f"[{skipped} bytes of output not shipped: read {self.path}]", self.offset
+        with self.path.open("rb") as file:
+            file.seek(self.offset)
+            data = file.read(PER_LOOK)
+        end = data.rfind(b"\n") + 1
+        if last or (end == 0 and len(data) == PER_LOOK):
+            end = len(data)
+        for raw in data[:end].splitlines(keepends=True):
+            self.offset += len(raw)
+            yield (
+                raw.decode(errors="replace").rstrip("\r\n").replace("\0", "\N{REPLACEMENT CHARACTER}"),
+                self.offset,
+            )
+
+
+class LogBook:
+    """The numbered lines of one attempt."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.next_seq = 0
+        self.offsets: dict[str, int] = {}
+        lines, end = read_new(path, 0)
+        for line in lines:
+            entry = json.loads(line)
+            self.next_seq += 1
+            self.offsets[entry["source"]] = max(self.offsets.get(entry["source"], 0), entry["offset"])
+        if path.exists() and path.stat().st_size > end:
+            with path.open("ab") as file:
+                file.truncate(end)  # a line that a dying supervisor did not finish: it is read again
+
+    def add(self, source: Source, text: str, offset: int) -> None:
+        """Number one line of a source and remember that the source is read up to `offset`."""
+        self._write(source.name, offset, source.rank, source.stream, text)
+
+    def say(self, text: str) -> None:
+        """Number a line of the supervisor's own."""
+        self._write("", 0, -1, "supervisor", text)
+
+    def _write(self, name: str, offset: int, rank: int, stream: Stream, text: str) -> None:
+        line = LogLine(seq=self.next_seq, rank=rank, stream=stream, unix=time.time(), text=text[:LONGEST])
+        entry = {"source": name, "offset": offset, "line": line.model_dump(mode="json")}
+        with self.path.open("a") as file:
+            file.write(json.dumps(entry) + "\n")
+        self.next_seq += 1
+
+
+def logged(line: str) -> LogLine:
+    """Return the LogLine on one line of a book."""
+    return LogLine.model_validate(json.loads(line)["line"])
+
+
+def last_lines(path: Path, count: int, window: int = 65536) -> list[str]:
+    """Return up to `count` last lines of a file, looking at no more than its last `window` bytes."""
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - window))
+            return file.read().decode(errors="replace").splitlines()[-count:]
+    except FileNotFoundError:
+        return []

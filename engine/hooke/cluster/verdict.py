@@ -1,0 +1,177 @@
+"""How an attempt ended, from everything that was witnessed: a pure function of the evidence."""
+
+from __future__ import annotations
+
+import re
+import signal
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from hooke.events import Done, RankExit, StateReport
+
+USER_RAISED = 3
+"""Exit status of a rank whose algorithm, workload or specification raised."""
+LINES_QUOTED = 12
+_TRACEBACK = "Traceback (most recent call last):"
+_ABORT = re.compile(r"^Abort\((\d+)\) on node (\d+)")
+_LONGEST = 2000
+
+End = Literal["succeeded", "failed_user", "failed_infra", "cancelled", "timed_out"]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Everything known about the end of one attempt."""
+
+    ranks: int
+    status: int | None
+    """Of mpirun, or of the guard of a virtual world; negative: the signal that ended it; None: nobody saw it."""
+    exits: Mapping[int, RankExit] = field(default_factory=dict)
+    done: Mapping[int, Done] = field(default_factory=dict)
+    logs: Mapping[int, Sequence[str]] = field(default_factory=dict)
+    """The last lines of each rank's output."""
+    host: str = ""
+    cancelled: bool = False
+    """Somebody asked for the end before it came."""
+    fenced: bool = False
+    cause: str = ""
+    """What the supervisor itself saw die."""
+    cause_at: float = 0.0
+    """When that was last seen alive (monotonic); a rank that had ended by then was first."""
+    damaged: Mapping[int, str] = field(default_factory=dict)
+    left: Sequence[int] = ()
+    """Processes that no signal could end."""
+
+
+def judge(evidence: Evidence) -> StateReport:
+    """Return the terminal report."""
+    report = _judge(evidence)
+    if evidence.left:
+        pids = ", ".join(map(str, evidence.left))
+        return report.model_copy(update={"why": f"{report.why}; processes that could not be killed: {pids}"})
+    return report
+
+
+def _judge(e: Evidence) -> StateReport:
+    if e.fenced:
+        return _report("failed_infra", "another attempt owns the run", e)
+    if e.status == 0 and len(e.done) == e.ranks and not e.cause:
+        return _as_meant(e)
+    if e.cancelled:
+        return _report("cancelled", "cancelled on request; every process is gone", e)
+    fault = _first_fault(e)
+    if e.cause and not (fault and fault.monotonic < e.cause_at):
+        return _report("failed_infra", e.cause, e)
+    if fault is None or (fault.signal is None and e.status == USER_RAISED):
+        return _without_witness(e)
+    return _by_rank(fault, e)
+
+
+def _as_meant(e: Evidence) -> StateReport:
+    reasons = {done.reason for done in e.done.values()}
+    if "timed_out" in reasons:
+        return _report("timed_out", "the wall limit was reached", e, exit_code=0)
+    if "cancelled" in reasons:
+        why = "cancelled on request" if e.cancelled else "its processes were asked to end (SIGTERM)"
+        return _report("cancelled", f"{why}; every process is gone", e, exit_code=0)
+    why = "the target was reached" if "target" in reasons else "the budget of samples is used up"
+    return _report("succeeded", why, e, exit_code=0)
+
+
+def _first_fault(e: Evidence) -> RankExit | None:
+    """Return the earliest end that was not as meant: later ones are consequences, killed by the launcher."""
+    faults = [x for x in e.exits.values() if x.code != 0 or x.rank not in e.done]
+    return min(faults, key=lambda x: x.monotonic, default=None)
+
+
+def _by_rank(fault: RankExit, e: Evidence) -> StateReport:
+    who = f"rank {fault.rank} on {fault.host}"
+    lines = e.logs.get(fault.rank, ())
+    if fault.signal is not None:
+        return _report("failed_infra", f"{who} was killed by {signal_name(fault.signal)}", e, fault)
+    if fault.code == USER_RAISED:
+        return _report("failed_user", quote_error(fault.rank, lines), e, fault)
+    if fault.code != 0:
+        return _report("failed_infra", _with_error(f"{who} ended with status {fault.code}", lines), e, fault)
+    if fault.rank in e.damaged:
+        return _report("failed_infra", f"the journal of {who} is damaged: {e.damaged[fault.rank]}", e, fault)
+    why = f"{who} exited too early: status 0 without a `done` record"
+    return _report("failed_infra", _with_error(why, lines), e, fault)
+
+
+def _without_witness(e: Evidence) -> StateReport:
+    """No guard lived to tell: MPI_Abort, and a killed guard or mpirun, end all ranks at once."""
+    rank = aborted_rank(e.logs)
+    lines = e.logs.get(rank, ()) if rank is not None else ()
+    if e.status == USER_RAISED:
+        return _report("failed_user", quote_error(rank, lines), e, rank=rank, exit_code=USER_RAISED)
+    if e.status is not None and e.status < 0:
+        return _report("failed_infra", f"mpirun was killed by {signal_name(-e.status)}", e, signal=-e.status)
+    if rank is not None:
+        why = _with_error(f"rank {rank} ended all ranks with status {e.status}", lines)
+        return _report("failed_infra", why, e, rank=rank, exit_code=e.status)
+    missing = ", ".join(str(r) for r in range(e.ranks) if r not in e.done)
+    why = f"mpirun ended with status {e.status}; no guard lived to tell why rank {missing} left no `done` record"
+    return _report("failed_infra", why, e, exit_code=e.status)
+
+
+def aborted_rank(logs: Mapping[int, Sequence[str]]) -> int | None:
+    """Return the rank that called MPI_Abort, by what MPI printed, else the only one with a traceback."""
+    for rank, lines in logs.items():
+        if any((found := _ABORT.match(line)) and int(found[2]) == rank for line in lines):
+            return rank
+    raised = [rank for rank, lines in logs.items() if _TRACEBACK in lines]
+    return raised[0] if len(raised) == 1 else None
+
+
+def quote_error(rank: int | None, lines: Sequence[str]) -> str:
+    """Return one sentence with the exception, then the end of its traceback."""
+    who = "a rank" if rank is None else f"rank {rank}"
+    trace = _traceback(lines)
+    if not trace:
+        return f"{who} raised (status {USER_RAISED}) and printed no traceback"
+    head = next((line for line in reversed(trace) if line and not line.startswith(" ")), trace[-1])
+    return "\n".join([f"{who} raised {head}", *trace[-LINES_QUOTED:]])[:_LONGEST]
+
+
+def _with_error(why: str, lines: Sequence[str]) -> str:
+    trace = _traceback(lines)
+    return "\n".join([why, *trace[-LINES_QUOTED:]])[:_LONGEST] if trace else why
+
+
+def _traceback(lines: Sequence[str]) -> list[str]:
+    starts = [i for i, line in enumerate(lines) if line == _TRACEBACK]
+    if not starts:
+        return []
+    return [line for line in lines[starts[-1] + 1 :] if not _ABORT.match(line)]
+
+
+def signal_name(number: int) -> str:
+    """Return `SIGKILL (9)` for 9."""
+    try:
+        return f"{signal.Signals(number).name} ({number})"
+    except ValueError:
+        return f"signal {number}"
+
+
+def _report(
+    state: End,
+    why: str,
+    e: Evidence,
+    fault: RankExit | None = None,
+    *,
+    exit_code: int | None = None,
+    signal: int | None = None,
+    rank: int | None = None,
+) -> StateReport:
+    return StateReport(
+        state=state,
+        unix=time.time(),
+        why=why,
+        exit_code=fault.code if fault else exit_code,
+        signal=fault.signal if fault else signal,
+        rank=fault.rank if fault else rank,
+        host=(fault.host if fault else e.host) or None,
+    )

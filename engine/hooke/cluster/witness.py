@@ -1,0 +1,85 @@
+"""Reads the journals as they grow, for what a verdict needs: which ranks started, and how each was done."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hooke.cluster.places import AttemptFolder
+from hooke.errors import JournalError
+from hooke.events import Done, RankExit, Start
+from hooke.journal import parse, read_new
+
+_BULK = '{"kind":"steps"'
+_CHUNK = 1 << 20
+
+
+class JournalReader:
+    """Complete lines of one journal, in chunks, from the start or wherever it was left."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.offset = 0
+
+    def lines(self, chunk: int = _CHUNK) -> list[str]:
+        """Return the next complete lines: at most about `chunk` bytes, more only for one longer line."""
+        while True:
+            lines, offset = read_new(self.path, self.offset, chunk)
+            if lines or offset != self.offset or not self._more_than(chunk):
+                self.offset = offset
+                return lines
+            chunk *= 2
+
+    def _more_than(self, chunk: int) -> bool:
+        return self.path.exists() and self.path.stat().st_size - self.offset > chunk
+
+
+class Witness:
+    """What the files of one attempt say so far."""
+
+    def __init__(self, folder: AttemptFolder, ranks: int) -> None:
+        self.ranks = ranks
+        self.started: dict[int, Start] = {}
+        self.done: dict[int, Done] = {}
+        self.damaged: dict[int, str] = {}
+        """Rank -> what is wrong with its journal; nothing behind the damage is believed."""
+        self._folder = folder
+        self._readers = {rank: JournalReader(folder.journal(rank)) for rank in range(ranks)}
+
+    def look(self) -> None:
+        """Read what is new."""
+        for rank, reader in self._readers.items():
+            while rank not in self.damaged and (lines := reader.lines()):
+                self._take(rank, lines)
+
+    def _take(self, rank: int, lines: list[str]) -> None:
+        for line in lines:
+            if line.startswith(_BULK):
+                continue
+            try:
+                record = parse(line)
+            except JournalError as error:
+                self.damaged[rank] = f"{self._folder.journal(rank).name}: {error}"
+                return
+            if isinstance(record, Start):
+                self.started[rank] = record
+            elif isinstance(record, Done):
+                self.done[rank] = record
+
+    @property
+    def all_started(self) -> bool:
+        """Every rank has entered its loop."""
+        return len(self.started) == self.ranks
+
+    @property
+    def all_done(self) -> bool:
+        """Every rank ended as its algorithm meant it to."""
+        return len(self.done) == self.ranks
+
+    def exits(self) -> dict[int, RankExit]:
+        """Return what the guards witnessed."""
+        found = {}
+        for rank in range(self.ranks):
+            path = self._folder.exit(rank)
+            if path.exists():
+                found[rank] = RankExit.model_validate_json(path.read_text())
+        return found
