@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,21 +36,37 @@ def pointer(*parts: object) -> str:
     return "".join("/" + str(p).replace("~", "~0").replace("/", "~1") for p in parts)
 
 
-def _faults(error: ValidationError, *prefix: object) -> list[Problem]:
-    found = []
+def _place(document: Any, loc: tuple[int | str, ...]) -> tuple[int | str, ...]:
+    """Return the part of pydantic's location that is a place in the document, or a key missing from it.
+
+    The rest names a branch of a union, which a document does not have.
+    """
+    node = document
+    for depth, part in enumerate(loc):
+        if isinstance(node, dict) and isinstance(part, str):
+            if part not in node:
+                return loc[: depth + 1]
+            node = node[part]
+        elif isinstance(node, (list, tuple)) and isinstance(part, int) and part < len(node):
+            node = node[part]
+        else:
+            return loc[:depth]
+    return loc
+
+
+def _faults(error: ValidationError, document: Any, *prefix: object) -> list[Problem]:
+    """Return one problem per place; what each branch of a union expected is joined by `or`."""
+    found: dict[str, list[str]] = {}
     for item in error.errors(include_url=False, include_context=False, include_input=False):
-        loc = [p for p in item["loc"] if not (isinstance(p, str) and p.startswith(("literal[", "constrained-")))]
-        if loc[:1] and loc[-1] == "int" and item["loc"][:-1]:
-            loc = loc[:-1]  # the branch of a union is not a place in the document
-        found.append(Problem(pointer(*prefix, *loc), item["msg"]))
-    return found
+        found.setdefault(pointer(*prefix, *_place(document, item["loc"])), []).append(item["msg"])
+    return [Problem(place, ", or: ".join(dict.fromkeys(said))) for place, said in found.items()]
 
 
 def _parameters(kind: Any, values: dict[str, Any], *prefix: object) -> tuple[BaseModel | None, list[Problem]]:
     try:
         return kind.model_validate(values), []
     except ValidationError as error:
-        return None, _faults(error, *prefix, "parameters")
+        return None, _faults(error, values, *prefix, "parameters")
 
 
 def _check_workload(choice: WorkloadChoice) -> list[Problem]:
@@ -66,8 +83,22 @@ def _check_algorithm(name: str, values: dict[str, Any], key: str, *prefix: objec
         return [Problem(pointer(*prefix, key), str(error))]
 
 
-def _twice(names: list[str]) -> list[int]:
+def _twice(names: Sequence[object]) -> list[int]:
     return [i for i, name in enumerate(names) if name in names[:i]]
+
+
+def _check_cluster(cluster: ClusterChoice, *prefix: object) -> list[Problem]:
+    found = [
+        Problem(pointer(*prefix, "workers", j), "this number of workers is listed twice")
+        for j in _twice(cluster.workers)
+    ]
+    if cluster.on and not cluster.virtual:
+        found.append(Problem(pointer(*prefix, "on"), "only a virtual cluster is computed on another one"))
+    if cluster.virtual and not cluster.on:
+        found.append(Problem(pointer(*prefix, "on"), "name the cluster that computes this virtual one"))
+    if cluster.virtual and "auto" in cluster.workers:
+        found.append(Problem(pointer(*prefix, "workers"), "a virtual cluster needs a number of workers"))
+    return found
 
 
 def validate_experiment(document: Any) -> ExperimentSpec:
@@ -75,7 +106,7 @@ def validate_experiment(document: Any) -> ExperimentSpec:
     try:
         spec = ExperimentSpec.model_validate(document)
     except ValidationError as error:
-        raise SpecError(_faults(error)) from None
+        raise SpecError(_faults(error, document)) from None
     problems = _check_workload(spec.workload)
     for i, variant in enumerate(spec.variants):
         problems += _check_algorithm(variant.algorithm, variant.parameters, "algorithm", "variants", i)
@@ -84,12 +115,7 @@ def validate_experiment(document: Any) -> ExperimentSpec:
     for i in _twice([c.name for c in spec.clusters]):
         problems.append(Problem(f"/clusters/{i}/name", "another cluster has the same name"))
     for i, cluster in enumerate(spec.clusters):
-        if cluster.on and not cluster.virtual:
-            problems.append(Problem(f"/clusters/{i}/on", "only a virtual cluster is computed on another one"))
-        if cluster.virtual and not cluster.on:
-            problems.append(Problem(f"/clusters/{i}/on", "name the cluster that computes this virtual one"))
-        if cluster.virtual and "auto" in cluster.workers:
-            problems.append(Problem(f"/clusters/{i}/workers", "a virtual cluster needs a number of workers"))
+        problems += _check_cluster(cluster, "clusters", i)
     if spec.baseline not in [v.name for v in spec.variants]:
         problems.append(Problem("/baseline", "no variant has this name"))
     if spec.target and spec.target.metric == "test_accuracy" and not 0 < spec.target.value <= 1:
@@ -106,7 +132,7 @@ def validate_run(document: Any) -> RunSpec:
     try:
         spec = RunSpec.model_validate(document)
     except ValidationError as error:
-        raise SpecError(_faults(error)) from None
+        raise SpecError(_faults(error, document)) from None
     problems = _check_workload(spec.workload)
     problems += _check_algorithm(spec.algorithm.name, spec.algorithm.parameters, "name", "algorithm")
     if spec.world == "virtual" and spec.virtual is None:
@@ -148,7 +174,7 @@ def resolve(spec: ExperimentSpec, variant: Variant, cluster: ClusterChoice, work
 
 
 def expand(spec: ExperimentSpec, cores: dict[str, int]) -> list[PlannedRun]:
-    """Return the runs of an experiment, seeds outermost so that early results cover every variant.
+    """Return the runs of an experiment, each once, seeds outermost so that early results cover every variant.
 
     `cores` maps each registered cluster to the cores one run may use there; an unknown cluster, or a product
     of more than MAX_RUNS cells, raises SpecError.
@@ -166,14 +192,14 @@ def expand(spec: ExperimentSpec, cores: dict[str, int]) -> list[PlannedRun]:
         problems.append(Problem("/clusters", f"{count} runs; at most {MAX_RUNS} fit in one experiment"))
     if problems:
         raise SpecError(problems)
-    planned = []
+    planned = {}
     for cluster in spec.clusters:
         for offset in range(cluster.seeds):
             for asked in cluster.workers:
                 workers = min(AUTO_WORKERS, cores[cluster.host]) if asked == "auto" else asked
                 for variant in spec.variants:
                     run = resolve(spec, variant, cluster, workers, spec.first_seed + offset)
-                    planned.append(
-                        PlannedRun(variant.name, cluster.name, cluster.host, run.workers, run.seed, run)
-                    )
-    return planned
+                    # a sequential method meets itself at several worker counts, and so may `auto` and a number
+                    cell = (variant.name, cluster.name, run.workers, run.seed)
+                    planned[cell] = PlannedRun(cell[0], cell[1], cluster.host, cell[2], cell[3], run)
+    return list(planned.values())

@@ -67,7 +67,7 @@ class VirtualCluster(Frozen):
         0.05, ge=0, le=2, title="Jitter", description="Sigma of the log-normal factor on each step's compute."
     )
     memory_bandwidth: float = Field(
-        10e9, gt=0, title="Memory bandwidth", description="Bytes per second; prices vector updates."
+        10e9, ge=1, title="Memory bandwidth", description="Bytes per second; prices vector updates."
     )
 
 
@@ -112,7 +112,7 @@ class Target(Frozen):
 class Evaluation(Frozen):
     """How often the center is scored on the test set, off the clock."""
 
-    every: int = Field(ge=1, title="Every", description="Samples between evaluations.")
+    every: int = Field(ge=1, le=10**12, title="Every", description="Samples between evaluations.")
 
 
 class ExperimentSpec(Frozen):
