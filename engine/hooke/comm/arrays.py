@@ -1,0 +1,51 @@
+"""What both worlds do alike with a call's arguments: see vectors as arrays, check them, count them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hooke.comm.base import Traffic
+from hooke.comm.collectives import Round, sent
+from hooke.errors import CommError
+
+Array = NDArray[Any]
+
+
+def array_of(x: Any) -> Array:
+    """Return the flat, contiguous array that shares memory with a tensor, or that is the argument itself."""
+    array: Array = x if isinstance(x, np.ndarray) else x.numpy()
+    if array.ndim != 1 or not array.flags.c_contiguous:
+        raise CommError(f"only flat, contiguous vectors travel; this one has shape {array.shape}")
+    return array
+
+
+def check_rank(rank: int, size: int) -> int:
+    """Return the rank, or raise CommError when the communicator has no such rank."""
+    if not 0 <= rank < size:
+        raise CommError(f"there is no rank {rank}: this communicator has the ranks 0 to {size - 1}")
+    return rank
+
+
+def check_length(offered: int, expected: int, what: str) -> None:
+    """Raise CommError when two ranks mean vectors of different lengths."""
+    if offered != expected:
+        raise CommError(f"{what}: one rank offers {offered} elements, the other expects {expected}")
+
+
+def count_collective(traffic: Traffic, array: Array, rounds: Sequence[Round], asked: bool) -> None:
+    """Count one rank's part of a collective. Payload: |W| where `asked`; wire: what its rounds send."""
+    elements, messages = sent(rounds)
+    traffic.payload += array.nbytes if asked else 0
+    traffic.wire += elements * array.itemsize
+    traffic.messages += messages
+
+
+def count_message(traffic: Traffic, array: Array) -> None:
+    """Count a vector sent from rank to rank; a receive counts nothing, so that sums over ranks are true."""
+    traffic.payload += array.nbytes
+    traffic.wire += array.nbytes
+    traffic.messages += 1

@@ -1,0 +1,173 @@
+"""Collective operations as data: who sends which part of the vector to whom, in which round.
+
+One schedule serves three readers: MPI ranks execute it, the virtual world prices it, and tests count it.
+It is also the single home of the summation order (see `hooke.comm.base`): both all-reduce schedules form
+every element's sum by the same additions in the same order, so they agree bit for bit for every number of
+ranks P and elements n, also n < P.
+
+    tree      binomial reduce to rank 0, binomial broadcast back: the paper's tree. Whole vectors;
+              2 ceil(log2 P) rounds, 2 (P - 1) |W| bytes in total; time 2 ceil(log2 P) (A + |W| B).
+    halving   recursive-halving reduce-scatter, recursive-doubling all-gather: for a power of two, time
+              2 log2(P) A + 2 (P - 1)/P |W| B, optimal in bytes per rank (R. Thakur, R. Rabenseifner, W. Gropp,
+              "Optimization of collective communication operations in MPICH", IJHPCA 19(1), 2005).
+
+The partner distance *doubles* in both reductions (1, 2, 4, ...), which is what makes the orders equal. When P
+is not a power of two, the ranks beyond the largest one, q, first hand their vector to rank r - q and at the
+end receive the result from it.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Collective = Literal["tree", "halving"]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Elements `start` to `stop` of the vector."""
+
+    start: int
+    stop: int
+
+    def __len__(self) -> int:
+        return self.stop - self.start
+
+
+@dataclass(frozen=True)
+class Round:
+    """One exchange of this rank with `peer`; a direction in which nothing travels is None.
+
+    `add`: what arrives is added to the own elements, else it overwrites them. Both ranks of a pair list
+    their common rounds in the same order, and a rank finishes one round before it begins the next.
+    """
+
+    peer: int
+    send: Part | None
+    receive: Part | None
+    add: bool = False
+
+
+Schedule = tuple[tuple[Round, ...], ...]
+"""The rounds of every rank."""
+
+
+def ordered_sum(vectors: Sequence[Any]) -> Any:
+    """Return the sum of equally long arrays in the documented order: the reference for every all-reduce."""
+    x = [v.copy() for v in vectors]
+    add_up(x)
+    return x[0]
+
+
+def add_up(x: list[Any]) -> None:
+    """Leave the sum of all arrays in x[0], adding in place in the documented order; the others are scratch."""
+    q = largest_power_of_two(len(x))
+    for r in range(q, len(x)):
+        x[r - q] += x[r]
+    distance = 1
+    while distance < q:
+        for r in range(0, q, 2 * distance):
+            x[r] += x[r + distance]
+        distance *= 2
+
+
+def largest_power_of_two(ranks: int) -> int:
+    """Return the largest power of two that is at most `ranks` (>= 1)."""
+    return 1 << (ranks.bit_length() - 1)
+
+
+def depth(ranks: int) -> int:
+    """Return ceil(log2 ranks): the rounds of a binomial tree in one direction."""
+    return (ranks - 1).bit_length()
+
+
+@functools.lru_cache(maxsize=256)
+def allreduce(ranks: int, elements: int, collective: Collective) -> Schedule:
+    """Return the rounds that leave the sum of all vectors on every rank."""
+    q = largest_power_of_two(ranks)
+    core = _tree if collective == "tree" else _halving
+    whole = Part(0, elements)
+    rounds: list[tuple[Round, ...]] = []
+    for r in range(ranks):
+        if r >= q:
+            mine = [Round(r - q, whole, None), Round(r - q, None, whole)]
+        else:
+            mine = core(r, q, elements)
+            if r + q < ranks:
+                mine = [Round(r + q, None, whole, add=True), *mine, Round(r + q, whole, None)]
+        rounds.append(_without_empty(mine))
+    return tuple(rounds)
+
+
+@functools.lru_cache(maxsize=256)
+def broadcast(ranks: int, elements: int, root: int) -> Schedule:
+    """Return the rounds of a binomial broadcast from `root`, which lets the largest subtree start first."""
+    whole = Part(0, elements)
+    rounds: list[tuple[Round, ...]] = []
+    for r in range(ranks):
+        relative = (r - root) % ranks
+        mine: list[Round] = []
+        for level in reversed(range(depth(ranks))):
+            distance = 1 << level
+            position = relative % (2 * distance)
+            if position == 0 and relative + distance < ranks:
+                mine.append(Round((r + distance) % ranks, whole, None))
+            elif position == distance:
+                mine.append(Round((r - distance) % ranks, None, whole))
+        rounds.append(_without_empty(mine))
+    return tuple(rounds)
+
+
+def sent(rounds: Sequence[Round]) -> tuple[int, int]:
+    """Return (elements, messages) that a rank with these rounds sends."""
+    parts = [r.send for r in rounds if r.send]
+    return sum(len(part) for part in parts), len(parts)
+
+
+def _tree(r: int, q: int, elements: int) -> list[Round]:
+    """Binomial reduce to 0 and back, among q = 2^k ranks."""
+    whole = Part(0, elements)
+    up: list[Round] = []
+    down: list[Round] = []
+    distance = 1
+    while distance < q:
+        position = r % (2 * distance)
+        if position == 0:
+            up.append(Round(r + distance, None, whole, add=True))
+            down.append(Round(r + distance, whole, None))
+        elif position == distance:
+            up.append(Round(r - distance, whole, None))
+            down.append(Round(r - distance, None, whole))
+        distance *= 2
+    return up + down[::-1]
+
+
+def _halving(r: int, q: int, elements: int) -> list[Round]:
+    """Reduce-scatter by halving the part and doubling the distance; then the way back with whole sums."""
+    up: list[Round] = []
+    down: list[Round] = []
+    held = Part(0, elements)  # equal on r and r ^ distance: it depends on the lower bits of r only
+    distance = 1
+    while distance < q:
+        middle = (held.start + held.stop) // 2
+        low, high = Part(held.start, middle), Part(middle, held.stop)
+        keep, give = (high, low) if r & distance else (low, high)
+        up.append(Round(r ^ distance, give, keep, add=True))
+        down.append(Round(r ^ distance, keep, give))
+        held = keep
+        distance *= 2
+    return up + down[::-1]
+
+
+def _without_empty(rounds: list[Round]) -> tuple[Round, ...]:
+    """Drop directions and rounds in which no element travels (both partners agree: the parts are the same)."""
+    kept = []
+    for r in rounds:
+        send = r.send if r.send else None
+        receive = r.receive if r.receive else None
+        if send or receive:
+            kept.append(Round(r.peer, send, receive, r.add))
+    return tuple(kept)

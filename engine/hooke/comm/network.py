@@ -1,0 +1,26 @@
+"""The price of a message: one-port links with a memory of how long they are busy."""
+
+from __future__ import annotations
+
+from hooke.spec import VirtualCluster
+
+
+class Network:
+    """Each rank has one send and one receive link; a message occupies the sender's and the receiver's.
+
+    A message of n bytes takes `latency + n * seconds_per_byte`. A server that answers many workers is thus
+    limited by its own link, which plain latency plus bandwidth would hide.
+    """
+
+    def __init__(self, size: int, constants: VirtualCluster) -> None:
+        self.latency = constants.latency
+        self.seconds_per_byte = constants.seconds_per_byte
+        self._send_free = [0.0] * size
+        self._receive_free = [0.0] * size
+
+    def transfer(self, now: float, source: int, target: int, size: int) -> float:
+        """Carry `size` bytes as soon as both links are free, first come first served; return the end."""
+        start = max(now, self._send_free[source], self._receive_free[target])
+        end = start + self.latency + size * self.seconds_per_byte
+        self._send_free[source] = self._receive_free[target] = end
+        return end

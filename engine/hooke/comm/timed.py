@@ -1,0 +1,163 @@
+"""Where time inside the communicator is charged, and `connect`, which composes the wrappers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from hooke.comm.base import ANY, Comm, Control, ControlPending, Message, Pending, Vector
+from hooke.comm.packed import Packed
+from hooke.comm.wrapper import Wrapper
+from hooke.phases import Ledger, Phase
+from hooke.spec import Communication
+from hooke.workload import Slice
+
+
+def connect(comm: Comm, communication: Communication, layout: tuple[Slice, ...], ledger: Ledger) -> Timed:
+    """Return `Timed(Packed(comm))`: what an algorithm sees of a world.
+
+    The collective of `communication` is chosen where the world is made: `MpiComm(collective)`,
+    `run_virtual(..., collective)`.
+    """
+    return Timed(Packed(comm, communication.packing, layout), ledger)
+
+
+class Timed(Wrapper):
+    """Charges the time inside every operation to `ledger`: communicate, or what `under` says.
+
+    Traffic is counted by the world itself: payload is what this rank asked to send (|W| for an all-reduce, a
+    send, and the root of a broadcast; nothing for a receive, nor for a rank alone), wire and messages are
+    what the schedule made it send. Barriers and control words are not traffic.
+    """
+
+    def __init__(self, inner: Comm, ledger: Ledger) -> None:
+        super().__init__(inner)
+        self.ledger = ledger
+        self._phase = Phase.COMMUNICATE
+        self.control: Control = _TimedControl(inner.control, self)
+
+    @contextmanager
+    def under(self, phase: Phase) -> Iterator[None]:
+        """Charge operations in the body to another phase: waiting without a request is idle, say."""
+        before, self._phase = self._phase, phase
+        try:
+            yield
+        finally:
+            self._phase = before
+
+    @contextmanager
+    def charged(self) -> Iterator[None]:
+        """Charge the body to the phase of operations."""
+        before = self.ledger.enter(self._phase)
+        try:
+            yield
+        finally:
+            self.ledger.enter(before)
+
+    def barrier(self) -> None:
+        """Return when every rank has entered."""
+        with self.charged():
+            self.inner.barrier()
+
+    def broadcast(self, x: Vector, root: int = 0) -> None:
+        """Overwrite x everywhere by the root's."""
+        with self.charged():
+            self.inner.broadcast(x, root)
+
+    def allreduce(self, x: Vector) -> None:
+        """Overwrite x everywhere by the sum over ranks."""
+        with self.charged():
+            self.inner.allreduce(x)
+
+    def iallreduce(self, x: Vector) -> Pending:
+        """Begin the same in the background."""
+        with self.charged():
+            return TimedPending(self.inner.iallreduce(x), self)
+
+    def send(self, x: Vector, to: int, tag: int = 0) -> None:
+        """Send x; return when it may be overwritten."""
+        with self.charged():
+            self.inner.send(x, to, tag)
+
+    def isend(self, x: Vector, to: int, tag: int = 0) -> Pending:
+        """Begin to send x."""
+        with self.charged():
+            return TimedPending(self.inner.isend(x, to, tag), self)
+
+    def recv(self, into: Vector, source: int, tag: int = 0) -> Message:
+        """Receive into the vector."""
+        with self.charged():
+            return self.inner.recv(into, source, tag)
+
+    def irecv(self, into: Vector, source: int, tag: int = 0) -> Pending:
+        """Begin to receive."""
+        with self.charged():
+            return TimedPending(self.inner.irecv(into, source, tag), self)
+
+    def split(self, color: int, key: int = 0) -> Timed:
+        """Return the part's communicator, charged to the same ledger."""
+        with self.charged():
+            return Timed(self.inner.split(color, key), self.ledger)
+
+
+class TimedPending:
+    """A transfer whose wait is charged, and whose hidden time is added to the ledger once."""
+
+    def __init__(self, inner: Pending, timed: Timed) -> None:
+        self._inner = inner
+        self._timed = timed
+        self._counted = False
+
+    @property
+    def hidden(self) -> float:
+        """Seconds that the transfer ran while the rank did something else."""
+        return self._inner.hidden
+
+    def wait(self) -> None:
+        """Return when the transfer is complete."""
+        with self._timed.charged():
+            self._inner.wait()
+        if not self._counted:
+            self._counted = True
+            self._timed.ledger.hidden += self._inner.hidden
+
+
+class _TimedControl:
+    """Control words whose waits are charged."""
+
+    def __init__(self, inner: Control, timed: Timed) -> None:
+        self._inner = inner
+        self._timed = timed
+
+    def send(self, words: tuple[float, ...], to: int) -> None:
+        """Send words to one rank; never blocks."""
+        with self._timed.charged():
+            self._inner.send(words, to)
+
+    def recv(self, source: int = ANY) -> tuple[int, tuple[float, ...]]:
+        """Return (source, words) of the earliest message from `source`."""
+        with self._timed.charged():
+            return self._inner.recv(source)
+
+    def ibroadcast(self, words: tuple[float, ...] | None) -> ControlPending:
+        """Post one broadcast from rank 0."""
+        with self._timed.charged():
+            return _TimedControlPending(self._inner.ibroadcast(words), self._timed)
+
+    def allreduce(self, words: tuple[float, ...]) -> tuple[float, ...]:
+        """Return the sums over all ranks."""
+        with self._timed.charged():
+            return self._inner.allreduce(words)
+
+
+class _TimedControlPending:
+    """A control broadcast whose wait is charged."""
+
+    def __init__(self, inner: ControlPending, timed: Timed) -> None:
+        self._inner = inner
+        self._timed = timed
+
+    def wait(self) -> tuple[float, ...]:
+        """Return the words of rank 0."""
+        with self._timed.charged():
+            return self._inner.wait()

@@ -1,0 +1,60 @@
+"""A communicator around another one: forwards every operation; wrappers override what they change."""
+
+from __future__ import annotations
+
+from hooke.comm.base import Comm, Control, Message, Pending, Traffic, Vector
+
+
+class Wrapper:
+    """Forwards to `inner`."""
+
+    def __init__(self, inner: Comm) -> None:
+        self.inner = inner
+        self.rank = inner.rank
+        self.size = inner.size
+        self.traffic: Traffic = inner.traffic
+        self.control: Control = inner.control
+
+    def clock(self) -> float:
+        """Return the inner clock."""
+        return self.inner.clock()
+
+    def charge(self, seconds: float) -> None:
+        """Advance virtual time by work done; it belongs to whatever phase the caller is in."""
+        self.inner.charge(seconds)
+
+    def barrier(self) -> None:
+        """Return when every rank has entered."""
+        self.inner.barrier()
+
+    def broadcast(self, x: Vector, root: int = 0) -> None:
+        """Overwrite x everywhere by the root's."""
+        self.inner.broadcast(x, root)
+
+    def allreduce(self, x: Vector) -> None:
+        """Overwrite x everywhere by the sum over ranks."""
+        self.inner.allreduce(x)
+
+    def iallreduce(self, x: Vector) -> Pending:
+        """Begin the same in the background."""
+        return self.inner.iallreduce(x)
+
+    def send(self, x: Vector, to: int, tag: int = 0) -> None:
+        """Send x; return when it may be overwritten."""
+        self.inner.send(x, to, tag)
+
+    def isend(self, x: Vector, to: int, tag: int = 0) -> Pending:
+        """Begin to send x."""
+        return self.inner.isend(x, to, tag)
+
+    def recv(self, into: Vector, source: int, tag: int = 0) -> Message:
+        """Receive into the vector."""
+        return self.inner.recv(into, source, tag)
+
+    def irecv(self, into: Vector, source: int, tag: int = 0) -> Pending:
+        """Begin to receive."""
+        return self.inner.irecv(into, source, tag)
+
+    def split(self, color: int, key: int = 0) -> Comm:
+        """Return the communicator of the ranks that gave the same color."""
+        return self.inner.split(color, key)
