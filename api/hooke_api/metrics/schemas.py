@@ -2,14 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal, get_args
 
-from pydantic import Field
+from hooke.spec import Frozen
+from pydantic import Field, StringConstraints, model_validator
 
 from hooke_api.schema import View
 
 Metric = Literal["test_accuracy", "test_loss", "train_loss", "communication_fraction", "throughput", "staleness"]
-Axis = Literal["clock", "wall", "samples", "epoch", "step", "bytes"]
+Axis = Literal["clock", "wall", "samples", "step", "bytes"]
+"""The x of a chart: train clock, wall, global samples, local gradients per worker (samples over workers and
+batch), or bytes sent so far by all ranks. No epochs: the API does not know the size of a training set."""
+RunId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
+
+MOST_ANSWERED = 2_000_000
+"""Points of one answer, over all its series."""
+
+
+class SeriesQuery(Frozen):
+    """Which runs, which metrics, over what, and how fine."""
+
+    runs: list[RunId] = Field(min_length=1, max_length=500)
+    metrics: list[Metric] = Field(min_length=1, max_length=len(get_args(Metric)))
+    axis: Axis = "clock"
+    points: int = Field(500, ge=16, le=10_000, description="At most so many points of each series.")
+
+    @model_validator(mode="after")
+    def _not_too_much(self) -> SeriesQuery:
+        if len(self.runs) * len(self.metrics) * self.points > MOST_ANSWERED:
+            raise ValueError(f"runs x metrics x points is more than {MOST_ANSWERED:,}: ask for fewer points")
+        return self
 
 
 class Series(View):

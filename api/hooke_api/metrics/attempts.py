@@ -1,0 +1,69 @@
+"""Which points of several attempts count: those of the newest, and of earlier ones up to where it went on.
+
+Superseded points stay stored and are hidden here, so a curve never doubles back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hooke_api.metrics.table import COLUMNS, Column
+
+
+@dataclass(frozen=True)
+class Begun:
+    """An attempt of which some rank has begun, and the step it was restored to (null: from the start)."""
+
+    number: int
+    restored_step: int | None
+
+
+def keep_steps(
+    columns: Mapping[tuple[int, int], dict[str, Column]], begun: Sequence[Begun], ranks: Iterable[int]
+) -> dict[int, dict[str, Column]]:
+    """Return the columns of each rank without superseded steps.
+
+    columns: by (attempt, rank). Where a rank has stepped in a later attempt, its first step there says where
+    it went on: with a server every worker has its own. Before that, the restored step of the attempt does.
+    """
+    numbers = sorted({attempt for attempt, _ in columns} | {b.number for b in begun})
+    restored = {b.number: b.restored_step or 0 for b in begun}
+    kept: dict[int, dict[str, Column]] = {}
+    for rank in ranks:
+        parts: list[dict[str, Column]] = []
+        limit = np.inf
+        for attempt in reversed(numbers):
+            own = columns.get((attempt, rank))
+            if own is not None and len(own["step"]):
+                below = own["step"] <= limit
+                parts.append(own if below.all() else {name: own[name][below] for name in COLUMNS})
+                limit = min(limit, float(own["step"][0]) - 1)
+            else:
+                limit = min(limit, restored.get(attempt, 0))
+        if len(parts) == 1:
+            kept[rank] = parts[0]
+        elif parts:
+            kept[rank] = {name: np.concatenate([p[name] for p in reversed(parts)]) for name in COLUMNS}
+    return kept
+
+
+def keep_scores(
+    scores: Sequence[tuple[float, ...]], begun: Sequence[Begun], restored_samples: int
+) -> list[tuple[float, ...]]:
+    """Return the evaluations without superseded ones.
+
+    scores: (attempt, samples, ...), ascending. Earlier attempts count up to `restored_samples`, and only below the
+    first evaluation of a later attempt.
+    """
+    newest = max([b.number for b in begun] + [int(row[0]) for row in scores], default=1)
+    kept: list[tuple[float, ...]] = []
+    limit = np.inf
+    for row in reversed(scores):
+        attempt, samples = row[0], row[1]
+        if attempt == newest or 0 < restored_samples >= samples < limit:
+            kept.append(row)
+            limit = samples
+    return kept[::-1]

@@ -1,0 +1,59 @@
+"""The curves of runs, kept in memory while they are looked at, and never stale.
+
+Before every answer the number of chunks and evaluations of each run is compared with what the kept curves
+were made from; of a run that goes on, only new chunks are read.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+
+from sqlalchemy.orm import Session
+
+from hooke_api.metrics.loading import Curves, Facts, Kept, load, read_keys
+
+KEPT_BYTES = 96 * 1024 * 1024
+"""Curves that were looked at longest ago go first: 100 runs of 10,000 steps fit well."""
+
+
+class CurveStore:
+    """One per process; safe for threads, because what it keeps is replaced and never changed."""
+
+    def __init__(self, limit: int = KEPT_BYTES) -> None:
+        self._limit = limit
+        self._kept: OrderedDict[str, Kept] = OrderedDict()
+        self._size = 0
+        self._lock = threading.Lock()
+
+    def read(self, session: Session, runs: Sequence[Facts]) -> dict[str, Curves]:
+        """Return the curves of these runs as they are in the session's transaction."""
+        keys = read_keys(session, runs)
+        found: dict[str, Curves] = {}
+        old: dict[str, Kept] = {}
+        for run in runs:
+            kept = self._get(run.id)
+            if kept is not None and kept.key == keys[run.id]:
+                found[run.id] = kept.curves
+            elif kept is not None:
+                old[run.id] = kept
+        missing = [run for run in runs if run.id not in found]
+        for name, fresh in load(session, missing, keys, old).items() if missing else ():
+            self._put(name, fresh)
+            found[name] = fresh.curves
+        return found
+
+    def _get(self, run: str) -> Kept | None:
+        with self._lock:
+            if run in self._kept:
+                self._kept.move_to_end(run)
+            return self._kept.get(run)
+
+    def _put(self, run: str, kept: Kept) -> None:
+        with self._lock:
+            before = self._kept.pop(run, None)
+            self._size += kept.size - (before.size if before else 0)
+            self._kept[run] = kept
+            while self._size > self._limit and len(self._kept) > 1:
+                self._size -= self._kept.popitem(last=False)[1].size

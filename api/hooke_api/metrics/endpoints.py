@@ -1,0 +1,48 @@
+"""Series and bands over HTTP."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query, Request
+
+from hooke_api.database import DatabaseOf
+from hooke_api.metrics import service
+from hooke_api.metrics.curves import CurveStore
+from hooke_api.metrics.schemas import Axis, BandAnswer, Metric, SeriesAnswer, SeriesQuery
+
+router = APIRouter(tags=["metrics"])
+
+
+def curve_store(request: Request) -> CurveStore:
+    """Return the application's curve store; the first request makes it."""
+    state = request.app.state
+    if not hasattr(state, "curves"):
+        state.curves = CurveStore()
+    store: CurveStore = state.curves
+    return store
+
+
+Store = Annotated[CurveStore, Depends(curve_store)]
+
+
+@router.post("/series", operation_id="query_series")
+def query_series(query: SeriesQuery, database: DatabaseOf, store: Store) -> SeriesAnswer:
+    """Return series of many runs on one axis: at most `points` of each, spikes kept, gaps as null."""
+    with database.read() as session:
+        return service.answer_series(session, store, query)
+
+
+@router.get("/experiments/{experiment_id}/bands", operation_id="read_bands")
+def read_bands(  # noqa: PLR0913 - the query of the URL, one parameter each
+    experiment_id: str,
+    database: DatabaseOf,
+    store: Store,
+    metric: Annotated[list[Metric] | None, Query(description="May repeat; default: test_accuracy.")] = None,
+    axis: Axis = "clock",
+    points: Annotated[int, Query(ge=16, le=5000, description="At most so many points of each band.")] = 400,
+) -> BandAnswer:
+    """Return mean and 95% t interval over seeds for every variant, cluster and number of workers."""
+    metrics: list[Metric] = list(dict.fromkeys(metric or ("test_accuracy",)))
+    with database.read() as session:
+        return service.answer_bands(session, store, experiment_id, metrics, axis, points)

@@ -1,0 +1,198 @@
+"""Reading runs, chunks and evaluations from the database, and making curves of them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from hooke.events import TERMINAL, RunState
+from sqlalchemy import ColumnElement, func, select
+from sqlalchemy.orm import Session
+
+from hooke_api import blocks
+from hooke_api.metrics.attempts import Begun, keep_scores, keep_steps
+from hooke_api.metrics.table import COLUMNS, Column, Floats, RankColumns, Table, aggregate, writing_workers
+from hooke_api.models import Attempt, Chunk, EvaluationPoint, RankTotals, Run
+
+IDS_PER_QUERY = 500
+
+ByRank = dict[tuple[int, int], dict[str, Column]]
+"""(attempt, rank) -> columns."""
+Key = tuple[int, int, int, int, bool]
+"""Chunks, highest chunk id, evaluations, ranks that began, whether the run has ended: equal keys, equal curves."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What must be known of a run to draw it."""
+
+    id: str
+    experiment_id: str
+    number: int
+    variant: str
+    cluster: str
+    simulated: bool
+    workers: int
+    servers: int
+    seed: int
+    state: RunState
+    batch: int
+
+    @property
+    def ended(self) -> bool:
+        """Return whether the run is in a terminal state."""
+        return self.state in TERMINAL
+
+
+@dataclass(frozen=True)
+class Scores:
+    """The evaluations of a run, ascending in samples; loss and accuracy are NaN where they are not finite."""
+
+    samples: Floats
+    clock: Floats
+    wall: Floats
+    loss: Floats
+    accuracy: Floats
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Everything that can be drawn of one run."""
+
+    table: Table
+    scores: Scores
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What is kept of a run: its curves, and what they were made from while more may come."""
+
+    key: Key
+    curves: Curves
+    columns: ByRank
+
+    @property
+    def size(self) -> int:
+        """Return the size in memory, bytes."""
+        arrays = [array for columns in self.columns.values() for array in columns.values()]
+        arrays += vars(self.curves.scores).values()
+        return self.curves.table.nbytes + sum(int(array.nbytes) for array in arrays)
+
+
+def read_facts(session: Session, *where: ColumnElement[bool]) -> list[Facts]:
+    """Return the facts of the runs that meet the conditions, in order of number."""
+    batch = Run.spec["batch"].as_integer()
+    columns = [getattr(Run, name) for name in Facts.__annotations__ if name != "batch"]
+    query = select(*columns, batch).where(*where).order_by(Run.experiment_id, Run.number)
+    return [Facts(*row) for row in session.execute(query)]
+
+
+def _parts(runs: Sequence[Facts]) -> Iterable[list[str]]:
+    ids = [run.id for run in runs]
+    return (ids[i : i + IDS_PER_QUERY] for i in range(0, len(ids), IDS_PER_QUERY))
+
+
+def read_keys(session: Session, runs: Sequence[Facts]) -> dict[str, Key]:
+    """Return the key of each run, as of the session's transaction."""
+    chunks: dict[str, tuple[int, int]] = {}
+    scores: dict[str, int] = {}
+    began: dict[str, int] = {}
+    for ids in _parts(runs):
+        counted = select(Chunk.run_id, func.count(), func.max(Chunk.id)).where(Chunk.run_id.in_(ids))
+        for run, count, last in session.execute(counted.group_by(Chunk.run_id)):
+            chunks[run] = (count, last)
+        scored = select(EvaluationPoint.run_id, func.count()).where(EvaluationPoint.run_id.in_(ids))
+        scores.update(session.execute(scored.group_by(EvaluationPoint.run_id)).tuples().all())
+        started = select(RankTotals.run_id, func.count()).where(RankTotals.run_id.in_(ids))
+        started = started.where(RankTotals.host.is_not(None)).group_by(RankTotals.run_id)
+        began.update(session.execute(started).tuples().all())
+    return {
+        run.id: (*chunks.get(run.id, (0, 0)), scores.get(run.id, 0), began.get(run.id, 0), run.ended)
+        for run in runs
+    }
+
+
+def load(
+    session: Session, runs: Sequence[Facts], keys: Mapping[str, Key], old: Mapping[str, Kept]
+) -> dict[str, Kept]:
+    """Return what is to be kept of these runs; of those in `old`, only newer chunks are read."""
+    begun, scores = _begun(session, runs), _scores(session, runs)
+    found = {}
+    for run in runs:
+        columns = _new_columns(session, run.id, keys[run.id], old.get(run.id))
+        found[run.id] = Kept(
+            keys[run.id], _curves(run, columns, begun[run.id], scores[run.id]), {} if run.ended else columns
+        )
+    return found
+
+
+def _new_columns(session: Session, run: str, key: Key, old: Kept | None) -> ByRank:
+    if old is not None and old.columns:
+        columns, count = _columns(session, run, old.columns, after=old.key[1])
+        if old.key[0] + count == key[0]:
+            return columns
+        # else a chunk with a lower id was committed later: read again
+    return _columns(session, run, {})[0]
+
+
+def _columns(session: Session, run: str, known: ByRank, after: int | None = None) -> tuple[ByRank, int]:
+    """Return the columns, those of chunks after an id joined to the known ones, and how many chunks were read."""
+    query = select(Chunk.attempt, Chunk.rank, Chunk.n, Chunk.header, Chunk.data)
+    query = query.where(Chunk.run_id == run).order_by(Chunk.attempt, Chunk.rank, Chunk.seq)
+    if after is not None:
+        query = query.where(Chunk.id > after)
+    parts = defaultdict(list, {place: [columns] for place, columns in known.items()})
+    count = 0
+    for attempt, rank, n, header, data in session.execute(query):
+        parts[attempt, rank].append(blocks.read(n, header, data, COLUMNS))
+        count += 1
+    joined = {
+        place: {name: np.concatenate([part[name] for part in found]) for name in COLUMNS}
+        for place, found in parts.items()
+    }
+    return joined, count
+
+
+def _curves(run: Facts, columns: ByRank, begun: Sequence[Begun], scores: Sequence[tuple[float, ...]]) -> Curves:
+    kept = keep_steps(columns, begun, range(run.workers + run.servers))
+    writers = writing_workers(run.workers)
+    nothing = {name: np.empty(0) for name in COLUMNS}
+    expected = sorted({*writers, *kept})
+    ranks = [RankColumns(rank, rank >= run.workers, kept.get(rank, nothing)) for rank in expected]
+    table = aggregate(ranks, run.workers, run.batch, lockstep=run.servers == 0, ended=run.ended)
+    newest = begun[-1].number if begun else 1
+    earlier = [len(kept[w]["step"]) - _length(columns.get((newest, w))) for w in writers if w in kept]
+    restored = sum(earlier) * run.batch * run.workers // len(writers)
+    rows = np.array(keep_scores(scores, begun, restored), dtype=np.float64).reshape(-1, 6)
+    return Curves(table, Scores(*(np.ascontiguousarray(column) for column in rows.T[1:])))
+
+
+def _length(columns: dict[str, Column] | None) -> int:
+    return 0 if columns is None else len(columns["step"])
+
+
+def _begun(session: Session, runs: Sequence[Facts]) -> dict[str, list[Begun]]:
+    """Return the attempts of each run that have begun, oldest first."""
+    found: dict[str, list[Begun]] = defaultdict(list)
+    of_attempt = (RankTotals.run_id == Attempt.run_id, RankTotals.attempt == Attempt.number)
+    some_rank = select(RankTotals.rank).where(*of_attempt, RankTotals.host.is_not(None)).exists()
+    for ids in _parts(runs):
+        query = select(Attempt.run_id, Attempt.number, Attempt.restored_step)
+        query = query.where(Attempt.run_id.in_(ids), some_rank).order_by(Attempt.run_id, Attempt.number)
+        for run, number, restored in session.execute(query):
+            found[run].append(Begun(number, restored))
+    return found
+
+
+def _scores(session: Session, runs: Sequence[Facts]) -> dict[str, list[tuple[float, ...]]]:
+    """Return (attempt, samples, clock, wall, loss, accuracy) of every evaluation of each run, ascending."""
+    point = EvaluationPoint
+    columns = (point.attempt, point.samples, point.clock, point.wall, point.loss, point.accuracy)
+    found: dict[str, list[tuple[float, ...]]] = defaultdict(list)
+    for ids in _parts(runs):
+        query = select(point.run_id, *columns).where(point.run_id.in_(ids))
+        for run, *row in session.execute(query.order_by(point.run_id, point.attempt, point.samples, point.seq)):
+            found[run].append(tuple(np.nan if value is None else value for value in row))
+    return found

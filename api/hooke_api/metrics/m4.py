@@ -1,0 +1,66 @@
+"""M4 downsampling: of every bucket the first, last, least and greatest value, so that no spike is lost.
+
+Source: Jugel, Jerzak, Hackenbroich, Markl, "M4: A Visualization-Oriented Time Series Data Aggregation",
+VLDB 2014. Here a bucket is 2^k consecutive points, counted from the first point of the series. So a bucket
+that is full never changes when points are appended, and when the answer would grow beyond its limit two
+buckets become one: what is kept then is a part of what was kept before. No point ever moves.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+LEAST_POINTS = 16
+"""Fewer points than this could not show one bucket with its gaps on either side."""
+
+
+def bucket_size(n: int, most: int, per_bucket: int) -> int:
+    """Return the least power of two whose buckets of `n` points keep at most `most` points together."""
+    size = 1
+    while per_bucket * -(-n // size) > most:
+        size *= 2
+    return size
+
+
+def _extremes(y: Floats, size: int, of: str) -> Indices:
+    """Return the index of the least or greatest value of each bucket; the last bucket may be short."""
+    pick = np.argmin if of == "min" else np.argmax
+    full = len(y) // size * size
+    found: Indices = pick(y[:full].reshape(-1, size), axis=1) + np.arange(0, full, size)
+    return np.append(found, full + pick(y[full:])) if full < len(y) else found
+
+
+def _gaps(missing: NDArray[np.bool_], size: int) -> Indices:
+    """Return the index of the first missing value of each bucket that has one."""
+    where = np.flatnonzero(missing)
+    _, first = np.unique(where // size, return_index=True)
+    return where[first].astype(np.int64)
+
+
+def m4(y: Floats, most: int) -> Indices:
+    """Return the indices to keep, ascending: at most `most` of them, first and last point always among them.
+
+    y: values in the order of their x, shape (n,). A value that is not finite is a gap: every bucket that has
+    gaps keeps its first one beside the extremes of what is there. Raises ValueError if most < LEAST_POINTS.
+    """
+    if most < LEAST_POINTS:
+        raise ValueError(f"asked for at most {most} points; {LEAST_POINTS} is the least")
+    n = len(y)
+    if n <= most:
+        return np.arange(n, dtype=np.int64)
+    missing = ~np.isfinite(y)
+    has_gaps = bool(missing.any())
+    size = bucket_size(n, most, 5 if has_gaps else 4)
+    starts = np.arange(0, n, size, dtype=np.int64)
+    kept = [starts, np.minimum(starts + size, n) - 1]
+    if has_gaps:
+        kept.append(_extremes(np.where(missing, np.inf, y), size, "min"))
+        kept.append(_extremes(np.where(missing, -np.inf, y), size, "max"))
+        kept.append(_gaps(missing, size))
+    else:
+        kept += [_extremes(y, size, "min"), _extremes(y, size, "max")]
+    return np.unique(np.concatenate(kept))

@@ -1,0 +1,137 @@
+"""Series of runs and bands of experiments: which x and y, then how many of them.
+
+What the metrics mean: `train_loss` is the mean batch loss of P gradients (see `hooke_api.metrics.table`);
+`communication_fraction` and `throughput` are totals since the start over train clock so far; `staleness` has a
+point where an exchange knew it; `test_accuracy` and `test_loss` are the evaluations of the center.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+import numpy as np
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from hooke_api.errors import NotFound
+from hooke_api.metrics.bands import Curve, band
+from hooke_api.metrics.curves import CurveStore
+from hooke_api.metrics.loading import Curves, Facts, read_facts
+from hooke_api.metrics.m4 import m4
+from hooke_api.metrics.schemas import Axis, Band, BandAnswer, Metric, Series, SeriesAnswer, SeriesQuery
+from hooke_api.metrics.table import Floats, Table
+from hooke_api.models import Counter, Experiment, Run
+
+UNITS: dict[Axis, str] = {"samples": "samples", "step": "steps per worker", "bytes": "bytes"}
+
+
+def unit(axis: Axis, runs: Sequence[Facts]) -> str:
+    """Return the unit of an axis; virtual seconds are never passed off as seconds."""
+    if axis in UNITS:
+        return UNITS[axis]
+    worlds = {run.simulated for run in runs}
+    if worlds == {True}:
+        return "virtual s"
+    return "s, virtual s where simulated" if len(worlds) > 1 else "s"
+
+
+def curve(run: Facts, curves: Curves, metric: Metric, axis: Axis) -> tuple[Floats, Floats]:
+    """Return x (ascending) and y (NaN: a gap) of one metric of one run."""
+    if metric in ("test_accuracy", "test_loss"):
+        return _scored(run, curves, metric, axis)
+    table = curves.table
+    x = _rows(run, table, axis)
+    if metric == "staleness":
+        return x[table.staleness_at], table.staleness
+    if metric == "throughput":
+        begun = table.clock > 0
+        nothing = np.full(len(table), np.nan)
+        return x, np.divide(table.samples, table.clock, out=nothing, where=begun)
+    return x, table.loss if metric == "train_loss" else table.fraction
+
+
+def _rows(run: Facts, table: Table, axis: Axis) -> Floats:
+    if axis == "step":
+        return table.samples / (run.workers * run.batch)
+    return {"clock": table.clock, "wall": table.wall, "samples": table.samples, "bytes": table.bytes}[axis]
+
+
+def _scored(run: Facts, curves: Curves, metric: Metric, axis: Axis) -> tuple[Floats, Floats]:
+    """Return an evaluated metric; bytes and steps are those of the row at its samples."""
+    scores, table = curves.scores, curves.table
+    y = scores.accuracy if metric == "test_accuracy" else scores.loss
+    if axis == "step":
+        return scores.samples / (run.workers * run.batch), y
+    if axis != "bytes":
+        return {"clock": scores.clock, "wall": scores.wall, "samples": scores.samples}[axis], y
+    known = np.ones(len(y), dtype=bool)
+    if not run.ended:  # the steps before the newest evaluations may not have arrived: their bytes would move
+        known = scores.samples <= (table.samples[-1] if len(table) else 0)
+    row = np.searchsorted(table.samples, scores.samples[known], side="right") - 1
+    return np.append(table.bytes, 0.0)[row], y[known]  # row -1 (before the first step) reads the 0
+
+
+def _plain(values: Floats) -> list[float | None]:
+    """Return numbers as JSON can say them: what is not finite is null."""
+    return [v if np.isfinite(v) else None for v in values.tolist()]
+
+
+def answer_series(session: Session, store: CurveStore, query: SeriesQuery) -> SeriesAnswer:
+    """Return the series asked for, runs outermost; raises NotFound for a run there is not."""
+    known = {run.id: run for run in read_facts(session, Run.id.in_(query.runs))}
+    missing = [run for run in query.runs if run not in known]
+    if missing:
+        raise NotFound(f"no run has the id {missing[0]!r}")
+    curves = store.read(session, list(known.values()))
+    series = []
+    for run in query.runs:
+        for metric in query.metrics:
+            x, y = curve(known[run], curves[run], metric, query.axis)
+            kept = m4(y, query.points)
+            columns = {"x": x[kept].tolist(), "y": _plain(y[kept]), "n": len(kept), "of": len(y)}
+            series.append(Series.model_construct(run=run, metric=metric, **columns))
+    return SeriesAnswer.model_construct(
+        axis=query.axis, unit=unit(query.axis, list(known.values())), series=series
+    )
+
+
+def answer_bands(
+    session: Session, store: CurveStore, experiment: str, metrics: Sequence[Metric], axis: Axis, points: int
+) -> BandAnswer:
+    """Return mean and band over seeds of every variant x cluster x workers, in the order of the runs.
+
+    Raises NotFound for an experiment there is not. `position` is read in the same transaction as the points, so
+    the stream that goes on after it misses nothing.
+    """
+    if session.scalar(select(Experiment.id).where(Experiment.id == experiment)) is None:
+        raise NotFound(f"no experiment has the id {experiment!r}")
+    position = session.scalar(select(Counter.value).where(Counter.name == "events")) or 0
+    runs = read_facts(session, Run.experiment_id == experiment)
+    curves = store.read(session, runs)
+    groups: dict[tuple[str, str, int], list[Facts]] = defaultdict(list)
+    for run in runs:
+        groups[run.variant, run.cluster, run.workers].append(run)
+    bands = [_band(members, curves, metric, axis, points) for metric in metrics for members in groups.values()]
+    return BandAnswer.model_construct(axis=axis, unit=unit(axis, runs), bands=bands, position=position)
+
+
+def _band(members: Sequence[Facts], curves: dict[str, Curves], metric: Metric, axis: Axis, points: int) -> Band:
+    first = members[0]
+    drawn = {run.id: Curve(*curve(run, curves[run.id], metric, axis), run.ended) for run in members}
+    drawn = {run: line for run, line in drawn.items() if len(line.x)}
+    step = first.workers * first.batch if axis == "samples" else 1.0
+    columns = band(list(drawn.values()), points, step)
+    return Band.model_construct(
+        variant=first.variant,
+        cluster=first.cluster,
+        simulated=first.simulated,
+        workers=first.workers,
+        metric=metric,
+        x=columns.x.tolist(),
+        mean=_plain(columns.mean),
+        low=_plain(columns.low),
+        high=_plain(columns.high),
+        n=columns.n.tolist(),
+        runs=list(drawn),
+    )

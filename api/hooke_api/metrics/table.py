@@ -1,0 +1,193 @@
+"""The curves of one run, aggregated over its ranks: one row for every P gradients.
+
+A row stands for P gradients, one round of the run:
+
+- methods without a server go in lockstep, so row s is step s of every worker;
+- with a server, workers go at their own pace, so all their gradients are put in the order of wall time since the
+  common start and every P of them are a row. (Averaging equal step numbers instead would set the step that a slow
+  worker does at the end beside one that a fast worker did long before.)
+
+Rows are made only as far as every worker has reported, so that a row never changes afterwards. Above 32 workers
+only some of them write steps; samples and bytes are then scaled up from those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+Column = NDArray[Any]
+
+EVERY_RANK_WRITES = 32
+"""With more workers than this only the first and the last write steps (`hooke.recorder` says the same)."""
+COLUMNS = ("step", "samples", "clock", "wall", "loss", "communicate", "wire", "staleness")
+"""The columns of a journal from which curves are made."""
+
+
+@dataclass(frozen=True)
+class RankColumns:
+    """What one rank wrote, superseded steps left out: arrays of equal length, one per name in COLUMNS."""
+
+    rank: int
+    server: bool
+    columns: dict[str, Column]
+
+    def __len__(self) -> int:
+        return len(self.columns["step"])
+
+    def __getitem__(self, name: str) -> Floats:
+        return self.columns[name].astype(np.float64, copy=False)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of one run, ascending in samples, clock, wall and bytes alike."""
+
+    samples: Floats
+    """Global samples after the row."""
+    clock: Floats
+    """Train clock, s, when the last gradient of the row was done."""
+    wall: Floats
+    bytes: Floats
+    """Sent so far by all ranks, the server included."""
+    loss: Floats
+    """Mean batch loss of the row's gradients."""
+    fraction: Floats
+    """Exposed communication so far over train clock so far, mean over workers."""
+    staleness_at: Indices
+    """Rows in which an exchange of known staleness took place."""
+    staleness: Floats
+    """Mean staleness in those rows, center updates."""
+
+    def __len__(self) -> int:
+        return len(self.samples)
+
+    @property
+    def nbytes(self) -> int:
+        """Return the size in memory, bytes."""
+        return sum(int(array.nbytes) for array in vars(self).values())
+
+
+def writing_workers(workers: int) -> tuple[int, ...]:
+    """Return the ranks of the workers that write their steps."""
+    return tuple(range(workers)) if workers <= EVERY_RANK_WRITES else (0, workers - 1)
+
+
+def aggregate(ranks: Sequence[RankColumns], workers: int, batch: int, lockstep: bool, ended: bool) -> Table:
+    """Return the table of a run of `workers` workers.
+
+    `ended`: nothing will follow, so the last, incomplete row is made of what there is.
+    """
+    writers = [r for r in ranks if not r.server and len(r)]
+    expected = [r for r in ranks if not r.server]
+    if not writers or (not ended and len(writers) < len(expected)):
+        return _empty()
+    rows = _Lockstep(writers) if lockstep else _Merged(writers, ended)
+    scale = workers / len(writers)
+    wall = rows.reduce("wall", np.maximum)
+    servers = [r for r in ranks if r.server and len(r)]
+    sent = scale * _sent(writers, rows.latest, len(wall))
+    sent += _sent(servers, [_latest(s, wall) for s in servers], len(wall))
+    samples = scale * batch * rows.gradients
+    if lockstep:
+        samples = writers[0]["samples"][: len(wall)]  # a restored run does not begin at 0
+    at, staleness = _staleness(ranks, wall)
+    return Table(
+        samples=samples,
+        clock=np.maximum.accumulate(rows.reduce("clock", np.maximum)),
+        wall=wall,
+        bytes=sent,
+        loss=rows.reduce("loss", np.add) / rows.sizes,
+        fraction=_fraction(writers, rows.latest),
+        staleness_at=at,
+        staleness=staleness,
+    )
+
+
+def _empty() -> Table:
+    x = np.empty(0)
+    return Table(x, x, x, x, x, x, np.empty(0, dtype=np.int64), x)
+
+
+class _Lockstep:
+    """Row s is step s of every worker."""
+
+    def __init__(self, writers: Sequence[RankColumns]) -> None:
+        self._writers = writers
+        self._n = min(len(w) for w in writers)
+        self.latest: list[Indices] = [np.arange(self._n)] * len(writers)
+        """For each worker, the index of its last step within each row, or before; -1 where it has none."""
+        self.sizes = np.full(self._n, len(writers), dtype=np.float64)
+        self.gradients = np.cumsum(self.sizes)
+
+    def reduce(self, name: str, by: np.ufunc) -> Floats:
+        """Return the sum or maximum of a column over the gradients of each row."""
+        total = self._writers[0][name][: self._n].copy()
+        for other in self._writers[1:]:
+            by(total, other[name][: self._n], out=total)
+        return total
+
+
+class _Merged:
+    """Every P gradients, in the order of wall time, are a row."""
+
+    def __init__(self, writers: Sequence[RankColumns], ended: bool) -> None:
+        self._writers = writers
+        walls = np.concatenate([w["wall"] for w in writers])
+        self._order = np.argsort(walls, kind="stable")
+        if not ended:  # beyond this moment some worker may have more to report
+            known = np.searchsorted(walls[self._order], min(w["wall"][-1] for w in writers), side="right")
+            self._order = self._order[: known // len(writers) * len(writers)]
+        self._starts = np.arange(0, len(self._order), len(writers))
+        ends = np.append(self._starts[1:], len(self._order)) if len(self._starts) else self._starts
+        self.sizes = (ends - self._starts).astype(np.float64)
+        self.gradients = ends.astype(np.float64)
+        wall = walls[self._order[ends - 1]]
+        self.latest = [_latest(w, wall) for w in writers]
+
+    def reduce(self, name: str, by: np.ufunc) -> Floats:
+        """Return the sum or maximum of a column over the gradients of each row."""
+        values = np.concatenate([w[name] for w in self._writers])[self._order]
+        return np.asarray(by.reduceat(values, self._starts)) if len(values) else values
+
+
+def _latest(rank: RankColumns, wall: Floats) -> Indices:
+    """Return the index of the rank's last row at each of these times; -1: none yet."""
+    return np.searchsorted(rank["wall"], wall, side="right") - 1
+
+
+def _sent(ranks: Sequence[RankColumns], latest: Sequence[Indices], n: int) -> Floats:
+    """Return the bytes that these ranks had sent at the end of each of `n` rows."""
+    total = np.zeros(n)
+    for rank, index in zip(ranks, latest, strict=True):
+        total += np.append(np.cumsum(rank["wire"]), 0.0)[index]  # index -1 (no step yet) reads the 0
+    return total
+
+
+def _fraction(writers: Sequence[RankColumns], latest: Sequence[Indices]) -> Floats:
+    """Return the mean over the workers that have begun of communicate so far / train clock."""
+    total, count = np.zeros(len(latest[0])), np.zeros(len(latest[0]))
+    for worker, index in zip(writers, latest, strict=True):
+        begun = (index >= 0) & (worker["clock"][index] > 0)
+        exposed = np.cumsum(worker["communicate"])[index]
+        total += np.divide(exposed, worker["clock"][index], out=np.zeros(len(index)), where=begun)
+        count += begun
+    mean: Floats = np.divide(total, count, out=np.full(len(total), np.nan), where=count > 0)
+    return mean
+
+
+def _staleness(ranks: Sequence[RankColumns], wall: Floats) -> tuple[Indices, Floats]:
+    """Return the rows in which staleness was recorded by any rank, and its mean there."""
+    values = np.concatenate([r["staleness"] for r in ranks])
+    at = np.searchsorted(wall, np.concatenate([r["wall"] for r in ranks]), side="left")
+    known = np.isfinite(values) & (at < len(wall))
+    count = np.bincount(at[known], minlength=len(wall))
+    total = np.bincount(at[known], weights=values[known], minlength=len(wall))
+    rows = np.flatnonzero(count)
+    return rows, total[rows] / count[rows]
