@@ -67,9 +67,7 @@ class Rank:
         self.loss = math.nan
         self._gradient = problem.allocate()
         problem.bind(self.params, self._gradient)
-        self.batches = Batches(
-            problem.train_size, spec.batch, spec.seed, self.rank, spec.workers, spec.sharding
-        )
+        self.batches = Batches(problem.train_size, spec.batch, spec.seed, self.rank, spec.workers, spec.sharding)
         self.jitter = np.random.Generator(np.random.PCG64(np.random.SeedSequence([spec.seed, self.rank, 1])))
         self.stepping = Stepping(self)
         self.asking = Asking(self)
@@ -127,12 +125,13 @@ class Rank:
     def charge_update(self) -> None:
         """Price the vector arithmetic of one step in virtual time: bytes over memory bandwidth."""
         if self.spec.virtual is not None:
-            size = 4 * self.params.numel() * self.algorithm.passes
+            passes = self.algorithm.server_passes if self.is_server else self.algorithm.passes
+            size = 4 * self.params.numel() * passes
             self.comm.charge(size / self.spec.virtual.memory_bandwidth)
 
     def check(self, vector: Vector, what: str, rank: int | None = None) -> None:
         """Raise NumericalError if the vector holds a NaN or Inf (one sum: cheap, and both survive it)."""
-        if not math.isfinite(float(vector.numpy().sum(dtype=np.float64))):
+        if not math.isfinite(float(vector.sum())):
             raise NumericalError(
                 f"{what} of rank {self.rank if rank is None else rank} holds NaN or Inf at its step {self.t}: "
                 "the run diverged; a smaller learning rate or elasticity may help"

@@ -64,12 +64,17 @@ class Asking:
         return Answer(self, parts)
 
     def hear(self, parts: list[Pending]) -> None:
-        """Wait for the answer; charge to evaluation what the server spent on it meanwhile."""
+        """Wait for the answer; charge to evaluation what the server spent on it meanwhile.
+
+        The answer comes last, so it is waited for first: its hidden time is that of the round trip.
+        """
         r = self._r
         before = r.ledger.seconds[Phase.COMMUNICATE]
-        _, (steps, last, samples, evaluated) = r.comm.control.recv(r.server)
-        for part in parts:
+        parts[-1].wait()
+        for part in parts[:-1]:
             part.wait()
+            r.ledger.hidden -= part.hidden  # it is part of the same round trip
+        _, (steps, last, samples, evaluated) = r.comm.control.recv(r.server)
         blocked = r.ledger.seconds[Phase.COMMUNICATE] - before
         r.ledger.move(min(evaluated - self._evaluated, blocked), Phase.COMMUNICATE, Phase.EVALUATE)
         self._evaluated = evaluated

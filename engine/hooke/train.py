@@ -31,7 +31,7 @@ import numpy as np  # noqa: E402
 from hooke import checkpoint  # noqa: E402
 from hooke.algorithm import algorithm  # noqa: E402
 from hooke.comm.base import Comm  # noqa: E402
-from hooke.comm.packed import connect  # noqa: E402
+from hooke.comm.timed import connect  # noqa: E402
 from hooke.errors import CheckpointError, CommError, HookeError, LaunchError  # noqa: E402
 from hooke.events import Done, Scored  # noqa: E402
 from hooke.expand import validate_run  # noqa: E402

@@ -29,7 +29,7 @@ class AsyncEASGD(Algorithm):
 
     servers: ClassVar[int] = 1
     deterministic: ClassVar[bool] = False
-    passes: ClassVar[int] = 8
+    passes: ClassVar[int] = 6
 
     lr: float = Field(0.05, gt=0, le=10, title="Learning rate", description="Step length eta.")
     rho: float = Field(1.0, ge=0, le=100, title="Elasticity", description="Spring constant to the center.")
@@ -47,8 +47,7 @@ class AsyncEASGD(Algorithm):
         c, x = r.params, r.buffer(r.params)
         for i in r.requests(x, order="arrival", period=self.period):
             r.answer(i, c)
-            x.sub_(c)
-            c.add_(x, alpha=self.lr * self.rho)
+            c.lerp_(x, self.lr * self.rho)  # c + a (x - c)
 
     def work(self, r: Rank) -> None:
         """Ask for the center, compute meanwhile, apply (1)."""
@@ -58,7 +57,5 @@ class AsyncEASGD(Algorithm):
             g = r.gradient()
             if swap:
                 swap.wait()
-                c.sub_(x)  # minus the stretch of the spring
+                x.lerp_(c, self.lr * self.rho)  # x + a (c - x)
             x.add_(g, alpha=-self.lr)
-            if swap:
-                x.add_(c, alpha=self.lr * self.rho)

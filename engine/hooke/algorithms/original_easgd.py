@@ -27,7 +27,7 @@ class OriginalEASGD(Algorithm):
     """
 
     servers: ClassVar[int] = 1
-    passes: ClassVar[int] = 8
+    passes: ClassVar[int] = 6
 
     lr: float = Field(0.05, gt=0, le=10, title="Learning rate", description="Step length eta.")
     rho: float = Field(1.0, ge=0, le=100, title="Elasticity", description="Spring constant to the center.")
@@ -49,8 +49,7 @@ class OriginalEASGD(Algorithm):
             r.answer(j, c)
             if self.mode == "serial":
                 r.receive(x, j)
-            x.sub_(c)
-            c.add_(x, alpha=self.lr * self.rho)
+            c.lerp_(x, self.lr * self.rho)  # c + a (x - c)
 
     def work(self, r: Rank) -> None:
         """Gradient at x_i, exchange, apply (1)."""
@@ -63,6 +62,5 @@ class OriginalEASGD(Algorithm):
             else:
                 g = r.gradient()
                 r.request(x, into=c).wait()
-            c.sub_(x)  # minus the stretch of the spring
+            x.lerp_(c, self.lr * self.rho)  # x + a (c - x)
             x.add_(g, alpha=-self.lr)
-            x.add_(c, alpha=self.lr * self.rho)

@@ -16,7 +16,7 @@ class SyncEASGD(Algorithm):
     """Sync EASGD.
 
     (1) worker   x_i' = x_i - lr (g_i(x_i) + rho (x_i - c))
-    (2) center   c'   = c + lr rho (sum_i x_i - P c)
+    (2) center   c'   = c + lr rho (sum_i x_i - P c) = c + b (mean_i x_i - c),   b = P lr rho
 
     Every worker keeps a replica of the center. As all replicas start equal and see the same sum, they stay
     bitwise equal, and the paper's broadcast of c plus reduction of x_i is one all-reduce of the x_i: old
@@ -37,7 +37,7 @@ class SyncEASGD(Algorithm):
     def run(self, r: Rank) -> None:
         """Exchange, compute, apply (1) and (2)."""
         x, c = r.params, r.state("center", like=r.params)
-        total, pull = r.buffer(x), r.buffer(x)
+        total = r.buffer(x)
         a = self.lr * self.rho
         for t in r.steps(answer=c):
             exchange = r.due(t, self.period)
@@ -47,9 +47,6 @@ class SyncEASGD(Algorithm):
             g = r.gradient()
             if exchange:
                 pending.wait() if pending else r.comm.allreduce(total)
-                pull.copy_(c).sub_(x)  # minus the stretch of the spring
-                total.sub_(c, alpha=r.workers)
-                c.add_(total, alpha=a)
+                x.lerp_(c, a)  # x + a (c - x), the old c
+                c.lerp_(total.mul_(1 / r.workers), a * r.workers)
             x.add_(g, alpha=-self.lr)
-            if exchange:
-                x.add_(pull, alpha=a)
