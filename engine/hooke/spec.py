@@ -67,7 +67,7 @@ class VirtualCluster(Frozen):
         0.05, ge=0, le=2, title="Jitter", description="Sigma of the log-normal factor on each step's compute."
     )
     memory_bandwidth: float = Field(
-        10e9, ge=1, title="Memory bandwidth", description="Bytes per second; prices vector updates."
+        100e9, ge=1, title="Memory bandwidth", description="Bytes per second; prices vector updates."
     )
 
 
