@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from hooke.comm.base import ANY, Comm, Control, ControlPending, Message, Pending, Vector
 from hooke.comm.packed import Packed
@@ -22,6 +23,14 @@ def connect(comm: Comm, communication: Communication, layout: tuple[Slice, ...],
     return Timed(Packed(comm, communication.packing, layout), ledger)
 
 
+@dataclass
+class Account:
+    """Seconds that a rank was blocked, and until when (on its unblocked clock) hidden time is counted."""
+
+    blocked: float = 0.0
+    counted: float = float("-inf")
+
+
 class Timed(Wrapper):
     """Charges the time inside every operation to `ledger`: communicate, or what `under` says.
 
@@ -30,9 +39,10 @@ class Timed(Wrapper):
     what the schedule made it send. Barriers and control words are not traffic.
     """
 
-    def __init__(self, inner: Comm, ledger: Ledger) -> None:
+    def __init__(self, inner: Comm, ledger: Ledger, account: Account | None = None) -> None:
         super().__init__(inner)
         self.ledger = ledger
+        self.account = Account() if account is None else account
         self._phase = Phase.COMMUNICATE
         self.control: Control = _TimedControl(inner.control, self)
 
@@ -48,11 +58,18 @@ class Timed(Wrapper):
     @contextmanager
     def charged(self) -> Iterator[None]:
         """Charge the body to the phase of operations."""
-        before = self.ledger.enter(self._phase)
+        ledger = self.ledger
+        before = ledger.enter(self._phase)
+        entered = ledger.since
         try:
             yield
         finally:
-            self.ledger.enter(before)
+            ledger.enter(before)
+            self.account.blocked += ledger.since - entered
+
+    def unblocked(self) -> float:
+        """Return a clock that stands still inside operations: seconds in which something can be hidden."""
+        return self.clock() - self.account.blocked
 
     def barrier(self) -> None:
         """Return when every rank has entered."""
@@ -72,7 +89,8 @@ class Timed(Wrapper):
     def iallreduce(self, x: Vector) -> Pending:
         """Begin the same in the background."""
         with self.charged():
-            return TimedPending(self.inner.iallreduce(x), self)
+            pending = self.inner.iallreduce(x)
+        return TimedPending(pending, self)
 
     def send(self, x: Vector, to: int, tag: int = 0) -> None:
         """Send x; return when it may be overwritten."""
@@ -82,7 +100,8 @@ class Timed(Wrapper):
     def isend(self, x: Vector, to: int, tag: int = 0) -> Pending:
         """Begin to send x."""
         with self.charged():
-            return TimedPending(self.inner.isend(x, to, tag), self)
+            pending = self.inner.isend(x, to, tag)
+        return TimedPending(pending, self)
 
     def recv(self, into: Vector, source: int, tag: int = 0) -> Message:
         """Receive into the vector."""
@@ -92,20 +111,26 @@ class Timed(Wrapper):
     def irecv(self, into: Vector, source: int, tag: int = 0) -> Pending:
         """Begin to receive."""
         with self.charged():
-            return TimedPending(self.inner.irecv(into, source, tag), self)
+            pending = self.inner.irecv(into, source, tag)
+        return TimedPending(pending, self)
 
     def split(self, color: int, key: int = 0) -> Timed:
         """Return the part's communicator, charged to the same ledger."""
         with self.charged():
-            return Timed(self.inner.split(color, key), self.ledger)
+            return Timed(self.inner.split(color, key), self.ledger, self.account)
 
 
 class TimedPending:
-    """A transfer whose wait is charged, and whose hidden time is added to the ledger once."""
+    """A transfer whose wait is charged, and whose hidden time is added to the ledger.
+
+    A moment counts as hidden once, however many transfers are under way, and never when the rank was blocked
+    in another operation meanwhile: so exposed and hidden time together never exceed wall time.
+    """
 
     def __init__(self, inner: Pending, timed: Timed) -> None:
         self._inner = inner
         self._timed = timed
+        self._posted = timed.unblocked()
         self._counted = False
 
     @property
@@ -115,11 +140,19 @@ class TimedPending:
 
     def wait(self) -> None:
         """Return when the transfer is complete."""
+        entered = self._timed.unblocked()
         with self._timed.charged():
             self._inner.wait()
         if not self._counted:
             self._counted = True
-            self._timed.ledger.hidden += self._inner.hidden
+            self._count(entered)
+
+    def _count(self, entered: float) -> None:
+        account = self._timed.account
+        start, stop = max(self._posted, account.counted), min(self._posted + self._inner.hidden, entered)
+        if stop > start:
+            self._timed.ledger.hidden += stop - start
+            account.counted = stop
 
 
 class _TimedControl:

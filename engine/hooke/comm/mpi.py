@@ -1,0 +1,146 @@
+"""The real world: ranks are processes, messages are MPI's.
+
+Three habits set it apart from calling MPI directly. Waits poll and sleep instead of holding a core
+(`mpi_wait.py`); nonblocking operations are carried on by a thread (`mpi_progress.py`); sums follow the
+schedules of `collectives.py`, because MPI may choose another order for another size or number of ranks.
+
+Vectors, blocking collectives, background all-reduces and control words each have a communicator of their
+own, so that their messages never match one another.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any, cast
+
+from mpi4py import MPI
+
+from hooke.comm import collectives
+from hooke.comm.arrays import Array, array_of, check_length, check_rank, count_collective, count_message
+from hooke.comm.base import ANY, Control, Message, Traffic
+from hooke.comm.collectives import Collective, Round
+from hooke.comm.mpi_control import MpiControl
+from hooke.comm.mpi_exchange import Exchange, Scratch
+from hooke.comm.mpi_progress import BackgroundMessage, BackgroundSum, Progress
+from hooke.comm.mpi_wait import Patience, sleep_precisely
+from hooke.errors import CommError
+
+
+class MpiComm:
+    """All ranks of MPI.COMM_WORLD, or of the communicator given; see `hooke.comm.base.Comm`.
+
+    Creating and closing one are collective. Tags are small non-negative integers.
+    """
+
+    def __init__(
+        self,
+        collective: Collective = "tree",
+        world: MPI.Intracomm | None = None,
+        traffic: Traffic | None = None,
+    ) -> None:
+        if MPI.Query_thread() < MPI.THREAD_MULTIPLE:
+            raise CommError("this MPI was initialised without MPI_THREAD_MULTIPLE; overlap needs it")
+        world = MPI.COMM_WORLD if world is None else world
+        sleep_precisely()
+        self.rank: int = world.Get_rank()
+        self.size: int = world.Get_size()
+        self.collective = collective
+        self.traffic = Traffic() if traffic is None else traffic
+        self._patience = Patience(world)
+        self._vectors, self._sums, self._background, self._words = (world.Dup() for _ in range(4))
+        self.control: Control = MpiControl(self._words, self._patience)
+        self._scratch, self._background_scratch = Scratch(), Scratch()
+        self._progress = Progress(self._patience)
+
+    def clock(self) -> float:
+        """Return seconds of `time.perf_counter`."""
+        return time.perf_counter()
+
+    def charge(self, seconds: float) -> None:
+        """Do nothing: real work takes its own time."""
+
+    def barrier(self) -> None:
+        """Return when every rank has entered."""
+        if self.size > 1:
+            self._patience.until(self._sums.Ibarrier().Test)
+
+    def broadcast(self, x: Any, root: int = 0) -> None:
+        """Overwrite x everywhere by the root's, along a binomial tree."""
+        array = array_of(x)
+        rounds = collectives.broadcast(self.size, array.size, check_rank(root, self.size))[self.rank]
+        self._execute(array, rounds, asked=self.rank == root and self.size > 1)
+
+    def allreduce(self, x: Any) -> None:
+        """Overwrite x everywhere by the sum over ranks."""
+        array = array_of(x)
+        self._execute(array, self._sum_rounds(array), asked=self.size > 1)
+
+    def iallreduce(self, x: Any) -> BackgroundSum:
+        """Begin the same in the background."""
+        array = array_of(x)
+        rounds = self._sum_rounds(array)
+        count_collective(self.traffic, array, rounds, asked=self.size > 1)
+        pending = BackgroundSum(Exchange(self._background, rounds, array, self._background_scratch))
+        if rounds:
+            self._progress.submit(pending)
+        else:
+            pending.step()
+        return pending
+
+    def send(self, x: Any, to: int, tag: int = 0) -> None:
+        """Send x; return when it may be overwritten."""
+        array = array_of(x)
+        count_message(self.traffic, array)
+        self._patience.until(self._vectors.Isend(array, check_rank(to, self.size), tag).Test)
+
+    def isend(self, x: Any, to: int, tag: int = 0) -> BackgroundMessage:
+        """Begin to send x."""
+        array = array_of(x)
+        count_message(self.traffic, array)
+        request = self._vectors.Isend(array, check_rank(to, self.size), tag)
+        return self._carry(BackgroundMessage(request, self._patience, f"the send to rank {to}"))
+
+    def recv(self, into: Any, source: int, tag: int = 0) -> Message:
+        """Receive into the vector from `source` or ANY."""
+        array = array_of(into)
+        status = MPI.Status()
+        request = self._vectors.Irecv(array, self._source(source), tag)
+        self._patience.until(lambda: request.Test(status))
+        check_length(status.Get_count(MPI.BYTE), array.nbytes, f"message from rank {status.Get_source()} (bytes)")
+        return Message(status.Get_source())
+
+    def irecv(self, into: Any, source: int, tag: int = 0) -> BackgroundMessage:
+        """Begin to receive."""
+        request = self._vectors.Irecv(array_of(into), self._source(source), tag)
+        return self._carry(BackgroundMessage(request, self._patience, f"the receive from rank {source}"))
+
+    def split(self, color: int, key: int = 0) -> MpiComm:
+        """Return the communicator of the ranks that gave the same color, ordered by key; same traffic counts."""
+        part = cast(MPI.Intracomm, self._sums.Split(color, key))
+        try:
+            return MpiComm(self.collective, part, self.traffic)
+        finally:
+            part.Free()
+
+    def close(self) -> None:
+        """End the progress thread and free the communicators; collective."""
+        self._progress.close()
+        for comm in (self._vectors, self._sums, self._background, self._words):
+            comm.Free()
+
+    def _sum_rounds(self, array: Array) -> Sequence[Round]:
+        return collectives.allreduce(self.size, array.size, self.collective)[self.rank]
+
+    def _execute(self, array: Array, rounds: Sequence[Round], asked: bool) -> None:
+        count_collective(self.traffic, array, rounds, asked)
+        if rounds:
+            self._patience.until(Exchange(self._sums, rounds, array, self._scratch).step)
+
+    def _carry(self, message: BackgroundMessage) -> BackgroundMessage:
+        if not message.step():
+            self._progress.submit(message)
+        return message
+
+    def _source(self, rank: int) -> int:
+        return MPI.ANY_SOURCE if rank == ANY else check_rank(rank, self.size)

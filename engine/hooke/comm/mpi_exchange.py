@@ -1,0 +1,67 @@
+"""One rank's rounds of a collective, executed over MPI step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from mpi4py import MPI
+
+from hooke.comm.arrays import Array
+from hooke.comm.collectives import Round
+
+
+class Scratch:
+    """Where summands arrive: one buffer per element type that grows to the longest part seen."""
+
+    def __init__(self) -> None:
+        self._buffers: dict[np.dtype[np.generic], Array] = {}
+
+    def array(self, like: Array, elements: int) -> Array:
+        """Return `elements` elements of the type of `like`, valid until the next call."""
+        buffer = self._buffers.get(like.dtype)
+        if buffer is None or buffer.size < elements:
+            buffer = self._buffers[like.dtype] = np.zeros(elements, like.dtype)
+        return buffer[:elements]
+
+
+class Exchange:
+    """Executes rounds on `array`; call `step` until it returns True.
+
+    A communicator carries one exchange at a time, and pairs list their common rounds in the same order, so
+    messages match by order and need no tags.
+    """
+
+    def __init__(self, comm: MPI.Intracomm, rounds: Sequence[Round], array: Array, scratch: Scratch) -> None:
+        self._comm = comm
+        self._array = array
+        self._scratch = scratch
+        self._rounds: Iterator[Round] = iter(rounds)
+        self._requests: list[MPI.Request] = []
+        self._add: tuple[Array, Array] | None = None
+
+    def step(self) -> bool:
+        """Go as far as possible without waiting; return whether all rounds are done."""
+        while not self._requests or MPI.Request.Testall(self._requests):
+            if self._add is not None:
+                target, arrived = self._add
+                target += arrived
+                self._add = None
+            following = next(self._rounds, None)
+            if following is None:
+                return True
+            self._begin(following)
+        return False
+
+    def _begin(self, following: Round) -> None:
+        self._requests = []
+        part = following.receive
+        if part is not None:
+            into = self._array[part.start : part.stop]
+            if following.add:
+                target, into = into, self._scratch.array(self._array, len(part))
+                self._add = (target, into)
+            self._requests.append(self._comm.Irecv(into, following.peer))
+        part = following.send
+        if part is not None:
+            self._requests.append(self._comm.Isend(self._array[part.start : part.stop], following.peer))

@@ -1,0 +1,227 @@
+"""The thread that carries transfers on while the rank computes.
+
+MPI moves large messages only while somebody calls it, so a nonblocking operation without this thread does
+its work inside `wait`, after the computation it was to hide behind. The thread executes one all-reduce after
+the other, in the order posted, on a communicator of its own, and tests point-to-point requests.
+
+It needs the interpreter only for microseconds at a time, and sleeps between polls, except while the rank
+waits for it: then it may use the core that the rank has left.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import weakref
+from collections import deque
+from collections.abc import Callable
+from queue import Empty, SimpleQueue
+from typing import Protocol
+
+from mpi4py import MPI
+
+from hooke.comm.mpi_exchange import Exchange
+from hooke.comm.mpi_wait import Patience, sleep_precisely
+from hooke.errors import CommError
+
+_PAUSE = 50e-6
+
+
+class Job(Protocol):
+    """Something that the thread carries on."""
+
+    ordered: bool
+    wanted: bool
+
+    def step(self) -> bool:
+        """Go on without waiting; return whether it is complete."""
+
+    def fail(self, error: BaseException) -> None:
+        """Take note that it never will be."""
+
+
+class BackgroundSum:
+    """An all-reduce in the hands of the progress thread; a `Pending`."""
+
+    ordered = True
+
+    def __init__(self, exchange: Exchange) -> None:
+        self.hidden = 0.0
+        self.wanted = False
+        self._exchange = exchange
+        self._posted = time.perf_counter()
+        self._completed: float | None = None
+        self._error: BaseException | None = None
+        self._over = threading.Lock()
+        self._over.acquire()
+        self._waited = False
+
+    def step(self) -> bool:
+        """Called by the thread."""
+        if not self._exchange.step():
+            return False
+        self._completed = time.perf_counter()
+        self._over.release()
+        return True
+
+    def fail(self, error: BaseException) -> None:
+        """Called by the thread."""
+        self._error = error
+        self._over.release()
+
+    def wait(self) -> None:
+        """Return when the sum is there; raise CommError when the thread could not form it."""
+        if not self._waited:
+            entered = time.perf_counter()
+            self.wanted = True
+            self._over.acquire()
+            self._waited = True
+            if self._completed is not None:
+                self.hidden = max(0.0, min(self._completed, entered) - self._posted)
+        if self._error is not None:
+            raise CommError(f"the all-reduce in the background failed: {self._error}") from self._error
+
+
+class BackgroundMessage:
+    """A send or receive that is under way; a `Pending`. Thread and rank may both test it, one at a time."""
+
+    ordered = False
+
+    def __init__(self, request: MPI.Request, patience: Patience, what: str) -> None:
+        self.hidden = 0.0
+        self.wanted = False
+        self.status = MPI.Status()
+        self._request = request
+        self._patience = patience
+        self._what = what
+        self._posted = time.perf_counter()
+        self._completed: float | None = None
+        self._error: BaseException | None = None
+        self._mutex = threading.Lock()
+        self._waited = False
+
+    def step(self) -> bool:
+        """Test the request, unless the other thread is doing so."""
+        if self._completed is not None or self._error is not None:
+            return True
+        if not self._mutex.acquire(blocking=False):
+            return False
+        try:
+            if self._completed is None and self._request.Test(self.status):
+                self._completed = time.perf_counter()
+        except MPI.Exception as error:
+            self._error = error
+        finally:
+            self._mutex.release()
+        return self._completed is not None or self._error is not None
+
+    def fail(self, error: BaseException) -> None:
+        """Take note that the thread has died; the rank goes on testing by itself."""
+
+    def wait(self) -> None:
+        """Return when the message has travelled; raise CommError when it could not."""
+        if not self._waited:
+            entered = time.perf_counter()
+            self.wanted = True
+            self._patience.until(self.step)
+            self._waited = True
+            if self._completed is not None:
+                self.hidden = max(0.0, min(self._completed, entered) - self._posted)
+        if self._error is not None:
+            raise CommError(f"{self._what} failed: {self._error}") from self._error
+
+
+class Progress:
+    """The thread and its inbox; the thread starts with the first job and ends with `close`."""
+
+    def __init__(self, patience: Patience) -> None:
+        self._patience = patience
+        self._inbox: SimpleQueue[Job | None] = SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self._stop: Callable[[], object] | None = None
+
+    def submit(self, job: Job) -> None:
+        """Carry this job on from now on."""
+        if self._thread is None:
+            # A daemon, so that a rank that fails can leave; the finalizer ends it before MPI is finalized.
+            worker = _Worker(self._inbox, self._patience)
+            self._thread = threading.Thread(target=worker.run, name="progress", daemon=True)
+            self._thread.start()
+            self._stop = weakref.finalize(self, _stop, self._inbox, self._thread)
+        self._inbox.put(job)
+
+    def close(self) -> None:
+        """End the thread when its jobs are done."""
+        if self._stop is not None:
+            self._stop()
+
+
+def _stop(inbox: SimpleQueue[Job | None], thread: threading.Thread) -> None:
+    inbox.put(None)
+    thread.join(timeout=2.0)
+
+
+class _Worker:
+    """What the thread does."""
+
+    def __init__(self, inbox: SimpleQueue[Job | None], patience: Patience) -> None:
+        self._inbox = inbox
+        self._patience = patience
+        self._sums: deque[Job] = deque()
+        self._messages: list[Job] = []
+        self._open = True
+
+    def run(self) -> None:
+        sleep_precisely()
+        while self._open:
+            self._take(self._inbox.get())
+            self._carry_on()
+
+    def _take(self, job: Job | None) -> None:
+        if job is None:
+            self._open = False
+        elif job.ordered:
+            self._sums.append(job)
+        else:
+            self._messages.append(job)
+
+    def _carry_on(self) -> None:
+        """Work until nothing is left to do."""
+        spun = 0.0
+        while self._sums or self._messages:
+            self._take_all()
+            if not self._open:
+                return
+            began = time.perf_counter()
+            if self._advance():
+                spun = 0.0
+            elif self._rank_waits() and spun < self._patience.spin:
+                spun += time.perf_counter() - began
+            else:
+                time.sleep(_PAUSE)
+
+    def _take_all(self) -> None:
+        while True:
+            try:
+                self._take(self._inbox.get_nowait())
+            except Empty:
+                return
+
+    def _rank_waits(self) -> bool:
+        return any(job.wanted for job in self._sums)
+
+    def _advance(self) -> bool:
+        """Step every job that may move; return whether one has completed."""
+        before = len(self._sums) + len(self._messages)
+        self._messages = [job for job in self._messages if not (job.wanted or job.step())]
+        while self._sums:
+            job = self._sums[0]
+            try:
+                if not job.step():
+                    break
+            except BaseException as error:  # not swallowed: the rank's `wait` raises it, for this and the rest
+                while self._sums:
+                    self._sums.popleft().fail(error)
+                break
+            self._sums.popleft()
+        return len(self._sums) + len(self._messages) < before
