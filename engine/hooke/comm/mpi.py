@@ -48,6 +48,7 @@ class MpiComm:
         self.collective = collective
         self.traffic = Traffic() if traffic is None else traffic
         self._patience = Patience(world)
+        self.ranks_on_this_host = self._patience.ranks_on_this_host
         self._vectors, self._sums, self._background, self._words = (world.Dup() for _ in range(4))
         self.control: Control = MpiControl(self._words, self._patience)
         self._scratch, self._background_scratch = Scratch(), Scratch()

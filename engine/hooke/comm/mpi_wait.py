@@ -24,9 +24,9 @@ class Patience:
 
     def __init__(self, world: MPI.Intracomm) -> None:
         node = world.Split_type(MPI.COMM_TYPE_SHARED)
-        ranks, cores = node.Get_size(), len(os.sched_getaffinity(0))
+        self.ranks_on_this_host: int = node.Get_size()
         node.Free()
-        self.oversubscribed = ranks > cores
+        self.oversubscribed = self.ranks_on_this_host > len(os.sched_getaffinity(0))
         self.spin = 0.0 if self.oversubscribed else 100e-6
 
     def until(self, done: Callable[[], bool]) -> None:
