@@ -1,0 +1,18 @@
+"""The comparison over HTTP."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from hooke_api.comparisons import service
+from hooke_api.comparisons.schemas import Comparison
+from hooke_api.database import DatabaseOf
+
+router = APIRouter(tags=["comparisons"])
+
+
+@router.get("/experiments/{experiment_id}/comparison", operation_id="read_comparison")
+def read_comparison(experiment_id: str, database: DatabaseOf) -> Comparison:
+    """Return which variant reaches the target first, with intervals, and what may be said in words."""
+    with database.read() as session:
+        return service.answer_comparison(session, experiment_id)

@@ -1,0 +1,246 @@
+"""The comparison of an experiment, from the figures that ingest keeps up to date: no point is read."""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from hooke.events import TERMINAL, RunState
+from hooke.phases import PHASES
+from hooke.spec import ExperimentSpec, Target
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from hooke_api.comparisons import wording
+from hooke_api.comparisons.schemas import Comparison, ComparisonRow, Estimate, SpeedUp, TimeToTarget
+from hooke_api.comparisons.verdict import Outcome, Verdict, compare, paired_difference, paired_ratio
+from hooke_api.errors import NotFound
+from hooke_api.intervals import Interval, interval
+from hooke_api.models import Experiment, RankTotals, Run
+
+FINISHED = frozenset({RunState.SUCCEEDED, RunState.TIMED_OUT})
+"""Runs that ended as they were meant to."""
+FAILED = frozenset({RunState.FAILED_USER, RunState.FAILED_INFRA})
+OBSERVED = FINISHED | {RunState.FAILED_USER}
+"""Runs that say something on the time to the target. One that diverged missed it: leaving it out would compare
+only the seeds that a method survived. One that a machine or a person ended says nothing."""
+
+
+@dataclass(frozen=True)
+class Totals:
+    """What the ranks of one run add up to."""
+
+    shares: dict[str, float]
+    """Share of wall time per phase, mean over workers; empty before the first step."""
+    hidden: float
+    """s, mean over workers."""
+    wire: float
+    """Bytes, all ranks."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One variant on one cluster with one number of workers: a run for each seed."""
+
+    variant: str
+    runs: list[Run]
+
+    @property
+    def by_seed(self) -> dict[int, Run]:
+        """Return one run for each seed: cells that a one-worker method has twice count once."""
+        found: dict[int, Run] = {}
+        for run in self.runs:
+            if run.seed not in found or (run.state in FINISHED and found[run.seed].state not in FINISHED):
+                found[run.seed] = run
+        return found
+
+    def finished(self, figure: Callable[[Run], float | None]) -> dict[int, float]:
+        """Return a figure of every finished seed that has it, by seed."""
+        values = {seed: figure(run) for seed, run in self.by_seed.items() if run.state in FINISHED}
+        return {seed: value for seed, value in values.items() if value is not None}
+
+    def outcomes(self) -> dict[int, Outcome]:
+        """Return the time to the target of every observed seed; of one that missed it, its last clock."""
+        found = {}
+        for seed, run in self.by_seed.items():
+            if run.time_to_target is not None and run.state in OBSERVED:
+                found[seed] = Outcome(run.time_to_target, True)
+            elif run.state in OBSERVED and run.clock > 0:
+                found[seed] = Outcome(run.clock, False)
+        return found
+
+
+def throughput(run: Run) -> float | None:
+    """Return the samples per train-clock second of a run."""
+    return run.samples / run.clock if run.clock > 0 else None
+
+
+def answer_comparison(session: Session, experiment_id: str) -> Comparison:
+    """Return the comparison of an experiment as far as its runs are; raises NotFound."""
+    experiment = session.get(Experiment, experiment_id)
+    if experiment is None:
+        raise NotFound(f"no experiment has the id {experiment_id!r}")
+    target = ExperimentSpec.model_validate(experiment.spec).target
+    runs = session.scalars(select(Run).where(Run.experiment_id == experiment_id).order_by(Run.number)).all()
+    totals = _totals(session, experiment_id)
+    groups: dict[tuple[str, int], dict[str, Cell]] = defaultdict(dict)
+    for run in runs:
+        group = groups[run.cluster, run.workers]
+        group.setdefault(run.variant, Cell(run.variant, [])).runs.append(run)
+    rows, sentences = [], []
+    for cells in groups.values():
+        verdicts = {name: _verdict(cells, name, experiment.baseline, target) for name in cells}
+        rows += [_row(cells, name, experiment.baseline, target, verdicts[name], totals) for name in cells]
+        sentences.append(_sentence(cells, experiment.baseline, target, verdicts))
+    return Comparison(
+        experiment=experiment.id,
+        baseline=experiment.baseline,
+        target=wording.describe_target(target) if target else None,
+        complete=all(run.state in TERMINAL for run in runs),
+        rows=rows,
+        sentences=sentences,
+    )
+
+
+def _totals(session: Session, experiment_id: str) -> dict[str, Totals]:
+    """Return the totals of every run's newest attempt."""
+    phases = [str(phase) for phase in PHASES]
+    columns = [getattr(RankTotals, name) for name in ("run_id", "role", "wire", "hidden", *phases)]
+    query = select(*columns).join(Run, (Run.id == RankTotals.run_id) & (Run.attempt == RankTotals.attempt))
+    ranks: dict[str, list[tuple[str, float, float, list[float]]]] = defaultdict(list)
+    for run, role, wire, hidden, *seconds in session.execute(query.where(Run.experiment_id == experiment_id)):
+        ranks[run].append((role, wire, hidden, seconds))
+    return {run: _add_up(phases, of_run) for run, of_run in ranks.items()}
+
+
+def _add_up(phases: Sequence[str], ranks: Sequence[tuple[str, float, float, list[float]]]) -> Totals:
+    workers = [(hidden, np.array(seconds)) for role, _, hidden, seconds in ranks if role == "worker"]
+    shares = [seconds / seconds.sum() for _, seconds in workers if seconds.sum() > 0]
+    mean = np.mean(shares, axis=0).tolist() if shares else []
+    return Totals(
+        shares=dict(zip(phases, mean, strict=False)),  # no shares before the first step
+        hidden=float(np.mean([hidden for hidden, _ in workers])) if workers else 0.0,
+        wire=float(sum(wire for _, wire, _, _ in ranks)),
+    )
+
+
+def _verdict(cells: dict[str, Cell], name: str, baseline: str, target: Target | None) -> Verdict:
+    if name == baseline:
+        return Verdict(None, None, None, 0, 0, 0, 0, "baseline")
+    if target is None or baseline not in cells:
+        return Verdict(None, None, None, 0, 0, 0, 0, "no claim")
+    return compare(cells[baseline].outcomes(), cells[name].outcomes())
+
+
+def _row(  # noqa: PLR0913 - what a row is made of
+    cells: dict[str, Cell],
+    name: str,
+    baseline: str,
+    target: Target | None,
+    verdict: Verdict,
+    totals: dict[str, Totals],
+) -> ComparisonRow:
+    cell, first = cells[name], cells[name].runs[0]
+    seconds = "virtual s" if first.simulated else "s"
+
+    def estimate(unit: str, figure: Callable[[Run], float | None]) -> Estimate:
+        found = interval(list(cell.finished(figure).values()))
+        return Estimate(mean=found.mean, low=found.low, high=found.high, n=found.n, unit=unit)
+
+    def total(figure: Callable[[Totals], float]) -> Callable[[Run], float | None]:
+        return lambda run: figure(totals[run.id]) if run.id in totals else None
+
+    shares = [t.shares for run in cell.runs if run.state not in FAILED and (t := totals.get(run.id)) and t.shares]
+    return ComparisonRow(
+        variant=name,
+        algorithm=first.algorithm,
+        cluster=first.cluster,
+        simulated=first.simulated,
+        workers=first.workers,
+        servers=first.servers,
+        oversubscribed=any(run.oversubscribed for run in cell.runs),
+        runs=len(cell.runs),
+        finished=sum(run.state in FINISHED for run in cell.runs),
+        failed=sum(run.state in FAILED for run in cell.runs),
+        time_to_target=_time_to_target(cell) if target else None,
+        speed_up=SpeedUp(
+            ratio=verdict.ratio,
+            low=verdict.low,
+            high=verdict.high,
+            pairs=verdict.pairs,
+            censored=verdict.censored,
+            claim=verdict.claim,
+            sentence=_row_sentence(cells, name, baseline, target, verdict),
+        ),
+        accuracy=estimate("fraction", lambda run: run.accuracy),
+        communication_fraction=estimate("fraction", lambda run: run.communication_fraction),
+        hidden=estimate(seconds, total(lambda t: t.hidden)),
+        wire=estimate("bytes", total(lambda t: t.wire)),
+        throughput=estimate(f"samples/{seconds}", throughput),
+        phases={str(p): statistics.fmean(s[str(p)] for s in shares) for p in PHASES} if shares else {},
+    )
+
+
+def _time_to_target(cell: Cell) -> TimeToTarget:
+    outcomes = list(cell.outcomes().values())
+    reached = sorted(o.seconds for o in outcomes if o.reached)
+    known = 2 * len(reached) > len(outcomes)  # the middle is not among those that missed it
+    missed = [float("inf")] * (len(outcomes) - len(reached))
+    return TimeToTarget(
+        median=statistics.median([*reached, *missed]) if known else None,
+        low=reached[0] if reached else None,
+        high=reached[-1] if reached else None,
+        reached=len(reached),
+        n=len(outcomes),
+        unit="virtual s" if cell.runs[0].simulated else "s",
+    )
+
+
+def _marks(cell: Cell) -> str:
+    marks = ", simulated" if cell.runs[0].simulated else ""
+    return marks + (", oversubscribed" if any(run.oversubscribed for run in cell.runs) else "")
+
+
+def _row_sentence(
+    cells: dict[str, Cell], name: str, baseline: str, target: Target | None, verdict: Verdict
+) -> str:
+    if name != baseline and baseline in cells and target is None:
+        said = wording.without_target(name, *_without_target(cells, name, baseline))
+        return f"No target was set, so there is no time to it. Against {baseline}{_marks(cells[name])}: {said}."
+    unpaired = None
+    if baseline not in cells:
+        run = cells[name].runs[0]
+        unpaired = f"{baseline} did not run on {run.cluster} with {wording.count(run.workers, 'worker')}"
+    return wording.sentence(name, baseline, verdict, _marks(cells[name]), unpaired)
+
+
+def _without_target(cells: dict[str, Cell], name: str, baseline: str) -> tuple[Interval, Interval]:
+    """Return accuracy minus the baseline's and throughput over the baseline's, paired by seed."""
+    this, other = cells[name], cells[baseline]
+    accuracy = paired_difference(other.finished(lambda run: run.accuracy), this.finished(lambda run: run.accuracy))
+    return accuracy, paired_ratio(other.finished(throughput), this.finished(throughput))
+
+
+def _sentence(cells: dict[str, Cell], baseline: str, target: Target | None, verdicts: dict[str, Verdict]) -> str:
+    runs = [run for cell in cells.values() for run in cell.runs]
+    place = wording.Place(
+        cluster=runs[0].cluster,
+        workers=runs[0].workers,
+        simulated=runs[0].simulated,
+        oversubscribed=any(run.oversubscribed for run in runs),
+        ended=sum(run.state in TERMINAL for run in runs),
+        runs=len(runs),
+        failed=sum(run.state in FAILED for run in runs),
+    )
+    others = [name for name in cells if name != baseline]
+    if baseline not in cells:
+        return f"{place}: no claim: the baseline {baseline} did not run here."
+    if target is None:
+        said = [wording.without_target(n, *_without_target(cells, n, baseline)) for n in others]
+        return f"{place}, no target was set; against {baseline}, 95% intervals: {'; '.join(said) or 'nothing'}."
+    return wording.group_sentence(
+        place, baseline, wording.describe_target(target), [(n, verdicts[n]) for n in others]
+    )
