@@ -136,7 +136,7 @@ class MpiComm:
     def _execute(self, array: Array, rounds: Sequence[Round], asked: bool) -> None:
         count_collective(self.traffic, array, rounds, asked)
         if rounds:
-            self._patience.until(Exchange(self._sums, rounds, array, self._scratch).step)
+            Exchange(self._sums, rounds, array, self._scratch).run(self._patience)
 
     def _carry(self, message: BackgroundMessage) -> BackgroundMessage:
         if not message.step():

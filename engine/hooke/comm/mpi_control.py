@@ -61,7 +61,7 @@ class MpiControl:
         array = _array(words).copy()
         rounds = collectives.allreduce(self._size, array.size, "tree")[self._rank]
         if rounds:
-            self._patience.until(Exchange(self._comm, rounds, array, self._scratch).step)
+            Exchange(self._comm, rounds, array, self._scratch).run(self._patience)
         return tuple(array.tolist())
 
     def _keep(self, request: MPI.Request, array: Array) -> None:

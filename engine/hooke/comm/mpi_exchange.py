@@ -9,6 +9,8 @@ from mpi4py import MPI
 
 from hooke.comm.arrays import Array
 from hooke.comm.collectives import Round
+from hooke.comm.mpi_wait import Patience
+from hooke.errors import CommError
 
 
 class Scratch:
@@ -39,6 +41,20 @@ class Exchange:
         self._rounds: Iterator[Round] = iter(rounds)
         self._requests: list[MPI.Request] = []
         self._add: tuple[Array, Array] | None = None
+        self.begun = 0
+        """Rounds begun so far: whoever polls may see that something has moved."""
+
+    def run(self, patience: Patience) -> None:
+        """Go through all rounds; patience begins again with each."""
+        backoff, begun = patience.backoff(), 0
+        try:
+            while not self.step():
+                if self.begun != begun:
+                    begun = self.begun
+                    backoff.reset()
+                backoff.rest()
+        except MPI.Exception as error:
+            raise CommError(f"MPI reports: {error}") from error
 
     def step(self) -> bool:
         """Go as far as possible without waiting; return whether all rounds are done."""
@@ -54,6 +70,7 @@ class Exchange:
         return False
 
     def _begin(self, following: Round) -> None:
+        self.begun += 1
         self._requests = []
         part = following.receive
         if part is not None:

@@ -31,7 +31,13 @@ class Job(Protocol):
     """Something that the thread carries on."""
 
     ordered: bool
+    """Whether it must wait for those posted before it."""
     wanted: bool
+    """Whether the rank waits for it."""
+
+    @property
+    def begun(self) -> int:
+        """Return a number that grows when something has moved."""
 
     def step(self) -> bool:
         """Go on without waiting; return whether it is complete."""
@@ -56,8 +62,13 @@ class BackgroundSum:
         self._over.acquire()
         self._waited = False
 
+    @property
+    def begun(self) -> int:
+        """Return how many rounds have begun."""
+        return self._exchange.begun
+
     def step(self) -> bool:
-        """Called by the thread."""
+        """Go on with the rounds; called by the thread."""
         if not self._exchange.step():
             return False
         self._completed = time.perf_counter()
@@ -65,7 +76,7 @@ class BackgroundSum:
         return True
 
     def fail(self, error: BaseException) -> None:
-        """Called by the thread."""
+        """Take note that the sum will never be there; called by the thread."""
         self._error = error
         self._over.release()
 
@@ -86,6 +97,7 @@ class BackgroundMessage:
     """A send or receive that is under way; a `Pending`. Thread and rank may both test it, one at a time."""
 
     ordered = False
+    begun = 0
 
     def __init__(self, request: MPI.Request, patience: Patience, what: str) -> None:
         self.hidden = 0.0
@@ -187,17 +199,17 @@ class _Worker:
 
     def _carry_on(self) -> None:
         """Work until nothing is left to do."""
-        spun = 0.0
-        while self._sums or self._messages:
+        backoff, seen = self._patience.backoff(), 0
+        while (self._sums or self._messages) and self._open:
             self._take_all()
-            if not self._open:
-                return
-            began = time.perf_counter()
-            if self._advance():
-                spun = 0.0
-            elif self._rank_waits() and spun < self._patience.spin:
-                spun += time.perf_counter() - began
-            else:
+            self._step_messages()
+            self._step_sums()
+            if self._sums and self._sums[0].wanted:
+                if self._sums[0].begun != seen:
+                    seen = self._sums[0].begun
+                    backoff.reset()
+                backoff.rest()
+            elif self._sums or self._messages:
                 time.sleep(_PAUSE)
 
     def _take_all(self) -> None:
@@ -207,21 +219,18 @@ class _Worker:
             except Empty:
                 return
 
-    def _rank_waits(self) -> bool:
-        return any(job.wanted for job in self._sums)
-
-    def _advance(self) -> bool:
-        """Step every job that may move; return whether one has completed."""
-        before = len(self._sums) + len(self._messages)
+    def _step_messages(self) -> None:
+        """Test every message that the rank does not test itself."""
         self._messages = [job for job in self._messages if not (job.wanted or job.step())]
+
+    def _step_sums(self) -> None:
+        """Carry the first sum on, and those after it as far as they complete."""
         while self._sums:
-            job = self._sums[0]
             try:
-                if not job.step():
-                    break
-            except BaseException as error:  # not swallowed: the rank's `wait` raises it, for this and the rest
+                if not self._sums[0].step():
+                    return
+            except BaseException as error:  # not swallowed: `wait` raises it, for this sum and those after it
                 while self._sums:
                     self._sums.popleft().fail(error)
-                break
+                return
             self._sums.popleft()
-        return len(self._sums) + len(self._messages) < before

@@ -1,8 +1,8 @@
 """Waiting for MPI without holding a core that somebody else needs.
 
-MPI's own blocking calls poll for ever. Here a wait spins for a moment, because most messages between ranks
-that are in step arrive within it, then sleeps between polls. Where ranks outnumber cores it yields from the
-start: the message cannot come before its sender gets a core.
+MPI's own blocking calls poll for ever. Here a wait polls for a moment, because most messages between ranks
+that are in step arrive within it, then sleeps between polls. Where ranks outnumber cores it gives the core
+away between polls: the message cannot come before its sender runs.
 """
 
 from __future__ import annotations
@@ -14,35 +14,58 @@ from collections.abc import Callable
 
 from mpi4py import MPI
 
+from hooke.errors import CommError
+
 _PR_SET_TIMERSLACK = 29
+_SPIN = 100e-6
 _SHORTEST_SLEEP = 20e-6
 _LONGEST_SLEEP = 100e-6
 
 
 class Patience:
-    """How a thread of this process waits; `spin` is the time it polls before it begins to sleep, in seconds."""
+    """How the threads of this process wait; made collectively, for it counts the ranks on this host."""
 
     def __init__(self, world: MPI.Intracomm) -> None:
         node = world.Split_type(MPI.COMM_TYPE_SHARED)
         self.ranks_on_this_host: int = node.Get_size()
         node.Free()
-        self.oversubscribed = self.ranks_on_this_host > len(os.sched_getaffinity(0))
-        self.spin = 0.0 if self.oversubscribed else 100e-6
+        self.crowded = self.ranks_on_this_host > len(os.sched_getaffinity(0))
+
+    def backoff(self) -> Backoff:
+        """Return what to do between the polls of one wait."""
+        return Backoff(self.crowded)
 
     def until(self, done: Callable[[], bool]) -> None:
-        """Return when `done()` is true: poll, then sleep between polls for 20 to 100 microseconds."""
-        if done():
-            return
-        end = time.perf_counter() + self.spin
-        while time.perf_counter() < end:
+        """Return when `done()` is true; an error of MPI becomes a CommError."""
+        try:
             if done():
                 return
-        if self.oversubscribed:
+            backoff = self.backoff()
+            while not done():
+                backoff.rest()
+        except MPI.Exception as error:
+            raise CommError(f"MPI reports: {error}") from error
+
+
+class Backoff:
+    """Rests between polls: none for 100 microseconds, then sleeps of 20 that grow to 100."""
+
+    def __init__(self, crowded: bool) -> None:
+        self._crowded = crowded
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin again: something has moved."""
+        self._pause = _SHORTEST_SLEEP
+        self._end = time.perf_counter() + _SPIN
+
+    def rest(self) -> None:
+        """Let some time pass, or none."""
+        if time.perf_counter() >= self._end:
+            time.sleep(self._pause)
+            self._pause = min(1.25 * self._pause, _LONGEST_SLEEP)
+        elif self._crowded:
             os.sched_yield()
-        pause = _SHORTEST_SLEEP
-        while not done():
-            time.sleep(pause)
-            pause = min(1.25 * pause, _LONGEST_SLEEP)
 
 
 def sleep_precisely() -> None:
