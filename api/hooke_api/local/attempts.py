@@ -1,0 +1,44 @@
+"""The runs that are in progress on this machine when Hooke stops or starts."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import time
+from pathlib import Path
+
+from hooke.cluster.lock import holder
+from hooke.cluster.places import AttemptFolder, Home
+from hooke.cluster.processes import members, signal_all, sweep
+
+GRACE = 6.0
+"""Seconds in which a supervisor ends its ranks and delivers what they wrote."""
+
+
+def unfinished(home: Path) -> list[AttemptFolder]:
+    """Return every attempt of which the API has not acknowledged all."""
+    return [attempt for attempt in Home(home).attempts() if not attempt.delivered.exists()]
+
+
+def supervisors(home: Path) -> set[int]:
+    """Return the living supervisors of this folder."""
+    found = (holder(attempt.lock) for attempt in unfinished(home))
+    return {pid for pid in found if pid is not None}
+
+
+async def end_all(home: Path, grace: float = GRACE) -> list[int]:
+    """End every attempt of this folder: SIGTERM to its supervisor, after `grace` SIGKILL to whatever is left.
+
+    Call it while the API still answers, so that the ends are reported. Return the processes that resisted.
+    """
+    ids = [attempt.id for attempt in unfinished(home)]
+    asked: set[int] = set()
+    until = time.monotonic() + grace
+    while (living := supervisors(home)) and time.monotonic() < until:
+        signal_all(living - asked, signal.SIGTERM)
+        asked |= living
+        await asyncio.sleep(0.1)
+    signal_all(supervisors(home), signal.SIGKILL)
+    if not members(ids):
+        return []
+    return await asyncio.to_thread(sweep, ids)

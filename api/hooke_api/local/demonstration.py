@@ -1,0 +1,170 @@
+"""`hooke demo`: submits a comparison through the public API, shows its progress, prints its verdict."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import httpx
+import yaml
+from hooke.events import TERMINAL, RunState
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from hooke_api.local.instance import StartError
+from hooke_api.local.platform import Platform
+from hooke_api.local.verdict import show
+
+EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "comparison.yaml"
+LOOK_SECONDS = 1.0
+SILENCE = 60.0
+"""Seconds for which the API may be silent (it is being started again) before the demonstration gives up."""
+PLAIN_WIDTH = 120
+"""Columns of the verdict where standard output is not a terminal."""
+
+
+class Demonstration:
+    """One experiment from submission to verdict, as any client of the API would do it."""
+
+    def __init__(self, document: dict[str, Any], console: Console | None = None) -> None:
+        self.document = document
+        self.console = console or Console()
+        if not self.console.is_terminal:
+            self.console.width = PLAIN_WIDTH
+
+    @classmethod
+    def of(cls, path: Path | None) -> Demonstration:
+        """Read the experiment from a YAML or JSON file; the example comparison where none is given."""
+        path = path or EXAMPLE
+        try:
+            document = yaml.safe_load(path.read_text())
+        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+            raise StartError(f"{path} cannot be read as an experiment: {error}") from error
+        if not isinstance(document, dict):
+            raise StartError(f"{path} is not an experiment: a mapping of fields is expected")
+        return cls(document)
+
+    async def run(self, platform: Platform) -> bool:
+        """Return whether every run succeeded. Cancels the experiment when it is cancelled itself."""
+        async with platform.client() as client:
+            experiment = await self._submit(client)
+            self.console.print(f"Experiment {experiment['number']}: {experiment['name']}", highlight=False)
+            self.console.print(
+                f"Watch it live: {platform.url}/experiments/{experiment['id']}", highlight=False, soft_wrap=True
+            )
+            try:
+                runs = await self._watch(client, experiment["id"])
+            except asyncio.CancelledError:
+                await client.post(f"/experiments/{experiment['id']}/cancel", timeout=2)
+                raise
+            comparison = await _get(client, f"/experiments/{experiment['id']}/comparison")
+            show(self.console, comparison)
+            return await self._report_failures(client, runs)
+
+    async def _submit(self, client: httpx.AsyncClient) -> dict[str, Any]:
+        answer = await client.post("/experiments", json=self.document)
+        if answer.is_success:
+            return dict(answer.json())
+        problem = answer.json()
+        faults = "".join(
+            f"\n  {fault['pointer'] or '/'}: {fault['message']}" for fault in problem.get("errors", [])
+        )
+        raise StartError(f"the experiment was refused: {problem['detail']}{faults}")
+
+    async def _watch(self, client: httpx.AsyncClient, experiment: str) -> list[dict[str, Any]]:
+        """Follow the runs until all have ended; return them."""
+        with Meter(self.console) as meter:
+            while True:
+                runs = await _all_runs(client, experiment)
+                meter.update(runs)
+                if all(run["state"] in TERMINAL for run in runs):
+                    return runs
+                await asyncio.sleep(LOOK_SECONDS)
+
+    async def _report_failures(self, client: httpx.AsyncClient, runs: list[dict[str, Any]]) -> bool:
+        failed = [run for run in runs if run["state"] != RunState.SUCCEEDED]
+        for run in failed:
+            whole = await _get(client, f"/runs/{run['id']}")
+            why = whole["history"][-1]["why"] if whole["history"] else "no reason recorded"
+            where = f"{run['variant']}, seed {run['seed']}, {run['cluster']}"
+            self.console.print(
+                f"Run {run['number']} ({where}) {run['state']}: {why}", highlight=False, soft_wrap=True
+            )
+        return not failed
+
+
+async def _get(client: httpx.AsyncClient, path: str, **query: Any) -> dict[str, Any]:
+    """Return the JSON answer of a GET; waits while the API is being started again."""
+    until = time.monotonic() + SILENCE
+    while True:
+        try:
+            return dict((await client.get(path, params=query)).raise_for_status().json())
+        except httpx.TransportError as error:
+            if time.monotonic() > until:
+                raise StartError(f"the API has been silent for {SILENCE:g} s: {error}") from error
+            await asyncio.sleep(LOOK_SECONDS)
+
+
+async def _all_runs(client: httpx.AsyncClient, experiment: str) -> list[dict[str, Any]]:
+    runs: list[dict[str, Any]] = []
+    query = {"experiment": experiment, "limit": 200}
+    while True:
+        page = await _get(client, "/runs", **query)
+        runs += page["items"]
+        if not page["next_cursor"]:
+            return runs
+        query["cursor"] = page["next_cursor"]
+
+
+class Meter:
+    """Progress of a list of runs: a live bar on a terminal, else a line whenever a run has ended."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._began = time.monotonic()
+        self._told = -1
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=30),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[left]}"),
+            TextColumn("[dim]{task.fields[now]}"),
+            console=console,
+            disable=not console.is_terminal,
+        )
+        self._task = self._bar.add_task("runs", total=None, left="", now="")
+
+    def __enter__(self) -> Meter:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+
+    def update(self, runs: list[dict[str, Any]]) -> None:
+        """Show the state of these runs."""
+        done = sum(run["state"] in TERMINAL for run in runs)
+        left = remaining(runs, time.monotonic() - self._began)
+        now = ", ".join(
+            f"{run['variant']} #{run['seed']} on {run['cluster']}" for run in runs if run["state"] == "running"
+        )
+        self._bar.update(self._task, completed=done, total=len(runs), left=left, now=now)
+        if not self._console.is_terminal and done != self._told:
+            self._told = done
+            states = Counter(run["state"] for run in runs)
+            counts = ", ".join(f"{count} {state}" for state, count in sorted(states.items()))
+            self._console.print(f"{done}/{len(runs)} runs ended ({counts}) {left}".rstrip(), highlight=False)
+
+
+def remaining(runs: list[dict[str, Any]], elapsed: float) -> str:
+    """Return a guess of the time left in words; empty while there is too little to guess from."""
+    parts = [1.0 if run["state"] in TERMINAL else min(1.0, run["samples"] / run["budget"]) for run in runs]
+    share = sum(parts) / max(1, len(parts))
+    if share < 0.05 or share == 1:
+        return ""
+    seconds = elapsed * (1 - share) / share
+    return f"about {seconds:.0f} s left" if seconds < 100 else f"about {seconds / 60:.0f} min left"

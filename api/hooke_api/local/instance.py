@@ -1,0 +1,161 @@
+"""One local installation: its folder, its lock, its port, and the note it leaves for the next start.
+
+HOME/up.lock      held by the living `hooke up`; the kernel frees it, whatever happens
+HOME/up.json      address and processes (pid and start time) of the latest start
+HOME/logs/        output of the parts; the previous start's beside it as *.log.1
+HOME/token        start-up token of the browser; HOME/agent-token that of the agent
+HOME/runs, jobs   the agent's; HOME/hooke.db the API's
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import socket
+import stat
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hooke.cluster.lock import Lock
+from hooke.cluster.places import write_atomically
+from hooke.errors import HookeError
+
+DEFAULT_PORT = 7450
+_PORTS_TRIED = 50
+_SOCKET_LIMIT = 107
+"""Bytes in the path of a unix socket."""
+
+
+class StartError(HookeError):
+    """Hooke cannot start here; the message says why and what to do."""
+
+
+@dataclass
+class Note:
+    """What one start leaves for the next: where it answered, and which processes were its parts."""
+
+    url: str = ""
+    port: int = 0
+    parts: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """Name -> (pid, start time in clock ticks since boot): together they cannot mean another process."""
+
+    @classmethod
+    def read(cls, path: Path) -> Note:
+        """Return the note at `path`; an empty one where there is none, or none that can be read."""
+        try:
+            found = json.loads(path.read_text())
+            parts = {name: (int(pid), int(started)) for name, (pid, started) in found["parts"].items()}
+            return cls(str(found["url"]), int(found["port"]), parts)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return cls()
+
+    def write(self, path: Path) -> None:
+        """Replace the note at `path`."""
+        text = json.dumps({"url": self.url, "port": self.port, "parts": self.parts}, indent=1)
+        write_atomically(path, text + "\n", 0o600)
+
+
+class Instance:
+    """The folder of one installation, owned by this process until `close`."""
+
+    def __init__(self, home: Path) -> None:
+        """Take the folder, or raise StartError with the address of who has it."""
+        self.home = home.expanduser().resolve()
+        self.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.logs = self.home / "logs"
+        self.logs.mkdir(exist_ok=True)
+        self.note_path = self.home / "up.json"
+        self.previous = Note.read(self.note_path)
+        self.port = 0
+        lock = Lock.acquire(self.home / "up.lock")
+        if lock is None:
+            at = f" at {self.previous.url}" if self.previous.url else ""
+            raise StartError(
+                f"Hooke already runs{at} with the folder {self.home}. "
+                "Use that one, or give this one a folder of its own: HOOKE_HOME=... or --home"
+            )
+        self._locks = [lock]
+        try:
+            self.runtime = runtime_folder(self.home)
+        except BaseException:
+            self.close()
+            raise
+
+    def choose_port(self, host: str, asked: int | None) -> str | None:
+        """Set `port`; return a sentence when it is not the expected one. StartError when `asked` is taken.
+
+        The port of the previous start comes first: runs that outlived it still post there.
+        """
+        if asked:
+            if not self._take(host, asked):
+                raise StartError(f"port {asked} of {host} is taken by another program: choose another with --port")
+            return None
+        wanted = self.previous.port or DEFAULT_PORT
+        for port in (wanted, *range(DEFAULT_PORT, DEFAULT_PORT + _PORTS_TRIED)):
+            if self._take(host, port):
+                return None if port == wanted else f"Port {wanted} is taken by another program; this is {port}."
+        last = DEFAULT_PORT + _PORTS_TRIED - 1
+        raise StartError(f"no port of {host} between {DEFAULT_PORT} and {last} is free: choose one with --port")
+
+    def _take(self, host: str, port: int) -> bool:
+        """Reserve a port among the instances of this user, and try whether anybody else has it."""
+        lock = Lock.acquire(self.runtime.parent / f"port-{port}.lock")
+        if lock is None:
+            return False
+        if not bindable(host, port):
+            lock.release()
+            return False
+        self._locks.append(lock)
+        self.port = port
+        return True
+
+    @property
+    def socket(self) -> Path:
+        """Return where the private Redis listens."""
+        return self.runtime / "redis.sock"
+
+    def close(self) -> None:
+        """Give everything back; the data stays."""
+        if hasattr(self, "runtime"):
+            shutil.rmtree(self.runtime, ignore_errors=True)
+        while self._locks:
+            self._locks.pop().release()
+
+
+def bindable(host: str, port: int) -> bool:
+    """Return whether a server could listen there now."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError:
+            return False
+    return True
+
+
+def runtime_folder(home: Path) -> Path:
+    """Return this user's private folder for the sockets of `home`; its path is short, whatever `home` is.
+
+    The name of a unix socket has at most 107 bytes, so it cannot lie under an arbitrary home.
+    """
+    name = hashlib.sha256(os.fsencode(home)).hexdigest()[:12]
+    for base in (os.environ.get("XDG_RUNTIME_DIR"), tempfile.gettempdir(), "/tmp"):  # noqa: S108 - owner checked below
+        if not base or not Path(base).is_dir():
+            continue
+        top = Path(base) / f"hooke-{os.getuid()}"
+        if len(os.fsencode(top / name / "redis.sock")) <= _SOCKET_LIMIT and os.access(base, os.W_OK):
+            _private(top)
+            _private(top / name)
+            return top / name
+    raise StartError("no writable folder with a short path for Redis' socket: set TMPDIR to one")
+
+
+def _private(folder: Path) -> None:
+    folder.mkdir(mode=0o700, exist_ok=True)
+    found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
+        raise StartError(f"{folder} is not a folder that only this user can enter: remove it, or set TMPDIR")

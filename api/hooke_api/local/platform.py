@@ -1,0 +1,148 @@
+"""The platform on one machine: starts its parts, waits until they answer, stops them in order."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+from hooke.cluster.processes import start_time
+
+from hooke_api.local import attempts, parts
+from hooke_api.local.instance import Instance, Note, StartError
+from hooke_api.local.keeper import Keeper, end_left_over
+from hooke_api.settings import Settings, secret
+
+PATIENCE = 60.0
+"""Seconds until the parts must answer."""
+ENDS_TOLERATED = 3
+"""A part that ends so often before everything answered will not do better."""
+
+
+class Platform:
+    """Redis, API and agent of one folder. `start`, `ready`, then `stop`, whatever happened between."""
+
+    def __init__(self, home: Path, host: str, port: int | None, say: Callable[[str], None]) -> None:
+        """Take the folder and a port; StartError where one of them is not to be had."""
+        self.host = host
+        self._say = say
+        self.instance = Instance(home)
+        self.keepers: list[Keeper] = []
+        try:
+            self._clear(port)
+        except BaseException:
+            self.instance.close()
+            raise
+        self._settings = Settings(home=self.instance.home, host=host, port=self.instance.port)
+        self._note = Note(self.url, self.instance.port)
+
+    def _clear(self, port: int | None) -> None:
+        """Adopt or end what a killed start left, then choose the port."""
+        previous = self.instance.previous
+        ended = end_left_over(previous.parts)
+        if ended:
+            self._say(f"Ended what an earlier start had left: {', '.join(ended)}.")
+        if moved := self.instance.choose_port(self.host, port):
+            self._say(moved)
+        alive = attempts.supervisors(self.instance.home)
+        if not alive:
+            return
+        if self.instance.port == previous.port:
+            self._say(f"Runs of an earlier start go on: {len(alive)} supervisor(s) adopted.")
+        else:  # they report to the old address, where nobody of ours will ever listen
+            self._say(f"Ending {len(alive)} supervisor(s) of an earlier start, which report to {previous.url}.")
+            asyncio.run(attempts.end_all(self.instance.home, grace=2.0))
+
+    @property
+    def url(self) -> str:
+        """Return the address of the API."""
+        return parts.address(self.host, self.instance.port)
+
+    @property
+    def token(self) -> str:
+        """Return the start-up token."""
+        return self._settings.token
+
+    @property
+    def login(self) -> str:
+        """Return the address that signs a browser in."""
+        return f"{self.url}/login?token={self.token}"
+
+    def client(self) -> httpx.AsyncClient:
+        """Return a client of the API, as any program would use it."""
+        headers = {"authorization": f"Bearer {self.token}"}
+        return httpx.AsyncClient(base_url=f"{self.url}/api/v1", headers=headers, timeout=10, trust_env=False)
+
+    async def start(self) -> None:
+        """Start the three parts; each waits by itself for what it needs from the others."""
+        secret(self.instance.home / "agent-token")  # there before the agent looks for it
+        for part in (
+            parts.redis(self.instance),
+            parts.api(self.instance, self.host),
+            parts.agent(self.instance),
+        ):
+            keeper = Keeper(part, self._changed, self._say)
+            self.keepers.append(keeper)
+            await keeper.start()
+
+    def _changed(self, name: str, pid: int) -> None:
+        self._note.parts[name] = (pid, start_time(pid) or 0)
+        self._note.write(self.instance.note_path)
+
+    async def ready(self) -> bool:
+        """Return True when the API answers and the agent has said hello; StartError when they do not."""
+        until = time.monotonic() + PATIENCE
+        async with self.client() as client:
+            while not await self._answers(client):
+                for keeper in self.keepers:
+                    if keeper.ends >= ENDS_TOLERATED:
+                        raise StartError(
+                            f"{keeper.part.name} cannot start: {keeper.part.log} ends with\n{keeper.tail()}"
+                        )
+                if time.monotonic() > until:
+                    raise StartError(
+                        f"no answer after {PATIENCE:g} s; what the parts say is in {self.instance.logs}"
+                    )
+                await asyncio.sleep(0.1)
+        return True
+
+    async def _answers(self, client: httpx.AsyncClient) -> bool:
+        try:
+            if (await client.get("/readyz")).status_code != httpx.codes.OK:
+                return False
+            clusters = (await client.get("/clusters")).raise_for_status().json()["items"]
+        except httpx.HTTPError:
+            return False
+        return any(cluster["name"] == parts.CLUSTER and cluster["online"] for cluster in clusters)
+
+    async def stop(self) -> None:
+        """End everything, the agent first and Redis last; the ends of runs in progress still reach the API."""
+        by_name = {keeper.part.name: keeper for keeper in self.keepers}
+        try:
+            if "agent" in by_name:
+                await by_name["agent"].stop()
+            resisting = await attempts.end_all(self.instance.home)
+            if resisting:
+                self._say(f"These processes of runs could not be ended: {resisting}")
+            for name in ("api", "redis"):
+                if name in by_name:
+                    await by_name[name].stop()
+        finally:
+            self.kill()
+            if not any(keeper.alive for keeper in self.keepers):
+                self._note.parts.clear()
+            self._note.write(self.instance.note_path)
+            self.instance.close()
+
+    def kill(self) -> None:
+        """End the parts at once; `stop` must follow, or have been called."""
+        for keeper in self.keepers:
+            keeper.kill()
+
+
+def say(sentence: str) -> None:
+    """Print one line for the person at the terminal."""
+    print(sentence, file=sys.stderr, flush=True)

@@ -1,0 +1,85 @@
+"""The verdict of a comparison as tables in a terminal: one per cluster and number of workers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any
+
+from hooke.cli.text import size
+from rich.console import Console
+from rich.table import Table
+
+COLUMNS = (
+    "variant",
+    "seeds",
+    "time to target",
+    "speed-up [95%]",
+    "accuracy [95%]",
+    "communication",
+    "sent",
+    "samples/s",
+)
+
+
+def show(console: Console, comparison: dict[str, Any]) -> None:
+    """Print what `GET /experiments/{id}/comparison` answered."""
+    if comparison["target"]:
+        console.print(f"\nTarget: {comparison['target']}; baseline: {comparison['baseline']}", highlight=False)
+    for (cluster, workers), rows in groupby(comparison["rows"], key=lambda row: (row["cluster"], row["workers"])):
+        console.print(table(cluster, workers, list(rows)))
+    for sentence in comparison["sentences"]:
+        console.print(f"• {sentence}", highlight=False)
+
+
+def table(cluster: str, workers: int, rows: Sequence[dict[str, Any]]) -> Table:
+    """Return the table of one group."""
+    notes = ["simulated"] if rows[0]["simulated"] else []
+    if any(row["oversubscribed"] for row in rows):
+        notes.append("oversubscribed: more ranks than cores")
+    title = f"{cluster}, {workers} workers" + (f" ({'; '.join(notes)})" if notes else "")
+    result = Table(title=title, title_justify="left", title_style="bold")
+    for column in COLUMNS:
+        result.add_column(column, justify="left" if column == "variant" else "right", no_wrap=True)
+    for row in rows:
+        result.add_row(*cells(row))
+    return result
+
+
+def cells(row: dict[str, Any]) -> list[str]:
+    """Return one row of the table; a dash is a figure that does not exist."""
+    return [
+        row["variant"],
+        f"{row['finished']}/{row['runs']}",
+        _time(row["time_to_target"]),
+        _speed_up(row["speed_up"]),
+        _estimate(row["accuracy"], 100, "{:.1f}", "%"),
+        _estimate(row["communication_fraction"], 100, "{:.0f}", "%", interval=False),
+        "-" if row["wire"]["mean"] is None else size(row["wire"]["mean"]),
+        _estimate(row["throughput"], 1, "{:,.0f}", "", interval=False),
+    ]
+
+
+def _time(time: dict[str, Any] | None) -> str:
+    if time is None or not time["reached"]:
+        return f"0 of {time['n']} seeds" if time and time["n"] else "-"
+    median = f"{time['median']:.3g} {time['unit']}" if time["median"] is not None else "-"
+    return median if time["reached"] == time["n"] else f"{median} ({time['reached']} of {time['n']} seeds)"
+
+
+def _speed_up(speed: dict[str, Any]) -> str:
+    if speed["claim"] in ("baseline", "no claim") or speed["ratio"] is None:
+        return str(speed["claim"])
+    sign = {"at least": ">= ", "at most": "<= "}.get(speed["claim"], "")
+    interval = f" [{speed['low']:.2f}, {speed['high']:.2f}]" if speed["low"] is not None else ""
+    shown = " not shown" if speed["claim"] == "not shown" else ""
+    return f"{sign}{speed['ratio']:.2f}x{interval}{shown}"
+
+
+def _estimate(estimate: dict[str, Any], factor: float, form: str, unit: str, interval: bool = True) -> str:
+    if estimate["mean"] is None:
+        return "-"
+    text = form.format(estimate["mean"] * factor) + unit
+    if interval and estimate["low"] is not None:
+        text += f" [{form.format(estimate['low'] * factor)}, {form.format(estimate['high'] * factor)}]"
+    return text

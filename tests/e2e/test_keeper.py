@@ -1,0 +1,180 @@
+"""The keeper of processes and the lock of a folder, with real processes that are easy to look through."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from hooke.cluster.processes import start_time
+from hooke_api.local.instance import DEFAULT_PORT, Instance, Note, StartError, bindable, runtime_folder
+from hooke_api.local.keeper import Keeper, Part, end_left_over
+
+SLEEPER = "import time; print('up', flush=True); time.sleep(60)"
+STUBBORN = (
+    "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); time.sleep(60)"
+)
+
+
+def part(folder: Path, program: str, name: str = "part") -> Part:
+    return Part(name, (sys.executable, "-c", program), dict(os.environ), folder / f"{name}.log")
+
+
+class Record:
+    def __init__(self):
+        self.pids = []
+        self.said = []
+
+    def keeper(self, which: Part) -> Keeper:
+        return Keeper(which, lambda _, pid: self.pids.append(pid), self.said.append)
+
+
+async def until(condition, seconds=10.0):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        await asyncio.sleep(0.02)
+
+
+def up(keeper: Keeper):
+    return lambda: keeper.tail() == "up"
+
+
+def test_a_killed_part_is_started_again_and_the_user_is_told(tmp_path):
+    async def scene():
+        record = Record()
+        keeper = record.keeper(part(tmp_path, SLEEPER))
+        await keeper.start()
+        os.kill(record.pids[0], signal.SIGKILL)
+        await until(lambda: len(record.pids) == 2)
+        assert keeper.alive
+        assert "part was killed by SIGKILL" in record.said[0]
+        await keeper.stop()
+        assert [start_time(pid) for pid in record.pids] == [None, None]
+
+    asyncio.run(scene())
+
+
+def test_the_pauses_between_starts_grow(tmp_path):
+    async def scene():
+        record = Record()
+        keeper = record.keeper(part(tmp_path, "raise SystemExit(7)"))
+        await keeper.start()
+        await until(lambda: len(record.said) == 3)
+        assert ["0.5 s" in record.said[0], "1 s" in record.said[1], "2 s" in record.said[2]] == [True] * 3
+        assert "ended with status 7" in record.said[0]
+        assert keeper.ends == 3
+        await keeper.stop()
+        count = len(record.pids)
+        await asyncio.sleep(0.1)
+        assert len(record.pids) == count
+
+    asyncio.run(scene())
+
+
+def test_a_part_that_ignores_sigterm_is_killed(tmp_path):
+    async def scene():
+        record = Record()
+        keeper = record.keeper(part(tmp_path, STUBBORN))
+        await keeper.start()
+        await until(up(keeper))
+        begin = time.monotonic()
+        await keeper.stop(grace=0.3)
+        assert 0.3 <= time.monotonic() - begin < 3
+        assert start_time(record.pids[0]) is None
+
+    asyncio.run(scene())
+
+
+def test_parts_die_with_their_killed_keeper(tmp_path):
+    program = f"""
+import asyncio, sys
+from pathlib import Path
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+from test_keeper import Record, part, SLEEPER
+async def main():
+    record = Record()
+    await record.keeper(part(Path({str(tmp_path)!r}), SLEEPER)).start()
+    print(record.pids[0], flush=True)
+    await asyncio.sleep(60)
+asyncio.run(main())
+"""
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as keeper:
+        pid = int(keeper.stdout.readline())
+        asyncio.run(until(lambda: (tmp_path / "part.log").read_text() == "up\n"))
+        keeper.kill()
+    asyncio.run(until(lambda: start_time(pid) is None))
+
+
+def test_what_a_killed_start_left_is_ended_and_nothing_else():
+    with subprocess.Popen([sys.executable, "-c", SLEEPER]) as ours, subprocess.Popen(["sleep", "60"]) as other:
+        try:
+            parts = {"api": (ours.pid, start_time(ours.pid)), "agent": (other.pid, start_time(other.pid) - 1)}
+            assert end_left_over(parts) == ["api"]
+            assert ours.wait(5) == -signal.SIGTERM
+            assert other.poll() is None, "same pid, other start time: another process"
+        finally:
+            other.kill()
+
+
+def test_a_folder_belongs_to_one_instance_at_a_time(tmp_path):
+    first = Instance(tmp_path / "home")
+    Note("http://127.0.0.1:7777", 7777).write(first.note_path)
+    with pytest.raises(StartError, match=r"already runs at http://127\.0\.0\.1:7777 .*--home"):
+        Instance(tmp_path / "home")
+    first.close()
+    Instance(tmp_path / "home").close()
+
+
+def test_ports_are_not_given_twice(tmp_path):
+    first, second = Instance(tmp_path / "a"), Instance(tmp_path / "b")
+    try:
+        first.choose_port("127.0.0.1", None)
+        note = second.choose_port("127.0.0.1", None)
+        assert first.port >= DEFAULT_PORT
+        assert second.port not in (first.port, DEFAULT_PORT)
+        assert note is not None
+        assert str(second.port) in note
+        with pytest.raises(StartError, match="--port"):
+            second.choose_port("127.0.0.1", first.port)
+    finally:
+        first.close()
+        second.close()
+    assert bindable("127.0.0.1", first.port)
+
+
+def test_the_next_start_takes_the_port_of_the_previous_one(tmp_path, free_port):
+    Instance(tmp_path / "a").close()
+    Note("", free_port).write(tmp_path / "a" / "up.json")
+    again = Instance(tmp_path / "a")
+    assert again.choose_port("127.0.0.1", None) is None
+    assert again.port == free_port
+    again.close()
+
+
+def test_the_socket_has_a_short_path_under_any_home(tmp_path, monkeypatch):
+    long = tmp_path / ("x" * 120)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(long))
+    monkeypatch.setattr("tempfile.tempdir", str(long))
+    long.mkdir()
+    folder = runtime_folder(long)
+    assert len(str(folder / "redis.sock")) < 100
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert folder != runtime_folder(tmp_path)
+    folder.rmdir()
+
+
+def test_a_folder_that_others_can_enter_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    (tmp_path / f"hooke-{os.getuid()}").mkdir(mode=0o755)
+    with pytest.raises(StartError, match="only this user can enter"):
+        runtime_folder(tmp_path / "home")
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"url": 1, "port": "x", "parts": {}}', '{"parts": []}'])
+def test_a_note_that_cannot_be_read_is_no_note(tmp_path, text):
+    (tmp_path / "up.json").write_text(text)
+    assert Note.read(tmp_path / "up.json") == Note()
