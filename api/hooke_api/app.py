@@ -13,7 +13,9 @@ from fastapi import FastAPI
 
 from hooke_api import errors, health, log, website
 from hooke_api.bus import Bus
+from hooke_api.cursors import Cursors
 from hooke_api.database import Database
+from hooke_api.openapi import document
 from hooke_api.schema import ProblemDetails
 from hooke_api.security import API, Gate, Sessions
 from hooke_api.settings import Settings
@@ -26,6 +28,7 @@ ROOMS = (
     "clusters.endpoints",
     "stream",
     "ingest",
+    "agents",
 )
 
 
@@ -43,8 +46,9 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         responses={"default": {"model": ProblemDetails, "description": "A problem: RFC 9457."}},
     )
     app.state.settings = settings
-    app.state.database = Database(settings.url)
     app.state.bus = Bus(settings.redis_url)
+    app.state.database = Database(settings.url, committed=app.state.bus.ping)
+    app.state.cursors = Cursors(settings.token)
     app.state.stopping = asyncio.Event()
     app.state.sessions = Sessions(settings)
     errors.install(app)
@@ -55,6 +59,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.include_router(health.router, include_in_schema=False)
     website.install(app, settings)
     app.add_middleware(Gate, settings=settings, sessions=app.state.sessions)
+    app.openapi = lambda: document(app)  # type: ignore[method-assign]  # the way that FastAPI documents
     return app
 
 

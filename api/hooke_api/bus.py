@@ -1,6 +1,7 @@
 """Hints over Redis: after a commit, say that there is something new.
 
-The database is the truth; a lost hint only costs time. The scheduler listens for hints to look at once, streams to send at once; both also look by themselves.
+The database is the truth; a lost hint only costs time. The scheduler listens for hints to look at once,
+streams to send at once; both also look by themselves.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ class Bus:
         self.wake = threading.Event()
         """Set when the scheduler of this process should look at the queue now."""
 
-    def ping(self, position: int, *, wake: bool = False) -> None:
-        """Tell every process that events up to `position` are committed."""
+    def ping(self, position: int, wake: bool = False) -> None:
+        """Tell every process that events up to `position` are committed, and whether the queue changed."""
         if wake:
             self.wake.set()
         if time.monotonic() < self._silent_until:

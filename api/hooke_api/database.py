@@ -8,7 +8,7 @@ could otherwise fail when it comes to write, and no waiting would help it.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,6 +21,8 @@ from fastapi import Depends, Request
 from sqlalchemy import Connection, Engine, create_engine, event, make_url
 from sqlalchemy.orm import Session
 
+from hooke_api import outbox
+
 BUSY_MILLISECONDS = 10_000
 """How long a writer waits for another process."""
 
@@ -28,7 +30,9 @@ BUSY_MILLISECONDS = 10_000
 class Database:
     """An engine and its two kinds of transaction; `read()` sees one state and never waits for a writer."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, committed: Callable[[int, bool], None] | None = None) -> None:
+        """Open a database; `committed(position, wake)` is called after each commit that announced something."""
+        self._committed = committed
         self.url = make_url(url)
         self.sqlite = self.url.get_backend_name() == "sqlite"
         self._writers: AbstractContextManager[Any] = threading.Lock() if self.sqlite else nullcontext()
@@ -51,7 +55,10 @@ class Database:
 
     @contextmanager
     def write(self) -> Iterator[Session]:
-        """Yield a session in a transaction: committed at the end, rolled back by any exception."""
+        """Yield a session in a transaction: committed at the end, rolled back by any exception.
+
+        What was announced (`hooke_api.outbox`) is stored with it, and told to others once it is committed.
+        """
         with (
             self._writers,
             self.engine.connect().execution_options(hooke_write=True) as connection,
@@ -59,7 +66,9 @@ class Database:
             Session(connection, expire_on_commit=False) as session,
         ):
             yield session
-            session.flush()
+            told = outbox.settle(session)
+        if told and self._committed:
+            self._committed(*told)
 
     def migrate(self, folder: Path, revision: str = "head") -> None:
         """Bring the tables to a revision; instances that start together wait for one another."""

@@ -13,15 +13,17 @@ ApiError
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
 import structlog
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import Response
 from hooke.errors import Problem, SpecError
 from hooke.expand import pointer
+from sqlalchemy.exc import DataError
 from starlette.exceptions import HTTPException
 
 from hooke_api.schema import Fault, ProblemDetails
@@ -127,7 +129,8 @@ def problem(
         request_id=getattr(request.state, "request_id", ""),
         errors=list(faults),
     )
-    return JSONResponse(body.model_dump(), status, headers, media_type="application/problem+json")
+    text = json.dumps(body.model_dump())  # ASCII: a fault may quote half of a surrogate pair
+    return Response(text, status, headers, media_type="application/problem+json")
 
 
 async def on_api_error(request: Request, error: Exception) -> Response:
@@ -173,6 +176,12 @@ def _fault(item: dict[str, Any]) -> Fault:
     return Fault(pointer=where, message=item["msg"])
 
 
+async def on_unstorable(request: Request, error: Exception) -> Response:
+    """Answer a document that fits its schema but not the database: 20 digits, a zero byte in a text."""
+    log.warning("a value that cannot be stored", path=request.url.path, error=str(error)[:500])
+    return await on_api_error(request, Invalid("a number is too large, or a text holds a character no text may"))
+
+
 async def on_surprise(request: Request, error: Exception) -> Response:
     """Log an error that nobody foresaw, and answer without its details."""
     request_id = getattr(request.state, "request_id", "")
@@ -187,4 +196,6 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(SpecError, on_spec_error)
     app.add_exception_handler(HTTPException, on_http_error)
     app.add_exception_handler(RequestValidationError, on_validation_error)
+    for unstorable in (DataError, OverflowError, UnicodeEncodeError):
+        app.add_exception_handler(unstorable, on_unstorable)
     app.add_exception_handler(Exception, on_surprise)

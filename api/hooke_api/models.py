@@ -1,8 +1,8 @@
 """The tables. Migrations in `migrations/` create them; a test proves that both say the same.
 
 Conventions: ids are text (`run_` + UUIDv7); times are UTC; owned tables carry `project_id` and `created_by`; there
-are no lazy relationships, so a query is always visible where it is made. Points are stored as columns (`Chunk`), and
-everything that a list or a table shows is a plain column kept up to date at ingest.
+are no lazy relationships, so a query is always visible where it is made. Points are stored as columns
+(`Chunk`), and everything that a list or a table shows is a plain column kept up to date at ingest.
 """
 
 from __future__ import annotations
@@ -192,14 +192,14 @@ class Attempt(Base):
 
     run_id: Mapped[str] = mapped_column(String(40), ForeignKey("runs.id"), primary_key=True)
     number: Mapped[int] = mapped_column(primary_key=True)
-    token_sha256: Mapped[str] = mapped_column(String(64))
+    token_sha256: Mapped[str] = mapped_column(String(64), unique=True)
     created_at: Mapped[datetime]
     sent_at: Mapped[datetime | None]
-    """When its launch order was last put on the queue."""
+    """When its launch order was last put on the queue; null: it still has to be."""
     leased_until: Mapped[datetime | None]
     """By the API's own clock, from its supervisor's last beat; null: it never spoke."""
-    probed_at: Mapped[datetime | None]
-    """When its agent was last asked whether it lives."""
+    asked_at: Mapped[datetime | None]
+    """When its agent was last asked to end it, or whether it lives."""
     reports: Mapped[int] = mapped_column(default=0)
     """State reports applied."""
     logs: Mapped[int] = mapped_column(BigInteger, default=-1)

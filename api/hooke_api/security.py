@@ -27,6 +27,8 @@ OPEN = frozenset({"/livez", "/readyz", "/version", f"{API}/livez", f"{API}/ready
 """Paths that need no token."""
 OTHER_TOKENS = frozenset({f"{API}/ingest", f"{API}/agents/hello", f"{API}/agents/proof"})
 """Paths whose endpoints check a token of their own."""
+OWNER = "owner"
+"""Who asks, until there are users: the holder of the start-up token."""
 SESSION_SECONDS = 30 * 24 * 3600
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 HEADERS = {

@@ -18,6 +18,7 @@ def upgrade() -> None:
         sa.Column("value", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("name", name=op.f("pk_counters")),
     )
+    op.execute("INSERT INTO counters (name, value) VALUES ('events', 0), ('experiments:prj_default', 0)")
     op.create_table(
         "events",
         sa.Column("position", sa.BigInteger(), autoincrement=False, nullable=False),
@@ -156,12 +157,13 @@ def upgrade() -> None:
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("sent_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("leased_until", sa.DateTime(timezone=True), nullable=True),
-        sa.Column("probed_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("asked_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("reports", sa.Integer(), nullable=False),
         sa.Column("logs", sa.BigInteger(), nullable=False),
         sa.Column("restored_step", sa.BigInteger(), nullable=True),
         sa.ForeignKeyConstraint(["run_id"], ["runs.id"], name=op.f("fk_attempts_run_id_runs")),
         sa.PrimaryKeyConstraint("run_id", "number", name=op.f("pk_attempts")),
+        sa.UniqueConstraint("token_sha256", name=op.f("uq_attempts_token_sha256")),
     )
     op.create_table(
         "checkpoints",

@@ -1,0 +1,33 @@
+"""The endpoints of clusters and catalogues."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from fastapi import APIRouter, Request
+
+from hooke_api.clusters import service
+from hooke_api.clusters.schemas import AlgorithmList, ClusterList, WorkloadList
+from hooke_api.database import DatabaseOf
+
+router = APIRouter()
+
+
+@router.get("/clusters", operation_id="list_clusters", tags=["clusters"])
+def list_clusters(request: Request, database: DatabaseOf) -> ClusterList:
+    """List the clusters whose agents have registered, with what they have free."""
+    silence = timedelta(seconds=request.app.state.settings.agent_seconds)
+    with database.read() as session:
+        return ClusterList(items=service.views(session, silence))
+
+
+@router.get("/algorithms", operation_id="list_algorithms", tags=["catalogue"])
+def list_algorithms() -> AlgorithmList:
+    """List the algorithms with their documentation and the JSON Schema of their parameters."""
+    return service.algorithms()
+
+
+@router.get("/workloads", operation_id="list_workloads", tags=["catalogue"])
+def list_workloads() -> WorkloadList:
+    """List the workloads with their documentation and the JSON Schema of their parameters."""
+    return service.workloads()

@@ -1,0 +1,97 @@
+"""Clusters: what their agents say of them, and how many of their slots are taken."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Any
+
+from hooke.events import AgentHello
+from hooke.workload import describe as describe_workloads
+from sqlalchemy import delete, insert, select
+from sqlalchemy.orm import Session
+
+from hooke_api.clusters.schemas import AlgorithmList, AlgorithmView, ClusterView, WorkloadList, WorkloadView
+from hooke_api.lifecycle import ACTIVE
+from hooke_api.models import DEFAULT_PROJECT, CatalogueEntry, Cluster, Run, now
+from hooke_api.outbox import announce, wake_scheduler
+
+
+def hello(session: Session, said: AgentHello, silence: timedelta) -> None:
+    """Store what an agent says of its cluster; a new or returning cluster wakes the scheduler."""
+    at = now()
+    cluster = session.get(Cluster, said.name, with_for_update=True)
+    news = cluster is None or cluster.seen_at < at - silence
+    if cluster is None:
+        cluster = Cluster(name=said.name, project_id=DEFAULT_PROJECT, created_by="agent", created_at=at)
+        session.add(cluster)
+    described = {"cores": said.cores, "slots": said.slots, "launcher": said.launcher}
+    documents = {"hardware": dict(said.hardware), "versions": dict(said.versions)}
+    for name, value in {**described, **documents}.items():
+        if getattr(cluster, name, None) != value:
+            setattr(cluster, name, value)
+            news = True
+    cluster.seen_at = at
+    session.flush()
+    _store_catalogue(session, said.name, "algorithm", said.algorithms)
+    _store_catalogue(session, said.name, "workload", said.workloads)
+    if news:
+        announce(session, "clusters", {})
+        wake_scheduler(session)
+
+
+def _store_catalogue(session: Session, cluster: str, kind: str, entries: list[dict[str, object]] | None) -> None:
+    if entries is None:
+        return
+    session.execute(delete(CatalogueEntry).where(CatalogueEntry.cluster == cluster, CatalogueEntry.kind == kind))
+    documents = {str(entry["name"]): entry for entry in entries}
+    rows = [{"cluster": cluster, "kind": kind, "name": n, "document": d} for n, d in documents.items()]
+    if rows:
+        session.execute(insert(CatalogueEntry), rows)
+
+
+def views(session: Session, silence: timedelta) -> list[ClusterView]:
+    """Return every cluster, by name."""
+    active = session.execute(
+        select(Run.host, Run.workers, Run.servers, Run.simulated).where(Run.state.in_(ACTIVE))
+    ).tuples()
+    held: dict[str, list[tuple[int, bool]]] = {}
+    for host, workers, servers, simulated in active:
+        held.setdefault(host, []).append((workers + servers, simulated))
+    clusters = session.scalars(select(Cluster).where(Cluster.project_id == DEFAULT_PROJECT).order_by(Cluster.name))
+    at = now()
+    return [_view(cluster, held.get(cluster.name, ()), at, silence) for cluster in clusters]
+
+
+def _view(cluster: Cluster, held: Iterable[tuple[int, bool]], at: datetime, silence: timedelta) -> ClusterView:
+    # a simulated run computes on all of its host, however many workers it simulates
+    busy = sum(cluster.slots if simulated else ranks for ranks, simulated in held)
+    return ClusterView(
+        name=cluster.name,
+        cores=cluster.cores,
+        slots=cluster.slots,
+        busy=min(busy, cluster.slots),
+        launcher=cluster.launcher,
+        online=cluster.seen_at >= at - silence,
+        seen_at=cluster.seen_at,
+        hardware=cluster.hardware,
+        versions=cluster.versions,
+    )
+
+
+def algorithms() -> AlgorithmList:
+    """Return the algorithms that specifications may name: the ones that the validator knows."""
+    from hooke.algorithm import describe
+    from hooke.spec import Communication
+
+    items = [AlgorithmView(**_renamed(entry)) for entry in describe()]
+    return AlgorithmList(items=items, communication=Communication.model_json_schema())
+
+
+def workloads() -> WorkloadList:
+    """Return the workloads that specifications may name."""
+    return WorkloadList(items=[WorkloadView(**_renamed(entry)) for entry in describe_workloads()])
+
+
+def _renamed(entry: dict[str, Any]) -> dict[str, Any]:
+    return {"parameters" if name == "schema" else name: value for name, value in entry.items()}

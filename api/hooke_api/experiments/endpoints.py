@@ -1,0 +1,66 @@
+"""The endpoints of experiments."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Query, Request, Response
+
+from hooke_api.database import DatabaseOf
+from hooke_api.documents import SubmittedExperiment
+from hooke_api.experiments import service
+from hooke_api.experiments.schemas import DryRun, ExperimentPage, ExperimentView
+from hooke_api.security import OWNER
+
+router = APIRouter(prefix="/experiments", tags=["experiments"])
+
+Limit = Annotated[int, Query(ge=1, le=500)]
+Key = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        min_length=1,
+        max_length=255,
+        description="Sent again with the same document, the answer is the experiment made the first time.",
+    ),
+]
+
+
+@router.post("/dry-run", operation_id="validate_experiment")
+def validate_experiment(spec: SubmittedExperiment, database: DatabaseOf) -> DryRun:
+    """Validate an experiment and show the runs it would make; nothing is stored."""
+    with database.read() as session:
+        return service.dry_run(session, spec)
+
+
+@router.post("", operation_id="create_experiment", status_code=201)
+def create_experiment(
+    spec: SubmittedExperiment, database: DatabaseOf, response: Response, key: Key = None
+) -> ExperimentView:
+    """Submit an experiment: it and its runs are stored, and the runs queued, or nothing is."""
+    made = service.create(database, spec, OWNER, key)
+    response.headers["location"] = f"/api/v1/experiments/{made.id}"
+    return made
+
+
+@router.get("", operation_id="list_experiments")
+def list_experiments(
+    request: Request, database: DatabaseOf, limit: Limit = 50, cursor: str | None = None
+) -> ExperimentPage:
+    """List experiments, newest first."""
+    with database.read() as session:
+        return service.page(session, request.app.state.cursors, limit, cursor)
+
+
+@router.get("/{experiment_id}", operation_id="read_experiment")
+def read_experiment(experiment_id: str, database: DatabaseOf) -> ExperimentView:
+    """Read one experiment with its specification."""
+    with database.read() as session:
+        return service.view(session, service.get(session, experiment_id))
+
+
+@router.post("/{experiment_id}/cancel", operation_id="cancel_experiment", status_code=202)
+def cancel_experiment(experiment_id: str, database: DatabaseOf) -> ExperimentView:
+    """Cancel every run of an experiment that has not ended; those that run end within seconds."""
+    with database.write() as session:
+        return service.cancel(session, experiment_id, OWNER)

@@ -1,0 +1,186 @@
+"""From journal records to chunks, totals, summaries and the figures of a run: computed once, at ingest."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from hooke.events import Done, Scored, Start
+from hooke.phases import PHASES
+from numpy.typing import NDArray
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from hooke_api import blocks
+from hooke_api.models import Attempt, Checkpoint, Chunk, EvaluationPoint, RankTotals, Run, Summary
+from hooke_api.outbox import announce
+from hooke_api.received import Block, Item
+
+SUMMED = (*(phase.value for phase in PHASES), "hidden", "payload", "wire", "messages")
+"""Step columns whose sums are totals of a rank."""
+
+
+class Figures:
+    """What one request changes in an attempt's figures; the caller holds the lock on the run's row."""
+
+    def __init__(self, session: Session, run: Run, attempt: Attempt) -> None:
+        self.session = session
+        self.run = run
+        self.attempt = attempt
+        key = {"run_id": run.id, "attempt": attempt.number}
+        self.ranks = {row.rank: row for row in session.scalars(select(RankTotals).filter_by(**key))}
+        self.summaries = {row.metric: row for row in session.scalars(select(Summary).filter_by(**key))}
+        self.scored: list[Scored] = []
+        self.started: list[Start] = []
+        self.points = False
+
+    def add(self, rank: int, items: Sequence[Item]) -> int:
+        """Store the records of a rank that follow on what is stored; return the highest seq stored without gap.
+
+        Records that are stored already are skipped; those after a gap are left for when the gap is filled.
+        """
+        totals = self.ranks.get(rank) or self._new_rank(rank)
+        fresh: list[Block] = []
+        for item in items:
+            if item.seq != totals.stored + 1:
+                continue
+            totals.stored = item.seq
+            if isinstance(item, Block):
+                fresh.append(item)
+            else:
+                self._add_record(totals, item)
+        if fresh:
+            self._add_steps(totals, fresh)
+        return totals.stored
+
+    def finish(self, current: bool) -> None:
+        """Bring the run's own figures up to date, if this attempt owns it, and announce new points."""
+        if not current:
+            return
+        run = self.run
+        for start in self.started:
+            run.oversubscribed = run.oversubscribed or start.oversubscribed
+        if self.started:
+            run.hardware = dict(self.started[0].hardware)
+            run.versions = dict(self.started[0].versions)
+        for scored in self.scored:
+            run.accuracy, run.loss = _finite(scored.accuracy), _finite(scored.loss)
+            if scored.reached and run.time_to_target is None:
+                run.time_to_target = scored.clock
+        if not self.points:
+            return
+        run.samples = max(run.samples, *(rank.samples for rank in self.ranks.values()))
+        run.clock = max(run.clock, *(rank.clock for rank in self.ranks.values()))
+        run.communication_fraction = communication_fraction(list(self.ranks.values()))
+        data = {
+            "id": run.id,
+            "experiment_id": run.experiment_id,
+            "samples": run.samples,
+            "accuracy": run.accuracy,
+            "loss": run.loss,
+            "clock": run.clock,
+        }
+        announce(self.session, "points", data, experiment_id=run.experiment_id, run_id=run.id)
+
+    def _new_rank(self, rank: int) -> RankTotals:
+        zero: dict[str, Any] = dict.fromkeys((*SUMMED, "steps", "samples", "clock", "wall"), 0)
+        role = "worker" if rank < self.run.workers else "server"
+        row = RankTotals(run_id=self.run.id, attempt=self.attempt.number, rank=rank, role=role, stored=-1, **zero)
+        self.session.add(row)
+        self.ranks[rank] = row
+        return row
+
+    def _add_steps(self, totals: RankTotals, fresh: list[Block]) -> None:
+        columns = blocks.join([block.columns for block in fresh])
+        header, data = blocks.pack(columns)
+        count = len(columns["step"])
+        self.session.add(
+            Chunk(
+                run_id=self.run.id,
+                attempt=self.attempt.number,
+                rank=totals.rank,
+                seq=fresh[0].seq,
+                n=count,
+                header=header,
+                data=data,
+            )
+        )
+        self.points = True
+        if totals.role == "worker":
+            self._summarise("train_loss", columns["loss"], columns["samples"])
+        if "staleness" in columns:
+            self._summarise("staleness", columns["staleness"], columns["samples"])
+        if totals.ended is None:
+            for name in SUMMED:
+                kind = np.int64 if columns[name].dtype.kind == "i" else np.float64
+                setattr(totals, name, getattr(totals, name) + columns[name].sum(dtype=kind).item())
+            for name, target in (("step", "steps"), ("samples", "samples"), ("clock", "clock"), ("wall", "wall")):
+                setattr(totals, target, max(getattr(totals, target), columns[name].max().item()))
+
+    def _add_record(self, totals: RankTotals, item: Item) -> None:
+        key: dict[str, Any] = {"run_id": self.run.id, "attempt": self.attempt.number, "rank": totals.rank}
+        if isinstance(item, Start):
+            totals.role, totals.host, totals.pid = item.role, item.host[:255], item.pid
+            totals.unix, totals.monotonic = item.unix, item.monotonic
+            self.attempt.restored_step = item.restored_step
+            self.started.append(item)
+        elif isinstance(item, Scored):
+            self._add_evaluation(key, item)
+        elif isinstance(item, Done):
+            totals.ended = item.reason
+            totals.steps, totals.samples, totals.clock, totals.wall = (
+                item.step,
+                item.samples,
+                item.clock,
+                item.wall,
+            )
+            for phase, seconds in item.phases.items():
+                setattr(totals, phase, seconds)
+            totals.hidden, totals.payload, totals.wire = item.hidden, item.payload, item.wire
+            totals.messages = item.messages
+            self.points = True
+        elif not isinstance(item, Block):
+            self.session.add(Checkpoint(**key, **item.model_dump(exclude={"kind"})))
+
+    def _add_evaluation(self, key: dict[str, Any], item: Scored) -> None:
+        loss, accuracy = _finite(item.loss), _finite(item.accuracy)
+        row = item.model_dump(exclude={"kind", "loss", "accuracy"})
+        self.session.add(EvaluationPoint(**key, **row, loss=loss, accuracy=accuracy))
+        self.scored.append(item)
+        self.points = True
+        at = np.array([item.samples])
+        self._summarise("test_loss", np.array([item.loss]), at)
+        self._summarise("test_accuracy", np.array([item.accuracy]), at)
+
+    def _summarise(self, metric: str, values: NDArray[Any], samples: NDArray[Any]) -> None:
+        kept = np.isfinite(values)
+        finite = values[kept].astype(np.float64)
+        if not finite.size:
+            return
+        first, last = finite[0].item(), finite[-1].item()
+        low, high, where = finite.min().item(), finite.max().item(), samples[kept][finite.argmin()].item()
+        row = self.summaries.get(metric)
+        if row is None:
+            row = Summary(run_id=self.run.id, attempt=self.attempt.number, metric=metric)
+            row.first, row.last, row.min, row.max, row.argmin, row.count = first, last, low, high, where, 0
+            self.session.add(row)
+            self.summaries[metric] = row
+        if low < row.min:
+            row.min, row.argmin = low, where
+        row.last, row.max, row.count = last, max(row.max, high), row.count + finite.size
+
+
+def communication_fraction(ranks: list[RankTotals]) -> float | None:
+    """Return the exposed communication of workers over their wall time less evaluation: the mean of fractions."""
+    fractions = [
+        rank.communicate / (rank.wall - rank.evaluate)
+        for rank in ranks
+        if rank.role == "worker" and rank.wall > rank.evaluate
+    ]
+    return sum(fractions) / len(fractions) if fractions else None
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

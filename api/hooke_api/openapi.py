@@ -1,0 +1,51 @@
+"""The OpenAPI document: `python -m hooke_api.openapi > api/openapi.json` writes what the repository keeps."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI
+from hooke.events import Ingest
+from pydantic.json_schema import models_json_schema
+
+_REFERENCE = "#/components/schemas/{model}"
+
+
+def document(app: FastAPI) -> dict[str, Any]:
+    """Return FastAPI's document, with the body of ingest, which its endpoint reads by itself, and problems as such."""
+    if app.openapi_schema:
+        return app.openapi_schema
+    found = FastAPI.openapi(app)
+    _, definitions = models_json_schema([(Ingest, "validation")], ref_template=_REFERENCE)
+    schemas = found["components"]["schemas"]
+    for name, schema in definitions["$defs"].items():
+        schemas.setdefault(name, schema)
+    found["paths"]["/api/v1/ingest"]["post"]["requestBody"] = {
+        "required": True,
+        "content": {"application/json": {"schema": {"$ref": _REFERENCE.format(model="Ingest")}}},
+    }
+    for methods in found["paths"].values():
+        for operation in methods.values():
+            content = operation["responses"]["default"]["content"]
+            content["application/problem+json"] = content.pop("application/json")
+    return found
+
+
+def main() -> None:
+    """Write the document to standard output."""
+    from hooke_api.app import create_app
+    from hooke_api.settings import Settings
+
+    with tempfile.TemporaryDirectory() as folder:
+        app = create_app(Settings(home=Path(folder)))
+        json.dump(app.openapi(), sys.stdout, indent=2, sort_keys=True, ensure_ascii=False)
+        sys.stdout.write("\n")
+        app.state.database.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,69 @@
+"""Events of a transaction: collected while it runs, numbered at its end, announced after its commit.
+
+Positions come from one counter row that stays locked until the commit. Whoever reads position n has therefore
+seen every position below n: a sequence would not promise that, since transactions commit out of order.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import insert, update
+from sqlalchemy.orm import Session
+
+from hooke_api.models import Counter, Event, now
+
+_EVENTS = "hooke_events"
+_WAKE = "hooke_wake"
+
+
+def announce(
+    session: Session,
+    kind: str,
+    data: dict[str, Any],
+    *,
+    experiment_id: str | None = None,
+    run_id: str | None = None,
+) -> None:
+    """Add an event to the transaction; docs/http-api.md says what `data` holds for each kind."""
+    event = {"kind": kind, "data": data, "experiment_id": experiment_id, "run_id": run_id}
+    session.info.setdefault(_EVENTS, []).append(event)
+
+
+def wake_scheduler(session: Session) -> None:
+    """Ask the scheduler to look at the queue as soon as this transaction is committed."""
+    session.info[_WAKE] = True
+
+
+def settle(session: Session) -> tuple[int, bool] | None:
+    """Number and store the events collected so far; return the highest position and whether to wake the scheduler.
+
+    Called last in a transaction, because from here on every other transaction with events waits for this one.
+    """
+    events: list[dict[str, Any]] = session.info.pop(_EVENTS, [])
+    wake: bool = session.info.pop(_WAKE, False)
+    session.flush()
+    if not events:
+        return (0, True) if wake else None
+    highest = take(session, "events", len(events))
+    at = now()
+    first = highest - len(events) + 1
+    rows = [{**event, "position": first + i, "at": at} for i, event in enumerate(events)]
+    session.execute(insert(Event), rows)
+    return highest, wake
+
+
+def take(session: Session, name: str, count: int = 1) -> int:
+    """Take `count` numbers from a counter and return the highest; the counter is locked until the commit."""
+    found = session.execute(
+        update(Counter)
+        .where(Counter.name == name)
+        .values(value=Counter.value + count)
+        .returning(Counter.value)
+        .execution_options(synchronize_session=False)
+    ).scalar_one_or_none()
+    if found is not None:
+        return int(found)
+    session.add(Counter(name=name, value=count))
+    session.flush()
+    return count

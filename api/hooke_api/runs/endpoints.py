@@ -1,0 +1,61 @@
+"""The endpoints of runs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+from hooke.events import RunState
+
+from hooke_api.database import DatabaseOf
+from hooke_api.runs import service
+from hooke_api.runs.schemas import LogPage, RunPage, RunView
+from hooke_api.security import OWNER
+
+router = APIRouter(prefix="/runs", tags=["runs"])
+
+
+@router.get("", operation_id="list_runs")
+def list_runs(
+    request: Request,
+    database: DatabaseOf,
+    experiment: Annotated[str | None, Query(max_length=40)] = None,
+    state: Annotated[list[RunState] | None, Query(description="May repeat: any of these.")] = None,
+    variant: Annotated[str | None, Query(max_length=120)] = None,
+    cluster: Annotated[str | None, Query(max_length=64)] = None,
+    limit: Annotated[int, Query(ge=1, le=500)] = 100,
+    cursor: str | None = None,
+) -> RunPage:
+    """List runs: those of one experiment in its order, else newest first."""
+    chosen = service.Filter(experiment, tuple(state or ()), variant, cluster)
+    with database.read() as session:
+        return service.page(session, request.app.state.cursors, chosen, limit, cursor)
+
+
+@router.get("/{run_id}", operation_id="read_run")
+def read_run(run_id: str, database: DatabaseOf) -> RunView:
+    """Read one run: its specification, the history of its states, its phases."""
+    with database.read() as session:
+        return service.view(session, service.get(session, run_id))
+
+
+@router.post("/{run_id}/cancel", operation_id="cancel_run", status_code=202)
+def cancel_run(run_id: str, database: DatabaseOf) -> RunView:
+    """Cancel a run: at once while it is queued, else within seconds; one that has ended stays as it is."""
+    with database.write() as session:
+        return service.cancel(session, run_id, OWNER)
+
+
+@router.get("/{run_id}/logs", operation_id="read_logs")
+def read_logs(
+    run_id: str,
+    database: DatabaseOf,
+    after: Annotated[int, Query(ge=0, le=2**62, description="`next_after` of the page before.")] = 0,
+    limit: Annotated[int, Query(ge=1, le=5000)] = 500,
+    rank: Annotated[
+        int | None, Query(ge=-1, le=2**31 - 1, description="Only this rank; -1 is mpirun and the supervisor.")
+    ] = None,
+) -> LogPage:
+    """Read what the ranks of a run wrote to stdout and stderr, over all its attempts."""
+    with database.read() as session:
+        return service.logs(session, run_id, after, limit, rank)

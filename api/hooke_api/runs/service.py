@@ -1,0 +1,111 @@
+"""Runs: list, read, cancel, logs. Every figure is a column kept at ingest, so nothing here touches points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hooke.events import RunState
+from sqlalchemy import Select, select
+from sqlalchemy.orm import Session, undefer
+
+from hooke_api.cursors import Cursors
+from hooke_api.errors import NotFound
+from hooke_api.lifecycle import request_cancel
+from hooke_api.models import DEFAULT_PROJECT, Log, RankTotals, Run, Transition
+from hooke_api.runs.schemas import LogLineView, LogPage, PhaseTotals, RunPage, RunSummary, RunView, TransitionView
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Which runs a list shows; null means any."""
+
+    experiment: str | None = None
+    states: tuple[RunState, ...] = ()
+    variant: str | None = None
+    cluster: str | None = None
+
+    @property
+    def listing(self) -> str:
+        """Return the name of the order that a cursor belongs to."""
+        return "runs of an experiment" if self.experiment else "runs"
+
+    def apply(self, query: Select[Run]) -> Select[Run]:
+        """Return the query with the conditions added."""
+        query = query.where(Run.project_id == DEFAULT_PROJECT)
+        if self.experiment is not None:
+            query = query.where(Run.experiment_id == self.experiment)
+        if self.states:
+            query = query.where(Run.state.in_(self.states))
+        if self.variant is not None:
+            query = query.where(Run.variant == self.variant)
+        if self.cluster is not None:
+            query = query.where(Run.cluster == self.cluster)
+        return query
+
+
+def page(session: Session, cursors: Cursors, chosen: Filter, limit: int, cursor: str | None) -> RunPage:
+    """Return one page: within an experiment in the order of its expansion, else newest first."""
+    query = chosen.apply(select(Run))
+    if chosen.experiment is not None:
+        after = int(cursors.open(chosen.listing, cursor)) if cursor else 0
+        query = query.where(Run.number > after).order_by(Run.number)
+    else:
+        if cursor:
+            query = query.where(Run.id < cursors.open(chosen.listing, cursor))
+        query = query.order_by(Run.id.desc())
+    rows = session.scalars(query.limit(limit + 1)).all()
+    shown = rows[:limit]
+    following = None
+    if len(rows) > limit:
+        last = shown[-1]
+        following = cursors.seal(chosen.listing, last.number if chosen.experiment is not None else last.id)
+    return RunPage(items=[RunSummary.model_validate(row) for row in shown], next_cursor=following)
+
+
+def get(session: Session, run_id: str) -> Run:
+    """Return a run with its specification; raises NotFound."""
+    whole = (undefer(Run.spec), undefer(Run.hardware), undefer(Run.versions))
+    found = session.get(Run, run_id, options=whole)
+    if found is None:
+        raise NotFound(f"no run has the id {run_id}")
+    return found
+
+
+def view(session: Session, run: Run) -> RunView:
+    """Return one run, whole: history of states, phases of the attempt that owns it."""
+    history = session.scalars(select(Transition).where(Transition.run_id == run.id).order_by(Transition.id))
+    totals = session.scalars(
+        select(RankTotals)
+        .where(RankTotals.run_id == run.id, RankTotals.attempt == run.attempt)
+        .order_by(RankTotals.rank)
+    )
+    return RunView(
+        **RunSummary.model_validate(run).model_dump(),
+        spec=run.spec,
+        fingerprint=run.fingerprint,
+        history=[TransitionView.model_validate(row) for row in history],
+        phases=[PhaseTotals.model_validate(row) for row in totals],
+        hardware=run.hardware,
+        versions=run.versions,
+    )
+
+
+def cancel(session: Session, run_id: str, who: str) -> RunView:
+    """Wish a run's end; one that has ended stays as it is."""
+    get(session, run_id)
+    run = session.get_one(Run, run_id, with_for_update=True, populate_existing=True)
+    request_cancel(session, run, who)
+    session.flush()
+    return view(session, get(session, run_id))
+
+
+def logs(session: Session, run_id: str, after: int, limit: int, rank: int | None) -> LogPage:
+    """Return lines of output after a position, in the order in which they arrived."""
+    get(session, run_id)
+    query = select(Log).where(Log.run_id == run_id, Log.position > after)
+    if rank is not None:
+        query = query.where(Log.rank == rank)
+    rows = session.scalars(query.order_by(Log.position).limit(limit + 1)).all()
+    lines = [LogLineView.model_validate(row) for row in rows[:limit]]
+    last = lines[-1].position if lines else after
+    return LogPage(lines=lines, next_after=last, more=len(rows) > limit)
