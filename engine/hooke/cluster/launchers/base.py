@@ -55,6 +55,8 @@ def environment(launch: Launch, inherited: Mapping[str, str]) -> dict[str, str]:
         for name, value in inherited.items()
         if name in _PASSED_ON or not name.startswith(_NOT_INHERITED)
     }
+    if "HOOKE_DATA" in kept:
+        kept["HOOKE_DATA"] = str(Path(kept["HOOKE_DATA"]).absolute())  # ranks start in the attempt's folder
     return kept | {
         "HOOKE_ATTEMPT": ",".join(launch.ids),  # how a sweep of /proc finds every process of an attempt
         "OMP_NUM_THREADS": "1",  # one thread per rank: the same bytes every time, and ranks share the cores

@@ -1,0 +1,140 @@
+"""One attempt as its supervisor sees it: what was witnessed, said and reported, and what is left to ship."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Sequence
+
+from hooke.cluster.job import Order
+from hooke.cluster.places import AttemptFolder, write_atomically
+from hooke.cluster.shipper import Shipper
+from hooke.cluster.tail import LogBook, last_lines
+from hooke.cluster.verdict import Evidence, judge
+from hooke.cluster.witness import Witness
+from hooke.errors import SpecError
+from hooke.events import TERMINAL, StateReport
+from hooke.expand import validate_run
+from hooke.journal import read_new
+from hooke.spec import RunSpec, canonical
+
+_LOOK_BACK = 80
+"""Last lines of a rank's output in which its traceback is looked for."""
+
+
+class Attempt:
+    """State and evidence of one attempt. What must outlive this process is written before it is acted upon."""
+
+    def __init__(self, folder: AttemptFolder, order: Order) -> None:
+        folder.path.mkdir(parents=True, exist_ok=True)
+        self.folder = folder
+        self.spec: RunSpec | None = None
+        self.fault = ""
+        """Why the specification cannot run here."""
+        try:
+            self.spec = validate_run(order.spec)
+        except SpecError as error:
+            self.fault = f"the specification is invalid on this cluster: {error}"
+        self.reports = [StateReport.model_validate_json(line) for line in read_new(folder.reports, 0)[0]]
+        self.fenced = False
+        self.news = asyncio.Event()
+        """Set when there is something that the API should hear at once."""
+        self.book = LogBook(folder.log)
+        ranks = self.spec.ranks if self.spec else 0
+        self.witness = Witness(folder, ranks)
+        journals = {rank: folder.journal(rank) for rank in range(ranks)}
+        self.shipper = Shipper(folder.run, folder.attempt, journals, folder.log, takes_over=bool(self.reports))
+
+    @property
+    def ended(self) -> bool:
+        """Return whether the last report is a terminal one."""
+        return bool(self.reports) and self.reports[-1].state in TERMINAL
+
+    @property
+    def virtual(self) -> bool:
+        """Return whether it runs in virtual time, in one process."""
+        return self.spec is not None and self.spec.world == "virtual"
+
+    @property
+    def processes(self) -> int:
+        """Return how many guarded processes it takes."""
+        return 1 if self.virtual else self.witness.ranks
+
+    @property
+    def must_end(self) -> bool:
+        """Return whether somebody wants it to end."""
+        return self.fenced or self.folder.cancel.exists()
+
+    def report(self, report: StateReport) -> None:
+        """Put a report on disk and let it be sent; nothing follows a terminal one."""
+        if self.ended:
+            return
+        with self.folder.reports.open("a") as file:
+            file.write(report.model_dump_json() + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        self.reports.append(report)
+        self.news.set()
+
+    def starting(self, why: str) -> None:
+        """Report that a supervisor has it, once."""
+        if not self.reports:
+            self.report(StateReport(state="starting", unix=time.time(), why=why, host=os.uname().nodename))
+
+    def look(self) -> None:
+        """Read what the ranks wrote; report `running` when every rank has started."""
+        self.witness.look()
+        if self.witness.all_started and len(self.reports) == 1 and not self.ended:
+            why = f"all {self.witness.ranks} ranks are in their loop"
+            self.report(StateReport(state="running", unix=time.time(), why=why, host=os.uname().nodename))
+
+    def prepare(self) -> None:
+        """Leave for the ranks what they read, and remove what an earlier shared process left here."""
+        if self.spec is not None:
+            write_atomically(self.folder.spec, canonical(self.spec))
+        for rank in range(self.witness.ranks):
+            self.folder.exit(rank).unlink(missing_ok=True)
+
+    def end_unstarted(self) -> bool:
+        """Report the end of an attempt that must not start; return whether it was one."""
+        if self.ended:
+            return True
+        now, host = time.time(), os.uname().nodename
+        if self.folder.dead.exists():
+            why = "it had been declared dead before it could start"
+            self.report(StateReport(state="failed_infra", unix=now, why=why, host=host))
+        elif self.must_end:
+            self.report(StateReport(state="cancelled", unix=now, why="cancelled before it started", host=host))
+        elif self.fault:
+            self.report(StateReport(state="failed_user", unix=now, why=self.fault, host=host))
+        return self.ended
+
+    def end(
+        self,
+        status: int | None,
+        *,
+        output: AttemptFolder | None = None,
+        cancelled: bool = False,
+        cause: str = "",
+        cause_at: float = 0.0,
+        left: Sequence[int] = (),
+    ) -> None:
+        """Judge how it ended and report it. `output` is the folder where the process that ran it wrote."""
+        self.look()
+        output = output or self.folder
+        evidence = Evidence(
+            ranks=self.witness.ranks,
+            status=status,
+            exits=self.witness.exits(),
+            done=self.witness.done,
+            logs={r: last_lines(output.rank_log(r), _LOOK_BACK) for r in range(self.processes)},
+            host=os.uname().nodename,
+            cancelled=cancelled or self.folder.cancel.exists(),
+            fenced=self.fenced,
+            cause=cause,
+            cause_at=cause_at,
+            damaged=self.witness.damaged,
+            left=left,
+        )
+        self.report(judge(evidence))

@@ -1,0 +1,124 @@
+"""Carries one attempt's news to the API, once per second, for as long as it takes."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import random
+import sys
+import time
+from urllib.parse import urlsplit
+
+import httpx
+from pydantic import ValidationError
+
+from hooke.cluster.attempt import Attempt
+from hooke.cluster.job import Timing
+from hooke.events import Ingest, IngestAnswer
+
+_LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+
+
+def make_client(api: str) -> httpx.AsyncClient:
+    """Return an HTTP client for this API; a proxy of the environment does not apply to this machine."""
+    return httpx.AsyncClient(
+        timeout=httpx.Timeout(10.0, connect=3.0), trust_env=urlsplit(api).hostname not in _LOOPBACK
+    )
+
+
+class Refused(Exception):
+    """The API answered something else than an IngestAnswer."""
+
+
+class Delivery:
+    """Ships one attempt until the API has acknowledged all of it. Training never waits for any of this."""
+
+    def __init__(self, attempt: Attempt, api: str, token: str, timing: Timing, client: httpx.AsyncClient) -> None:
+        self._attempt, self._timing, self._client = attempt, timing, client
+        self._url = f"{api.rstrip('/')}/api/v1/ingest"
+        self._headers = {
+            "Authorization": f"Bearer {token}",
+            "Content-Type": "application/json",
+            "Content-Encoding": "gzip",
+        }
+        self._failures = 0
+        self._failing_since = 0.0
+        self._complaint = ""
+
+    async def run(self) -> bool:
+        """Return True once everything is delivered, False after giving up."""
+        give_up: float | None = None
+        while True:
+            self._attempt.news.clear()
+            ended = self._attempt.ended  # before the request, so that it covers all there was at the end
+            arrived = await self._send()
+            if arrived and ended and self._attempt.shipper.complete(self._attempt.reports):
+                self._attempt.folder.delivered.touch()
+                return True
+            if ended and give_up is None:
+                give_up = time.monotonic() + self._timing.give_up
+            if give_up is not None and time.monotonic() > give_up:
+                self._complain("gave up; the next start of the agent tries again")
+                return False
+            await self._pause()
+
+    async def _pause(self) -> None:
+        if self._failures:
+            await asyncio.sleep(self._retry_delay())
+        elif not self._attempt.shipper.behind():
+            waiting = not (self._attempt.witness.started or self._attempt.ended)
+            delay = self._timing.idle_beat if waiting else self._timing.beat
+            try:
+                await asyncio.wait_for(self._attempt.news.wait(), delay)
+            except TimeoutError:
+                return
+
+    def _retry_delay(self) -> float:
+        patient = time.monotonic() - self._failing_since > self._timing.patient_after
+        longest = self._timing.patient_retry if patient else self._timing.longest_retry
+        delay = min(longest, self._timing.beat * float(1 << min(self._failures - 1, 16)))
+        return delay * random.uniform(0.5, 1.0)  # noqa: S311 - so that attempts do not return all at once
+
+    async def _send(self) -> bool:
+        request = self._attempt.shipper.request(self._attempt.reports, renew=not self._attempt.ended)
+        try:
+            answer = await self._post(request)
+        except (httpx.HTTPError, httpx.InvalidURL, Refused) as error:
+            if not self._failures:
+                self._failing_since = time.monotonic()
+            self._failures += 1
+            self._complain(f"{type(error).__name__}: {error}")
+            return False
+        if self._failures:
+            self._complain(f"reached again after {self._failures} failures")
+            self._failures = 0
+        self._apply(answer)
+        return True
+
+    async def _post(self, request: Ingest) -> IngestAnswer:
+        body = gzip.compress(request.model_dump_json().encode(), compresslevel=1)
+        response = await self._client.post(self._url, content=body, headers=self._headers)
+        if response.status_code == httpx.codes.REQUEST_ENTITY_TOO_LARGE:
+            self._attempt.shipper.too_large()
+        if response.status_code != httpx.codes.OK:
+            raise Refused(f"status {response.status_code}: {response.text[:500]}")
+        try:
+            return IngestAnswer.model_validate_json(response.content)
+        except ValidationError as error:
+            raise Refused(
+                f"not an answer to ingest ({error.error_count()} faults): {response.text[:200]}"
+            ) from None
+
+    def _apply(self, answer: IngestAnswer) -> None:
+        self._attempt.shipper.apply(answer)
+        if answer.cancel and not self._attempt.ended:
+            self._attempt.folder.cancel.touch()
+        if answer.fenced:
+            self._attempt.fenced = True
+
+    def _complain(self, text: str) -> None:
+        if text != self._complaint:  # once per reason, or an API down for days would fill the disk
+            self._complaint = text
+            now = time.strftime("%Y-%m-%d %H:%M:%S")
+            sys.stderr.write(f"{now} {self._attempt.folder.id}: {self._url}: {text}\n")
+            sys.stderr.flush()

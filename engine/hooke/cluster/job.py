@@ -1,0 +1,68 @@
+"""What an agent hands to a supervisor: attempts, where to report them, and how patient to be."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+from pydantic import Field
+
+from hooke.cluster.launchers.base import TRAIN
+from hooke.cluster.places import JobFolder
+from hooke.spec import Frozen
+
+
+class Timing(Frozen):
+    """Seconds; the defaults are what a person at a dashboard and a lease of 40 s ask for."""
+
+    look: float = Field(0.2, gt=0)
+    """Between two looks at processes, markers and journals."""
+    beat: float = Field(1.0, gt=0)
+    """Between two requests of an attempt that runs."""
+    idle_beat: float = Field(5.0, gt=0)
+    """Between two requests of an attempt that waits for its turn in a shared process."""
+    grace: float = Field(10.0, ge=0)
+    """From SIGTERM to SIGKILL."""
+    longest_retry: float = Field(15.0, gt=0)
+    """Between two attempts to reach an API that is down; well below a lease."""
+    patient_after: float = Field(600.0, gt=0)
+    """An API down for longer than this is asked only every `patient_retry`."""
+    patient_retry: float = Field(300.0, gt=0)
+    give_up: float = Field(3 * 86400.0, gt=0)
+    """After the end of the attempt; its files stay, and the next start of the agent tries again."""
+    farewell: float = Field(3.0, ge=0)
+    """For a last delivery after the supervisor itself was told to end."""
+
+
+class Order(Frozen):
+    """One attempt, without its secret."""
+
+    run: str
+    attempt: int = Field(ge=1)
+    spec: dict[str, object]
+    """A RunSpec as JSON, validated by the supervisor."""
+
+
+class Job(Frozen):
+    """All that one supervisor owns. Several orders: virtual ones share a process, others run in turn."""
+
+    api: str
+    """Base URL; `/api/v1/ingest` follows."""
+    orders: list[Order] = Field(min_length=1)
+    program: tuple[str, ...] = TRAIN
+    """What a rank runs, as arguments of Python; the attempts' folders follow."""
+    timing: Timing = Timing()
+
+    @property
+    def name(self) -> str:
+        """Return the folder name: the same orders give the same name, so that a repeated message finds it."""
+        ids = ",".join(f"{order.run}.{order.attempt}" for order in self.orders)
+        digest = hashlib.sha256(ids.encode()).hexdigest()[:12]
+        return f"{self.orders[0].run}.{self.orders[0].attempt}-{digest}"
+
+
+def read_job(folder: JobFolder) -> tuple[Job, dict[str, str]]:
+    """Return the job and the token of each attempt id (none left once all is delivered)."""
+    job = Job.model_validate_json(folder.description.read_text())
+    tokens = json.loads(folder.tokens.read_text()) if folder.tokens.exists() else {}
+    return job, tokens

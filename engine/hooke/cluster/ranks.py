@@ -1,0 +1,162 @@
+"""One start of ranks: from the command line to the proof that no process is left."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+
+from hooke.cluster.attempt import Attempt
+from hooke.cluster.job import Timing
+from hooke.cluster.launchers.base import Launch, Launcher
+from hooke.cluster.processes import children, members, start_time, sweep
+from hooke.cluster.tail import Source
+from hooke.errors import LaunchError
+
+PROXY = "hydra_pmi_proxy"
+_PROXY_APPEARS = 10.0
+"""Seconds in which Hydra's proxy shows up below mpirun; after that, this MPI has none."""
+_PROXY_GRACE = 1.0
+"""Seconds that mpirun may outlive its proxy: it ends right behind it, unless the proxy was killed."""
+_COLLECT = 0.5
+
+
+class Ranks:
+    """Runs attempts in one mpirun, or one process that works through several virtual ones."""
+
+    def __init__(
+        self,
+        attempts: list[Attempt],
+        launcher: Launcher,
+        program: tuple[str, ...],
+        timing: Timing,
+        stop: asyncio.Event,
+    ) -> None:
+        first = attempts[0]
+        self._attempts, self._launcher, self._timing, self._stop = attempts, launcher, timing, stop
+        self._ids = [a.folder.id for a in attempts]
+        self._launch = Launch(
+            world="virtual" if first.virtual else "mpi",
+            ranks=first.processes,
+            folders=tuple(a.folder.path for a in attempts),
+            ids=tuple(self._ids),
+            program=program,
+        )
+        self._output = first.folder
+        self._sources = [Source(first.folder.rank_log(r), r, "stdout") for r in range(first.processes)]
+        self._sources.append(Source(first.folder.launcher_log, -1, "stderr"))
+        for source in self._sources:
+            source.offset = max(a.book.offsets.get(source.name, 0) for a in attempts)
+        self._current = 0
+        self._kill_at: float | None = None
+        self._asked = False
+        self._proxy: tuple[int, int] | None = None
+        self._proxy_seen = 0.0
+        self._cause = ""
+
+    async def run(self) -> list[Attempt]:
+        """Start, watch, end, judge; return the attempts that still wait for their turn."""
+        for attempt in self._attempts:
+            attempt.prepare()
+        try:
+            process = self._start()
+        except (LaunchError, OSError) as error:
+            self._attempts[0].end(None, cause=f"the ranks could not be started: {error}")
+            return self._attempts[1:]
+        collected = started = time.monotonic()
+        while process.poll() is None:
+            self._advance()
+            self._obey(process)
+            if self._launch.world == "mpi":
+                self._watch_proxy(process, started)
+            if time.monotonic() - collected > _COLLECT:
+                collected = time.monotonic()
+                self._collect()
+            await asyncio.sleep(self._timing.look)
+        return self._end(process.returncode)
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        tether = [sys.executable, "-m", "hooke.guard", "--tether", str(os.getpid()), "--"]
+        command = self._launcher.command(self._launch)
+        with self._output.launcher_log.open("ab") as log:
+            return subprocess.Popen(
+                [*tether, *command],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env=self._launcher.environment(self._launch, os.environ),
+                cwd=self._output.path,
+            )
+
+    def _advance(self) -> None:
+        """Follow a shared process to the attempt that it is working on, and judge the one behind it."""
+        self._attempts[self._current].look()
+        for i in range(self._current + 1, len(self._attempts)):
+            if self._attempts[i].folder.begun():
+                self._collect()
+                for passed in self._attempts[self._current : i]:
+                    if passed.folder.begun() or not passed.end_unstarted():
+                        passed.end(0, output=self._output)
+                self._current = i
+                self._attempts[i].look()
+            elif not self._attempts[i].folder.cancel.exists():
+                return
+
+    def _obey(self, process: subprocess.Popen[bytes]) -> None:
+        """Pass a wish to end on: SIGTERM, and SIGKILL after the grace."""
+        if self._kill_at is None and (self._stop.is_set() or self._attempts[self._current].must_end):
+            self._kill_at = time.monotonic() + self._timing.grace
+            self._asked = True
+            self._attempts[self._current].book.say("asked to end: SIGTERM to every rank")
+            process.send_signal(signal.SIGTERM)
+        elif self._kill_at is not None and time.monotonic() > self._kill_at:
+            self._kill(process, f"not ended {self._timing.grace:g} s after SIGTERM: SIGKILL")
+
+    def _kill(self, process: subprocess.Popen[bytes], why: str) -> None:
+        self._attempts[self._current].book.say(why)
+        process.kill()
+        process.wait()
+
+    def _watch_proxy(self, process: subprocess.Popen[bytes], started: float) -> None:
+        """Notice that Hydra's proxy was killed: mpirun alone would wait for orphaned ranks to the end."""
+        now = time.monotonic()
+        if self._proxy is None:
+            if now - started < _PROXY_APPEARS:
+                found = [(p, s.started) for p, s in children(process.pid).items() if s.name == PROXY]
+                self._proxy, self._proxy_seen = (found[0] if found else None), now
+        elif start_time(self._proxy[0]) == self._proxy[1]:
+            self._proxy_seen = now
+        elif now - self._proxy_seen > _PROXY_GRACE:
+            self._cause = f"{PROXY} (pid {self._proxy[0]}) died before its ranks"
+            self._kill(process, self._cause)
+
+    def _collect(self, last: bool = False) -> None:
+        """Number what the ranks printed; a shared process speaks for the attempt it is working on."""
+        attempt = self._attempts[self._current]
+        for source in self._sources:
+            for text, offset in source.read(last):
+                attempt.book.add(source, text, offset)
+
+    def _end(self, status: int) -> list[Attempt]:
+        if status > 0 and not self._cause and self._launch.world == "mpi" and self._orphans():
+            self._cause = f"{PROXY} died before its ranks"
+        left = sweep(self._ids)
+        self._advance()
+        self._collect(last=True)
+        current, waiting = self._attempts[self._current], self._attempts[self._current + 1 :]
+        current.end(
+            status,
+            output=self._output,
+            cancelled=self._asked,
+            cause=self._cause,
+            cause_at=self._proxy_seen,
+            left=left,
+        )
+        return [attempt for attempt in waiting if not attempt.end_unstarted()]
+
+    def _orphans(self) -> bool:
+        """Return whether guards still live: only a killed proxy leaves them behind without a record."""
+        return bool(members(self._ids)) and not any(a.witness.exits() for a in self._attempts)

@@ -1,0 +1,188 @@
+"""Owns the attempts of one job: `python -m hooke.cluster.supervisor JOBDIR [--foreground]`.
+
+It starts the ranks, watches them, ships their journals, and ends them when asked. It leaves its agent's session
+at once and outlives it. When it dies itself, mpirun gets SIGTERM, and the next supervisor of the same job, started
+by the agent, ends what is left and reports how it ended; one that finds its attempts owned exits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from hooke.cluster.attempt import Attempt
+from hooke.cluster.delivery import Delivery, make_client
+from hooke.cluster.job import Job, read_job
+from hooke.cluster.launchers.local import LocalLauncher
+from hooke.cluster.lock import Lock
+from hooke.cluster.places import Home, JobFolder
+from hooke.cluster.processes import become_subreaper, members, sweep
+from hooke.cluster.ranks import Ranks
+from hooke.cluster.tail import Source
+
+MOST_PER_PROCESS = 64
+"""Virtual attempts that one process works through: they are named on its command line."""
+
+
+class Supervisor:
+    """One job from the locks to the last acknowledgement."""
+
+    def __init__(self, home: Home, folder: JobFolder) -> None:
+        self._home, self._folder = home, folder
+        self._job: Job
+        self._job, self._tokens = read_job(folder)
+        self._locks: list[Lock] = []
+        self.stop = asyncio.Event()
+        """Set to end all ranks, report, try a short while to deliver, and return."""
+
+    async def run(self) -> None:
+        """Run, report and deliver everything that nobody else owns."""
+        attempts = self._claim()
+        if attempts:
+            async with make_client(self._job.api) as client:
+                shipping = asyncio.gather(*(self._delivery(a, client).run() for a in attempts))
+                try:
+                    await self._oversee(attempts)
+                    await self._until_delivered(shipping)
+                finally:
+                    shipping.cancel()
+                    with suppress(asyncio.CancelledError):
+                        await shipping
+        orders = [self._home.attempt(o.run, o.attempt) for o in self._job.orders]
+        if all(folder.delivered.exists() for folder in orders):
+            self._folder.delivered.touch()
+            self._folder.tokens.unlink(missing_ok=True)
+
+    def _claim(self) -> list[Attempt]:
+        """Lock and return the attempts that are not delivered and that no living supervisor owns."""
+        claimed = []
+        for order in self._job.orders:
+            folder = self._home.attempt(order.run, order.attempt)
+            if folder.delivered.exists():
+                continue
+            lock = Lock.acquire(folder.lock)
+            if lock is not None:
+                self._locks.append(lock)
+                claimed.append(Attempt(folder, order))
+        return claimed
+
+    def _delivery(self, attempt: Attempt, client: httpx.AsyncClient) -> Delivery:
+        token = self._tokens.get(attempt.folder.id, "")
+        return Delivery(attempt, self._job.api, token, self._job.timing, client)
+
+    async def _until_delivered(self, shipping: asyncio.Future[list[bool]]) -> None:
+        stopped = asyncio.create_task(self.stop.wait())
+        both: set[asyncio.Future[Any]] = {shipping, stopped}
+        await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+        stopped.cancel()
+        if not shipping.done():
+            await asyncio.wait([shipping], timeout=self._job.timing.farewell)
+        if shipping.done():
+            shipping.result()
+
+    async def _oversee(self, attempts: list[Attempt]) -> None:
+        """Bring every attempt to its end, one start of ranks after the other."""
+        for attempt in attempts:
+            attempt.starting("a supervisor has it; its ranks are starting, or wait for their turn")
+        await self._take_over(attempts)
+        waiting = [a for a in attempts if not a.end_unstarted()]
+        while waiting and not self.stop.is_set():
+            group = _same_process(waiting)
+            ranks = Ranks(group, LocalLauncher(), self._job.program, self._job.timing, self.stop)
+            again = await ranks.run()
+            waiting = [a for a in [*again, *waiting[len(group) :]] if not a.end_unstarted()]
+        for attempt in waiting:
+            attempt.folder.cancel.touch()
+            attempt.end_unstarted()
+
+    async def _take_over(self, attempts: list[Attempt]) -> None:
+        """End what a dead predecessor left, and report how it ended."""
+        ids = [a.folder.id for a in attempts]
+        until = time.monotonic() + self._job.timing.grace
+        while members(ids) and time.monotonic() < until:  # mpirun got SIGTERM when its supervisor died
+            await asyncio.sleep(self._job.timing.look)
+        left = sweep(ids)
+        begun = [a for a in attempts if a.folder.begun() and not a.ended]
+        for i, attempt in enumerate(begun):
+            _collect_rest(attempt)
+            attempt.look()
+            if _ended_well(attempt, passed=attempt.virtual and i + 1 < len(begun)):
+                attempt.end(0, left=left)
+            else:
+                attempt.end(None, cause="its supervisor died; every process is gone", left=left)
+
+
+def _same_process(waiting: list[Attempt]) -> list[Attempt]:
+    """Return the attempts at the head of the queue that one start of ranks can run."""
+    group = waiting[:1]
+    if group[0].virtual:
+        for attempt in waiting[1:MOST_PER_PROCESS]:
+            if not attempt.virtual:
+                break
+            group.append(attempt)
+    return group
+
+
+def _ended_well(attempt: Attempt, *, passed: bool) -> bool:
+    """Return whether an attempt had ended as meant before its supervisor died."""
+    exits = attempt.witness.exits()
+    witnessed = len(exits) == attempt.processes and all(e.code == 0 for e in exits.values())
+    meant = all(done.reason in ("budget", "target") for done in attempt.witness.done.values())
+    return attempt.witness.all_done and meant and (witnessed or passed)
+
+
+def _collect_rest(attempt: Attempt) -> None:
+    """Number the output that a dead predecessor did not get to."""
+    sources = [Source(attempt.folder.rank_log(r), r, "stdout") for r in range(attempt.processes)]
+    for source in [*sources, Source(attempt.folder.launcher_log, -1, "stderr")]:
+        source.offset = attempt.book.offsets.get(source.name, 0)
+        for text, offset in source.read(last=True):
+            attempt.book.add(source, text, offset)
+
+
+def detach(log: Path) -> None:
+    """Leave the session and the parent: return in a process that init will reap, with its output in `log`."""
+    for step in range(2):
+        if os.fork():
+            os._exit(0)
+        if step == 0:
+            os.setsid()
+    quiet = os.open(os.devnull, os.O_RDONLY)
+    output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    for target, source in ((0, quiet), (1, output), (2, output)):
+        os.dup2(source, target)
+
+
+async def _main(home: Home, folder: JobFolder) -> None:
+    supervisor = Supervisor(home, folder)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, supervisor.stop.set)
+    await supervisor.run()
+
+
+def main(arguments: list[str]) -> None:
+    """Entry point; JOBDIR is HOME/jobs/<job>."""
+    paths = [a for a in arguments if a != "--foreground"]
+    if len(paths) != 1:
+        sys.exit("usage: python -m hooke.cluster.supervisor JOBDIR [--foreground]")
+    path = Path(paths[0]).absolute()
+    home = Home(path.parent.parent)
+    folder = home.job(path.name)
+    if "--foreground" not in arguments:
+        detach(folder.supervisor_log)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    become_subreaper()
+    asyncio.run(_main(home, folder))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
