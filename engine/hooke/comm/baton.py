@@ -59,7 +59,7 @@ class Baton:
             else:
                 self._schedule(self.time[rank], rank)
                 self._hand_on(rank)
-                self._check()
+            self._check()
 
     def block(self, rank: int, reason: str) -> None:
         """Let others run until somebody calls `wake(rank, ...)`; `reason` is for the report of a deadlock."""
@@ -136,8 +136,12 @@ class Baton:
 
     def _happen(self) -> None:
         time, _, _, event = heapq.heappop(self._agenda)
-        if event is not None:
+        if event is None:
+            return
+        try:
             event(time)
+        except BaseException as error:  # it belongs to no rank; every rank finds it at its next operation
+            self.failure = self.failure or error
 
     def _next(self) -> int | None:
         """Return who runs next, or None when every rank has ended."""
