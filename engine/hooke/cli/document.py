@@ -1,0 +1,83 @@
+"""Read a specification file and the options that override it: the result is one resolved run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from hooke.errors import Problem, SpecError
+from hooke.expand import AUTO_WORKERS, resolve, validate_experiment, validate_run
+from hooke.hardware import usable_cores
+from hooke.spec import ClusterChoice, ExperimentSpec, RunSpec, VirtualCluster
+
+EXPERIMENT, RUN = "hooke.experiment/1", "hooke.run/1"
+
+
+def read(path: Path) -> Any:
+    """Return the document in a YAML or JSON file; raises SpecError, with line and column, for broken syntax."""
+    import yaml
+
+    try:
+        return yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise SpecError([Problem("", f"{path} is not YAML: {' '.join(str(error).split())}")]) from None
+
+
+def load_run(
+    document: Any,
+    variant: str | None = None,
+    cluster: str | None = None,
+    workers: int | None = None,
+    world: str | None = None,
+    seed: int | None = None,
+) -> RunSpec:
+    """Return the run that a `hooke.run/1` or one cell of a `hooke.experiment/1` document describes.
+
+    `workers`, `world` and `seed` override the document. The virtual world without constants of its own gets
+    the default ones. Raises SpecError with every fault.
+    """
+    schema = document.get("schema") if isinstance(document, dict) else None
+    if schema == EXPERIMENT:
+        run = _cell(validate_experiment(document), variant, cluster, world).model_dump(mode="json", by_alias=True)
+    elif schema == RUN:
+        if variant or cluster:
+            raise SpecError([Problem("/schema", f"--variant and --cluster choose from a {EXPERIMENT} document")])
+        run = dict(document)
+    else:
+        raise SpecError([Problem("/schema", f"expected {RUN!r} or {EXPERIMENT!r}, not {schema!r}")])
+    return validate_run(_overridden(run, workers, world, seed))
+
+
+def _overridden(run: dict[str, Any], workers: int | None, world: str | None, seed: int | None) -> dict[str, Any]:
+    given = {"workers": workers, "world": world, "seed": seed}
+    run = run | {key: value for key, value in given.items() if value is not None}
+    if world == "virtual" and run.get("virtual") is None:
+        run["virtual"] = VirtualCluster().model_dump()
+    if world == "mpi":
+        run["virtual"] = None
+    return run
+
+
+def _cell(spec: ExperimentSpec, variant: str | None, cluster: str | None, world: str | None) -> RunSpec:
+    names = [v.name for v in spec.variants]
+    if variant is None and len(names) > 1:
+        raise SpecError([Problem("/variants", f"choose one by --variant: {', '.join(names)}")])
+    if variant is not None and variant not in names:
+        raise SpecError([Problem("/variants", f"no variant is called {variant!r}; there are: {', '.join(names)}")])
+    where = _cluster(spec, cluster, world)
+    asked = where.workers[0]
+    workers = min(AUTO_WORKERS, usable_cores()) if asked == "auto" else asked
+    chosen = spec.variants[names.index(variant) if variant else 0]
+    return resolve(spec, chosen, where, workers, spec.first_seed)
+
+
+def _cluster(spec: ExperimentSpec, name: str | None, world: str | None) -> ClusterChoice:
+    """Return the cluster asked for by name, else the first of the world asked for, else the first."""
+    if name is not None:
+        for choice in spec.clusters:
+            if choice.name == name:
+                return choice
+        known = ", ".join(c.name for c in spec.clusters)
+        raise SpecError([Problem("/clusters", f"no cluster is called {name!r}; there are: {known}")])
+    fitting = [c for c in spec.clusters if world is None or (c.virtual is not None) == (world == "virtual")]
+    return (fitting or spec.clusters)[0]

@@ -1,0 +1,120 @@
+"""The `hooke` command: a list of names and targets; a command's code is imported when it is called.
+
+Other distributions join by an entry point in the group `hooke.commands`, `name = "module:function"`; the
+function is written as for typer. The help text of a command is the first line of its function's docstring,
+read from the source file: `hooke --help` imports none of them. Looking for entry points costs 30 ms, so it
+happens only for `--help` and for a name that is not ours.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import importlib
+import importlib.util
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+OWN = {
+    "run": "hooke.cli.run:run",
+    "algorithms": "hooke.cli.catalogues:algorithms",
+    "workloads": "hooke.cli.catalogues:workloads",
+}
+"""Name -> "module:function" of the engine's own commands, in the order of the help page."""
+GROUP = "hooke.commands"
+
+
+@functools.cache
+def joined() -> dict[str, str]:
+    """Return the commands of other distributions, name -> "module:function"; our own names win."""
+    from importlib.metadata import entry_points
+
+    found = sorted((point.name, point.value) for point in entry_points(group=GROUP))
+    return {name: target for name, target in found if name not in OWN}
+
+
+def summary(target: str) -> str:
+    """Return the first line of the docstring of "module:function", without importing the module or its parents."""
+    module, _, function = target.partition(":")
+    source = _source(module)
+    if source is None:
+        return ""
+    for node in ast.parse(source.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef) and node.name == function:
+            return (ast.get_docstring(node) or "").partition("\n")[0]
+    return ""
+
+
+def _source(module: str) -> Path | None:
+    top, *inner = module.split(".")
+    spec = importlib.util.find_spec(top)  # a name without dots: finding it imports nothing
+    if spec is None:
+        return None
+    if not inner:
+        return Path(spec.origin) if spec.origin and spec.origin.endswith(".py") else None
+    for folder in spec.submodule_search_locations or ():
+        place = Path(folder, *inner)
+        for candidate in (place.with_suffix(".py"), place / "__init__.py"):
+            if candidate.is_file():
+                return candidate
+    return None
+
+
+def load(name: str, target: str) -> Any:
+    """Import "module:function" and return it as a command of the given name."""
+    module, _, function = target.partition(":")
+    one = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+    one.command(name)(getattr(importlib.import_module(module), function))
+    return typer.main.get_command(one)
+
+
+class Commands(TyperGroup):
+    """A group whose commands are targets until they are called."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return every name: ours first."""
+        del ctx
+        return [*OWN, *joined()]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return the command, imported now; ends with status 2 and the list of names where there is none."""
+        target = OWN.get(cmd_name) or joined().get(cmd_name)
+        if target is not None:
+            return load(cmd_name, target)
+        return ctx.fail(f"no command is called {cmd_name!r}; there are: {', '.join(self.list_commands(ctx))}")
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the list of commands of the help page."""
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summary(target)) for name, target in (OWN | joined()).items()])
+
+
+app = typer.Typer(
+    cls=Commands,
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        import hooke
+
+        typer.echo(f"hooke {hooke.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def hooke_(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Hooke: a laboratory for distributed training algorithms."""
+    del version  # its callback has answered

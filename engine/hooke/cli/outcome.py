@@ -1,0 +1,148 @@
+"""The result of one run: its numbers, as plain data and as a table."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from hooke.algorithm import algorithm
+from hooke.cli.text import columns, percent, seconds, size
+from hooke.events import Done, Scored, Start, StateReport
+from hooke.phases import PHASES
+from hooke.spec import RunSpec, canonical, fingerprint
+
+ENDED = {
+    "target": "target reached",
+    "budget": "budget used up",
+    "cancelled": "cancelled",
+    "timed_out": "wall limit",
+}
+
+
+def result(
+    spec: RunSpec,
+    report: StateReport,
+    started: Mapping[int, Start],
+    done: Mapping[int, Done],
+    scores: Sequence[Scored],
+) -> dict[str, Any]:
+    """Return everything known of a run that has ended, as JSON-like data (schema `hooke.result/1`).
+
+    Seconds are of the train clock unless the name says otherwise; simulated ones if `simulated`. Phases are
+    seconds per worker (mean); the communication fraction is exposed communication / (wall - evaluate), mean over
+    workers. What a run that ended early never wrote is null.
+    """
+    decides = spec.workers if spec.servers else 0
+    last = done.get(decides)
+    workers = [done[rank] for rank in range(spec.workers) if rank in done]
+    reached = next((score for score in scores if score.reached), None)
+    return {
+        "schema": "hooke.result/1",
+        "state": report.state,
+        "why": report.why,
+        "reason": last.reason if last else None,
+        "fingerprint": fingerprint(spec),
+        "workload": spec.workload.name,
+        "algorithm": spec.algorithm.name,
+        "parameters": spec.algorithm.parameters,
+        "workers": spec.workers,
+        "servers": spec.servers,
+        "seed": spec.seed,
+        "simulated": spec.world == "virtual",
+        "oversubscribed": any(start.oversubscribed for start in started.values()),
+        "test_accuracy": scores[-1].accuracy if scores else None,
+        "test_loss": scores[-1].loss if scores else None,
+        "time_to_target": reached.clock if reached else None,
+        "samples_to_target": reached.samples if reached else None,
+        "samples": last.samples if last else None,
+        "train_seconds": last.clock if last else None,
+        "wall_seconds": last.wall if last else None,
+        "samples_per_second": last.samples / last.clock if last and last.clock > 0 else None,
+        "communication_fraction": fmean(map(fraction, workers)) if workers else None,
+        "phases": _phases(workers),
+        "server_phases": done[decides].phases if spec.servers and decides in done else None,
+        "hidden_seconds": fmean(d.hidden for d in workers) if workers else None,
+        "payload_bytes": sum(d.payload for d in done.values()) if workers else None,
+        "wire_bytes": sum(d.wire for d in done.values()) if workers else None,
+        "messages": sum(d.messages for d in done.values()) if workers else None,
+        "evaluations": [
+            {"samples": s.samples, "train_seconds": s.clock, "loss": s.loss, "accuracy": s.accuracy}
+            for s in scores
+        ],
+    }
+
+
+def fraction(done: Done) -> float:
+    """Return the share of a rank's time, evaluation left out, that it was blocked in communication."""
+    busy = done.wall - done.phases["evaluate"]
+    return done.phases["communicate"] / busy if busy > 0 else 0.0
+
+
+def _phases(workers: Sequence[Done]) -> dict[str, float] | None:
+    return {str(p): fmean(d.phases[p] for d in workers) for p in PHASES} if workers else None
+
+
+def table(found: Mapping[str, Any]) -> str:
+    """Return the result as text; every simulated duration says so."""
+    simulated = " simulated" if found["simulated"] else ""
+    lines = [_headline(found)]
+    if found["test_accuracy"] is not None:
+        lines.append(("test accuracy", percent(found["test_accuracy"])))
+        lines.append(("test loss", f"{found['test_loss']:.4f}"))
+    if found["time_to_target"] is not None:
+        lines.append(("time to target", seconds(found["time_to_target"]) + simulated))
+    if found["samples_per_second"]:
+        lines.append(("samples", f"{found['samples']:,} in {seconds(found['train_seconds'])}{simulated}"))
+        lines.append(("throughput", f"{found['samples_per_second']:,.0f} samples/s{simulated}"))
+    if found["communication_fraction"] is not None:
+        crowded = " (oversubscribed: more ranks than cores)" if found["oversubscribed"] else ""
+        hidden = f", {seconds(found['hidden_seconds'])} more hidden" if found["hidden_seconds"] else ""
+        lines.append(("communication", percent(found["communication_fraction"]) + hidden + crowded))
+        lines.append(("sent", f"{size(found['payload_bytes'])} in {found['messages']:,} messages"))
+    text = columns(lines)
+    return f"{text}\n{_phase_table(found)}" if found["phases"] else text
+
+
+def _headline(found: Mapping[str, Any]) -> tuple[str, str]:
+    workers = f"{found['workers']} worker" + ("s" if found["workers"] != 1 else "")
+    server = " and a server" if found["servers"] else ""
+    title = algorithm(found["algorithm"]).title()
+    ended = ENDED.get(found["reason"], "") if found["state"] == "succeeded" else found["state"]
+    return (ended, f"{title} on {found['workload']}, {workers}{server}, seed {found['seed']}")
+
+
+def _phase_table(found: Mapping[str, Any]) -> str:
+    server = found["server_phases"]
+    rows = [("phase", "worker", "share", *(["server", "share"] if server else []))]
+    for phase in PHASES:
+        row = _cells(found["phases"], phase)
+        rows.append((phase.value, *row, *(_cells(server, phase) if server else ())))
+    return columns(rows, indent="  ")
+
+
+def _cells(phases: Mapping[str, float], phase: str) -> tuple[str, str]:
+    total = sum(phases.values())
+    return seconds(phases[phase]), percent(phases[phase] / total if total > 0 else 0.0)
+
+
+def save(path: Path, spec: RunSpec, folder: Path) -> None:
+    """Write a run's final vectors: arrays `center`, `worker_0` ... `worker_<P-1>`, and `spec` as JSON text."""
+    import numpy as np
+
+    arrays = {}
+    for rank in range(spec.ranks):
+        with np.load(folder / f"final.{rank}.npz") as final:
+            if rank < spec.workers:
+                arrays[f"worker_{rank}"] = final["weights"]
+            if "center" in final:
+                arrays["center"] = final["center"]
+    with path.open("wb") as file:
+        np.savez(file, **arrays, spec=np.array(canonical(spec)))
+
+
+def as_json(found: Mapping[str, Any]) -> str:
+    """Return the result as one JSON object on one line."""
+    return json.dumps(found)

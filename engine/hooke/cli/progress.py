@@ -1,0 +1,97 @@
+"""Follow the journals of a run and show how it gets on: one live line on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol
+
+from hooke.cli.text import percent, seconds
+from hooke.cluster.witness import JournalReader
+from hooke.errors import JournalError
+from hooke.events import Scored, Steps
+from hooke.journal import parse, unpack
+
+if TYPE_CHECKING:
+    from hooke.local_run import LocalRun
+
+
+class Follower:
+    """What the journals say so far: how far the run has come, and every evaluation."""
+
+    def __init__(self, run: LocalRun) -> None:
+        self.samples = 0
+        self.clock = 0.0
+        self.loss: float | None = None
+        self.scores: list[Scored] = []
+        decides = run.spec.workers if run.spec.servers else 0
+        self._readers = [JournalReader(run.folder.journal(rank)) for rank in sorted({0, decides})]
+
+    def look(self) -> list[Scored]:
+        """Read what is new and return the new evaluations. A damaged journal is the verdict's business."""
+        before = len(self.scores)
+        for reader in self._readers:
+            while lines := reader.lines():
+                for line in lines:
+                    self._take(line)
+        return self.scores[before:]
+
+    def _take(self, line: str) -> None:
+        try:
+            record = parse(line)
+        except JournalError:
+            return
+        if isinstance(record, Scored):
+            self.scores.append(record)
+        if isinstance(record, Scored | Steps):
+            self._advance(record)
+
+    def _advance(self, record: Scored | Steps) -> None:
+        if isinstance(record, Scored):
+            samples, clock = record.samples, record.clock
+        else:
+            samples = int(unpack("samples", record.columns["samples"])[-1])
+            clock = unpack("clock", record.columns["clock"])[-1]
+            loss = unpack("loss", record.columns["loss"])[-1]
+            self.loss = self.loss if math.isnan(loss) else loss  # a server has none
+        self.samples, self.clock = max(self.samples, samples), max(self.clock, clock)
+
+
+class Display(Protocol):
+    """Shows a run while it goes on."""
+
+    def show(self, follower: Follower, new: list[Scored]) -> None:
+        """Take note of the state and of evaluations that are new."""
+
+
+class PlainDisplay:
+    """One line on stderr for each evaluation."""
+
+    def __init__(self, run: LocalRun) -> None:
+        self._budget = run.spec.budget.samples
+        self._simulated = " simulated" if run.spec.world == "virtual" else ""
+
+    def show(self, follower: Follower, new: list[Scored]) -> None:
+        """Print what is new."""
+        del follower
+        for score in new:
+            print(
+                f"{score.samples:>12,} of {self._budget:,} samples   {seconds(score.clock)}{self._simulated}   "
+                f"loss {score.loss:.4f}   accuracy {percent(score.accuracy)}",
+                file=sys.stderr,
+                flush=True,
+            )
+
+
+@contextmanager
+def display(run: LocalRun) -> Iterator[Display]:
+    """Show a live line if stderr is a terminal, else print plain lines."""
+    if sys.stderr.isatty():
+        from hooke.cli.live import LiveDisplay
+
+        with LiveDisplay(run) as live:
+            yield live
+    else:
+        yield PlainDisplay(run)

@@ -1,0 +1,153 @@
+"""`hooke run`: one run on this machine, without any server."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from enum import StrEnum
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from hooke.events import Scored, StateReport
+    from hooke.local_run import LocalRun
+    from hooke.spec import RunSpec
+
+FAILED, BAD_SPEC, CANCELLED = 1, 2, 130
+POLL_SECONDS = 0.1
+GRACE = 30.0
+"""Seconds between asking the ranks to stop and ending them: enough to write a checkpoint."""
+
+
+class World(StrEnum):
+    """Where ranks run."""
+
+    mpi = "mpi"
+    virtual = "virtual"
+
+
+def run(  # noqa: PLR0913 - one parameter per option of the command
+    spec: Annotated[
+        Path, typer.Argument(exists=True, dir_okay=False, help="A run or an experiment, YAML or JSON.")
+    ],
+    *,
+    workers: Annotated[int | None, typer.Option(help="Number of workers (P).")] = None,
+    world: Annotated[World | None, typer.Option(help="Real MPI processes, or virtual time.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of data order and initial weights.")] = None,
+    variant: Annotated[str | None, typer.Option(help="Which variant of an experiment.")] = None,
+    cluster: Annotated[str | None, typer.Option(help="Which cluster of an experiment.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")] = False,
+    run_dir: Annotated[Path | None, typer.Option(help="Folder of journals, logs and checkpoints; kept.")] = None,
+    save: Annotated[Path | None, typer.Option(help="Write final center and weights to this .npz.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in --run-dir.")] = False,
+) -> None:
+    """Run one experiment cell on this machine and print its result.
+
+    The status is 0 if the run succeeded, 1 if it failed, 2 if the specification is wrong, 130 if it was cancelled.
+    Ctrl-C stops all ranks together and leaves a checkpoint; a second one ends them at once.
+    """
+    from hooke.cli.document import load_run, read
+    from hooke.errors import SpecError
+
+    if resume and run_dir is None:
+        raise typer.BadParameter("--resume needs --run-dir, the folder that holds the checkpoint")
+    if save is not None and not save.resolve().parent.is_dir():
+        raise typer.BadParameter(f"the folder of {save} does not exist", param_hint="--save")
+    try:
+        resolved = load_run(read(spec), variant, cluster, workers, world, seed)
+    except SpecError as error:
+        for problem in error.problems:
+            print(f"{problem.pointer or '/'}: {problem.message}", file=sys.stderr)
+        raise typer.Exit(BAD_SPEC) from None
+    folder = run_dir or Path(tempfile.mkdtemp(prefix="hooke-run-"))
+    report, found = execute(resolved, folder, resume, save)
+    _print(report, found, as_json)
+    succeeded = report.state == "succeeded"
+    if run_dir is None and succeeded:
+        shutil.rmtree(folder)
+    elif not succeeded:
+        print(f"its journals, logs and checkpoints: {folder}", file=sys.stderr)
+    if not succeeded:
+        raise typer.Exit(CANCELLED if report.state == "cancelled" else FAILED)
+
+
+def execute(
+    spec: RunSpec, folder: Path, resume: bool = False, save_to: Path | None = None
+) -> tuple[StateReport, dict[str, Any]]:
+    """Run `spec` in `folder` to its end, showing progress on stderr; return how it ended and its numbers."""
+    from hooke import local_run
+    from hooke.cli import outcome
+
+    local_run.prepare(folder, spec, resume)
+    started = local_run.start(folder, spec, resume)
+    scores, report = _follow(started)
+    found = outcome.result(spec, report, started.witness.started, started.witness.done, scores)
+    found["folder"] = str(folder)
+    if save_to is not None and report.state == "succeeded":
+        outcome.save(save_to, spec, folder)
+    return report, found
+
+
+class _Signals:
+    """Ctrl-C and SIGTERM while a run goes on: the first asks it to stop, the next one ends it."""
+
+    def __init__(self) -> None:
+        self._arrived = 0
+        self._asked_at: float | None = None
+
+    def note(self, number: int, frame: FrameType | None) -> None:
+        """Count a signal; the loop acts on it, because a handler may interrupt anything."""
+        del number, frame
+        self._arrived += 1
+
+    def act(self, started: LocalRun) -> None:
+        """Do what the signals so far ask for."""
+        if self._arrived and self._asked_at is None:
+            self._asked_at = time.monotonic()
+            print("stopping all ranks together; Ctrl-C again ends them at once", file=sys.stderr)
+            started.cancel()
+        elif self._arrived > 1 or (self._asked_at and time.monotonic() - self._asked_at > GRACE):
+            started.kill()
+
+
+def _follow(started: LocalRun) -> tuple[list[Scored], StateReport]:
+    from hooke.cli.progress import Follower, display
+
+    signals = _Signals()
+    before = {n: signal.signal(n, signals.note) for n in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        follower = Follower(started)
+        with display(started) as shown:
+            running = True
+            while running:
+                running = started.poll()
+                shown.show(follower, follower.look())
+                signals.act(started)
+                if running:
+                    time.sleep(POLL_SECONDS)
+        report = started.finish()
+        follower.look()
+        return follower.scores, report
+    except BaseException:
+        started.kill()
+        raise
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _print(report: StateReport, found: dict[str, Any], as_json: bool) -> None:
+    from hooke.cli import outcome
+
+    if as_json:
+        print(outcome.as_json(found))
+    else:
+        print(outcome.table(found))
+    if report.state not in ("succeeded", "cancelled"):
+        print(f"{report.state}: {report.why}", file=sys.stderr)
