@@ -131,27 +131,25 @@ class TimedPending:
         self._inner = inner
         self._timed = timed
         self._posted = timed.unblocked()
-        self._counted = False
-
-    @property
-    def hidden(self) -> float:
-        """Seconds that the transfer ran while the rank did something else."""
-        return self._inner.hidden
+        self.hidden = 0.0
+        """Seconds that this transfer has added to the ledger."""
+        self._waited = False
 
     def wait(self) -> None:
         """Return when the transfer is complete."""
         entered = self._timed.unblocked()
         with self._timed.charged():
             self._inner.wait()
-        if not self._counted:
-            self._counted = True
+        if not self._waited:
+            self._waited = True
             self._count(entered)
 
     def _count(self, entered: float) -> None:
         account = self._timed.account
         start, stop = max(self._posted, account.counted), min(self._posted + self._inner.hidden, entered)
         if stop > start:
-            self._timed.ledger.hidden += stop - start
+            self.hidden = stop - start
+            self._timed.ledger.hidden += self.hidden
             account.counted = stop
 
 
