@@ -64,16 +64,11 @@ class Asking:
         return Answer(self, parts)
 
     def hear(self, parts: list[Pending]) -> None:
-        """Wait for the answer; charge to evaluation what the server spent on it meanwhile.
-
-        The answer comes last, so it is waited for first: its hidden time is that of the round trip.
-        """
+        """Wait for the answer; charge to evaluation what the server spent on it meanwhile."""
         r = self._r
         before = r.ledger.seconds[Phase.COMMUNICATE]
-        parts[-1].wait()
-        for part in parts[:-1]:
+        for part in parts:
             part.wait()
-            r.ledger.hidden -= part.hidden  # it is part of the same round trip
         _, (steps, last, samples, evaluated) = r.comm.control.recv(r.server)
         blocked = r.ledger.seconds[Phase.COMMUNICATE] - before
         r.ledger.move(min(evaluated - self._evaluated, blocked), Phase.COMMUNICATE, Phase.EVALUATE)
