@@ -17,7 +17,7 @@ import numpy as np
 
 from hooke.errors import CheckpointError
 from hooke.phases import Phase
-from hooke.spec import RunSpec, fingerprint
+from hooke.spec import Budget, RunSpec, fingerprint
 
 if TYPE_CHECKING:
     from hooke.rank import Rank
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 
 def identity(spec: RunSpec) -> str:
     """Return the fingerprint of what a checkpoint belongs to: the run, whatever its budget and target."""
-    return fingerprint(spec.model_copy(update={"budget": {"samples": 1}, "target": None, "checkpoint": "never"}))
+    return fingerprint(
+        spec.model_copy(update={"budget": Budget(samples=1), "target": None, "checkpoint": "never"})
+    )
 
 
 def save(r: Rank, folder: Path) -> Path:
