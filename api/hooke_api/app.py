@@ -16,6 +16,7 @@ from hooke_api.bus import Bus
 from hooke_api.cursors import Cursors
 from hooke_api.database import Database
 from hooke_api.openapi import document
+from hooke_api.scheduler import Scheduler
 from hooke_api.schema import ProblemDetails
 from hooke_api.security import API, Gate, Sessions
 from hooke_api.settings import Settings
@@ -68,9 +69,14 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     settings: Settings = app.state.settings
     log.configure(settings.log_level)
     await asyncio.to_thread(app.state.database.migrate, settings.migrations)
+    scheduler = Scheduler(app.state.database, app.state.bus, settings) if settings.schedule else None
+    if scheduler:
+        scheduler.start()
     try:
         yield
     finally:
         app.state.stopping.set()
+        if scheduler:
+            await asyncio.to_thread(scheduler.stop)
         app.state.bus.close()
         app.state.database.close()

@@ -36,6 +36,16 @@ def _ran(session: Session, run: Run) -> bool:
     return session.execute(query.limit(1)).first() is not None
 
 
+def due(session: Session, at: datetime) -> bool:
+    """Return whether any lease has run out."""
+    query = (
+        select(Run.id)
+        .join(Attempt, (Attempt.run_id == Run.id) & (Attempt.number == Run.attempt))
+        .where(Run.state.in_(LEASED), Attempt.leased_until < at)
+    )
+    return session.execute(query.limit(1)).first() is not None
+
+
 def expire(session: Session, at: datetime) -> int:
     """Make every run whose lease has run out lost; return how many."""
     rows = session.execute(

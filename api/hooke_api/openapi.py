@@ -16,7 +16,7 @@ _REFERENCE = "#/components/schemas/{model}"
 
 
 def document(app: FastAPI) -> dict[str, Any]:
-    """Return FastAPI's document, with the body of ingest, which its endpoint reads by itself, and problems as such."""
+    """Return FastAPI's document, with the body of ingest, which its endpoint reads itself, and problems."""
     if app.openapi_schema:
         return app.openapi_schema
     found = FastAPI.openapi(app)
@@ -28,10 +28,10 @@ def document(app: FastAPI) -> dict[str, Any]:
         "required": True,
         "content": {"application/json": {"schema": {"$ref": _REFERENCE.format(model="Ingest")}}},
     }
+    problem = {"schema": {"$ref": _REFERENCE.format(model="ProblemDetails")}}
     for methods in found["paths"].values():
         for operation in methods.values():
-            content = operation["responses"]["default"]["content"]
-            content["application/problem+json"] = content.pop("application/json")
+            operation["responses"]["default"]["content"] = {"application/problem+json": problem}
     return found
 
 

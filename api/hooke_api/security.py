@@ -47,6 +47,12 @@ def digest(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
+def attempt_token(agents: str, run: str, attempt: int) -> str:
+    """Return the secret of an attempt. Derived, not stored: an order sent again carries the same one."""
+    key = hashlib.sha256(b"hooke attempt key\0" + agents.encode()).digest()
+    return hmac.new(key, f"{run}.{attempt}".encode(), hashlib.sha256).hexdigest()
+
+
 def same(given: str, expected: str) -> bool:
     """Return whether two secrets are equal, in a time that does not tell where they differ."""
     return hmac.compare_digest(given.encode(), expected.encode())

@@ -1,0 +1,65 @@
+"""Run the API: `python -m hooke_api`; HOOKE_* variables configure it."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+from types import FrameType
+
+import uvicorn
+
+from hooke_api.app import create_app
+from hooke_api.settings import Settings
+
+GRACE_SECONDS = 3
+"""How long requests may go on after the signal to end; streams end at once, by `app.state.stopping`."""
+
+
+class Server(uvicorn.Server):
+    """Uvicorn that tells open streams to end before it waits for them: Ctrl-C would hang on them otherwise."""
+
+    def __init__(self, config: uvicorn.Config, stopping: asyncio.Event) -> None:
+        super().__init__(config)
+        self._stopping = stopping
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Remember the loop: a signal handler may not touch an event otherwise."""
+        self._loop = asyncio.get_running_loop()
+        await super().startup(sockets)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Take a signal: end streams, then the server."""
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._stopping.set)
+        super().handle_exit(sig, frame)
+
+
+def make_server(settings: Settings) -> Server:
+    """Return the server for these settings, ready to `run()`."""
+    app = create_app(settings)
+    config = uvicorn.Config(
+        app,
+        host=settings.host,
+        port=settings.port,
+        access_log=False,  # the login address holds the token
+        log_level=settings.log_level,
+        http="httptools",
+        ws="none",
+        server_header=False,
+        timeout_graceful_shutdown=GRACE_SECONDS,
+    )
+    return Server(config, app.state.stopping)
+
+
+def main() -> None:
+    """Run until SIGINT or SIGTERM."""
+    settings = Settings()
+    settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    make_server(settings).run()
+
+
+if __name__ == "__main__":
+    main()
