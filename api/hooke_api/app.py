@@ -50,6 +50,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.state.bus = Bus(settings.redis_url)
     app.state.database = Database(settings.url, committed=app.state.bus.ping)
     app.state.cursors = Cursors(settings.token)
+    app.state.agents = settings.agents  # made now, if it was absent: an agent may be waiting for the file
     app.state.stopping = asyncio.Event()
     app.state.sessions = Sessions(settings)
     errors.install(app)
