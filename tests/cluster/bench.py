@@ -1,0 +1,160 @@
+"""Real supervisors, real ranks, a recording API, and the proof that nothing is left of them."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from pathlib import Path
+
+from hooke.cluster.job import Job, Order, Timing
+from hooke.cluster.places import Home, write_atomically
+from hooke.cluster.processes import children, members, sweep
+from hooke.journal import unpack
+from tests.cluster.recording_api import RecordingApi
+
+PROGRAM = str(Path(__file__).with_name("rank_program.py"))
+FAST = Timing(look=0.05, beat=0.2, idle_beat=0.5, grace=1.5, longest_retry=0.5)
+
+
+def spec(algorithm="sync-sgd", workers=2, virtual=False):
+    """Return a RunSpec as JSON; the rank program ignores most of it."""
+    document = {
+        "schema": "hooke.run/1",
+        "workload": {"name": "digits-mlp"},
+        "algorithm": {"name": algorithm},
+        "workers": workers,
+        "world": "virtual" if virtual else "mpi",
+        "budget": {"samples": 1000},
+        "evaluation": {"every": 100},
+    }
+    return document | ({"virtual": {}} if virtual else {})
+
+
+def wait_for(condition, seconds=15.0, what="it"):
+    """Return the first true value of `condition()`."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        if value := condition():
+            return value
+        time.sleep(0.02)
+    raise AssertionError(f"waited {seconds} s in vain for {what}")
+
+
+class Bench:
+    """One home, one API, and the supervisors started for a test."""
+
+    def __init__(self, path):
+        self.home = Home(path / "home")
+        self.api = RecordingApi()
+        self.started = []
+        self.ids = set()
+
+    def run_name(self):
+        return f"run_{uuid.uuid4().hex[:12]}"
+
+    def job(self, runs, *options, specs=None, timing=FAST):
+        """Write the job folder of these runs (attempt 1) and return it."""
+        specs = specs or {}
+        orders = [Order(run=run, attempt=1, spec=specs.get(run, spec())) for run in runs]
+        job = Job(api=self.api.url, orders=orders, program=("-m", "mpi4py", PROGRAM, *options), timing=timing)
+        folder = self.home.job(job.name)
+        folder.path.mkdir(parents=True)
+        tokens = {f"{run}.1": f"secret-{run}" for run in runs}
+        write_atomically(folder.tokens, json.dumps(tokens), 0o600)
+        write_atomically(folder.description, job.model_dump_json())
+        self.api.tokens |= {(run, 1): tokens[f"{run}.1"] for run in runs}
+        self.ids |= set(tokens)
+        return folder
+
+    def supervise(self, folder):
+        """Start a supervisor in the foreground and return it."""
+        with folder.supervisor_log.open("ab") as log:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "hooke.cluster.supervisor", str(folder.path), "--foreground"],
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        self.started.append((process, folder))
+        return process
+
+    def start(self, *options, runs=None, **more):
+        """Start one supervisor for one new run (or `runs`); return (run, process)."""
+        runs = runs or [self.run_name()]
+        return runs[0], self.supervise(self.job(runs, *options, **more))
+
+    def finish(self, process, seconds=30):
+        """Wait for a supervisor; it must have delivered everything and left nothing."""
+        assert process.wait(seconds) == 0, self.complaints()
+        assert members(self.ids) == []
+        assert self.api.faults == []
+
+    def complaints(self):
+        return "\n".join(folder.supervisor_log.read_text() for _, folder in self.started)
+
+    def running(self, run):
+        """Wait until every rank of a run is in its loop."""
+        wait_for(lambda: "running" in self.api.states(run), what="running")
+
+    def folder(self, run):
+        return self.home.attempt(run, 1)
+
+    def points(self, run, rank):
+        """Return (step, loss) of every step that the API holds, in the order of arrival."""
+        found = []
+        for record in self.api.records[run, 1, rank]:
+            if record.kind == "steps":
+                found += zip(
+                    unpack("step", record.columns["step"]), unpack("loss", record.columns["loss"]), strict=True
+                )
+        return found
+
+    def written(self, run, rank):
+        """Return the number of complete records in a journal."""
+        return self.folder(run).journal(rank).read_bytes().count(b"\n")
+
+    def assert_complete(self, run, ranks=2):
+        """Nothing lost, nothing doubled: the API holds what the journals hold, number for number."""
+        for rank in range(ranks):
+            assert self.api.seqs(run, rank) == list(range(self.written(run, rank)))
+            points = self.points(run, rank)
+            assert points == [(i, 100 * rank + i) for i in range(1, len(points) + 1)]
+
+    def close(self):
+        for process, _ in self.started:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+        sweep(self.ids)
+        self.api.down()
+
+
+class Tree:
+    """The processes of one MPI attempt: mpirun - proxy - guards - ranks."""
+
+    def __init__(self, supervisor, ranks=2):
+        def complete():
+            self.mpirun = _named(supervisor.pid, "mpirun")
+            self.proxy = self.mpirun and _named(self.mpirun, "hydra_pmi_proxy")
+            guards = sorted(children(self.proxy)) if self.proxy else []
+            self.guards = {_rank(pid): pid for pid in guards}
+            self.ranks = {rank: next(iter(children(pid)), None) for rank, pid in self.guards.items()}
+            return len(self.ranks) == ranks and all(self.ranks.values())
+
+        wait_for(complete, what="mpirun, proxy, guards and ranks")
+
+
+def _named(parent, name):
+    return next((pid for pid, found in children(parent).items() if found.name == name), None)
+
+
+def _rank(pid):
+    environment = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    return int(next(e for e in environment if e.startswith(b"PMI_RANK=")).split(b"=")[1])
+
+
+def kill9(pid):
+    os.kill(pid, signal.SIGKILL)

@@ -1,0 +1,174 @@
+"""A rank for tests of the cluster side: writes a journal like hooke.train, without torch, and misbehaves on order.
+
+    python -m mpi4py rank_program.py [--steps N] [--pause S] [--fault RANK:STEP:WHAT] FOLDER...
+
+Step i of rank r has loss 100 * r + i, so a test can tell a lost, doubled or mixed up point. Virtual specs run in
+this one process, all ranks in turn, as a batch of folders.
+"""
+
+import argparse
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+from hooke.events import Done, Scored, Start
+from hooke.journal import JournalWriter
+from hooke.spec import RunSpec
+
+stop = False
+
+
+def on_sigterm(*_):
+    global stop
+    stop = True
+
+
+def start_record(seq, world, ranks):
+    return Start(
+        seq=seq,
+        role="worker",
+        host=os.uname().nodename,
+        pid=os.getpid(),
+        unix=time.time(),
+        monotonic=time.monotonic(),
+        world=world,
+        ranks=ranks,
+        oversubscribed=False,
+    )
+
+
+def done_record(seq, reason, step):
+    return Done(
+        seq=seq, reason=reason, step=step, samples=step, clock=1, wall=1, phases={}, hidden=0, payload=0, wire=0, messages=0
+    )
+
+
+def row(rank, i):
+    return (i, i, i * 0.1, i * 0.1, 100 * rank + i, *[0.0] * 6, 0.0, 0, 0, 0, float("nan"))
+
+
+def misbehave(what):
+    match what:
+        case "exit0":
+            os._exit(0)
+        case "exit4":
+            os._exit(4)
+        case "raise":
+            raise ValueError("the learning rate has gone for a walk")
+        case "abort3":
+            from mpi4py import MPI
+
+            try:
+                raise ValueError("the learning rate has gone for a walk")
+            except ValueError:
+                import traceback
+
+                traceback.print_exc()
+                sys.stderr.flush()
+                MPI.COMM_WORLD.Abort(3)
+        case "exit3":
+            try:
+                raise ValueError("the learning rate has gone for a walk")
+            except ValueError:
+                import traceback
+
+                traceback.print_exc()
+                sys.stderr.flush()
+                os._exit(3)
+        case "segv":
+            os.kill(os.getpid(), signal.SIGSEGV)
+        case "deaf":
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            os.fork()  # a child of the rank, as a data loader would have
+            time.sleep(600)
+        case "garbage":
+            (Path(options.folders[0]) / f"journal.{rank_of_process}.jsonl").open("a").write("{half a rec\n")
+        case "flood":
+            for i in range(20000):
+                print(f"line {i} " + "x" * 200)
+            print("y" * 20000)
+
+
+def agreed_stop(comm):
+    """Return rank 0's flag on every rank; sleeps instead of spinning."""
+    if comm is None:
+        return stop
+    flag = bytearray([stop])
+    request = comm.Ibcast(flag, 0)
+    while not request.Test():
+        time.sleep(0.002)
+    return bool(flag[0])
+
+
+def faults_at(rank, step):
+    return [f.split(":")[2] for f in options.fault if f.startswith(f"{rank}:{step}:")]
+
+
+def run_mpi(folder):
+    global rank_of_process
+    from mpi4py import MPI
+
+    comm = MPI.COMM_WORLD
+    rank = rank_of_process = comm.rank
+    writer = JournalWriter(folder / f"journal.{rank}.jsonl", time.monotonic)
+    for what in faults_at(rank, "start"):
+        misbehave(what)
+    writer.record(lambda seq: start_record(seq, "mpi", comm.size))
+    print(f"rank {rank} of {comm.size} is here")
+    i, reason = 0, "budget"
+    while i < options.steps:
+        i += 1
+        writer.step(row(rank, i))
+        if rank == 0 and i % 10 == 0:
+            n = i
+            writer.record(lambda seq: Scored(seq=seq, step=n, samples=n, clock=n, wall=n, loss=1 / n, accuracy=0.5, seconds=0, reached=False))
+        for what in faults_at(rank, i):
+            misbehave(what)
+        time.sleep(options.pause)
+        if agreed_stop(comm):
+            reason = "cancelled"
+            break
+    writer.flush()
+    writer.record(lambda seq: done_record(seq, reason, i))
+    writer.close()
+
+
+def run_virtual(folder, ranks):
+    writers = [JournalWriter(folder / f"journal.{r}.jsonl", time.monotonic) for r in range(ranks)]
+    for writer in writers:
+        writer.record(lambda seq: start_record(seq, "virtual", ranks))
+    print(f"working on {folder.parent.name}")
+    i, reason = 0, "budget"
+    while i < options.steps:
+        i += 1
+        for rank, writer in enumerate(writers):
+            writer.step(row(rank, i))
+        for what in faults_at(folder.parent.name, i):
+            misbehave(what)
+        time.sleep(options.pause)
+        if stop:
+            reason = "cancelled"
+            break
+    for writer in writers:
+        writer.record(lambda seq: done_record(seq, reason, i))
+        writer.close()
+
+
+parser = argparse.ArgumentParser()
+parser.add_argument("folders", nargs="+", type=Path)
+parser.add_argument("--steps", type=int, default=30)
+parser.add_argument("--pause", type=float, default=0.02)
+parser.add_argument("--fault", action="append", default=[])
+options = parser.parse_args()
+rank_of_process = 0
+signal.signal(signal.SIGTERM, on_sigterm)
+for folder in options.folders:
+    if stop:
+        break
+    if (folder / "cancel").exists():
+        continue
+    spec = RunSpec.model_validate(json.loads((folder / "spec.json").read_text()))
+    run_virtual(folder, spec.ranks) if spec.world == "virtual" else run_mpi(folder)

@@ -1,0 +1,98 @@
+"""kill -9 of everything an MPI attempt consists of, and ranks that end wrongly by themselves."""
+
+import signal
+import time
+
+import pytest
+
+from tests.cluster.bench import Tree, kill9, wait_for
+
+
+def started(bench, *options):
+    run, supervisor = bench.start("--steps", "100000", *options)
+    bench.running(run)
+    return run, supervisor
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+@pytest.mark.parametrize("victim", ["rank", "guard"])
+def test_kill_of_any_rank_or_guard(bench, rank, victim):
+    run, supervisor = started(bench)
+    tree = Tree(supervisor)
+    began = time.monotonic()
+    kill9(tree.ranks[rank] if victim == "rank" else tree.guards[rank])
+    bench.finish(supervisor, 15)
+    assert time.monotonic() - began < 15
+    end = bench.api.end(run)
+    assert end.state == "failed_infra"
+    if victim == "rank":
+        assert (end.rank, end.signal) == (rank, signal.SIGKILL)
+        assert end.host and f"rank {rank}" in end.why and "SIGKILL" in end.why
+    else:
+        assert "no guard lived to tell" in end.why
+    bench.assert_complete(run)
+
+
+def test_kill_of_mpirun(bench):
+    run, supervisor = started(bench)
+    kill9(Tree(supervisor).mpirun)
+    bench.finish(supervisor, 15)
+    end = bench.api.end(run)
+    assert (end.state, end.signal) == ("failed_infra", signal.SIGKILL)
+    assert "mpirun was killed" in end.why
+    bench.assert_complete(run)
+
+
+def test_kill_of_hydras_proxy(bench):
+    run, supervisor = started(bench)
+    kill9(Tree(supervisor).proxy)
+    bench.finish(supervisor, 15)
+    end = bench.api.end(run)
+    assert end.state == "failed_infra"
+    assert "hydra_pmi_proxy" in end.why
+    bench.assert_complete(run)
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_exit_0_too_early_is_a_failure(bench, rank):
+    run, supervisor = bench.start("--steps", "100000", "--fault", f"{rank}:5:exit0")
+    bench.finish(supervisor, 15)
+    end = bench.api.end(run)
+    assert (end.state, end.rank, end.exit_code) == ("failed_infra", rank, 0)
+    assert "exited too early" in end.why
+
+
+@pytest.mark.parametrize("how", ["exit3", "abort3"])
+def test_a_user_error_quotes_its_traceback(bench, how):
+    run, supervisor = bench.start("--steps", "100000", "--fault", f"1:5:{how}")
+    bench.finish(supervisor, 15)
+    end = bench.api.end(run)
+    assert (end.state, end.rank, end.exit_code) == ("failed_user", 1, 3)
+    assert end.why.startswith("rank 1 raised ValueError: the learning rate has gone for a walk")
+    assert "rank_program.py" in end.why
+
+
+def test_an_uncaught_exception_or_odd_status_is_infrastructure_with_its_words(bench):
+    run, supervisor = bench.start("--steps", "100000", "--fault", "1:5:raise")
+    bench.finish(supervisor, 15)
+    end = bench.api.end(run)
+    assert (end.state, end.rank) == ("failed_infra", 1)
+    assert "ValueError" in end.why
+
+
+def test_a_crash_before_the_first_record(bench):
+    run, supervisor = bench.start("--fault", "1:start:segv")
+    bench.finish(supervisor, 15)
+    end = bench.api.end(run)
+    assert (end.state, end.rank, end.signal) == ("failed_infra", 1, signal.SIGSEGV)
+    assert "running" not in bench.api.states(run)
+
+
+def test_children_of_ranks_are_swept(bench):
+    run, supervisor = bench.start("--steps", "100000", "--fault", "1:5:deaf")
+    tree = Tree(supervisor)
+    time.sleep(1)
+    kill9(tree.ranks[0])
+    bench.finish(supervisor, 15)
+    assert bench.api.end(run).rank == 0
+    wait_for(lambda: bench.folder(run).delivered.exists())
