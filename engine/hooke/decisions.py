@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Literal
+from typing import Literal, get_args
 
 from hooke.comm.base import Control, ControlPending
 from hooke.spec import RunSpec
@@ -20,6 +20,8 @@ VIRTUAL_POLL_STEPS = 64
 """In virtual time polls lie at fixed steps: the wall clock must not move a virtual one."""
 
 Reason = Literal["budget", "target", "cancelled", "timed_out"]
+ENDINGS: tuple[Reason, ...] = get_args(Reason)
+"""Every reason, by the number that travels as a control word."""
 
 
 class Word(IntEnum):

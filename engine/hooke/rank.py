@@ -17,7 +17,7 @@ from hooke.algorithm import Algorithm
 from hooke.batches import Batches
 from hooke.comm.base import Pending, Vector
 from hooke.comm.timed import Timed
-from hooke.decisions import Course, Word
+from hooke.decisions import ENDINGS, Course, Reason, Word
 from hooke.errors import NumericalError
 from hooke.phases import Phase
 from hooke.recorder import Recorder
@@ -143,6 +143,19 @@ class Rank:
             return Word.CANCEL
         limit = self.spec.budget.max_seconds
         return Word.TIME_OUT if limit is not None and self.ledger.wall() > limit else Word.GO_ON
+
+    def agree_on_ending(self) -> Reason:
+        """Wait, idle, until every rank has ended; return the deciding rank's reason, on all of them.
+
+        A worker of a method with a server may have left before the reason was known; without its word the
+        ranks would disagree on whether a checkpoint follows.
+        """
+        mine = ENDINGS.index(self.course.reason or "budget") if self.deciding else 0
+        self.ledger.enter(Phase.IDLE)
+        with self.comm.under(Phase.IDLE):
+            (said,) = self.comm.control.allreduce((float(mine),))
+        self.course.reason = ENDINGS[int(said)]
+        return self.course.reason
 
     def due(self, t: int, period: int) -> bool:
         """Return whether step t exchanges: every `period` steps, beginning with step 0."""

@@ -142,5 +142,9 @@ class Recorder:
 
         if self._journal is not None:
             self._journal.record(make)
-            self._journal.close()
         return make(0)
+
+    def close(self) -> None:
+        """Write the steps collected so far, and close the journal."""
+        if self._journal is not None:
+            self._journal.close()

@@ -74,14 +74,16 @@ def train_rank(
         problem = workload(spec.workload.name).model_validate(spec.workload.parameters).build()
     timed = connect(comm, spec.communication, problem.layout, Ledger(comm.clock))
     recorder = Recorder(folder, comm.rank, oversubscribed)
-    rank = Rank(timed, chosen, problem, spec, recorder, stop_requested)
-    if resume and folder is not None and (place := checkpoint.latest(folder)) is not None:
-        checkpoint.restore(rank, place)
-    chosen.run(rank)
-    stopped = rank.course.reason in ("cancelled", "timed_out") or spec.checkpoint == "always"
-    if folder is not None and stopped and spec.checkpoint != "never":
-        checkpoint.save(rank, folder)
-    done = recorder.done(rank)
+    with contextlib.closing(recorder):  # what a failing rank has collected belongs in its journal, too
+        rank = Rank(timed, chosen, problem, spec, recorder, stop_requested)
+        if resume and folder is not None and (place := checkpoint.latest(folder)) is not None:
+            checkpoint.restore(rank, place)
+        chosen.run(rank)
+        reason = rank.agree_on_ending()
+        stopped = reason in ("cancelled", "timed_out") or spec.checkpoint == "always"
+        if folder is not None and stopped and spec.checkpoint != "never":
+            checkpoint.save(rank, folder)
+        done = recorder.done(rank)
     holds_center = rank.is_server or not chosen.servers
     center = rank.answer_vector.numpy().copy() if holds_center else None
     outcome = Outcome(comm.rank, rank.params.numpy().copy(), center, done, recorder.scores)
