@@ -1,0 +1,12 @@
+# The agent of one cluster, with PyTorch and MPI. Build from the root: docker build -f docker/agent.Dockerfile .
+FROM python:3.13-slim-bookworm
+# An index with CPU-only builds of PyTorch; empty: the builds of the default index.
+ARG TORCH_INDEX_URL=
+WORKDIR /srv/hooke
+COPY constraints.txt ./
+COPY engine engine
+RUN pip install --no-cache-dir -c constraints.txt ${TORCH_INDEX_URL:+--extra-index-url "$TORCH_INDEX_URL"} \
+        "./engine[compute,cluster]" \
+    && useradd --uid 10001 --create-home --home-dir /var/lib/hooke hooke
+USER hooke
+ENTRYPOINT ["python", "-m", "hooke.cluster.agent"]
