@@ -14,11 +14,20 @@ EXPERIMENT, RUN = "hooke.experiment/1", "hooke.run/1"
 
 
 def read(path: Path) -> Any:
-    """Return the document in a YAML or JSON file; raises SpecError, with line and column, for broken syntax."""
+    """Return the document in a YAML or JSON file; raises SpecError, with line and column, for broken syntax.
+
+    `on`, `off`, `yes` and `no` are words, as in YAML 1.2: a virtual cluster has a field called `on`.
+    """
     import yaml
 
+    class Loader(yaml.SafeLoader):
+        yaml_implicit_resolvers = {
+            first: [(tag, form) for tag, form in forms if not tag.endswith(":bool") or first in "tTfF"]
+            for first, forms in yaml.SafeLoader.yaml_implicit_resolvers.items()
+        }
+
     try:
-        return yaml.safe_load(path.read_text(encoding="utf-8"))
+        return yaml.load(path.read_text(encoding="utf-8"), Loader)  # noqa: S506 - a safe loader with fewer words
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise SpecError([Problem("", f"{path} is not YAML: {' '.join(str(error).split())}")]) from None
 
