@@ -1,0 +1,233 @@
+"""The event stream over real HTTP: nothing missed, nothing twice, whatever breaks."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+import httpx
+import pytest
+from hooke_api.models import Event
+from sqlalchemy import delete
+
+from tests.api.stream.conftest import HEADERS, TOKEN, Listener, until
+
+pytestmark = pytest.mark.needs("redis")
+
+
+def test_replays_and_follows_without_gap_or_double_under_concurrent_writers(api, listen):
+    def write(name: str) -> None:
+        for i in range(60):
+            api.announce("run", run=f"run_{name}", n=i)
+
+    writers = [threading.Thread(target=write, args=(name,)) for name in "abcd"]
+    for i in range(20):
+        api.announce("run", run="run_0", n=i)
+    for writer in writers:
+        writer.start()
+    listeners = []
+    for _ in range(3):  # opened in the middle of the writing
+        listeners.append(listen(after=0))
+        time.sleep(0.1)
+    for writer in writers:
+        writer.join()
+    for listener in listeners:
+        until(lambda listener=listener: len(listener.events) >= 260, "all 260 events")
+        assert listener.ids == list(range(1, 261))
+        for name in "abcd":
+            assert [d["n"] for _, _, d in listener.events if d["id"] == f"run_{name}"] == list(range(60))
+
+
+def test_headers_and_the_first_id(api, listen):
+    api.announce()
+    listener = listen()
+    assert listener.response_headers["content-type"].startswith("text/event-stream")
+    assert listener.response_headers["x-accel-buffering"] == "no"
+    assert listener.response_headers["cache-control"] == "no-cache"
+    assert listener.last_id == "1" and listener.events == []
+
+
+def test_resumes_after_the_connection_was_killed(api, listen):
+    first = listen(after=0)
+    for i in range(5):
+        api.announce(n=i)
+    until(lambda: len(first.events) == 5, "five events")
+    first.kill()
+    for i in range(5, 9):
+        api.announce(n=i)
+    again = listen({"Last-Event-ID": first.last_id}, after=0)  # the URL still says 0: the header wins
+    until(lambda: len(again.events) == 4, "the four that were missed")
+    assert [d["n"] for _, _, d in first.events + again.events] == list(range(9))
+
+
+def test_chooses_experiments_and_runs(api, listen):
+    one = listen(experiment="exp_1", after=0)
+    other = listen(run="run_2", after=0)
+    both = listen(experiment=["exp_1"], run=["run_2"], after=0)
+    for i in range(3):
+        for n in (1, 2, 3):
+            api.announce(run=f"run_{n}", experiment=f"exp_{n}", i=i)
+    until(lambda: len(both.events) == 6, "six events")
+    until(lambda: len(one.events) == len(other.events) == 3, "three events each")
+    assert {d["id"] for _, _, d in one.events} == {"run_1"}
+    assert {d["id"] for _, _, d in other.events} == {"run_2"}
+
+
+def test_replay_is_chosen_by_the_database_too(api, listen):
+    for i in range(1500):  # more than the tail of a hub holds, written before anybody listens
+        api.announce(run=f"run_{i % 3}", experiment=f"exp_{i % 3}", i=i)
+    listener = listen(experiment="exp_1", after=0)
+    until(lambda: len(listener.events) == 500, "a third of them")
+    assert [d["i"] for _, _, d in listener.events] == list(range(1, 1500, 3))
+
+
+@pytest.mark.parametrize("asked", ["beyond", "trimmed", "too many"])
+def test_a_position_that_cannot_be_continued_is_told_to_fetch_again(api, listen, asked):
+    for _ in range(1200 if asked == "too many" else 10):
+        api.announce()
+    if asked == "trimmed":
+        with api.state.database.write() as session:
+            session.execute(delete(Event).where(Event.position <= 5))
+    listener = listen(after={"beyond": 99, "trimmed": 3, "too many": 0}[asked])
+    until(lambda: listener.events, "a reset")
+    last = 1200 if asked == "too many" else 10
+    assert listener.events == [(last, "reset", {})]
+    api.announce(n=7)
+    until(lambda: len(listener.events) == 2, "the stream goes on")
+    assert listener.ids[1] == last + 1
+
+
+def test_the_oldest_position_that_is_kept_is_no_reset(api, listen):
+    for i in range(10):
+        api.announce(n=i)
+    with api.state.database.write() as session:
+        session.execute(delete(Event).where(Event.position <= 5))
+    listener = listen(after=5)
+    until(lambda: len(listener.events) == 5, "five events")
+    assert listener.ids == [6, 7, 8, 9, 10]
+
+
+def test_points_come_at_most_four_times_a_second_and_end_with_the_newest(api, listen):
+    listener = listen(after=0)
+    began = time.monotonic()
+    n = 0
+    while time.monotonic() - began < 1.5:
+        api.announce("points", run=f"run_{n % 2}", samples=n)
+        n += 1
+        time.sleep(0.005)
+    api.announce("run", state="succeeded")
+    until(lambda: any(kind == "run" for _, kind, _ in listener.events), "the run event")
+    points = [d for _, kind, d in listener.events if kind == "points"]
+    for run in ("run_0", "run_1"):
+        assert 4 <= len([d for d in points if d["id"] == run]) <= 8
+    assert {d["samples"] for d in points} >= {n - 1, n - 2}
+    assert listener.ids == sorted(listener.ids)
+    assert listener.events[-1][1] == "run"  # in order: nobody resumes behind points that were held back
+
+
+def test_a_slow_reader_is_told_to_fetch_again(api, monkeypatch):
+    monkeypatch.setattr("hooke_api.hub.TAIL", 50)
+    host, port = api.url.split("/")[2].split(":")
+    with socket.socket() as slow:
+        slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
+        slow.connect((host, int(port)))
+        request = f"GET /api/v1/events?after=0 HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {TOKEN}\r\n\r\n"
+        slow.sendall(request.encode())
+        assert b"200 OK" in slow.recv(200)
+        for i in range(300):  # 12 MB: more than the kernel's buffers take
+            api.announce("run", n=i, filler="x" * 40_000)
+        slow.settimeout(5)
+        received = b""
+        while b"event: reset" not in received:
+            received += slow.recv(65536)
+        api.announce("run", n=-1)
+        while b'"n": -1' not in received:
+            received += slow.recv(65536)
+    assert received.count(b'"n":') < 250
+
+
+def test_goes_on_without_redis_and_uses_it_again(api, listen, redis_server):
+    listener = listen(after=0)
+    redis_server.stop()
+    api.announce(n=1)
+    until(lambda: len(listener.events) == 1, "an event without Redis", 5)
+    redis_server.start()
+    api.state.bus._silent_until = 0.0
+    time.sleep(1.5)  # the subscription comes back by itself
+
+    def delay() -> float:
+        count, began = len(listener.events), time.monotonic()
+        api.announce(n=2)
+        until(lambda: len(listener.events) > count, "an event", 5)
+        return time.monotonic() - began
+
+    assert min(delay() for _ in range(3)) < 0.5
+
+
+def test_a_stream_that_was_left_leaves_nothing_behind(api, listen):
+    listeners = [listen() for _ in range(5)]
+    hub = api.state.hub
+    assert hub.listeners == 5
+    for listener in listeners:
+        listener.kill()
+    until(lambda: hub.listeners == 0, "the server notices", 5)
+    until(lambda: all(task.done() for task in hub._tasks), "the hub's tasks end")
+    api.announce()
+    again = listen(after=0)
+    until(lambda: len(again.events) == 1, "the hub starts again")
+
+
+def test_silence_is_filled_with_comments(api, listen, monkeypatch):
+    monkeypatch.setattr("fastapi.routing._PING_INTERVAL", 0.1)
+    listener = listen()
+    until(lambda: listener.comments >= 2, "two comments")
+    assert listener.events == []
+
+
+def test_the_server_stops_with_open_streams(api, listen):
+    for _ in range(3):
+        listen()
+    assert api.stop() < 2
+
+
+def test_the_process_stops_on_sigterm_with_open_streams(settings, tmp_path):
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    environment = os.environ | {
+        "HOOKE_HOME": str(tmp_path),
+        "HOOKE_PORT": str(port),
+        "HOOKE_TOKEN": TOKEN,
+        "HOOKE_REDIS_URL": settings.redis_url,
+    }
+    process = subprocess.Popen([sys.executable, "-m", "hooke_api"], env=environment)
+    try:
+        base = f"http://127.0.0.1:{port}"
+
+        def answers() -> bool:
+            try:
+                return httpx.get(f"{base}/livez").status_code == 200
+            except httpx.TransportError:
+                return False
+
+        until(answers, "the API answers", 20)
+        listener = Listener(f"{base}/api/v1/events")
+        began = time.monotonic()
+        process.send_signal(signal.SIGTERM)
+        process.wait(10)
+        assert time.monotonic() - began < 2
+        assert listener.closed.wait(5)
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.mark.parametrize("query", ["after=-1", "after=x", "run=a b", f"after={2**70}", "experiment="])
+def test_a_bad_request_is_a_problem(api, query):
+    answer = httpx.get(f"{api.url}?{query}", headers=HEADERS)
+    assert answer.status_code == 422
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert answer.json()["errors"][0]["pointer"].startswith("query/")
