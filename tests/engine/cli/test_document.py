@@ -1,0 +1,106 @@
+"""From a file and options to one resolved run."""
+
+import copy
+
+import pytest
+from hooke.cli.document import load_run, read
+from hooke.errors import SpecError
+from hooke.hardware import usable_cores
+
+RUN = {
+    "schema": "hooke.run/1",
+    "workload": {"name": "digits-mlp"},
+    "algorithm": {"name": "sync-sgd", "parameters": {"lr": 0.2}},
+    "workers": 3,
+    "budget": {"samples": 1000},
+    "evaluation": {"every": 100},
+}
+EXPERIMENT = {
+    "schema": "hooke.experiment/1",
+    "name": "two",
+    "workload": {"name": "digits-mlp"},
+    "variants": [
+        {"name": "Sync SGD", "algorithm": "sync-sgd", "parameters": {"lr": 0.2}},
+        {"name": "Alone", "algorithm": "sgd"},
+    ],
+    "baseline": "Sync SGD",
+    "clusters": [
+        {"name": "local", "workers": ["auto", 2], "seeds": 2},
+        {"name": "sim", "on": "local", "workers": [8], "seeds": 2, "virtual": {"latency": 0.5}},
+    ],
+    "first_seed": 7,
+    "budget": {"samples": 1000},
+    "evaluation": {"every": 100},
+}
+
+
+def test_a_run_is_taken_as_it_is():
+    run = load_run(RUN)
+    assert (run.workers, run.world, run.seed, run.virtual) == (3, "mpi", 0, None)
+    assert run.algorithm.parameters == {"lr": 0.2}
+
+
+def test_options_override():
+    kept = copy.deepcopy(RUN)
+    run = load_run(RUN, workers=5, seed=9, world="virtual")
+    assert (run.workers, run.seed, run.world) == (5, 9, "virtual")
+    assert run.virtual is not None
+    assert kept == RUN, "the document was changed"
+    back = load_run(RUN | {"world": "virtual", "virtual": {"latency": 0.1}}, world="mpi")
+    assert (back.world, back.virtual) == ("mpi", None)
+    assert load_run(RUN | {"virtual": {"latency": 0.1}}, world="virtual").virtual.latency == 0.1
+
+
+def test_a_cell_of_an_experiment():
+    local = load_run(EXPERIMENT, variant="Sync SGD")
+    assert (local.world, local.workers, local.seed) == ("mpi", min(4, usable_cores()), 7)
+    for simulated in (
+        load_run(EXPERIMENT, variant="Sync SGD", world="virtual"),
+        load_run(EXPERIMENT, variant="Sync SGD", cluster="sim"),
+    ):
+        assert (simulated.world, simulated.workers, simulated.virtual.latency) == ("virtual", 8, 0.5)
+    assert load_run(EXPERIMENT, variant="Alone", cluster="sim").workers == 1
+    only = EXPERIMENT | {"clusters": EXPERIMENT["clusters"][:1]}
+    default = load_run(only, variant="Sync SGD", world="virtual", workers=4)
+    assert (default.world, default.workers, default.virtual.latency) == ("virtual", 4, 7.2e-6)
+
+
+@pytest.mark.parametrize(
+    ("document", "options", "pointers"),
+    [
+        (RUN, {"workers": 0}, ["/workers"]),
+        (RUN, {"seed": -1}, ["/seed"]),
+        (RUN, {"variant": "x"}, ["/schema"]),
+        (RUN | {"algorithm": {"name": "nope"}, "workload": {"name": "none"}}, {},
+         ["/workload/name", "/algorithm/name"]),
+        (RUN | {"algorithm": {"name": "sync-easgd", "parameters": {"rho": -1, "lrr": 1}}}, {},
+         ["/algorithm/parameters/rho", "/algorithm/parameters/lrr"]),
+        (RUN | {"algorithm": {"name": "sgd"}}, {}, ["/workers"]),
+        (EXPERIMENT, {}, ["/variants"]),
+        (EXPERIMENT, {"variant": "Nobody"}, ["/variants"]),
+        (EXPERIMENT, {"variant": "Alone", "cluster": "moon"}, ["/clusters"]),
+        (EXPERIMENT | {"baseline": "Nobody"}, {"variant": "Alone"}, ["/baseline"]),
+        ({"schema": "hooke.run/2"}, {}, ["/schema"]),
+        ([1, 2], {}, ["/schema"]),
+        (None, {}, ["/schema"]),
+        ("text", {}, ["/schema"]),
+    ],
+)  # fmt: skip
+def test_faults_carry_pointers(document, options, pointers):
+    with pytest.raises(SpecError) as caught:
+        load_run(document, **options)
+    assert [problem.pointer for problem in caught.value.problems] == pointers
+
+
+@pytest.mark.parametrize("content", [b"a: [1", b"\xff\xfe\x00a", b"key: value: other", b"!!python/object:os.x {}"])
+def test_broken_files(tmp_path, content):
+    path = tmp_path / "broken.yaml"
+    path.write_bytes(content)
+    with pytest.raises(SpecError, match="is not YAML"):
+        read(path)
+
+
+def test_json_is_yaml(tmp_path):
+    path = tmp_path / "run.json"
+    path.write_text('{"schema": "hooke.run/1", "workers": 2}')
+    assert read(path) == {"schema": "hooke.run/1", "workers": 2}

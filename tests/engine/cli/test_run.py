@@ -1,0 +1,223 @@
+"""`hooke run` with real processes: results, failures, cancellation, nothing left behind."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+
+import numpy as np
+import pytest
+import torch
+import yaml
+from hooke.batches import Batches
+from hooke.journal import records
+from hooke.spec import RunSpec
+from hooke.workloads import digits_mlp
+from torch import nn
+
+from tests.engine.cli.conftest import RUN, command, processes_of
+
+VIRTUAL = {"world": "virtual", "virtual": {"compute_seconds_per_sample": 1e-5}}
+ENDLESS = {"budget": {"samples": 10**9}, "evaluation": {"every": 10**6}}
+
+
+def wait_until(condition, seconds=60.0):
+    until = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < until, "nothing happened"
+        time.sleep(0.05)
+    return found
+
+
+def test_json_result_equals_the_journals(hooke, spec, tmp_path):
+    folder = tmp_path / "out"
+    ended = hooke("run", spec(target={"value": 0.5}), "--json", "--run-dir", folder)
+    assert ended.status == 0, ended.err
+    found = ended.json
+    journals = [list(records(folder / f"journal.{rank}.jsonl")) for rank in range(2)]
+    done = [journal[-1] for journal in journals]
+    scores = [r for r in journals[0] if r.kind == "evaluation"]
+    assert found["state"] == "succeeded"
+    assert found["reason"] == "target"
+    assert not found["simulated"]
+    assert len(found["evaluations"]) == len(scores)
+    assert found["test_accuracy"] == scores[-1].accuracy >= 0.5
+    assert found["time_to_target"] == scores[-1].clock
+    assert all(score.accuracy < 0.5 for score in scores[:-1])
+    assert sum(found["phases"].values()) == pytest.approx(np.mean([d.wall for d in done]), rel=1e-6)
+    shares = [d.phases["communicate"] / (d.wall - d.phases["evaluate"]) for d in done]
+    assert found["communication_fraction"] == pytest.approx(np.mean(shares))
+    assert found["payload_bytes"] == sum(d.payload for d in done)
+    stored = RunSpec.model_validate_json((folder / "spec.json").read_text())
+    assert (stored.workers, stored.seed, stored.target.value) == (2, 4, 0.5)
+    assert processes_of(folder) == []
+
+
+def test_table_and_saved_weights_equal_a_plain_loop(hooke, spec, tmp_path):
+    """One worker of plain SGD against torch.optim on torch.nn, with nothing of ours but data and indices."""
+    file = spec(algorithm={"name": "sgd", "parameters": {"lr": 0.1}}, workers=1, **VIRTUAL)
+    saved = tmp_path / "weights.npz"
+    ended = hooke("run", file, "--save", saved)
+    assert ended.status == 0, ended.err
+    assert "Sequential SGD on digits-mlp, 1 worker, seed 4" in ended.out
+    assert "samples/s simulated" in ended.out
+    assert " simulated " in ended.err, "progress in virtual seconds must say so"
+    with np.load(saved) as arrays:
+        assert set(arrays) == {"center", "worker_0", "spec"}
+        assert json.loads(str(arrays["spec"]))["algorithm"]["name"] == "sgd"
+        assert np.array_equal(arrays["center"], arrays["worker_0"])
+        ours = arrays["worker_0"]
+    model = nn.Sequential(nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 16), nn.ReLU(), nn.Linear(16, 10))
+    start = digits_mlp.DigitsMLP(hidden1=32, hidden2=16).build().initial(4)
+    nn.utils.vector_to_parameters(start, model.parameters())
+    train = digits_mlp.load()[0]
+    inputs, labels = train.inputs.float() / 16, train.labels
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    batches = Batches(len(labels), 16, seed=4, worker=0, workers=1, sharding="iid")
+    for _ in range(3200 // 16):
+        index = torch.from_numpy(batches.next())
+        optimizer.zero_grad()
+        nn.functional.cross_entropy(model(inputs[index]), labels[index]).backward()
+        optimizer.step()
+    truth = nn.utils.parameters_to_vector(model.parameters()).detach().numpy()
+    np.testing.assert_allclose(ours, truth, rtol=2e-3, atol=2e-5)
+
+
+def test_virtual_workers_and_servers(hooke, spec, tmp_path):
+    saved = tmp_path / "weights.npz"
+    file = spec(algorithm={"name": "async-easgd", "parameters": {"lr": 0.1, "rho": 0.5}}, workers=3, **VIRTUAL)
+    ended = hooke("run", file, "--json", "--save", saved)
+    assert ended.status == 0, ended.err
+    found = ended.json
+    assert found["simulated"]
+    assert found["servers"] == 1
+    assert found["server_phases"]["compute"] == 0
+    assert found["reason"] == "budget"
+    assert found["time_to_target"] is None
+    with np.load(saved) as arrays:
+        assert set(arrays) == {"center", "worker_0", "worker_1", "worker_2", "spec"}
+        assert not np.array_equal(arrays["center"], arrays["worker_0"])
+
+
+def test_same_seed_same_weights_and_options_override(hooke, spec, tmp_path):
+    file = spec()
+    saved = [tmp_path / f"{i}.npz" for i in range(3)]
+    for path, seed in zip(saved, (4, 4, 5), strict=True):
+        ended = hooke("run", file, "--world", "virtual", "--workers", 3, "--seed", seed, "--save", path)
+        assert ended.status == 0, ended.err
+    a, b, c = ({k: v for k, v in np.load(path).items() if k != "spec"} for path in saved)
+    assert set(a) == {"center", "worker_0", "worker_1", "worker_2"}
+    assert all(np.array_equal(a[name], b[name]) for name in a)
+    assert not np.array_equal(a["center"], c["center"])
+
+
+def test_bad_specifications_end_with_2_and_start_nothing(hooke, spec, tmp_path):
+    ended = hooke("run", spec(workers=0, batch="many"), "--run-dir", tmp_path / "out")
+    assert ended.status == 2
+    assert [line.partition(":")[0] for line in ended.err.splitlines()] == ["/batch", "/workers"]
+    assert not (tmp_path / "out").exists()
+    assert hooke("run", tmp_path / "absent.yaml").status == 2
+    assert hooke("run", spec(), "--resume").status == 2
+    assert hooke("run", spec(), "--save", tmp_path / "no" / "where.npz").status == 2
+    assert ended.out == ""
+
+
+def test_a_folder_in_use_is_refused(hooke, spec, tmp_path):
+    folder = tmp_path / "out"
+    folder.mkdir()
+    (folder / "precious").write_text("kept")
+    ended = hooke("run", spec(), "--run-dir", folder)
+    assert ended.status == 1
+    assert "is not empty" in ended.err
+    assert [p.name for p in folder.iterdir()] == ["precious"]
+    again = hooke("run", spec(), "--run-dir", folder, "--resume")
+    assert again.status == 1
+    assert "no complete checkpoint" in again.err
+
+
+def test_divergence_is_the_users_failure(hooke, spec, tmp_path):
+    file = spec(algorithm={"name": "sync-easgd", "parameters": {"lr": 1.0, "rho": 100.0}}, **VIRTUAL)
+    ended = hooke("run", file, "--json")
+    assert ended.status == 1, ended
+    assert ended.json["state"] == "failed_user"
+    assert "NumericalError" in ended.err
+    assert "Traceback" not in ended.err.partition("failed_user")[0]
+    folder = ended.json["folder"]
+    assert folder in ended.err
+    assert (tmp_path / folder / "rank.0.log").exists(), "the evidence of a failure is kept"
+
+
+def test_missing_data_says_what_to_put_where(hooke, spec, tmp_path):
+    file = spec(workload={"name": "mnist-lenet"}, **VIRTUAL)
+    ended = hooke("run", file, env={"HOOKE_DATA": str(tmp_path)})
+    assert ended.status == 1
+    assert "lacks train-images-idx3-ubyte.gz" in ended.err
+
+
+@pytest.fixture
+def endless(tmp_path):
+    """Start a run that does not end by itself; return its process and folder once rank 0 has taken steps."""
+    started = []
+
+    def start(**changes):
+        folder = tmp_path / "out"
+        path = tmp_path / "endless.yaml"
+        path.write_text(yaml.safe_dump(RUN | ENDLESS | changes))
+        process = subprocess.Popen(
+            command("run", path, "--json", "--run-dir", folder),
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        started.append(process)
+        journal = folder / "journal.0.jsonl"
+        wait_until(lambda: journal.exists() and '"kind":"steps"' in journal.read_text())
+        return process, folder
+
+    yield start
+    for process in started:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+def test_ctrl_c_stops_all_ranks_and_resume_goes_on(endless, hooke, tmp_path):
+    process, folder = endless()
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    found = json.loads(out)
+    assert found["state"] == "cancelled"
+    assert found["reason"] == "cancelled"
+    assert "stopping all ranks" in err
+    assert processes_of(folder) == []
+    assert list(folder.glob("checkpoints/*/complete.json"))
+    budget = {"samples": found["samples"] + 3200}
+    path = tmp_path / "endless.yaml"
+    path.write_text(yaml.safe_dump(RUN | ENDLESS | {"budget": budget}))
+    ended = hooke("run", path, "--json", "--run-dir", folder, "--resume")
+    assert ended.status == 0, ended.err
+    assert ended.json["samples"] >= budget["samples"]
+    assert ended.json["train_seconds"] > found["train_seconds"], "the clock goes on"
+    first = next(iter(records(folder / "journal.0.jsonl")))
+    assert first.restored_step == found["samples"] // 32
+    assert (folder / "before.1" / "journal.0.jsonl").exists()
+
+
+def test_a_killed_rank_is_named_and_nothing_is_left(endless):
+    process, folder = endless()
+    victim = next(iter(records(folder / "journal.1.jsonl"))).pid
+    os.kill(victim, signal.SIGKILL)
+    out, err = process.communicate(timeout=15)
+    assert process.returncode == 1
+    assert json.loads(out)["state"] == "failed_infra"
+    assert "rank 1" in err
+    assert "SIGKILL" in err
+    assert processes_of(folder) == []
+
+
+def test_ranks_do_not_outlive_a_killed_command(endless):
+    process, folder = endless()
+    assert len(processes_of(folder)) >= 4, "mpirun, guards and ranks"
+    process.kill()
+    process.wait()
+    wait_until(lambda: not processes_of(folder), seconds=15)
