@@ -16,6 +16,7 @@ from pathlib import Path
 
 from hooke.events import Done, Scored, Start
 from hooke.journal import JournalWriter
+from hooke.phases import PHASES
 from hooke.spec import RunSpec
 
 stop = False
@@ -42,7 +43,17 @@ def start_record(seq, world, ranks):
 
 def done_record(seq, reason, step):
     return Done(
-        seq=seq, reason=reason, step=step, samples=step, clock=1, wall=1, phases={}, hidden=0, payload=0, wire=0, messages=0
+        seq=seq,
+        reason=reason,
+        step=step,
+        samples=step,
+        clock=1,
+        wall=1,
+        phases=dict.fromkeys(PHASES, 0.0),
+        hidden=0,
+        payload=0,
+        wire=0,
+        messages=0,
     )
 
 
@@ -124,7 +135,11 @@ def run_mpi(folder):
         writer.step(row(rank, i))
         if rank == 0 and i % 10 == 0:
             n = i
-            writer.record(lambda seq: Scored(seq=seq, step=n, samples=n, clock=n, wall=n, loss=1 / n, accuracy=0.5, seconds=0, reached=False))
+            writer.record(
+                lambda seq: Scored(
+                    seq=seq, step=n, samples=n, clock=n, wall=n, loss=1 / n, accuracy=0.5, seconds=0, reached=False
+                )
+            )
         for what in faults_at(rank, i):
             misbehave(what)
         time.sleep(options.pause)

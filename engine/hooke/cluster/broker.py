@@ -41,6 +41,7 @@ def make_app(redis_url: str) -> Celery:
         task_acks_late=False,
         task_create_missing_queues=True,
         broker_connection_retry_on_startup=True,
+        broker_connection_max_retries=None,  # Redis may be away for long: the agent waits
         broker_transport_options={"visibility_timeout": VISIBILITY_SECONDS},
         worker_prefetch_multiplier=1,
         worker_hijack_root_logger=False,

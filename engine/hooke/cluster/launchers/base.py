@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -62,8 +61,3 @@ def environment(launch: Launch, inherited: Mapping[str, str]) -> dict[str, str]:
         "OMP_NUM_THREADS": "1",  # one thread per rank: the same bytes every time, and ranks share the cores
         "PYTHONUNBUFFERED": "1",  # a rank that is killed has said what it said
     }
-
-
-def cores() -> int:
-    """Return how many cores this process may use."""
-    return len(os.sched_getaffinity(0))

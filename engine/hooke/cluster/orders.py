@@ -1,0 +1,158 @@
+"""What an agent does when it is told to: launch, cancel, probe, and take care of what an earlier life left.
+
+Every function is short and may be called again with the same arguments: a message may come twice. Nothing here
+knows Celery; the tasks of `hooke.cluster.agent` call it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from hooke.cluster.job import Job, Order
+from hooke.cluster.lock import held, holder
+from hooke.cluster.places import AttemptFolder, Home, JobFolder, write_atomically
+from hooke.cluster.processes import members
+from hooke.errors import LaunchError
+from hooke.events import AgentProof, LaunchOrder
+
+_SPAWN_SECONDS = 30.0
+_OWNED_SECONDS = 5.0
+_SECRETS = frozenset({"HOOKE_REDIS_URL", "HOOKE_DATABASE_URL", "HOOKE_TOKEN", "HOOKE_AGENT_TOKEN"})
+
+
+def launch(home: Home, api: str, orders: Sequence[LaunchOrder]) -> None:
+    """Start one supervisor for these attempts, unless they are delivered or owned already."""
+    fresh = []
+    for order in orders:
+        folder = home.attempt(order.run, order.attempt)
+        if folder.delivered.exists() or held(folder.lock):
+            continue
+        if folder.job.exists():
+            start_supervisor(home.job(folder.job.read_text()), api)
+        else:
+            fresh.append(order)
+    if fresh:
+        start_supervisor(_make_job(home, api, fresh), api)
+
+
+def _make_job(home: Home, api: str, orders: Sequence[LaunchOrder]) -> JobFolder:
+    """Make the job's folder: complete under its name, or not there at all."""
+    job = Job(api=api, orders=[Order(run=o.run, attempt=o.attempt, spec=o.spec) for o in orders])
+    folder = home.job(job.name)
+    folder.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    draft = JobFolder(Path(tempfile.mkdtemp(prefix=".", dir=folder.path.parent)))  # mode 0700
+    tokens = {f"{order.run}.{order.attempt}": order.token for order in orders}
+    write_atomically(draft.tokens, json.dumps(tokens), 0o600)
+    write_atomically(draft.description, job.model_dump_json())
+    try:
+        draft.path.rename(folder.path)
+    except OSError:  # the same message, twice at once: the other one was first
+        shutil.rmtree(draft.path)
+        if not folder.description.exists():
+            raise
+    for order in orders:
+        place = home.attempt(order.run, order.attempt)
+        place.path.mkdir(parents=True, exist_ok=True)
+        write_atomically(place.job, job.name)
+    return folder
+
+
+def start_supervisor(folder: JobFolder, api: str) -> None:
+    """Start a supervisor of its own session for a job; it exits at once where another one owns everything."""
+    job = Job.model_validate_json(folder.description.read_text())
+    if job.api != api:  # this API moved: whoever delivers from now on must know
+        write_atomically(folder.description, job.model_copy(update={"api": api}).model_dump_json())
+    environment = {name: value for name, value in os.environ.items() if name not in _SECRETS}
+    command = [sys.executable, "-m", "hooke.cluster.supervisor", str(folder.path)]
+    with folder.supervisor_log.open("ab") as log:
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, start_new_session=True
+        )
+    try:
+        status = process.wait(_SPAWN_SECONDS)  # it detaches as soon as its imports are done
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+        raise LaunchError(f"no supervisor within {_SPAWN_SECONDS:g} s: see {folder.supervisor_log}") from None
+    if status != 0:
+        raise LaunchError(f"the supervisor ended with status {status}: see {folder.supervisor_log}")
+
+
+def cancel(home: Home, api: str, run: str, attempt: int) -> None:
+    """Leave the wish to end where the ranks' supervisor looks, also one that has not come yet."""
+    folder = home.attempt(run, attempt)
+    if folder.delivered.exists():
+        return
+    folder.path.mkdir(parents=True, exist_ok=True)
+    folder.cancel.touch()
+    if folder.job.exists() and not held(folder.lock):
+        start_supervisor(home.job(folder.job.read_text()), api)
+
+
+def prove(home: Home, api: str, run: str, attempt: int) -> AgentProof:
+    """Find out whether an attempt is alive. What is declared dead here can never start again.
+
+    An attempt without a supervisor gets one, which ends what is left of it and reports how it ended.
+    """
+    folder = home.attempt(run, attempt)
+
+    def proof(alive: bool, why: str) -> AgentProof:
+        return AgentProof(run=run, attempt=attempt, alive=alive, why=why)
+
+    if (pid := holder(folder.lock)) is not None:
+        return proof(True, f"its supervisor lives (pid {pid})")
+    if folder.delivered.exists():
+        return proof(False, "it has ended, and everything of it was delivered")
+    failure = "nothing of it is on this host"
+    if folder.job.exists():
+        try:
+            start_supervisor(home.job(folder.job.read_text()), api)
+        except (LaunchError, OSError, ValueError) as error:
+            failure = f"its supervisor died, and no new one could be started: {error}"
+        else:
+            if _owned(folder):
+                return proof(True, "its supervisor had died; a new one ends it and reports")
+            failure = "its supervisor died"
+    if left := members([folder.id]):
+        return proof(True, f"{len(left)} of its processes live")
+    return _declare_dead(folder, proof(False, f"{failure}; no process of it is left"))
+
+
+def _owned(folder: AttemptFolder) -> bool:
+    until = time.monotonic() + _OWNED_SECONDS
+    while not held(folder.lock):
+        if folder.delivered.exists() or time.monotonic() > until:
+            return folder.delivered.exists()
+        time.sleep(0.05)
+    return True
+
+
+def _declare_dead(folder: AttemptFolder, dead: AgentProof) -> AgentProof:
+    """Forbid the start, then look again: a supervisor takes its lock before it looks for the marker."""
+    folder.path.mkdir(parents=True, exist_ok=True)
+    folder.dead.touch()
+    if held(folder.lock):
+        return dead.model_copy(update={"alive": True, "why": "a supervisor has just taken it"})
+    return dead
+
+
+def recover(home: Home, api: str) -> list[str]:
+    """Start a supervisor for every job that is not delivered and that nobody owns; return their names."""
+    recovered = []
+    for folder in home.jobs():
+        if folder.delivered.exists():
+            continue
+        job = Job.model_validate_json(folder.description.read_text())
+        places = [home.attempt(order.run, order.attempt) for order in job.orders]
+        if any(not place.delivered.exists() and not held(place.lock) for place in places):
+            start_supervisor(folder, api)
+            recovered.append(job.name)
+    return recovered
