@@ -39,7 +39,8 @@ def keep_steps(
             own = columns.get((attempt, rank))
             if own is not None and len(own["step"]):
                 below = own["step"] <= limit
-                parts.append(own if below.all() else {name: own[name][below] for name in COLUMNS})
+                if below.any():
+                    parts.append(own if below.all() else {name: own[name][below] for name in COLUMNS})
                 limit = min(limit, float(own["step"][0]) - 1)
             else:
                 limit = min(limit, restored.get(attempt, 0))

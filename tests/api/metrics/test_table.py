@@ -1,0 +1,174 @@
+"""The table of a run against sums done step by step in plain Python."""
+
+import math
+import random
+
+import numpy as np
+import pytest
+from hooke_api.metrics.attempts import Begun, keep_scores, keep_steps
+from hooke_api.metrics.table import COLUMNS, RankColumns, aggregate, writing_workers
+
+
+def rank(number: int, rows: list[dict], server: bool = False) -> RankColumns:
+    columns = {
+        name: np.array([row.get(name, math.nan if name in ("loss", "staleness") else 0) for row in rows])
+        for name in COLUMNS
+    }
+    return RankColumns(number, server, columns)
+
+
+def lockstep_ranks(workers: int, steps: int, batch: int) -> list[RankColumns]:
+    source = random.Random(1)
+    ranks = []
+    for w in range(workers):
+        clock, rows = 0.0, []
+        for s in range(1, steps + 1):
+            clock += 0.01 + source.random() * 0.001
+            rows.append(
+                {
+                    "step": s,
+                    "samples": s * workers * batch,
+                    "clock": clock,
+                    "wall": clock + 0.5,
+                    "loss": 1 / s + w,
+                    "communicate": 0.002 * (w + 1),
+                    "wire": 100 + w,
+                }
+            )
+        ranks.append(rank(w, rows))
+    return ranks
+
+
+def test_lockstep_rows_are_steps():
+    ranks = lockstep_ranks(3, 20, 16)
+    table = aggregate(ranks, 3, 16, lockstep=True, ended=True)
+    assert table.samples.tolist() == [s * 48 for s in range(1, 21)]
+    for s in range(20):
+        assert table.loss[s] == pytest.approx(1 / (s + 1) + 1.0)
+        assert table.clock[s] == max(r["clock"][s] for r in ranks)
+        assert table.bytes[s] == 303 * (s + 1)
+        exposed = [0.002 * (w + 1) * (s + 1) / r["clock"][s] for w, r in enumerate(ranks)]
+        assert table.fraction[s] == pytest.approx(sum(exposed) / 3)
+
+
+def test_a_row_waits_for_every_worker():
+    ranks = lockstep_ranks(3, 20, 16)
+    shorter = RankColumns(1, False, {name: ranks[1].columns[name][:12] for name in COLUMNS})
+    assert len(aggregate([ranks[0], shorter, ranks[2]], 3, 16, lockstep=True, ended=False)) == 12
+    silent = RankColumns(1, False, {name: np.empty(0) for name in COLUMNS})
+    assert len(aggregate([ranks[0], silent, ranks[2]], 3, 16, lockstep=True, ended=False)) == 0
+    assert len(aggregate([], 3, 16, lockstep=True, ended=True)) == 0
+
+
+def server_ranks() -> list[RankColumns]:
+    """A fast worker (30 steps), a slow one (10), and a server that answers each of them."""
+    fast = [
+        {"step": s, "clock": s * 0.1, "wall": s * 0.1, "loss": 5.0, "communicate": 0.03, "wire": 10}
+        for s in range(1, 31)
+    ]
+    slow = [
+        {"step": s, "clock": s * 0.3, "wall": s * 0.3 + 0.001, "loss": 1.0, "communicate": 0.06, "wire": 20}
+        for s in range(1, 11)
+    ]
+    walls = sorted(row["wall"] for row in fast + slow)
+    server = [
+        {"step": i + 1, "wall": w - 0.0005, "clock": w, "wire": 7, "staleness": i % 2 or math.nan}
+        for i, w in enumerate(walls)
+    ]
+    return [rank(0, fast), rank(1, slow), rank(2, server, server=True)]
+
+
+def test_gradients_of_unequal_workers_are_put_in_order_of_time():
+    ranks = server_ranks()
+    table = aggregate(ranks, 2, 8, lockstep=False, ended=True)
+    events = sorted(
+        [(row, 5.0, w) for w in (0,) for row in ranks[0]["wall"]] + [(row, 1.0, 1) for row in ranks[1]["wall"]]
+    )
+    assert len(table) == 20
+    for g in range(20):
+        pair = events[2 * g : 2 * g + 2]
+        end = pair[-1][0]
+        assert table.samples[g] == (2 * g + 2) * 8  # the budget is met exactly
+        assert table.loss[g] == pytest.approx(sum(loss for _, loss, _ in pair) / 2)
+        assert table.wall[g] == end
+        done = [sum(wall <= end for wall in r["wall"]) for r in ranks]
+        assert table.bytes[g] == done[0] * 10 + done[1] * 20 + done[2] * 7
+        shares = [done[w] * c / ranks[w]["clock"][done[w] - 1] for w, c in ((0, 0.03), (1, 0.06)) if done[w]]
+        assert table.fraction[g] == pytest.approx(sum(shares) / len(shares))
+    assert (np.diff(table.samples) > 0).all() and (np.diff(table.bytes) >= 0).all()
+
+
+def test_a_running_server_method_shows_only_what_cannot_change():
+    ranks = server_ranks()
+    whole = aggregate(ranks, 2, 8, lockstep=False, ended=False)
+    for seen_fast, seen_slow in ((5, 1), (12, 2), (12, 7), (30, 9)):
+        cut = [
+            RankColumns(r.rank, r.server, {n: r.columns[n][:k] for n in COLUMNS})
+            for r, k in zip(ranks, (seen_fast, seen_slow, 40), strict=True)
+        ]
+        part = aggregate(cut, 2, 8, lockstep=False, ended=False)
+        n = len(part)
+        assert n == sum(w <= min(cut[0]["wall"][-1], cut[1]["wall"][-1]) for r in cut[:2] for w in r["wall"]) // 2
+        for name in ("samples", "clock", "wall", "bytes", "loss", "fraction"):
+            assert (getattr(part, name) == getattr(whole, name)[:n]).all()
+
+
+def test_staleness_has_points_only_where_it_is_known():
+    ranks = server_ranks()
+    table = aggregate(ranks, 2, 8, lockstep=False, ended=True)
+    assert len(table.staleness) and (table.staleness == 1).all()
+    assert (np.diff(table.staleness_at) > 0).all() and table.staleness_at[-1] < len(table)
+
+
+def test_many_workers_of_which_two_write():
+    assert writing_workers(32) == tuple(range(32)) and writing_workers(64) == (0, 63)
+    few = lockstep_ranks(2, 5, 4)
+    for column in (few[0].columns, few[1].columns):
+        column["samples"] = np.arange(1, 6) * 64 * 4
+    table = aggregate([few[0], RankColumns(63, False, few[1].columns)], 64, 4, lockstep=True, ended=False)
+    assert table.samples.tolist() == [256, 512, 768, 1024, 1280]
+    assert table.bytes[0] == 32 * 201
+
+
+def columns(steps: range, mark: float) -> dict:
+    return {name: np.array([float(s) if name == "step" else mark for s in steps]) for name in COLUMNS}
+
+
+def test_points_after_the_restored_step_are_superseded():
+    stored = {
+        (1, 0): columns(range(1, 11), 1.0),
+        (2, 0): columns(range(6, 9), 2.0),
+        (3, 0): columns(range(8, 12), 3.0),
+    }
+    begun = [Begun(1, None), Begun(2, 5), Begun(3, 7)]
+    kept = keep_steps(stored, begun, [0])[0]
+    assert kept["step"].tolist() == list(range(1, 12))
+    assert kept["loss"].tolist() == [1.0] * 5 + [2.0] * 2 + [3.0] * 4
+
+
+def test_an_attempt_that_begins_anew_hides_everything_before_at_once():
+    stored = {(1, 0): columns(range(1, 11), 1.0)}
+    assert len(keep_steps(stored, [Begun(1, None)], [0])[0]["step"]) == 10
+    assert keep_steps(stored, [Begun(1, None), Begun(2, None)], [0]) == {}
+    assert keep_steps(stored, [Begun(1, None), Begun(2, 4)], [0])[0]["step"].tolist() == [1, 2, 3, 4]
+
+
+def test_each_worker_goes_on_from_its_own_step():
+    stored = {
+        (1, 0): columns(range(1, 9), 1.0),
+        (1, 1): columns(range(1, 5), 1.0),
+        (2, 0): columns(range(7, 9), 2.0),
+        (2, 1): columns(range(4, 6), 2.0),
+    }
+    kept = keep_steps(stored, [Begun(1, None), Begun(2, 6)], [0, 1])
+    assert kept[0]["step"].tolist() == [1, 2, 3, 4, 5, 6, 7, 8] and kept[0]["loss"].tolist() == [1] * 6 + [2] * 2
+    assert kept[1]["step"].tolist() == [1, 2, 3, 4, 5] and kept[1]["loss"].tolist() == [1] * 3 + [2] * 2
+
+
+def test_superseded_evaluations_are_hidden_and_none_is_doubled():
+    scores = [(1, s, "old") for s in (0, 100, 200, 300)] + [(2, s, "new") for s in (200, 300, 400)]
+    begun = [Begun(1, None), Begun(2, 5)]
+    kept = keep_scores(scores, begun, restored_samples=200)
+    assert [(s, who) for _, s, who in kept] == [(0, "old"), (100, "old"), (200, "new"), (300, "new"), (400, "new")]
+    assert [s for _, s, _ in keep_scores(scores[:4], begun, restored_samples=200)] == [0, 100, 200]
+    assert keep_scores(scores[:4], [Begun(1, None), Begun(2, None)], restored_samples=0) == []
