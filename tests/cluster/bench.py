@@ -13,6 +13,7 @@ from hooke.cluster.job import Job, Order, Timing
 from hooke.cluster.places import Home, write_atomically
 from hooke.cluster.processes import children, members, sweep
 from hooke.journal import unpack
+
 from tests.cluster.recording_api import RecordingApi
 
 PROGRAM = str(Path(__file__).with_name("rank_program.py"))

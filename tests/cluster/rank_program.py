@@ -11,7 +11,9 @@ import json
 import os
 import signal
 import sys
+import threading
 import time
+from functools import partial
 from pathlib import Path
 
 from hooke.events import Done, Scored, Start
@@ -19,12 +21,7 @@ from hooke.journal import JournalWriter
 from hooke.phases import PHASES
 from hooke.spec import RunSpec
 
-stop = False
-
-
-def on_sigterm(*_):
-    global stop
-    stop = True
+stop = threading.Event()
 
 
 def start_record(seq, world, ranks):
@@ -57,11 +54,16 @@ def done_record(seq, reason, step):
     )
 
 
+def scored_record(seq, step):
+    numbers = dict.fromkeys(("clock", "wall", "loss", "accuracy", "seconds"), 0.5)
+    return Scored(seq=seq, step=step, samples=step, reached=False, **numbers)
+
+
 def row(rank, i):
     return (i, i, i * 0.1, i * 0.1, 100 * rank + i, *[0.0] * 6, 0.0, 0, 0, 0, float("nan"))
 
 
-def misbehave(what):
+def misbehave(what, rank=0):
     match what:
         case "exit0":
             os._exit(0)
@@ -96,7 +98,7 @@ def misbehave(what):
             os.fork()  # a child of the rank, as a data loader would have
             time.sleep(600)
         case "garbage":
-            (Path(options.folders[0]) / f"journal.{rank_of_process}.jsonl").open("a").write("{half a rec\n")
+            (Path(options.folders[0]) / f"journal.{rank}.jsonl").open("a").write("{half a rec\n")
         case "flood":
             for i in range(20000):
                 print(f"line {i} " + "x" * 200)
@@ -106,8 +108,8 @@ def misbehave(what):
 def agreed_stop(comm):
     """Return rank 0's flag on every rank; sleeps instead of spinning."""
     if comm is None:
-        return stop
-    flag = bytearray([stop])
+        return stop.is_set()
+    flag = bytearray([stop.is_set()])
     request = comm.Ibcast(flag, 0)
     while not request.Test():
         time.sleep(0.002)
@@ -119,14 +121,13 @@ def faults_at(rank, step):
 
 
 def run_mpi(folder):
-    global rank_of_process
     from mpi4py import MPI
 
     comm = MPI.COMM_WORLD
-    rank = rank_of_process = comm.rank
+    rank = comm.rank
     writer = JournalWriter(folder / f"journal.{rank}.jsonl", time.monotonic)
     for what in faults_at(rank, "start"):
-        misbehave(what)
+        misbehave(what, rank)
     writer.record(lambda seq: start_record(seq, "mpi", comm.size))
     print(f"rank {rank} of {comm.size} is here")
     i, reason = 0, "budget"
@@ -134,14 +135,9 @@ def run_mpi(folder):
         i += 1
         writer.step(row(rank, i))
         if rank == 0 and i % 10 == 0:
-            n = i
-            writer.record(
-                lambda seq: Scored(
-                    seq=seq, step=n, samples=n, clock=n, wall=n, loss=1 / n, accuracy=0.5, seconds=0, reached=False
-                )
-            )
+            writer.record(partial(scored_record, step=i))
         for what in faults_at(rank, i):
-            misbehave(what)
+            misbehave(what, rank)
         time.sleep(options.pause)
         if agreed_stop(comm):
             reason = "cancelled"
@@ -162,9 +158,9 @@ def run_virtual(folder, ranks):
         for rank, writer in enumerate(writers):
             writer.step(row(rank, i))
         for what in faults_at(folder.parent.name, i):
-            misbehave(what)
+            misbehave(what, rank)
         time.sleep(options.pause)
-        if stop:
+        if stop.is_set():
             reason = "cancelled"
             break
     for writer in writers:
@@ -178,10 +174,9 @@ parser.add_argument("--steps", type=int, default=30)
 parser.add_argument("--pause", type=float, default=0.02)
 parser.add_argument("--fault", action="append", default=[])
 options = parser.parse_args()
-rank_of_process = 0
-signal.signal(signal.SIGTERM, on_sigterm)
+signal.signal(signal.SIGTERM, lambda *_: stop.set())
 for folder in options.folders:
-    if stop:
+    if stop.is_set():
         break
     if (folder / "cancel").exists():
         continue

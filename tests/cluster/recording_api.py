@@ -1,13 +1,12 @@
-"""A small real HTTP server with the contract of ingest: stores every point once, and can be down, broken or hostile."""
+"""A small real HTTP server with the contract of ingest: stores each point once; can be down, broken or hostile."""
 
 import gzip
 import threading
 from collections import defaultdict
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from pydantic import ValidationError
-
 from hooke.events import AgentHello, AgentProof, Ingest, IngestAnswer
+from pydantic import ValidationError
 
 
 class RecordingApi:

@@ -95,4 +95,4 @@ def test_children_of_ranks_are_swept(bench):
     kill9(tree.ranks[0])
     bench.finish(supervisor, 15)
     assert bench.api.end(run).rank == 0
-    wait_for(lambda: bench.folder(run).delivered.exists())
+    wait_for(bench.folder(run).delivered.exists)

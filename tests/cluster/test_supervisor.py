@@ -4,8 +4,8 @@ import time
 from pathlib import Path
 
 import pytest
-
 from hooke.cluster.places import write_atomically
+
 from tests.cluster.bench import Tree, kill9, spec, wait_for
 
 

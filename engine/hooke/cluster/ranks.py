@@ -13,14 +13,18 @@ from hooke.cluster.attempt import Attempt
 from hooke.cluster.job import Timing
 from hooke.cluster.launchers.base import Launch, Launcher
 from hooke.cluster.processes import children, members, start_time, sweep
-from hooke.cluster.tail import Source
+from hooke.cluster.tail import Source, last_lines
 from hooke.errors import LaunchError
 
 PROXY = "hydra_pmi_proxy"
 _PROXY_APPEARS = 10.0
 """Seconds in which Hydra's proxy shows up below mpirun; after that, this MPI has none."""
 _PROXY_GRACE = 1.0
-"""Seconds that mpirun may outlive its proxy: it ends right behind it, unless the proxy was killed."""
+"""Seconds after the proxy's end until its ranks are looked for: they ended before it, unless it was killed."""
+_MPIRUN_GRACE = 20.0
+"""Seconds that mpirun may outlive its proxy, ranks or not."""
+_PROXY_LOST = ("control_cb", "assert (!closed) failed")
+"""How mpirun says that the connection to its proxy broke."""
 _COLLECT = 0.5
 
 
@@ -129,7 +133,7 @@ class Ranks:
                 self._proxy, self._proxy_seen = (found[0] if found else None), now
         elif start_time(self._proxy[0]) == self._proxy[1]:
             self._proxy_seen = now
-        elif now - self._proxy_seen > _PROXY_GRACE:
+        elif now - self._proxy_seen > (_PROXY_GRACE if self._orphans(process.pid) else _MPIRUN_GRACE):
             self._cause = f"{PROXY} (pid {self._proxy[0]}) died before its ranks"
             self._kill(process, self._cause)
 
@@ -141,8 +145,8 @@ class Ranks:
                 attempt.book.add(source, text, offset)
 
     def _end(self, status: int) -> list[Attempt]:
-        if status > 0 and not self._cause and self._launch.world == "mpi" and self._orphans():
-            self._cause = f"{PROXY} died before its ranks"
+        if status > 0 and not self._cause and self._proxy and self._mpirun_lost_it():
+            self._cause = f"{PROXY} (pid {self._proxy[0]}) died before its ranks"
         left = sweep(self._ids)
         self._advance()
         self._collect(last=True)
@@ -157,6 +161,10 @@ class Ranks:
         )
         return [attempt for attempt in waiting if not attempt.end_unstarted()]
 
-    def _orphans(self) -> bool:
-        """Return whether guards still live: only a killed proxy leaves them behind without a record."""
-        return bool(members(self._ids)) and not any(a.witness.exits() for a in self._attempts)
+    def _orphans(self, mpirun: int) -> bool:
+        """Return whether ranks live on without the proxy that started them."""
+        return any(pid != mpirun for pid in members(self._ids))
+
+    def _mpirun_lost_it(self) -> bool:
+        lines = last_lines(self._output.launcher_log, 20)
+        return any(all(part in line for part in _PROXY_LOST) for line in lines)

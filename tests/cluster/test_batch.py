@@ -1,0 +1,104 @@
+"""Several virtual attempts that share one process."""
+
+import signal
+
+from hooke.cluster.processes import children
+
+from tests.cluster.bench import kill9, spec, wait_for
+
+
+def batch(bench, count, *options):
+    runs = [bench.run_name() for _ in range(count)]
+    specs = {run: spec("original-easgd", workers=2, virtual=True) for run in runs}
+    job = bench.job(runs, *options, specs=specs)
+    return runs, job
+
+
+def current(bench, runs):
+    return next(run for run in reversed(runs) if bench.folder(run).begun())
+
+
+def guard_of(supervisor):
+    return wait_for(lambda: next(iter(children(supervisor.pid)), None), what="the guard")
+
+
+def worker_of(supervisor):
+    return wait_for(lambda: next(iter(children(guard_of(supervisor))), None), what="the process of the batch")
+
+
+def test_every_attempt_succeeds_in_one_process(bench):
+    runs, job = batch(bench, 3, "--steps", "20")
+    bench.finish(bench.supervise(job))
+    pids, said = set(), []
+    for run in runs:
+        assert bench.api.states(run) == ["starting", "running", "succeeded"]
+        bench.assert_complete(run, ranks=3)
+        pids.add(bench.api.records[run, 1, 0][0].pid)
+        said += [line.text for line in bench.api.logs[run, 1]]
+    assert len(pids) == 1
+    assert sorted(said) == sorted(f"working on {run}" for run in runs)
+
+
+def test_cancel_of_the_current_one_and_of_a_waiting_one(bench):
+    runs, job = batch(bench, 4, "--steps", "60")
+    supervisor = bench.supervise(job)
+    bench.running(runs[0])
+    bench.folder(runs[0]).cancel.touch()  # it runs: SIGTERM, then a new process for the rest
+    bench.api.cancel.add((runs[2], 1))  # it waits: skipped when its turn comes
+    bench.finish(supervisor)
+    assert [bench.api.states(run)[-1] for run in runs] == ["cancelled", "succeeded", "cancelled", "succeeded"]
+    assert not bench.folder(runs[2]).begun()
+    for run in (runs[0], runs[1], runs[3]):
+        bench.assert_complete(run, ranks=3)
+
+
+def test_a_killed_process_fails_only_the_attempt_it_was_working_on(bench):
+    runs, job = batch(bench, 3, "--steps", "60")
+    supervisor = bench.supervise(job)
+    bench.running(runs[1])
+    kill9(worker_of(supervisor))
+    bench.finish(supervisor)
+    assert [bench.api.states(run)[-1] for run in runs] == ["succeeded", "failed_infra", "succeeded"]
+    assert bench.api.end(runs[1]).signal == signal.SIGKILL
+    for run in runs:
+        bench.assert_complete(run, ranks=3)
+
+
+def test_a_user_error_fails_only_its_attempt(bench):
+    runs = [bench.run_name() for _ in range(3)]
+    specs = {run: spec("original-easgd", workers=2, virtual=True) for run in runs}
+    job = bench.job(runs, "--steps", "20", "--fault", f"{runs[1]}:5:exit3", specs=specs)
+    bench.finish(bench.supervise(job))
+    assert [bench.api.states(run)[-1] for run in runs] == ["succeeded", "failed_user", "succeeded"]
+    assert "gone for a walk" in bench.api.end(runs[1]).why
+
+
+def test_an_invalid_one_does_not_hold_up_the_others(bench):
+    runs = [bench.run_name() for _ in range(2)]
+    good = spec("original-easgd", workers=2, virtual=True)
+    bad = good | {"workload": {"name": "no-such-thing"}}
+    job = bench.job(runs, "--steps", "5", specs={runs[0]: bad, runs[1]: good})
+    bench.finish(bench.supervise(job))
+    assert [bench.api.states(run)[-1] for run in runs] == ["failed_user", "succeeded"]
+
+
+def test_after_the_supervisors_death_the_next_one_ends_the_current_and_runs_the_rest(bench):
+    runs, job = batch(bench, 3, "--steps", "60")
+    supervisor = bench.supervise(job)
+    bench.running(runs[1])
+    kill9(supervisor.pid)
+    supervisor.wait()
+    bench.finish(bench.supervise(job))
+    assert [bench.api.states(run)[-1] for run in runs] == ["succeeded", "failed_infra", "succeeded"]
+    for run in runs:
+        bench.assert_complete(run, ranks=3)
+
+
+def test_a_supervisor_told_to_end_cancels_what_waits_too(bench):
+    runs, job = batch(bench, 3, "--steps", "100000")
+    supervisor = bench.supervise(job)
+    bench.running(runs[0])
+    supervisor.terminate()
+    bench.finish(supervisor)
+    assert [bench.api.states(run)[-1] for run in runs] == ["cancelled"] * 3
+    assert current(bench, runs) == runs[0]

@@ -1,0 +1,129 @@
+"""The verdict as a pure function of the evidence."""
+
+import pytest
+from hooke.cluster.verdict import Evidence, aborted_rank, judge, signal_name
+from hooke.events import Done, RankExit
+
+TRACEBACK = [
+    "Traceback (most recent call last):",
+    '  File "x.py", line 1, in run',
+    "    boom()",
+    "ValueError: rho",
+]
+
+
+def done(reason="budget"):
+    numbers = dict(step=1, samples=1, clock=1, wall=1, hidden=0, payload=0, wire=0, messages=0)
+    return Done(seq=9, reason=reason, phases={}, **numbers)
+
+
+def left(rank, code=0, signal=None, at=1.0):
+    return RankExit(rank=rank, host="vm", pid=1, code=None if signal else code, signal=signal, monotonic=at)
+
+
+def verdict(status, exits=(), reasons=("budget", "budget"), **more):
+    return judge(
+        Evidence(
+            ranks=2,
+            status=status,
+            exits={x.rank: x for x in exits},
+            done={rank: done(reason) for rank, reason in enumerate(reasons) if reason},
+            **more,
+        )
+    )
+
+
+FINE = (left(0), left(1))
+
+
+@pytest.mark.parametrize(
+    ("reasons", "state"),
+    [
+        (("budget", "budget"), "succeeded"),
+        (("target", "target"), "succeeded"),
+        (("cancelled", "cancelled"), "cancelled"),
+        (("timed_out", "timed_out"), "timed_out"),
+        (("timed_out", "cancelled"), "timed_out"),
+    ],
+)
+def test_status_0_and_done_from_every_rank_says_what_done_says(reasons, state):
+    assert verdict(0, FINE, reasons).state == state
+
+
+def test_status_0_is_not_believed_without_done_from_every_rank():
+    report = verdict(0, FINE, ("budget", None))
+    assert (report.state, report.rank, report.exit_code) == ("failed_infra", 1, 0)
+    assert "exited too early" in report.why
+
+
+def test_the_earliest_end_is_the_cause():
+    exits = (left(0, signal=15, at=2.0), left(1, signal=9, at=1.0))
+    report = verdict(9, exits, (None, None))
+    assert (report.state, report.rank, report.signal, report.host) == ("failed_infra", 1, 9, "vm")
+
+
+def test_a_rank_that_had_done_its_work_and_then_ended_well_is_no_fault():
+    report = verdict(9, (left(0, at=1.0), left(1, signal=11, at=2.0)), ("budget", None))
+    assert (report.rank, report.signal) == (1, 11)
+
+
+def test_a_crash_while_ending_is_a_fault_even_after_done():
+    assert verdict(11, (left(0), left(1, signal=11)), ("budget", "budget")).state == "failed_infra"
+
+
+def test_what_the_supervisor_saw_die_is_the_cause_unless_a_rank_was_first():
+    consequence = verdict(255, (left(0, code=15, at=5.0),), (None, None), cause="proxy died", cause_at=4.0)
+    assert consequence.why == "proxy died"
+    first = verdict(255, (left(0, signal=9, at=3.0),), (None, None), cause="proxy died", cause_at=4.0)
+    assert first.rank == 0
+
+
+def test_an_abort_with_status_3_is_the_users_error_of_the_rank_that_printed_it():
+    logs = {0: ["hello"], 1: [*TRACEBACK, "Abort(3) on node 1 (rank 1 in comm 0): application called MPI_Abort"]}
+    report = verdict(3, (left(0, code=15),), (None, None), logs=logs)
+    assert (report.state, report.rank, report.exit_code) == ("failed_user", 1, 3)
+    assert report.why.startswith("rank 1 raised ValueError: rho")
+    assert "Abort(3)" not in report.why
+
+
+def test_a_killed_rank_is_the_cause_of_what_the_others_raise():
+    logs = {0: TRACEBACK}
+    report = verdict(3, (left(1, signal=9, at=1.0),), (None, None), logs=logs)
+    assert (report.state, report.rank) == ("failed_infra", 1)
+
+
+def test_a_user_error_without_traceback_says_so():
+    report = verdict(3, (left(0, code=3),), (None, None))
+    assert report.state == "failed_user"
+    assert "no traceback" in report.why
+
+
+def test_a_cancel_wins_over_how_the_ranks_died_but_not_over_success():
+    assert verdict(9, (left(0, signal=9),), (None, None), cancelled=True).state == "cancelled"
+    assert verdict(0, FINE, cancelled=True).state == "succeeded"
+
+
+def test_a_fenced_attempt_never_succeeds():
+    assert verdict(0, FINE, fenced=True).state == "failed_infra"
+
+
+def test_what_resists_sigkill_is_named():
+    assert "4711" in verdict(0, FINE, left=(4711,)).why
+
+
+def test_long_tracebacks_keep_their_end():
+    lines = ["Traceback (most recent call last):", *[f"  line {i} {'x' * 90}" for i in range(70)], "KeyError: 'a'"]
+    why = verdict(3, (left(0, code=3),), (None, None), logs={0: lines}).why
+    assert len(why) <= 2000
+    assert why.startswith("rank 0 raised KeyError: 'a'")
+
+
+def test_who_aborted_is_read_from_mpi_or_from_the_only_traceback():
+    assert aborted_rank({0: TRACEBACK, 1: ["Abort(4) on node 1 (rank 1 in comm 0): x"]}) == 1
+    assert aborted_rank({0: [], 1: TRACEBACK}) == 1
+    assert aborted_rank({0: TRACEBACK, 1: TRACEBACK}) is None
+
+
+def test_signals_have_names():
+    assert signal_name(9) == "SIGKILL (9)"
+    assert signal_name(99) == "signal 99"
