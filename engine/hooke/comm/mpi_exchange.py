@@ -58,7 +58,11 @@ class Exchange:
 
     def step(self) -> bool:
         """Go as far as possible without waiting; return whether all rounds are done."""
-        while not self._requests or MPI.Request.Testall(self._requests):
+        while True:
+            while self._requests:  # one by one: only so does MPI tell which error it was
+                if not self._requests[-1].Test():
+                    return False
+                self._requests.pop()
             if self._add is not None:
                 target, arrived = self._add
                 target += arrived
@@ -67,11 +71,9 @@ class Exchange:
             if following is None:
                 return True
             self._begin(following)
-        return False
 
     def _begin(self, following: Round) -> None:
         self.begun += 1
-        self._requests = []
         part = following.receive
         if part is not None:
             into = self._array[part.start : part.stop]

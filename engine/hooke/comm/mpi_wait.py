@@ -19,7 +19,7 @@ from hooke.errors import CommError
 _PR_SET_TIMERSLACK = 29
 _SPIN = 100e-6
 _SHORTEST_SLEEP = 20e-6
-_LONGEST_SLEEP = 100e-6
+_LONGEST_SLEEP = 1e-3
 
 
 class Patience:
@@ -48,7 +48,10 @@ class Patience:
 
 
 class Backoff:
-    """Rests between polls: none for 100 microseconds, then sleeps of 20 that grow to 100."""
+    """Rests between polls: none for 100 microseconds, then sleeps of a twentieth of the time waited so far.
+
+    So a sleep prolongs no wait by more than 5 %, and a long wait costs next to nothing (1 ms at most).
+    """
 
     def __init__(self, crowded: bool) -> None:
         self._crowded = crowded
@@ -56,14 +59,13 @@ class Backoff:
 
     def reset(self) -> None:
         """Begin again: something has moved."""
-        self._pause = _SHORTEST_SLEEP
-        self._end = time.perf_counter() + _SPIN
+        self._began = time.perf_counter()
 
     def rest(self) -> None:
         """Let some time pass, or none."""
-        if time.perf_counter() >= self._end:
-            time.sleep(self._pause)
-            self._pause = min(1.25 * self._pause, _LONGEST_SLEEP)
+        waited = time.perf_counter() - self._began
+        if waited > _SPIN:
+            time.sleep(min(max(waited / 20, _SHORTEST_SLEEP), _LONGEST_SLEEP))
         elif self._crowded:
             os.sched_yield()
 

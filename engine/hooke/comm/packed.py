@@ -7,8 +7,9 @@ differs: 1 against the number of layers for every message of the schedule.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
+from hooke.comm.arrays import array_of
 from hooke.comm.base import ANY, Comm, Message, Pending, Vector
 from hooke.comm.wrapper import Wrapper
 from hooke.errors import CommError
@@ -70,10 +71,13 @@ class Packed(Wrapper):
         """Return the part's communicator with the same packing."""
         return Packed(self.inner.split(color, key), self.packing, self.layout)
 
-    def _parts(self, x: Vector) -> list[Vector]:
-        if self._length is None or len(self.layout) < 2 or x.numel() != self._length:
+    def _parts(self, x: Vector) -> list[Any]:
+        if self._length is None:
             return [x]
-        return [x[layer.start : layer.stop] for layer in self.layout]
+        array = array_of(x)
+        if array.size != self._length:
+            return [x]
+        return [array[layer.start : layer.stop] for layer in self.layout]
 
     def _begin(self, x: Vector, post: Callable[[Vector], Pending]) -> Pending:
         pending = [post(part) for part in self._parts(x)]

@@ -1,0 +1,120 @@
+"""Plays every case on MPI ranks; rank 0 prints one JSON document: {case: {collective: [answer per rank]}}.
+
+Run as `mpirun -n P python -m mpi4py -m tests.engine.comm.program`. A case that fails on any rank ends the
+program there, because the ranks are no longer in step.
+"""
+
+import json
+import sys
+import threading
+import time
+import traceback
+
+import numpy as np
+from hooke.comm.mpi import MpiComm
+from hooke.errors import CommError
+from mpi4py import MPI
+
+from tests.engine.comm.cases import CASES
+
+WORLD = MPI.COMM_WORLD
+
+
+def overlap(comm: MpiComm) -> dict[str, float]:
+    """Post, compute without waiting, and see that the sum was complete before anybody waited."""
+    x = np.ones(431_080, np.float32)
+    comm.iallreduce(x.copy()).wait()  # the thread and its buffers exist from here on
+    WORLD.Barrier()
+    posted = time.perf_counter()
+    pending = comm.iallreduce(x)
+    waited_for = 0.0
+    while x[-1] != comm.size and waited_for < 20.0:  # only this thread's arithmetic: no call into MPI
+        waited_for = time.perf_counter() - posted
+    seen = time.perf_counter() - posted
+    time.sleep(0.05)
+    entered = time.perf_counter() - posted
+    pending.wait()
+    return {"seen": seen, "hidden": pending.hidden, "entered": entered}
+
+
+def overlap_of_messages(comm: MpiComm) -> dict[str, float]:
+    """The same from rank to rank."""
+    x, into = np.full(431_080, comm.rank, np.float32), np.full(431_080, -1, np.float32)
+    left = (comm.rank - 1) % comm.size
+    posted = time.perf_counter()
+    parts = [comm.irecv(into, left), comm.isend(x, (comm.rank + 1) % comm.size)]
+    while into[-1] != left and time.perf_counter() - posted < 20.0:
+        pass
+    seen = time.perf_counter() - posted
+    time.sleep(0.05)
+    entered = time.perf_counter() - posted
+    for part in parts:
+        part.wait()
+    return {"seen": seen, "hidden": parts[0].hidden, "entered": entered}
+
+
+def a_failure_in_the_thread_reaches_the_rank(comm: MpiComm) -> str:
+    """Rank 1 sends more than rank 0 expects: the thread of rank 0 finds out, and every later `wait` says so."""
+    pending = [comm.iallreduce(np.ones(10 + 10 * comm.rank, np.float32)) for _ in range(2)]
+    if comm.rank == 1:
+        return ""  # its own wait could never end
+    said = []
+    for p in (*pending, pending[0]):
+        try:
+            p.wait()
+        except CommError as error:
+            said.append(str(error))
+    return "; ".join(said)
+
+
+def idle_cpu(comm: MpiComm) -> dict[str, float]:
+    """Processor seconds that a rank burns per second of waiting for a late one, in the call and in the thread."""
+    shares = {}
+    for name in ("allreduce", "iallreduce", "control"):
+        WORLD.Barrier()
+        late = comm.rank == 0
+        if late:
+            time.sleep(0.3)
+        before, began = time.process_time(), time.perf_counter()
+        if name == "allreduce":
+            comm.allreduce(np.zeros(1000, np.float32))
+        elif name == "iallreduce":
+            comm.iallreduce(np.zeros(1000, np.float32)).wait()
+        else:
+            comm.control.allreduce((1.0,))
+        shares[name] = 0.0 if late else (time.process_time() - before) / (time.perf_counter() - began)
+    return shares
+
+
+def main() -> None:
+    answers: dict[str, object] = {}
+
+    def play(name, run, comm):
+        try:
+            answer = run(comm)
+        except BaseException:
+            answer = traceback.format_exc()
+            print(f"rank {comm.rank} in {name}:\n{answer}", file=sys.stderr, flush=True)
+            WORLD.Abort(7)
+        gathered = WORLD.gather(answer)
+        answers.setdefault(name, {})[comm.collective] = gathered
+
+    for collective in ("tree", "halving"):
+        comm = MpiComm(collective)
+        for name, case in CASES.items():
+            play(name, case, comm)
+        play("overlap", overlap, comm)
+        play("overlap_of_messages", overlap_of_messages, comm)
+        play("idle_cpu", idle_cpu, comm)
+        comm.close()
+        assert [t.name for t in threading.enumerate() if t.name == "progress"] == []
+    left_open = MpiComm("tree")  # a run that does not close its communicator ends all the same
+    left_open.iallreduce(np.ones(8, np.float32)).wait()
+    if WORLD.Get_size() == 2:
+        play("failure", a_failure_in_the_thread_reaches_the_rank, MpiComm("tree"))
+    if WORLD.Get_rank() == 0:
+        print(json.dumps(answers))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,107 @@
+"""The schedules alone: executed by a dozen lines that know nothing of MPI or virtual time."""
+
+from fractions import Fraction
+from math import ceil, log2
+
+import numpy as np
+import pytest
+from hooke.comm import collectives
+from hooke.comm.collectives import Schedule, ordered_sum
+from hypothesis import given
+from hypothesis import strategies as st
+
+RANKS = range(1, 10)
+
+
+def execute(schedule: Schedule, vectors: list[np.ndarray]) -> list[np.ndarray]:
+    """Run the rounds of all ranks; a rank offers its next message only when its round before is done."""
+    x = [v.copy() for v in vectors]
+    at = [0] * len(x)
+    while any(at[r] < len(schedule[r]) for r in range(len(x))):
+        moved = False
+        for r in range(len(x)):
+            if at[r] == len(schedule[r]):
+                continue
+            mine = schedule[r][at[r]]
+            p = mine.peer
+            if p < r or at[p] == len(schedule[p]) or schedule[p][at[p]].peer != r:
+                continue
+            theirs = schedule[p][at[p]]
+            assert mine.send == theirs.receive and mine.receive == theirs.send
+            before = {r: x[r].copy(), p: x[p].copy()}
+            for rank, turn, other in ((r, mine, p), (p, theirs, r)):
+                if turn.receive:
+                    part = slice(turn.receive.start, turn.receive.stop)
+                    x[rank][part] = before[rank][part] + before[other][part] if turn.add else before[other][part]
+            at[r] += 1
+            at[p] += 1
+            moved = True
+        assert moved, "the rounds of two ranks do not match: a deadlock"
+    return x
+
+
+def vectors(ranks: int, elements: int, seed: int = 0) -> list[np.ndarray]:
+    rng = np.random.default_rng([ranks, elements, seed])
+    return [(rng.standard_normal(elements) * 10.0 ** rng.integers(-3, 4)).astype(np.float32) for _ in range(ranks)]
+
+
+def test_the_order_is_the_documented_one():
+    a, b, c, d, e, f, g = (np.array([v], np.float32) for v in (1e8, 1, -1e8, 3, 1, 7, 0.1))
+    # q = 4: ranks 4, 5, 6 are folded into 0, 1, 2; then distance 1, then distance 2.
+    expected = ((a + e) + (b + f)) + ((c + g) + d)
+    assert ordered_sum([a, b, c, d, e, f, g]).tobytes() == expected.tobytes()
+    assert expected != ((((((a + b) + c) + d) + e) + f) + g)  # the order matters for these numbers
+
+
+@pytest.mark.parametrize("collective", ["tree", "halving"])
+@given(ranks=st.integers(1, 9), elements=st.integers(0, 40), seed=st.integers(0, 1000))
+def test_every_rank_holds_the_ordered_sum_bit_for_bit(collective, ranks, elements, seed):
+    summands = vectors(ranks, elements, seed)
+    expected = ordered_sum(summands).tobytes()
+    results = execute(collectives.allreduce(ranks, elements, collective), summands)
+    assert [x.tobytes() for x in results] == [expected] * ranks
+
+
+@given(ranks=st.integers(1, 9), elements=st.integers(1, 20), seed=st.integers(0, 1000))
+def test_the_ordered_sum_is_the_sum(ranks, elements, seed):
+    summands = [np.round(v * 1e3).astype(np.float64) for v in vectors(ranks, elements, seed)]
+    exact = [float(sum(Fraction(v[i]) for v in summands)) for i in range(elements)]
+    assert ordered_sum(summands).tolist() == exact  # integers: no rounding
+
+
+@given(ranks=st.integers(1, 9), elements=st.integers(0, 20), root=st.integers(0, 8))
+def test_broadcast_reaches_every_rank(ranks, elements, root):
+    root %= ranks
+    parts = vectors(ranks, elements)
+    results = execute(collectives.broadcast(ranks, elements, root), parts)
+    assert all(x.tobytes() == parts[root].tobytes() for x in results)
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+def test_the_tree_sends_2_p_minus_1_vectors_in_2_ceil_log2_p_rounds(ranks):
+    schedule = collectives.allreduce(ranks, 1000, "tree")
+    sent = [collectives.sent(rounds) for rounds in schedule]
+    assert sum(elements for elements, _ in sent) == 2 * (ranks - 1) * 1000
+    assert sum(messages for _, messages in sent) == 2 * (ranks - 1)
+    assert max(map(len, schedule)) == 2 * ceil(log2(ranks))
+
+
+@pytest.mark.parametrize("ranks", [2, 4, 8])
+def test_halving_sends_the_least_possible_from_every_rank(ranks):
+    for rounds in collectives.allreduce(ranks, 1024, "halving"):
+        assert collectives.sent(rounds) == (2 * (ranks - 1) * 1024 // ranks, 2 * log2(ranks))
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+def test_broadcast_is_a_binomial_tree(ranks):
+    schedule = collectives.broadcast(ranks, 10, 0)
+    assert sum(collectives.sent(rounds)[0] for rounds in schedule) == 10 * (ranks - 1)
+    assert max(map(len, schedule)) == ceil(log2(ranks))
+
+
+def test_no_message_is_empty_when_elements_are_fewer_than_ranks():
+    for rounds in collectives.allreduce(8, 3, "halving"):
+        for turn in rounds:
+            assert turn.send or turn.receive
+            assert turn.send is None or len(turn.send) > 0
+            assert turn.receive is None or len(turn.receive) > 0
