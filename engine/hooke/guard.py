@@ -89,8 +89,8 @@ def _wait(child: int) -> int:
     return os.waitpid(child, 0)[1]
 
 
-def write_exit(folder: str, rank: int, child: int, code: int) -> None:
-    """Leave exit.<rank>.json in `folder`, complete and on disk, or not at all. `code` < 0 is a signal."""
+def exit_record(rank: int, child: int, code: int) -> str:
+    """Return the JSON of a `hooke.events.RankExit` that happens now. `code` < 0 is a signal."""
     record = {
         "rank": rank,
         "host": os.uname().nodename,
@@ -99,10 +99,15 @@ def write_exit(folder: str, rank: int, child: int, code: int) -> None:
         "signal": -code if code < 0 else None,
         "monotonic": time.monotonic(),
     }
+    return json.dumps(record)
+
+
+def write_exit(folder: str, rank: int, record: str) -> None:
+    """Leave exit.<rank>.json in `folder`, complete and on disk, or not at all."""
     path = f"{folder}/exit.{rank}.json"
     draft = f"{path}.{os.getpid()}"
     file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
-    os.write(file, json.dumps(record).encode() + b"\n")
+    os.write(file, record.encode() + b"\n")
     os.fsync(file)
     os.close(file)
     os.rename(draft, path)  # noqa: PTH104 - pathlib would cost half of this module's start-up
@@ -132,9 +137,10 @@ def guard(folders: list[str], command: list[str]) -> NoReturn:
     if child == 0:
         _child(command, parent, log)
     code = os.waitstatus_to_exitcode(_wait(child))
+    record = exit_record(rank, child, code)
     for folder in folders:
         try:
-            write_exit(folder, rank, child, code)
+            write_exit(folder, rank, record)
         except OSError as error:  # a full disk must not hide how the rank ended
             sys.stderr.write(f"hooke.guard: rank {rank}: no exit record in {folder}: {error}\n")
     sys.stderr.flush()

@@ -1,0 +1,152 @@
+"""The guard: what it records, passes on, and never leaves behind."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from hooke.cluster.processes import children, start_time, status
+from hooke.events import RankExit
+from hooke.guard import rank_of
+
+from tests.cluster.bench import kill9, wait_for
+
+
+def guard(folders, *command, environment=None, **more):
+    arguments = [sys.executable, "-m", "hooke.guard", *map(str, folders), "--", *command]
+    return subprocess.Popen(arguments, env=os.environ | (environment or {}), **more)
+
+
+def python(code):
+    return sys.executable, "-c", code
+
+
+def record(folder, rank=0):
+    return RankExit.model_validate_json((folder / f"exit.{rank}.json").read_text())
+
+
+@pytest.mark.parametrize("code", [0, 3, 255])
+def test_it_ends_with_the_same_status_and_records_it(tmp_path, code):
+    before = time.monotonic()
+    assert guard([tmp_path], *python(f"import sys; sys.exit({code})")).wait(10) == code
+    found = record(tmp_path)
+    assert (found.code, found.signal, found.host) == (code, None, os.uname().nodename)
+    assert before < found.monotonic < time.monotonic()
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM])
+def test_it_ends_by_the_same_signal_and_records_it(tmp_path, number):
+    process = guard([tmp_path], *python(f"import os; os.kill(os.getpid(), {int(number)})"))
+    assert process.wait(10) == -number
+    assert (record(tmp_path).code, record(tmp_path).signal) == (None, number)
+
+
+def test_output_goes_to_the_log_of_the_first_folder_and_is_appended(tmp_path):
+    first, second = tmp_path / "a", tmp_path / "b"
+    first.mkdir(), second.mkdir()
+    for _ in range(2):
+        code = "import os, sys; print(os.environ['HOOKE_RANK']); sys.stdout.flush(); print('oh', file=sys.stderr)"
+        guard([first, second], *python(code), environment={"PMI_RANK": "2"}).wait(10)
+    assert (first / "rank.2.log").read_text() == "2\noh\n" * 2
+    assert [path.name for path in second.iterdir()] == ["exit.2.json"]
+    assert record(first, 2) == record(second, 2)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_signals_are_passed_on_and_the_end_is_the_childs_own(tmp_path, number):
+    code = (
+        "import signal, sys, time\n"
+        f"signal.signal({int(number)}, lambda *_: sys.exit(5))\n"
+        "print('ready', flush=True)\n"
+        "time.sleep(30)"
+    )
+    process = guard([tmp_path], *python(code))
+    log = tmp_path / "rank.0.log"
+    wait_for(lambda: log.exists() and "ready" in log.read_text(), what="the child")
+    process.send_signal(number)
+    assert process.wait(10) == 5
+    assert record(tmp_path).code == 5
+
+
+def test_a_signal_at_any_moment_of_the_start_is_not_lost(tmp_path):
+    for delay in range(0, 60, 6):
+        process = guard([tmp_path], "sleep", "30")
+        time.sleep(delay / 1000)
+        process.terminate()
+        assert process.wait(10) == -signal.SIGTERM
+
+
+def test_the_child_dies_with_its_guard(tmp_path):
+    process = guard([tmp_path], "sleep", "600")
+    child = wait_for(lambda: next((p for p, s in children(process.pid).items() if s.name == "sleep"), None))
+    kill9(process.pid)
+    process.wait()
+    wait_for(lambda: start_time(child) is None, what="the child's end")
+    assert not (tmp_path / "exit.0.json").exists()
+
+
+def test_the_child_has_ordinary_signal_handlers(tmp_path):
+    guard([tmp_path], "sh", "-c", "grep -E '^Sig(Ign|Blk)' /proc/self/status").wait(10)
+    masks = [line.split()[1] for line in (tmp_path / "rank.0.log").read_text().splitlines()]
+    assert [int(mask, 16) for mask in masks] == [0, 0]
+
+
+def test_a_command_that_cannot_start_says_so(tmp_path):
+    assert guard([tmp_path], "no-such-command").wait(10) == 127
+    assert "no-such-command" in (tmp_path / "rank.0.log").read_text()
+    assert record(tmp_path).code == 127
+
+
+def test_a_folder_that_cannot_be_written_does_not_hide_the_end(tmp_path):
+    process = guard([tmp_path, tmp_path / "none"], *python("raise SystemExit(4)"), stderr=subprocess.PIPE)
+    assert b"no exit record" in process.communicate(timeout=10)[1]
+    assert process.returncode == 4
+    assert record(tmp_path).code == 4
+
+
+def test_a_tethered_command_ends_with_its_parent(tmp_path):
+    note = tmp_path / "pid"
+    code = (
+        "import os, subprocess, sys, time\n"
+        "tether = ['-m', 'hooke.guard', '--tether', str(os.getpid()), '--']\n"
+        "p = subprocess.Popen([sys.executable, *tether, 'sleep', '600'])\n"
+        f"open({str(note)!r}, 'w').write(str(p.pid))\n"
+        "time.sleep(600)"
+    )
+    parent = subprocess.Popen(python(code))
+    child = int(wait_for(lambda: note.exists() and note.read_text()))
+    wait_for(lambda: (found := status(child)) and found.name == "sleep", what="the tethered command")
+    kill9(parent.pid)
+    parent.wait()
+    wait_for(lambda: start_time(child) is None, what="its end")
+
+
+def test_a_tether_to_a_dead_parent_does_not_start(tmp_path):
+    code = f"open({str(tmp_path / 'started')!r}, 'w')"
+    command = [sys.executable, "-m", "hooke.guard", "--tether", "999999999", "--", *python(code)]
+    assert subprocess.run(command, timeout=10, check=False).returncode == 128 + signal.SIGTERM
+    assert not (tmp_path / "started").exists()
+
+
+def test_wrong_use_is_explained():
+    for arguments in ([], ["dir"], ["--", "true"], ["dir", "--"]):
+        command = [sys.executable, "-m", "hooke.guard", *arguments]
+        process = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert process.returncode == 1
+        assert process.stderr.startswith("usage: ")
+
+
+@pytest.mark.parametrize("name", ["PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"])
+def test_the_rank_is_learnt_from_every_launcher(name):
+    assert rank_of({name: "7"}) == 7
+    assert rank_of({name: "nonsense"}) == 0
+
+
+def test_it_imports_little():
+    """Speed is measured by a benchmark; what would spoil it is seen here."""
+    code = "import hooke.guard, sys, json; print(json.dumps(sorted(sys.modules)))"
+    loaded = json.loads(subprocess.run(python(code), capture_output=True, text=True, check=True).stdout)
+    assert not {"pydantic", "torch", "mpi4py", "subprocess", "socket", "ctypes", "asyncio"} & set(loaded)
