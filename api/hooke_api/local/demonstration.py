@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import yaml
+from hooke.cli.document import read
 from hooke.events import TERMINAL, RunState
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -40,9 +40,9 @@ class Demonstration:
         """Read the experiment from a YAML or JSON file; the example comparison where none is given."""
         path = path or EXAMPLE
         try:
-            document = yaml.safe_load(path.read_text())
-        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-            raise StartError(f"{path} cannot be read as an experiment: {error}") from error
+            document = read(path)
+        except OSError as error:
+            raise StartError(f"{path} cannot be read: {error.strerror}") from error
         if not isinstance(document, dict):
             raise StartError(f"{path} is not an experiment: a mapping of fields is expected")
         return cls(document)
