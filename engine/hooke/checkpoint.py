@@ -84,7 +84,8 @@ def restore(r: Rank, place: Path) -> None:
         vector.numpy()[:] = array
         r.restored[name] = vector
     r.params.copy_(r.restored["params"])
-    r.t, r.samples = int(meta["t"]), int(meta["samples"])
+    r.t = r.first = int(meta["t"])
+    r.samples = int(meta["samples"])
     r.course.evaluated = int(meta["evaluated"])
     r.serving.turn = int(meta["turn"])
     r.batches.restore(meta["batches"])

@@ -62,7 +62,7 @@ class Rank:
         self.restored: dict[str, Vector] = {}
         self.restored_seconds: dict[Phase, float] | None = None
         self.answer_vector = self.params
-        self.t = 0
+        self.t = self.first = 0
         self.samples = 0
         self.loss = math.nan
         self._gradient = problem.allocate()
@@ -158,8 +158,12 @@ class Rank:
         return self.course.reason
 
     def due(self, t: int, period: int) -> bool:
-        """Return whether step t exchanges: every `period` steps, beginning with step 0."""
-        return t % period == 0
+        """Return whether step t exchanges: every `period` steps, beginning with step 0.
+
+        A restored worker of a method with a server counts from its first step instead: no step may be taken
+        that the server has not granted.
+        """
+        return (t - (self.first if self.algorithm.servers else 0)) % period == 0
 
     def steps(self, answer: Vector | None = None) -> Iterator[int]:
         """Yield the number of each local step, from the restored one, until the run ends.
