@@ -1,0 +1,199 @@
+"""Which cases the contract suite plays, found by discovery: a new algorithm file needs no edit here.
+
+A case is one run of one method on a `Quadratic`; `play` plays it on one rank of whatever world.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+from unittest import mock
+
+import numpy as np
+from hooke.algorithm import Algorithm, catalogue
+from hooke.comm.base import Comm
+from hooke.comm.virtual import run_virtual
+from hooke.expand import validate_run
+from hooke.rank import Rank
+from hooke.spec import RunSpec
+from hooke.train import Outcome, train_rank
+
+from tests.engine.contract.problem import Behaviour, Quadratic, Quadratics
+
+World = Literal["mpi", "virtual"]
+WORLDS: tuple[World, ...] = ("virtual", "mpi")
+BATCH = 4
+STEPS = 12
+"""Local steps of a worker in most cases."""
+NETWORK = {"latency": 1e-5, "seconds_per_byte": 1e-8, "compute_seconds_per_sample": 1e-4, "compute_jitter": 0.3}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One run; `halt` and `cancel` cut it in two attempts of the same run."""
+
+    algorithm: str
+    parameters: tuple[tuple[str, Any], ...] = ()
+    workers: int = 2
+    steps: int = STEPS
+    problem: Quadratics = Quadratics(spread=0.3)
+    packing: str = "one"
+    collective: Literal["tree", "halving"] = "tree"
+    every: int = 3 * BATCH
+    """Samples between evaluations."""
+    extra: int = 0
+    """Samples of the budget beyond steps x workers x batch."""
+    sleeps: int | None = None
+    slow: tuple[int, float] | None = None
+    """(worker, extra seconds per gradient)."""
+    halt: int | None = None
+    """Stop, checkpoint and restart after this many gradients of all workers together."""
+    cancel: int | None = None
+    """The same, by a signal that the deciding rank gets during this evaluation, counted from 1."""
+    poison: tuple[int, int, float] | None = None
+    """(worker, step, value): this gradient holds this value."""
+    journal: bool = False
+    """Write journals into the folder."""
+    network: tuple[tuple[str, float], ...] = ()
+    seed: int = 5
+
+    @property
+    def kind(self) -> type[Algorithm]:
+        """Return the algorithm's class."""
+        return catalogue()[self.algorithm]
+
+    @property
+    def ranks(self) -> int:
+        """Return how many processes or threads it takes."""
+        return self.workers + self.kind.servers
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """Return every parameter, defaults included."""
+        return self.kind.model_validate(dict(self.parameters)).model_dump()
+
+    @property
+    def name(self) -> str:
+        """Return a short name for test ids."""
+        changed = "".join(f"-{key}={value}" for key, value in self.parameters if key not in ("lr", "rho"))
+        return f"{self.algorithm}{changed}-P{self.workers}"
+
+    @property
+    def whole(self) -> bool:
+        """Return whether the run is one attempt, not stopped and started again."""
+        return self.halt is None and self.cancel is None
+
+    def spec(self, world: World, samples: int | None = None) -> RunSpec:
+        """Return the run as the product specifies it, cut at `samples` if asked."""
+        document: dict[str, Any] = {
+            "workload": {"name": "digits-mlp"},
+            "algorithm": {"name": self.algorithm, "parameters": dict(self.parameters)},
+            "communication": {"packing": self.packing, "collective": self.collective},
+            "batch": BATCH,
+            "workers": self.workers,
+            "seed": self.seed,
+            "world": world,
+            "virtual": NETWORK | dict(self.network) if world == "virtual" else None,
+            "budget": {"samples": samples or self.budget},
+            "evaluation": {"every": self.every},
+            "checkpoint": "never" if self.whole else "on-stop" if self.cancel else "always",
+        }
+        return validate_run(document)
+
+    @property
+    def budget(self) -> int:
+        """Return the budget in samples."""
+        return self.steps * self.workers * BATCH + self.extra
+
+
+@dataclass
+class Played:
+    """What one rank reports after a case."""
+
+    weights: np.ndarray
+    center: np.ndarray | None
+    done: dict[str, Any]
+    first: dict[str, Any] | None
+    """How the first attempt ended, of a case in two."""
+    scores: list[tuple[int, float]]
+    """(samples, loss) of every evaluation noted."""
+    picked: list[list[int]]
+    spent: np.ndarray
+    torn: int
+    served: list[int] = field(default_factory=list)
+    """Server: the worker of each exchange, in order."""
+
+
+class Watched(Rank):
+    """The product's rank; a server also notes whom it serves, which is the record that a replay needs."""
+
+    def __init__(self, *args: Any, **keywords: Any) -> None:
+        super().__init__(*args, **keywords)
+        assert isinstance(self.problem, Quadratic)
+        self.problem.seen_by = self
+
+    def requests(self, *args: Any, **keywords: Any) -> Iterator[int]:
+        for worker in super().requests(*args, **keywords):
+            assert isinstance(self.problem, Quadratic)
+            self.problem.served.append(worker)
+            yield worker
+
+
+def watched() -> Any:
+    """Return a context in which `train_rank` makes ranks that are `Watched`."""
+    return mock.patch("hooke.train.Rank", Watched)
+
+
+def problem_of(comm: Comm, case: Case, world: World, first: bool = True) -> Quadratic:
+    """Return this rank's problem, with the behaviour that the case asks of it."""
+    behaviour = Behaviour(
+        sleeps=case.sleeps,
+        slow=case.slow[1] if case.slow and case.slow[0] == comm.rank else 0.0,
+        poison=case.poison[1:] if case.poison and case.poison[0] == comm.rank else None,
+        cancel_at=case.cancel if first else None,
+    )
+    return Quadratic(case.problem, comm, behaviour, threading.Event(), world == "virtual")
+
+
+def train(comm: Comm, case: Case, world: World, folder: Path | None, problem: Quadratic, first: bool) -> Outcome:
+    """Hand the problem to the product: the first attempt of a case, or the one that ends it."""
+    cut = case.halt * BATCH if case.halt is not None and first else None
+    return train_rank(comm, case.spec(world, cut), folder, problem, problem.stop_requested, resume=not first)
+
+
+def play(comm: Comm, case: Case, world: World, folder: Path) -> Played:
+    """Play a case on this rank; a case in two is stopped, checkpointed and started anew from its folder."""
+    place = folder if case.journal or not case.whole else None
+    problem = problem_of(comm, case, world)
+    outcome = train(comm, case, world, place, problem, first=True)
+    if case.whole:
+        return _report(outcome, problem, None)
+    comm.barrier()  # a restart comes after every process of the first attempt has ended
+    again = problem_of(comm, case, world, first=False)
+    again.picked, again.served, again.spent = problem.picked, problem.served, problem.spent
+    return _report(train(comm, case, world, place, again, first=False), again, outcome)
+
+
+def _report(outcome: Outcome, problem: Quadratic, first: Outcome | None) -> Played:
+    return Played(
+        weights=outcome.weights,
+        center=outcome.center,
+        done=outcome.done.model_dump(),
+        first=first.done.model_dump() if first else None,
+        scores=[(score.samples, score.loss) for score in outcome.scores],
+        picked=problem.picked,
+        spent=problem.spent,
+        torn=problem.torn,
+        served=problem.served,
+    )
+
+
+def play_virtual(case: Case, folder: Path) -> list[Played]:
+    """Play all ranks of a case in the virtual world."""
+    network = case.spec("virtual").virtual
+    assert network is not None
+    with watched():
+        return run_virtual(case.ranks, network, lambda comm: play(comm, case, "virtual", folder), case.collective)

@@ -1,0 +1,85 @@
+"""Plays cases: the virtual ones on demand, all that need MPI in a single mpirun, on first use."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.engine.contract import program, suite
+from tests.engine.contract.cases import Case, Played, World, play_virtual
+
+ROOT = Path(__file__).resolve().parents[3]
+LIMIT = 240
+"""Seconds after which a hanging mpirun is ended."""
+
+Play = Callable[[Case, World], list[Played]]
+
+
+def mpirun() -> str:
+    """Return the mpirun beside this Python."""
+    return str(Path(sys.executable).with_name("mpirun"))
+
+
+def run_program(folder: Path, ranks: int, cases: list[Case]) -> tuple[int, str]:
+    """Play cases under MPI; return the exit status and the output. No process outlives the call."""
+    (folder / "cases.pkl").write_bytes(pickle.dumps(cases))
+    command = [mpirun(), "-n", str(ranks), sys.executable, "-m", "mpi4py"]
+    command += ["-m", program.__name__, str(folder)]
+    with (folder / "output").open("w+") as output:
+        process = subprocess.Popen(
+            command,
+            cwd=ROOT,
+            env=os.environ | {"UCX_LOG_LEVEL": "error", "PYTHONPATH": str(ROOT)},
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+        try:
+            status = process.wait(LIMIT)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGTERM)
+            process.wait(20)
+            status = -1
+        output.seek(0)
+        return status, output.read()
+
+
+@pytest.fixture(scope="session")
+def mpi_results(tmp_path_factory: pytest.TempPathFactory) -> dict[Case, list[Played]]:
+    """Return what every rank reported of every case played under MPI."""
+    folder = tmp_path_factory.mktemp("contract")
+    cases = suite.mpi_cases()
+    status, output = run_program(folder, program.WORLD, cases)
+    if status:
+        pytest.fail(f"the contract program ended with status {status}:\n{output[-6000:]}", pytrace=False)
+    return {
+        case: [pickle.loads((folder / f"{number}.{rank}.pkl").read_bytes()) for rank in range(case.ranks)]
+        for number, case in enumerate(cases)
+    }
+
+
+@pytest.fixture(scope="session")
+def virtual_results() -> dict[Case, list[Played]]:
+    """Return what has been played in the virtual world so far."""
+    return {}
+
+
+@pytest.fixture
+def played(request: pytest.FixtureRequest, virtual_results: dict[Case, list[Played]], tmp_path: Path) -> Play:
+    """Return a function that plays a case in a world, and returns the report of every rank."""
+
+    def get(case: Case, world: World) -> list[Played]:
+        if world == "mpi":
+            return request.getfixturevalue("mpi_results")[case]
+        if case not in virtual_results:
+            virtual_results[case] = play_virtual(case, tmp_path)
+        return virtual_results[case]
+
+    return get

@@ -1,0 +1,64 @@
+"""P24: a NaN or an overflow of one worker ends the run before it reaches a center, and is named."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hooke.comm.virtual import run_virtual
+from hooke.errors import NumericalError
+
+from tests.engine.contract import suite
+from tests.engine.contract.cases import Case, problem_of, train, watched
+from tests.engine.contract.conftest import run_program
+
+
+def ids(case):
+    return case.name
+
+
+def fail_virtually(case):
+    """Play a case that must fail; return the error's text and the vectors that other ranks were left with."""
+    ranks = {}
+
+    def main(comm):
+        problem = problem_of(comm, case, "virtual")
+        try:
+            train(comm, case, "virtual", None, problem, first=True)
+        finally:
+            ranks[comm.rank] = problem.seen_by
+
+    with watched(), pytest.raises(NumericalError) as caught:
+        run_virtual(case.ranks, case.spec("virtual").virtual, main)
+    return str(caught.value), ranks
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("case", suite.family((2, 3)), ids=ids)
+def test_a_poisoned_gradient_is_named_and_goes_nowhere(case, value):
+    victim = case.workers - 1
+    text, ranks = fail_virtually(replace(case, poison=(victim, 4, value)))
+    assert re.search(rf"\brank {victim}\b", text)
+    assert re.search(r"\bstep 4\b", text)
+    for rank in ranks.values():
+        assert all(np.isfinite(vector.numpy()).all() for vector in rank.states.values())
+
+
+@pytest.mark.parametrize("case", suite.family((2, 3)), ids=ids)
+def test_weights_that_overflow_never_reach_a_center(case):
+    """The gradient is finite, lr times it is not: the worker's own check comes before the next exchange."""
+    victim = case.workers - 1
+    soft = (("rho", 0.01),) if "rho" in case.values else ()
+    case = replace(case, poison=(victim, 4, 3e38), parameters=(*case.parameters, ("lr", 10.0), *soft))
+    text, ranks = fail_virtually(case)
+    if suite.elastic(case):
+        assert re.search(rf"\brank {victim}\b", text)
+        assert re.search(r"\bstep [45]\b", text)
+        assert np.isfinite(ranks[case.ranks - 1].answer_vector.numpy()).all()
+
+
+def test_under_mpi_the_run_ends_and_the_log_names_rank_and_step(tmp_path):
+    case = Case("async-easgd", workers=4, poison=(2, 4, float("nan")))
+    status, output = run_program(tmp_path, case.ranks, [case])
+    assert status != 0
+    assert re.search(r"NumericalError: the gradient of rank 2 .* step 4\b", output)
