@@ -104,10 +104,10 @@ def read_keys(session: Session, runs: Sequence[Facts]) -> dict[str, Key]:
         for run, count, last in session.execute(counted.group_by(Chunk.run_id)):
             chunks[run] = (count, last)
         scored = select(EvaluationPoint.run_id, func.count()).where(EvaluationPoint.run_id.in_(ids))
-        scores.update(session.execute(scored.group_by(EvaluationPoint.run_id)).tuples().all())
+        scores.update(session.execute(scored.group_by(EvaluationPoint.run_id)).all())
         started = select(RankTotals.run_id, func.count()).where(RankTotals.run_id.in_(ids))
         started = started.where(RankTotals.host.is_not(None)).group_by(RankTotals.run_id)
-        began.update(session.execute(started).tuples().all())
+        began.update(session.execute(started).all())
     return {
         run.id: (*chunks.get(run.id, (0, 0)), scores.get(run.id, 0), began.get(run.id, 0), run.ended)
         for run in runs

@@ -1,0 +1,198 @@
+"""Series and bands over HTTP, on both databases, from records that a supervisor sent."""
+
+import math
+
+import numpy as np
+import pytest
+from hooke.events import RankRecords
+
+from tests.api.conftest import Supervisor, done, scored, start, steps
+
+
+def ship(supervisor: Supervisor, rank: int, *records) -> None:
+    supervisor.send(RankRecords(rank=rank, records=list(records)))
+
+
+@pytest.fixture
+def running(service) -> Supervisor:
+    """A running run of two workers: rank 0 has done 8 steps, rank 1 has done 6."""
+    supervisor = service.launch()
+    supervisor.report("starting", "running")
+    ship(
+        supervisor,
+        0,
+        start(),
+        scored(1, 0, 0.1),
+        steps(2, 4),
+        scored(3, 256, 0.5),
+        steps(4, 4, first=5),
+        scored(5, 512, 0.75),
+    )
+    ship(supervisor, 1, start(), steps(1, 6, loss=np.full(6, 3.0)))
+    return supervisor
+
+
+def series(service, run: str, metric: str, axis: str = "clock", points: int = 500) -> dict:
+    answer = service.client.post(
+        "/series", json={"runs": [run], "metrics": [metric], "axis": axis, "points": points}
+    )
+    assert answer.status_code == 200, answer.text
+    found = answer.json()
+    assert found["axis"] == axis and len(found["series"]) == 1
+    return found["series"][0] | {"unit": found["unit"]}
+
+
+def test_train_loss_is_the_mean_over_workers_as_far_as_all_have_reported(service, running):
+    found = series(service, running.id, "train_loss", "step")
+    assert found["x"] == [1, 2, 3, 4, 5, 6]
+    assert found["y"] == pytest.approx([(1 / s + 3) / 2 for s in range(1, 7)], rel=1e-6)
+    assert (found["n"], found["of"], found["run"], found["unit"]) == (6, 6, running.id, "steps per worker")
+
+
+def test_every_axis(service, running):
+    for axis, step, unit in (
+        ("clock", 0.01, "s"),
+        ("wall", 0.01, "s"),
+        ("samples", 64, "samples"),
+        ("step", 1, "steps per worker"),
+        ("bytes", 4000, "bytes"),
+    ):
+        found = series(service, running.id, "communication_fraction", axis)
+        assert found["x"] == pytest.approx([step * s for s in range(1, 7)])
+        assert found["y"] == pytest.approx([0.2] * 6, rel=1e-6)
+        assert found["unit"] == unit
+        assert series(service, running.id, "throughput", axis)["y"] == pytest.approx([6400] * 6)
+
+
+def test_evaluations_on_every_axis(service, running):
+    for axis, expected in (
+        ("clock", [0, 0.256, 0.512]),
+        ("wall", [0, 256 / 900, 512 / 900]),
+        ("samples", [0, 256, 512]),
+        ("step", [0, 4, 8]),
+        ("bytes", [0, 16_000]),  # rank 1 has not yet said what it sent up to 512 samples
+    ):
+        found = series(service, running.id, "test_accuracy", axis)
+        assert found["x"] == pytest.approx(expected)
+        assert found["y"] == pytest.approx([0.1, 0.5, 0.75][: len(expected)])
+
+
+def test_new_points_follow_on_the_old_ones(service, running):
+    before = series(service, running.id, "train_loss", "step")
+    ship(running, 1, steps(2, 4, first=7, loss=np.full(4, 3.0)))
+    after = series(service, running.id, "train_loss", "step")
+    assert after["x"][:6] == before["x"] and after["y"][:6] == before["y"]
+    assert after["x"] == list(range(1, 9))
+    assert series(service, running.id, "test_accuracy", "bytes")["x"] == [0, 16_000, 32_000]
+
+
+def test_gaps_are_null_and_staleness_has_points_only_where_known(service, running):
+    ship(
+        running, 1, steps(2, 2, first=7, loss=np.array([math.nan, math.inf]), staleness=np.array([3.0, math.nan]))
+    )
+    assert series(service, running.id, "train_loss", "step")["y"][6:] == [None, None]
+    found = series(service, running.id, "staleness", "step")
+    assert (found["x"], found["y"]) == ([7], [3.0])
+
+
+def test_at_most_so_many_points_and_the_spike_is_among_them(service, running):
+    loss = np.ones(3000)
+    loss[1234] = 99.0
+    ship(running, 0, steps(6, 3000, first=9, loss=loss))
+    ship(running, 1, steps(2, 3000, first=7, loss=loss))
+    found = series(service, running.id, "train_loss", "step", points=64)
+    assert found["n"] == len(found["x"]) == len(found["y"]) <= 64
+    assert found["of"] == 3006
+    assert found["x"][0] == 1 and found["x"][-1] == 3006
+    assert max(found["y"]) == 50.0
+
+
+def test_a_new_attempt_hides_what_it_supersedes(service, running):
+    second = Supervisor(service, running.order.model_copy(update={"attempt": 2, "token": "second"}))
+    _begin_attempt(service, running.id)
+    ship(second, 0, start(restored_step=4), steps(1, 3, first=5, loss=np.full(3, 7.0)), scored(2, 448, 0.9))
+    ship(second, 1, start(restored_step=4), steps(1, 3, first=5, loss=np.full(3, 7.0)))
+    found = series(service, running.id, "train_loss", "step")
+    assert found["x"] == [1, 2, 3, 4, 5, 6, 7]
+    assert found["y"] == pytest.approx([(1 / s + 3) / 2 for s in range(1, 5)] + [7, 7, 7], rel=1e-6)
+    accuracy = series(service, running.id, "test_accuracy", "samples")
+    assert (accuracy["x"], accuracy["y"]) == ([0, 256, 448], [0.1, 0.5, 0.9])
+
+
+def _begin_attempt(service, run: str) -> None:
+    from hooke_api.models import Attempt, Run, now
+    from hooke_api.security import digest
+
+    with service.database.write() as session:
+        session.get_one(Run, run).attempt = 2
+        session.add(Attempt(run_id=run, number=2, token_sha256=digest("second"), created_at=now()))
+
+
+SYNC = {"variants": [{"name": "sync", "algorithm": "sync-sgd"}], "baseline": "sync"}
+
+
+def test_bands_over_seeds(service):
+    made = service.submit(clusters=[{"name": "local", "workers": [2], "seeds": 3}], **SYNC)
+    for seed, length in enumerate((8, 8, 4)):
+        supervisor = service.next()
+        supervisor.report("starting", "running")
+        for rank in (0, 1):
+            ship(supervisor, rank, start(), steps(1, length, loss=np.full(length, float(seed))))
+        if seed < 2:
+            ship(supervisor, 0, done(2))
+            ship(supervisor, 1, done(2))
+            supervisor.report("succeeded")
+    query = {"metric": ["train_loss", "test_accuracy"], "axis": "samples", "points": 64}
+    answer = service.get(f"/experiments/{made['id']}/bands", **query)
+    assert answer["unit"] == "samples"
+    loss, accuracy = answer["bands"]
+    place = [loss[name] for name in ("variant", "cluster", "workers", "metric", "simulated")]
+    assert place == ["sync", "local", 2, "train_loss", False]
+    assert len(loss["runs"]) == 3 and accuracy["runs"] == [] and accuracy["x"] == []
+    columns = [loss[name] for name in ("mean", "low", "high", "n")]
+    at = dict(zip(loss["x"], zip(*columns, strict=True), strict=True))
+    assert set(range(64, 513, 64)) <= set(at)  # every step is a grid point
+    mean, low, high, n = at[256]
+    assert (mean, n) == (1.0, 3)
+    assert (low, high) == pytest.approx((1 - 2.4841377, 1 + 2.4841377), rel=1e-6)  # 4.302653 / sqrt 3
+    assert at[320][0] == 0.5 and at[320][3] == 2  # the third seed is not carried on
+    assert answer["position"] == _newest(service)
+
+
+def _newest(service) -> int:
+    from hooke_api.models import Event
+    from sqlalchemy import func, select
+
+    with service.database.read() as session:
+        return session.scalar(select(func.max(Event.position)))
+
+
+def test_an_experiment_without_points_has_bands_without_points(service):
+    made = service.submit()
+    answer = service.get(f"/experiments/{made['id']}/bands")
+    assert [(b["variant"], b["x"], b["n"]) for b in answer["bands"]] == [("sync", [], []), ("original", [], [])]
+
+
+def test_bad_queries_point_to_the_field(service):
+    loss = ["train_loss"]
+    for body, pointer in (
+        ({"runs": [], "metrics": loss}, "/runs"),
+        ({"runs": ["a"], "metrics": []}, "/metrics"),
+        ({"runs": ["a"], "metrics": ["luck"]}, "/metrics/0"),
+        ({"runs": ["a"], "metrics": loss, "axis": "epoch"}, "/axis"),
+        ({"runs": ["a"], "metrics": loss, "points": 3}, "/points"),
+        ({"runs": ["a\0"], "metrics": loss}, "/runs/0"),
+        ({"runs": ["a"] * 500, "metrics": loss, "points": 9000}, ""),
+        ({"runs": ["a"], "metrics": loss, "colour": "red"}, "/colour"),
+    ):
+        answer = service.client.post("/series", json=body)
+        assert answer.status_code == 422, answer.text
+        assert answer.headers["content-type"] == "application/problem+json"
+        assert pointer in {fault["pointer"] for fault in answer.json()["errors"]}
+
+
+def test_unknown_runs_and_experiments_are_404(service):
+    answer = service.client.post("/series", json={"runs": ["run_none"], "metrics": ["train_loss"]})
+    assert answer.status_code == 404 and "run_none" in answer.json()["detail"]
+    assert service.client.get("/experiments/exp_none/bands").status_code == 404
+    assert service.client.get("/experiments/exp_none/comparison").status_code == 404
