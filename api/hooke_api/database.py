@@ -18,7 +18,7 @@ from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from fastapi import Depends, Request
-from sqlalchemy import Connection, Engine, create_engine, event, make_url
+from sqlalchemy import Connection, Engine, create_engine, event, make_url, text
 from sqlalchemy.orm import Session
 
 from hooke_api import outbox
@@ -73,6 +73,8 @@ class Database:
     def migrate(self, folder: Path, revision: str = "head") -> None:
         """Bring the tables to a revision; instances that start together wait for one another."""
         with self.write() as session:
+            if not self.sqlite:
+                session.execute(text("SELECT pg_advisory_xact_lock(1752132459)"))  # any number of our own
             command.upgrade(alembic_config(folder, session.connection()), revision)
 
     def pending(self, folder: Path) -> str | None:

@@ -53,7 +53,7 @@ def expire(session: Session, at: datetime) -> int:
         .join(Attempt, (Attempt.run_id == Run.id) & (Attempt.number == Run.attempt))
         .where(Run.state.in_(LEASED), Attempt.leased_until < at)
         .with_for_update(of=Run)
-    ).tuples()
+    )
     count = 0
     for run, attempt in rows.all():
         assert attempt.leased_until is not None  # noqa: S101 - the query says so
@@ -75,7 +75,7 @@ def unproven(session: Session, at: datetime, pause: timedelta) -> list[tuple[Run
         .order_by(Run.id)
         .limit(64)
     )
-    return list(rows.tuples())
+    return list(rows)
 
 
 def prove(session: Session, proof: AgentProof, settings: Settings) -> None:

@@ -54,7 +54,7 @@ def views(session: Session, silence: timedelta) -> list[ClusterView]:
     """Return every cluster, by name."""
     active = session.execute(
         select(Run.host, Run.workers, Run.servers, Run.simulated).where(Run.state.in_(ACTIVE))
-    ).tuples()
+    )
     held: dict[str, list[tuple[int, bool]]] = {}
     for host, workers, servers, simulated in active:
         held.setdefault(host, []).append((workers + servers, simulated))

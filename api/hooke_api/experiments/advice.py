@@ -39,7 +39,7 @@ def _about_target(spec: ExperimentSpec) -> Iterator[str]:
 
 
 def _about_cores(session: Session, planned: list[PlannedRun]) -> Iterator[str]:
-    cores = dict(session.execute(select(Cluster.name, Cluster.cores)).tuples().all())
+    cores = dict(session.execute(select(Cluster.name, Cluster.cores)).all())
     crowded = {
         (run.cluster, run.variant, run.spec.ranks): cores[run.host]
         for run in planned
@@ -56,7 +56,7 @@ def _about_catalogue(session: Session, spec: ExperimentSpec) -> Iterator[str]:
     reported: dict[str, set[tuple[str, str]]] = {}
     for cluster, kind, name in session.execute(
         select(CatalogueEntry.cluster, CatalogueEntry.kind, CatalogueEntry.name)
-    ).tuples():
+    ):
         reported.setdefault(cluster, set()).add((kind, name))
     wanted = {("workload", spec.workload.name), *(("algorithm", v.algorithm) for v in spec.variants)}
     for host in dict.fromkeys(choice.host for choice in spec.clusters):

@@ -28,7 +28,7 @@ LISTING = "experiments"
 
 def plan(session: Session, spec: ExperimentSpec) -> list[PlannedRun]:
     """Return the runs that a valid experiment makes on the registered clusters; raises SpecError."""
-    return expand(spec, dict(session.execute(select(Cluster.name, Cluster.cores)).tuples().all()))
+    return expand(spec, dict(session.execute(select(Cluster.name, Cluster.cores)).all()))
 
 
 def dry_run(session: Session, spec: ExperimentSpec) -> DryRun:
@@ -196,7 +196,7 @@ def _counts(session: Session, experiments: Sequence[Experiment]) -> dict[str, di
         .where(Run.experiment_id.in_(found))
         .group_by(Run.experiment_id, Run.state)
     )
-    for experiment_id, state, count in session.execute(query).tuples():
+    for experiment_id, state, count in session.execute(query):
         found[experiment_id][state] = count
     return found
 

@@ -1,0 +1,135 @@
+"""Runs: lists, filters, pages, cancel, logs."""
+
+import pytest
+
+from .conftest import Supervisor, lines, scored, start, steps
+from .test_experiments import VIRTUAL, pointers, problem
+
+
+def test_filters(service):
+    first = service.submit(clusters=[{"name": "local", "workers": [2], "seeds": 2}, VIRTUAL])
+    second = service.submit(name="second")
+    service.client.post(f"/experiments/{second['id']}/cancel")
+    assert len(service.runs()) == 18
+    assert {r["experiment_id"] for r in service.runs(experiment=first["id"])} == {first["id"]}
+    assert len(service.runs(state="cancelled")) == 4
+    assert len(service.runs(state=["cancelled", "queued"])) == 18
+    assert len(service.runs(state="running")) == 0
+    assert {r["variant"] for r in service.runs(variant="sync")} == {"sync"}
+    assert {r["simulated"] for r in service.runs(cluster="sim")} == {True}
+    assert service.runs(experiment="exp_none") == []
+
+
+@pytest.mark.parametrize("within", [True, False])
+def test_pages_hold_everything_once_in_order(service, within):
+    made = service.submit(clusters=[{"name": "local", "workers": [2], "seeds": 5}])
+    service.submit(name="another")
+    query = {"experiment": made["id"]} if within else {}
+    everything = [run["id"] for run in service.runs(**query)]
+    assert everything == sorted(everything, reverse=not within)
+    seen, cursor = [], {}
+    while cursor is not None:
+        page = service.get("/runs", limit=3, **query, **cursor)
+        seen += [run["id"] for run in page["items"]]
+        cursor = {"cursor": page["next_cursor"]} if page["next_cursor"] else None
+    assert seen == everything
+
+
+def test_a_cursor_of_the_other_order_is_refused(service):
+    made = service.submit()
+    cursor = service.get("/runs", limit=1)["next_cursor"]
+    query = {"experiment": made["id"], "cursor": cursor}
+    assert pointers(service.client.get("/runs", params=query)) == {"query/cursor"}
+
+
+@pytest.mark.parametrize(
+    ("query", "pointer"),
+    [
+        ({"limit": 0}, "query/limit"),
+        ({"limit": 501}, "query/limit"),
+        ({"limit": "x"}, "query/limit"),
+        ({"state": "sleeping"}, "query/state/0"),
+    ],
+)
+def test_bad_queries_point_to_the_parameter(service, query, pointer):
+    assert pointers(service.client.get("/runs", params=query)) == {pointer}
+
+
+def test_unknown_run_is_404(service):
+    for path in ("/runs/run_none", "/runs/run_none/logs"):
+        problem(service.client.get(path), 404)
+    problem(service.client.post("/runs/run_none/cancel"), 404)
+
+
+def test_a_summary_shows_what_was_ingested(service):
+    supervisor = service.launch()
+    supervisor.report("starting", "running")
+    ranks = [supervisor_rank(0, start(), steps(1), scored(2, 256, 0.95, reached=True, clock=0.04))]
+    ranks.append(supervisor_rank(1, start(oversubscribed=True), steps(1)))
+    supervisor.send(*ranks)
+    run = service.run(supervisor.id)
+    assert run["state"] == "running"
+    assert run["samples"] == 256
+    assert run["accuracy"] == 0.95
+    assert run["loss"] == pytest.approx(0.05)
+    assert run["time_to_target"] == 0.04
+    assert run["communication_fraction"] == pytest.approx(0.2)
+    assert run["oversubscribed"] is True
+    assert run["started_at"]
+    assert run["finished_at"] is None
+    assert run["budget"] == 10_000
+    assert run["hardware"] == {"cpu": "x"}
+    assert [(p["rank"], p["role"], p["steps"]) for p in run["phases"]] == [(0, "worker", 4), (1, "worker", 4)]
+    assert run["phases"][0]["compute"] == pytest.approx(0.024)
+    assert run["phases"][0]["messages"] == 12
+    assert [t["state"] for t in run["history"]] == ["queued", "dispatched", "starting", "running"]
+    listed = next(r for r in service.runs() if r["id"] == supervisor.id)
+    assert listed == {key: run[key] for key in listed}
+
+
+def supervisor_rank(rank, *records):
+    from hooke.events import RankRecords
+
+    return RankRecords(rank=rank, records=list(records))
+
+
+def test_cancel_of_a_running_run_is_a_wish_until_confirmed(service):
+    supervisor = service.launch()
+    supervisor.report("starting", "running")
+    answer = service.client.post(f"/runs/{supervisor.id}/cancel")
+    assert answer.status_code == 202
+    assert (answer.json()["state"], answer.json()["cancel_requested"]) == ("running", True)
+    service.scheduler.look()
+    assert service.line.cancelled == [("local", supervisor.id, 1)]
+    assert service.line.probed == []  # its supervisor is heard: it will report
+    assert supervisor.send().cancel is True
+    supervisor.report("cancelled", exit_code=0)
+    run = service.run(supervisor.id)
+    assert (run["state"], run["history"][-1]["exit_code"]) == ("cancelled", 0)
+    assert service.client.post(f"/runs/{supervisor.id}/cancel").json()["state"] == "cancelled"
+
+
+def test_cancel_of_a_dispatched_run_waits_for_the_agents_proof(service):
+    supervisor = service.launch()
+    service.client.post(f"/runs/{supervisor.id}/cancel")
+    service.scheduler.look()
+    assert service.line.cancelled == service.line.probed == [("local", supervisor.id, 1)]
+    assert len(service.line.launched) == 1  # and nothing else goes to the cluster meanwhile
+    service.prove(supervisor.id, 1, alive=False, why="tombstone")
+    assert service.run(supervisor.id)["state"] == "cancelled"
+
+
+def test_logs_page_by_position(service):
+    supervisor: Supervisor = service.launch()
+    assert supervisor.send(logs=lines(0, 7)).logs == 6
+    assert supervisor.send(logs=[*lines(5, 2), *lines(7, 3, rank=-1)]).logs == 9
+    first = service.get(f"/runs/{supervisor.id}/logs", limit=6)
+    assert [line["text"] for line in first["lines"]] == [f"line {i}" for i in range(6)]
+    assert first["more"] is True
+    rest = service.get(f"/runs/{supervisor.id}/logs", after=first["next_after"])
+    assert [line["text"] for line in rest["lines"]] == [f"line {i}" for i in range(6, 10)]
+    assert rest["more"] is False
+    nothing = service.get(f"/runs/{supervisor.id}/logs", after=rest["next_after"])
+    assert (nothing["lines"], nothing["next_after"]) == ([], rest["next_after"])
+    own = service.get(f"/runs/{supervisor.id}/logs", rank=-1)
+    assert [line["rank"] for line in own["lines"]] == [-1] * 3
