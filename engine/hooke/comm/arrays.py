@@ -13,6 +13,10 @@ from hooke.comm.collectives import Round, sent
 from hooke.errors import CommError
 
 Array = NDArray[Any]
+Words = tuple[float, ...]
+
+MOST_WORDS = 8
+"""Control words that travel at once."""
 
 
 def array_of(x: Any) -> Array:
@@ -28,6 +32,13 @@ def check_rank(rank: int, size: int) -> int:
     if not 0 <= rank < size:
         raise CommError(f"there is no rank {rank}: this communicator has the ranks 0 to {size - 1}")
     return rank
+
+
+def check_words(words: Sequence[float]) -> Words:
+    """Return the control words as a tuple, or raise CommError when they are too many."""
+    if len(words) > MOST_WORDS:
+        raise CommError(f"at most {MOST_WORDS} control words travel at once, not {len(words)}")
+    return tuple(words)
 
 
 def check_length(offered: int, expected: int, what: str) -> None:

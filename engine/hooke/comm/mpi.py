@@ -91,15 +91,15 @@ class MpiComm:
 
     def send(self, x: Any, to: int, tag: int = 0) -> None:
         """Send x; return when it may be overwritten."""
-        array = array_of(x)
+        array, target = array_of(x), check_rank(to, self.size)
         count_message(self.traffic, array)
-        self._patience.until(self._vectors.Isend(array, check_rank(to, self.size), tag).Test)
+        self._patience.until(self._vectors.Isend(array, target, tag).Test)
 
     def isend(self, x: Any, to: int, tag: int = 0) -> BackgroundMessage:
         """Begin to send x."""
-        array = array_of(x)
+        array, target = array_of(x), check_rank(to, self.size)
         count_message(self.traffic, array)
-        request = self._vectors.Isend(array, check_rank(to, self.size), tag)
+        request = self._vectors.Isend(array, target, tag)
         return self._carry(BackgroundMessage(request, self._patience, f"the send to rank {to}"))
 
     def recv(self, into: Any, source: int, tag: int = 0) -> Message:

@@ -6,15 +6,11 @@ import numpy as np
 from mpi4py import MPI
 
 from hooke.comm import collectives
-from hooke.comm.arrays import Array, check_rank
+from hooke.comm.arrays import MOST_WORDS, Array, Words, check_rank, check_words
 from hooke.comm.base import ANY, ControlPending
 from hooke.comm.mpi_exchange import Exchange, Scratch
 from hooke.comm.mpi_wait import Patience
 from hooke.errors import CommError
-
-Words = tuple[float, ...]
-
-MOST_WORDS = 8
 
 
 class MpiControl:
@@ -85,6 +81,4 @@ class _Announcement:
 
 
 def _array(words: Words) -> Array:
-    if len(words) > MOST_WORDS:
-        raise CommError(f"at most {MOST_WORDS} control words travel at once, not {len(words)}")
-    return np.array(words, dtype=np.float64)
+    return np.array(check_words(words), dtype=np.float64)

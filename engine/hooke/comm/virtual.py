@@ -19,13 +19,13 @@ from typing import Any, TypeVar
 import numpy as np
 
 from hooke.comm import collectives
-from hooke.comm.arrays import array_of, check_rank, count_collective, count_message
+from hooke.comm.arrays import Words, array_of, check_rank, check_words, count_collective, count_message
 from hooke.comm.base import ANY, Comm, Control, ControlPending, Message, Pending, Traffic
 from hooke.comm.baton import Baton
 from hooke.comm.collectives import Collective
 from hooke.comm.network import Network
 from hooke.comm.virtual_collectives import Collectives
-from hooke.comm.virtual_group import Group, Words
+from hooke.comm.virtual_group import Group
 from hooke.comm.virtual_transfer import Transfer
 from hooke.spec import VirtualCluster
 
@@ -98,9 +98,9 @@ class VirtualComm:
 
     def isend(self, x: Any, to: int, tag: int = 0) -> Transfer:
         """Begin to send x."""
-        array = array_of(x)
+        array, target = array_of(x), self._peer(to)
         count_message(self.traffic, array)
-        return self._group.post_send(self.rank, self._peer(to), tag, array)
+        return self._group.post_send(self.rank, target, tag, array)
 
     def recv(self, into: Any, source: int, tag: int = 0) -> Message:
         """Receive into the vector from `source` or ANY."""
@@ -139,19 +139,20 @@ class VirtualControl:
 
     def send(self, words: Words, to: int) -> None:
         """Send words; never blocks, costs nothing."""
-        self._group.post_words(self._rank, check_rank(to, self._group.size), tuple(words))
+        self._group.post_words(self._rank, check_rank(to, self._group.size), check_words(words))
 
     def recv(self, source: int = ANY) -> tuple[int, Words]:
         """Return (source, words) of the message from `source` that was sent first."""
-        return self._group.take_words(self._rank, source)
+        wanted = source if source == ANY else check_rank(source, self._group.size)
+        return self._group.take_words(self._rank, wanted)
 
     def ibroadcast(self, words: Words | None) -> ControlPending:
         """Post one broadcast from rank 0."""
-        return _VirtualAnnouncement(self._group.post_announcement(self._rank, words))
+        return _VirtualAnnouncement(self._group.post_announcement(self._rank, words and check_words(words)))
 
     def allreduce(self, words: Words) -> Words:
         """Return the sums over ranks when the last one has entered."""
-        total: Words = self._group.meet(self._rank, "in a control all-reduce", words, _sum_words, 0.0)
+        total: Words = self._group.meet(self._rank, "in a control all-reduce", check_words(words), _sum_words, 0.0)
         return total
 
 

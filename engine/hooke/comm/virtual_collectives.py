@@ -16,6 +16,8 @@ from hooke.comm.virtual_group import Group
 from hooke.comm.virtual_transfer import Transfer
 from hooke.errors import CommError
 
+SUM = "an all-reduce"
+
 
 class Operation:
     """One collective of a group; `arrays` fills as the ranks post their parts."""
@@ -52,12 +54,12 @@ class Collectives:
     def allreduce(self, rank: int, array: Array) -> Transfer:
         """Begin this rank's part of an all-reduce."""
         schedule = collectives.allreduce(self._group.size, array.size, self._group.collective)
-        return self._post("all-reduce", rank, array, schedule)
+        return self._post(SUM, rank, array, schedule)
 
     def broadcast(self, rank: int, array: Array, root: int) -> Transfer:
         """Begin this rank's part of a broadcast."""
         schedule = collectives.broadcast(self._group.size, array.size, root)
-        return self._post(f"broadcast from rank {root}", rank, array, schedule)
+        return self._post(f"a broadcast from rank {root}", rank, array, schedule)
 
     def _post(self, kind: str, rank: int, array: Array, schedule: Schedule) -> Transfer:
         group = self._group
@@ -67,13 +69,13 @@ class Collectives:
         operation = self._operations.setdefault(number, Operation(number, kind, array.size, schedule))
         if (operation.kind, operation.elements) != (kind, array.size):
             raise CommError(
-                f"rank {rank} is in a {kind} of {array.size} elements while ranks {sorted(operation.arrays)} "
-                f"are in a {operation.kind} of {operation.elements}"
+                f"rank {rank} is in {kind} of {array.size} elements while ranks {sorted(operation.arrays)} "
+                f"are in {operation.kind} of {operation.elements}"
             )
         operation.arrays[rank] = array
-        if kind == "all-reduce" and len(operation.arrays) == group.size:
+        if kind == SUM and len(operation.arrays) == group.size:
             _sum_everywhere([operation.arrays[r] for r in range(group.size)])
-        share = Share(operation, rank, group.transfer(rank, f"in a {kind}"))
+        share = Share(operation, rank, group.transfer(rank, f"in {kind}"))
         self._queues[rank].append(share)
         if len(self._queues[rank]) == 1:
             self._advance(share, share.transfer.posted)
@@ -102,7 +104,7 @@ class Collectives:
             if part is None:
                 continue
             source, target = share.operation.arrays[sender.rank], share.operation.arrays[receiver.rank]
-            if share.operation.kind != "all-reduce":  # whose sum was formed when the last rank posted
+            if share.operation.kind != SUM:  # whose sum was formed when the last rank posted
                 target[part.start : part.stop] = source[part.start : part.stop]
             members = self._group.members
             size = len(part) * source.itemsize

@@ -9,15 +9,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from hooke.comm.arrays import Array, check_length
+from hooke.comm.arrays import Array, Words, check_length
 from hooke.comm.base import ANY
 from hooke.comm.baton import Baton
 from hooke.comm.collectives import Collective
 from hooke.comm.network import Network
 from hooke.comm.virtual_transfer import Transfer
 from hooke.errors import CommError
-
-Words = tuple[float, ...]
 
 
 @dataclass(eq=False)

@@ -164,6 +164,7 @@ def control_words(comm: Comm) -> Any:
         control.send((float(comm.rank), float(to)), to)
     heard = [control.recv() for _ in range(comm.size)]
     assert sorted(heard) == [(r, (float(r), float(comm.rank))) for r in range(comm.size)]
+    comm.barrier()  # or the next word could overtake another rank's last one
     control.send((), (comm.rank + 1) % comm.size)
     left = (comm.rank - 1) % comm.size
     assert control.recv(left) == (left, ())

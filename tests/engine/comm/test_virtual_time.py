@@ -1,0 +1,231 @@
+"""Virtual seconds against closed forms: A seconds of latency, B seconds per byte, one port each way."""
+
+from math import ceil, log2
+
+import numpy as np
+import pytest
+from hooke.comm.base import ANY, Comm
+from hooke.comm.timed import connect
+from hooke.phases import Ledger, Phase
+from hooke.spec import Communication
+
+from tests.engine.comm.worlds import A, B, virtual
+
+N = 1000
+MESSAGE = A + 4 * N * B
+RANKS = range(2, 9)
+
+
+def vector() -> np.ndarray:
+    return np.zeros(N, np.float32)
+
+
+def time_of(size, operation, collective="tree"):
+    def main(comm: Comm) -> float:
+        operation(comm)
+        return comm.clock()
+
+    return virtual(size, main, collective)
+
+
+@pytest.mark.parametrize("size", RANKS)
+def test_a_tree_takes_2_ceil_log2_p_messages(size):
+    assert max(time_of(size, lambda c: c.allreduce(vector()))) == pytest.approx(2 * ceil(log2(size)) * MESSAGE)
+
+
+@pytest.mark.parametrize("size", RANKS)
+def test_a_broadcast_takes_ceil_log2_p_messages(size):
+    times = time_of(size, lambda c: c.broadcast(vector(), size - 1))
+    assert max(times) == pytest.approx(ceil(log2(size)) * MESSAGE)
+
+
+@pytest.mark.parametrize("size", [2, 4, 8])
+def test_halving_takes_2_log2_p_latencies_and_2_p_minus_1_over_p_of_the_bytes(size):
+    expected = 2 * log2(size) * A + 2 * (size - 1) / size * 4 * N * B
+    assert time_of(size, lambda c: c.allreduce(vector()), "halving") == pytest.approx([expected] * size)
+
+
+def serve_in_turn(comm: Comm) -> None:
+    server, x = comm.size - 1, vector()
+    if comm.rank == server:
+        for worker in range(server):
+            comm.recv(x, worker)
+    else:
+        comm.send(x, server)
+
+
+@pytest.mark.parametrize("size", RANKS)
+def test_round_robin_takes_p_messages_at_the_servers_only_link(size):
+    times = time_of(size, serve_in_turn)
+    assert times[-1] == pytest.approx((size - 1) * MESSAGE)
+    assert times[:-1] == pytest.approx([(k + 1) * MESSAGE for k in range(size - 1)])
+
+
+@pytest.mark.parametrize("size", RANKS)
+def test_nonblocking_receives_share_the_link_too(size):
+    def operation(comm: Comm) -> None:
+        if comm.rank:
+            comm.send(vector(), 0)
+        else:
+            for p in [comm.irecv(vector(), r) for r in range(1, comm.size)]:
+                p.wait()
+
+    assert time_of(size, operation)[0] == pytest.approx((size - 1) * MESSAGE)
+
+
+def test_send_and_receive_links_are_separate():
+    """A ring: every rank sends and receives at once, so all are done after one message."""
+
+    def operation(comm: Comm) -> None:
+        right, left = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
+        for p in (comm.isend(vector(), right), comm.irecv(vector(), left)):
+            p.wait()
+
+    assert time_of(5, operation) == pytest.approx([MESSAGE] * 5)
+
+
+def test_a_server_serves_in_the_order_of_virtual_time():
+    def main(comm: Comm) -> list[int]:
+        if comm.rank:
+            comm.charge(1.0 - comm.rank / 10)  # the last rank is the first
+            comm.control.send((float(comm.rank),), 0)
+            comm.send(vector(), 0)
+            return []
+        order = []
+        for _ in range(1, comm.size):
+            source, _ = comm.control.recv(ANY)
+            comm.recv(vector(), source)
+            order.append(source)
+        assert comm.clock() == pytest.approx(0.9 + MESSAGE)  # 0.1 s apart, each message takes less
+        return order
+
+    assert virtual(5, main)[0] == [4, 3, 2, 1]
+    assert MESSAGE < 0.1
+
+
+def test_equal_times_are_served_in_the_order_of_ranks():
+    def main(comm: Comm) -> list[int]:
+        if comm.rank < comm.size - 1:
+            comm.send(vector(), comm.size - 1)
+            return []
+        return [comm.recv(vector(), ANY).source for _ in range(comm.size - 1)]
+
+    assert virtual(6, main)[-1] == [0, 1, 2, 3, 4]
+
+
+def test_control_words_cost_nothing_but_do_not_travel_in_time():
+    def main(comm: Comm) -> float:
+        if comm.rank == 0:
+            comm.charge(2.0)
+            comm.control.send((1.0,), 1)
+        elif comm.rank == 1:
+            comm.control.recv()
+        else:
+            comm.charge(5.0)
+        before = comm.clock()
+        word = comm.control.ibroadcast((7.0,) if comm.rank == 0 else None)
+        assert comm.clock() == before  # posting never waits
+        assert word.wait() == (7.0,)
+        return comm.clock()
+
+    assert virtual(3, main) == [2.0, 2.0, 5.0]
+
+
+@pytest.mark.parametrize("size", range(1, 9))
+def test_a_barrier_ends_log2_p_latencies_after_the_last_came(size):
+    def operation(comm: Comm) -> None:
+        comm.charge(float(comm.rank))
+        comm.barrier()
+
+    assert time_of(size, operation) == pytest.approx([size - 1 + (ceil(log2(size)) * A if size > 1 else 0)] * size)
+
+
+@pytest.mark.parametrize(
+    ("compute", "hidden", "exposed"), [(0.001, 0.001, 0.009), (0.01, 0.01, 0.0), (1, 0.01, 0)]
+)
+def test_what_computation_covers_is_hidden_and_the_rest_exposed(compute, hidden, exposed):
+    """Two ranks, a tree: the all-reduce takes two messages, 10 ms."""
+
+    def main(comm: Comm) -> None:
+        pending = comm.iallreduce(vector())
+        comm.charge(compute)
+        entered = comm.clock()
+        pending.wait()
+        assert pending.hidden == pytest.approx(hidden)
+        assert comm.clock() - entered == pytest.approx(exposed)
+
+    virtual(2, main)
+
+
+@pytest.mark.parametrize("collective", ["tree", "halving"])
+def test_background_collectives_run_one_after_the_other(collective):
+    def twice(comm: Comm) -> None:
+        for p in [comm.iallreduce(vector()), comm.iallreduce(vector())]:
+            p.wait()
+
+    once = time_of(4, lambda c: c.allreduce(vector()), collective)
+    assert max(time_of(4, twice, collective)) <= 2 * max(once) + 1e-12
+    # A leaf of the tree begins its second sum while the first is still on its way up and down.
+    assert max(time_of(4, twice, collective)) >= max(once) + MESSAGE / 2
+
+
+def test_a_late_rank_delays_only_those_who_need_it():
+    """Broadcast from 0 among 4: 0 -> 2 first, then 0 -> 1 and 2 -> 3. Rank 3 is late; 1 and 2 receive on time."""
+
+    def operation(comm: Comm) -> None:
+        if comm.rank == 3:
+            comm.charge(1.0)
+        comm.broadcast(vector())
+
+    times = time_of(4, operation)
+    assert times[:2] == pytest.approx([2 * MESSAGE] * 2)
+    assert times[2:] == pytest.approx([1 + MESSAGE] * 2)
+
+
+def test_a_round_trip_in_the_background_is_hidden_once():
+    """A send and a receive under way together, and a wait for words in between: no second counts twice."""
+
+    def main(comm: Comm) -> float:
+        ledger = Ledger(comm.clock)
+        timed = connect(comm, Communication(), (), ledger)
+        if comm.rank == 1:
+            x = vector()
+            timed.recv(x, 0)
+            timed.charge(0.1)
+            timed.control.send((1.0,), 0)
+            timed.send(x, 0)
+            return ledger.hidden
+        parts = [timed.isend(vector(), 1), timed.irecv(vector(), 1)]
+        ledger.enter(Phase.COMPUTE)
+        timed.charge(0.02)
+        ledger.enter(Phase.UPDATE)
+        timed.control.recv()
+        for p in parts:
+            p.wait()
+        ledger.enter(Phase.IDLE)
+        assert ledger.seconds[Phase.COMPUTE] == pytest.approx(0.02)
+        assert ledger.seconds[Phase.COMMUNICATE] == pytest.approx(0.1 + 2 * MESSAGE - 0.02)
+        return ledger.hidden
+
+    assert virtual(2, main) == pytest.approx([0.02, 0.0])
+
+
+def test_a_server_without_a_request_is_idle():
+    def main(comm: Comm) -> dict[Phase, float]:
+        ledger = Ledger(comm.clock)
+        timed = connect(comm, Communication(), (), ledger)
+        if comm.rank:
+            timed.charge(3.0)
+            timed.control.send((), 0)
+            timed.send(vector(), 0)
+        else:
+            with timed.under(Phase.IDLE):
+                timed.control.recv()
+            timed.recv(vector(), 1)
+        ledger.enter(Phase.IDLE)
+        return ledger.seconds
+
+    server, worker = virtual(2, main)
+    assert server[Phase.IDLE] == pytest.approx(3.0)
+    assert server[Phase.COMMUNICATE] == worker[Phase.COMMUNICATE] == pytest.approx(MESSAGE)
+    assert worker[Phase.UPDATE] == pytest.approx(3.0)

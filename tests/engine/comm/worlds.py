@@ -1,0 +1,31 @@
+"""How the tests enter each world."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from hooke.comm.base import Comm
+from hooke.comm.virtual import run_virtual
+from hooke.spec import VirtualCluster
+
+ROOT = Path(__file__).resolve().parents[3]
+A, B = 1e-3, 1e-6
+"""Latency in seconds, seconds per byte: 1000 float32 take 5 ms."""
+NETWORK = VirtualCluster(latency=A, seconds_per_byte=B)
+
+
+def virtual(size: int, main: Callable[[Comm], Any], collective: str = "tree") -> list[Any]:
+    return run_virtual(size, NETWORK, main, collective)  # type: ignore[arg-type]  # parametrised by strings
+
+
+def mpirun(size: int, module: str, *arguments: str, timeout: float = 200) -> subprocess.CompletedProcess[str]:
+    """Run a test program on `size` ranks with the mpirun beside this interpreter."""
+    command = [str(Path(sys.executable).parent / "mpirun"), "-n", str(size)]
+    command += [sys.executable, "-m", "mpi4py", "-m", module, *arguments]
+    environment = os.environ | {"UCX_LOG_LEVEL": "error", "OMP_NUM_THREADS": "1"}
+    return subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=timeout, check=False
+    )
