@@ -129,12 +129,13 @@ class Rank:
             size = 4 * self.params.numel() * passes
             self.comm.charge(size / self.spec.virtual.memory_bandwidth)
 
-    def check(self, vector: Vector, what: str, rank: int | None = None) -> None:
+    def check(self, vector: Vector, what: str, rank: int | None = None, step: int | None = None) -> None:
         """Raise NumericalError if the vector holds a NaN or Inf (one sum: cheap, and both survive it)."""
         if not math.isfinite(float(vector.sum())):
+            who, when = self.rank if rank is None else rank, self.t if step is None else step
             raise NumericalError(
-                f"{what} of rank {self.rank if rank is None else rank} holds NaN or Inf at its step {self.t}: "
-                "the run diverged; a smaller learning rate or elasticity may help"
+                f"{what} of rank {who} holds NaN or Inf at its step {when}: the run diverged; "
+                "a smaller learning rate or elasticity may help"
             )
 
     def wish(self) -> Word:
@@ -190,7 +191,7 @@ class Rank:
     def receive(self, into: Vector, worker: int) -> None:
         """Server: receive a vector that the worker delivers outside of its request."""
         self.comm.recv(into, worker)
-        self.check(into, "the weights", worker)
+        self.check(into, "the weights", worker, self.serving.reached[worker])
 
     def request(self, vector: Vector | None, into: Vector) -> Pending:
         """Worker: send a vector (or none) to the server and ask for its answer, both in the background."""

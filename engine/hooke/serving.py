@@ -89,7 +89,8 @@ class Serving:
         self._version = 0
         self._seen: dict[int, int] = {}
         self._began: dict[int, int] = {}
-        self._reached: dict[int, int] = {}
+        self.reached: dict[int, int] = {}
+        """Steps that each worker had done when it was last heard of."""
         self._last: set[int] = set()
 
     def requests(self, into: Vector | None, order: Literal["arrival", "rank"], period: int) -> Iterator[int]:
@@ -128,8 +129,8 @@ class Serving:
         with r.comm.under(Phase.IDLE):
             worker, (kind, step, loss) = r.comm.control.recv(source)
         self._began.setdefault(worker, int(step))  # steps before this attempt are in the restored samples
-        self._reached[worker] = int(step)
-        steps = sum(reached - self._began[w] for w, reached in self._reached.items())
+        self.reached[worker] = int(step)
+        steps = sum(reached - self._began[w] for w, reached in self.reached.items())
         r.samples = self._base + r.spec.batch * steps
         r.loss = loss
         return worker, kind
