@@ -62,3 +62,16 @@ def test_under_mpi_the_run_ends_and_the_log_names_rank_and_step(tmp_path):
     status, output = run_program(tmp_path, case.ranks, [case])
     assert status != 0
     assert re.search(r"NumericalError: the gradient of rank 2 .* step 4\b", output)
+
+
+@pytest.mark.parametrize("case", [c for c in suite.family((2,)) if c.kind.servers], ids=ids)
+def test_a_server_names_the_worker_and_the_step_of_what_it_receives(case, monkeypatch):
+    """Weights that no worker's own check has seen, as if they had been damaged on the way."""
+    from hooke.rank import Rank
+
+    check = Rank.check
+    monkeypatch.setattr(Rank, "check", lambda self, *a, **k: self.is_server and check(self, *a, **k))
+    text, ranks = fail_virtually(replace(case, poison=(1, 4, np.nan)))
+    expected = 5 if case.values.get("period", 1) == 1 else 6
+    assert re.search(rf"the weights of rank 1 .* step {expected}\b", text)
+    assert np.isfinite(ranks[case.ranks - 1].answer_vector.numpy()).all()
