@@ -1,0 +1,15 @@
+import { LinkButton } from "@/lib/ui/link-button";
+import { Message } from "@/lib/ui/message";
+
+export function NotFound() {
+  return (
+    <Message
+      page
+      title="There is no such page"
+      testId="not-found"
+      action={<LinkButton to="/">To the experiments</LinkButton>}
+    >
+      The address may have a letter too many, or come from another Hooke.
+    </Message>
+  );
+}

@@ -1,0 +1,24 @@
+import { QueryCache, QueryClient } from "@tanstack/react-query";
+import { statusOf, worthRetrying } from "@/lib/api/problem";
+import { client } from "@/lib/client/client.gen";
+import { signedOut } from "./session";
+
+client.setConfig({ baseUrl: "" }); // the server that served this page
+
+export const queryClient = new QueryClient({
+  queryCache: new QueryCache({
+    onError: (error) => {
+      if (statusOf(error) === 401) signedOut();
+    },
+    onSuccess: () => signedOut(false),
+  }),
+  defaultOptions: {
+    queries: {
+      retry: worthRetrying,
+      retryDelay: (failures) => Math.min(8000, 500 * 2 ** failures),
+      staleTime: 5000, // the event stream says when something changed
+      refetchOnWindowFocus: true,
+    },
+    mutations: { retry: false },
+  },
+});

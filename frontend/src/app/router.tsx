@@ -1,0 +1,54 @@
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
+import { experimentSearch } from "@/features/experiment/search";
+import { newExperimentSearch } from "@/features/new-experiment/search";
+import { runSearch } from "@/features/run/search";
+import { NotFound } from "./not-found";
+import { RouteError } from "./route-error";
+import { Shell } from "./shell";
+
+const root = createRootRoute({ component: Shell, notFoundComponent: NotFound, errorComponent: RouteError });
+
+const experiments = createRoute({
+  getParentRoute: () => root,
+  path: "/",
+  component: lazyRouteComponent(
+    () => import("@/features/experiments/experiments-screen"),
+    "ExperimentsScreen",
+  ),
+});
+
+const newExperiment = createRoute({
+  getParentRoute: () => root,
+  path: "/new",
+  validateSearch: newExperimentSearch,
+  component: lazyRouteComponent(
+    () => import("@/features/new-experiment/new-experiment-screen"),
+    "NewExperimentScreen",
+  ),
+});
+
+const experiment = createRoute({
+  getParentRoute: () => root,
+  path: "/experiments/$experimentId",
+  validateSearch: experimentSearch,
+  component: lazyRouteComponent(() => import("@/features/experiment/experiment-screen"), "ExperimentScreen"),
+});
+
+const run = createRoute({
+  getParentRoute: () => root,
+  path: "/runs/$runId",
+  validateSearch: runSearch,
+  component: lazyRouteComponent(() => import("@/features/run/run-screen"), "RunScreen"),
+});
+
+export const router = createRouter({
+  routeTree: root.addChildren([experiments, newExperiment, experiment, run]),
+  defaultPreload: "intent",
+  scrollRestoration: true,
+});
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: typeof router;
+  }
+}

@@ -1,0 +1,126 @@
+import type { ComparisonRow, Estimate, ExperimentView } from "@/lib/client/types.gen";
+import { formatBytes, formatCount, formatPercent, formatRatio, NONE } from "@/lib/format/numbers";
+import { formatSeconds } from "@/lib/format/time";
+import { Figure } from "@/lib/ui/figure";
+import ui from "@/lib/ui/ui.module.css";
+import { VariantChip } from "@/lib/ui/variant-chip";
+import styles from "./experiment.module.css";
+import { Forest, forestDomain } from "./forest";
+import type { Group } from "./groups";
+
+function range(low: number | null, high: number | null, format: (value: number | null) => string): string {
+  if (low === null && high === null) return "";
+  if (high === null) return `from ${format(low)}`;
+  return low === null ? `up to ${format(high)}` : `${format(low)} to ${format(high)}`;
+}
+
+function estimate(value: Estimate, format: (figure: number | null) => string) {
+  return <Figure value={format(value.mean)} range={range(value.low, value.high, format)} />;
+}
+
+function timeToTarget(row: ComparisonRow) {
+  const time = row.time_to_target;
+  if (!time) return <Figure value={NONE} />;
+  return (
+    <Figure
+      value={formatSeconds(time.median)}
+      range={time.n > 0 ? `${time.reached} of ${time.n} reached` : ""}
+    />
+  );
+}
+
+function speedUp(row: ComparisonRow) {
+  const { claim, ratio, low, high } = row.speed_up;
+  if (claim === "baseline") return <Figure value="1×" range="baseline" />;
+  const interval = range(low, high, formatRatio);
+  return <Figure value={formatRatio(ratio)} range={interval || claim} />;
+}
+
+/** The figures of one group: a mean over its 95% interval over seeds. */
+export function ComparisonTable({
+  experiment,
+  group,
+}: {
+  experiment: ExperimentView;
+  group: Group | undefined;
+}) {
+  const rows = group?.rows ?? [];
+  const domain = forestDomain(rows.map((row) => row.speed_up));
+  const seconds = group?.simulated ? "virtual s" : "s";
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
+    <section className={ui.tableWrap} aria-label="Comparison" tabIndex={0}>
+      <table className={ui.table} data-testid="comparison-table">
+        <caption className={styles.caption}>
+          Means over seeds, 95% t intervals below them. Speed-up: the baseline's time to the target over the
+          variant's, paired by seed.
+        </caption>
+        <thead>
+          <tr>
+            <th scope="col">Variant</th>
+            <th scope="col" className={ui.number}>
+              Time to target
+              <br />
+              median, {seconds}
+            </th>
+            <th scope="col" className={ui.number}>
+              Speed-up
+            </th>
+            <th scope="col">
+              <span className={styles.forestHead}>slower · faster</span>
+            </th>
+            <th scope="col" className={ui.number}>
+              Test accuracy
+            </th>
+            <th scope="col" className={ui.number}>
+              Communication
+            </th>
+            <th scope="col" className={ui.number}>
+              Sent per run
+            </th>
+            <th scope="col" className={ui.number}>
+              Samples
+              <br />
+              per {seconds}
+            </th>
+            <th scope="col" className={ui.number}>
+              Runs
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={row.variant} data-testid="comparison-row" data-variant={row.variant}>
+              <td>
+                <VariantChip name={row.variant} index={experiment.variants.indexOf(row.variant)} />
+              </td>
+              <td className={ui.number}>{timeToTarget(row)}</td>
+              <td className={ui.number} title={row.speed_up.sentence}>
+                {speedUp(row)}
+              </td>
+              <td>
+                <Forest
+                  speedUp={row.speed_up}
+                  domain={domain}
+                  index={experiment.variants.indexOf(row.variant)}
+                />
+              </td>
+              <td className={ui.number}>{estimate(row.accuracy, (value) => formatPercent(value))}</td>
+              <td className={ui.number}>
+                {estimate(row.communication_fraction, (value) => formatPercent(value))}
+              </td>
+              <td className={ui.number}>{estimate(row.wire, formatBytes)}</td>
+              <td className={ui.number}>{estimate(row.throughput, formatCount)}</td>
+              <td className={ui.number}>
+                <Figure
+                  value={`${row.finished} / ${row.runs}`}
+                  range={row.failed > 0 ? `${row.failed} failed` : ""}
+                />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}

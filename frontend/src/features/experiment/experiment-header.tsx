@@ -1,0 +1,90 @@
+import { Group } from "@mantine/core";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { cancelExperimentMutation, readExperimentQueryKey } from "@/lib/client/@tanstack/react-query.gen";
+import type { ExperimentView } from "@/lib/client/types.gen";
+import { formatCount } from "@/lib/format/numbers";
+import { formatAge, formatMoment, formatSeconds } from "@/lib/format/time";
+import { ConfirmButton } from "@/lib/ui/confirm-button";
+import { ErrorPanel } from "@/lib/ui/error-panel";
+import { LinkButton } from "@/lib/ui/link-button";
+import { RunBar } from "@/lib/ui/run-bar";
+import { StateBadge } from "@/lib/ui/state-badge";
+import { isTerminal, progress } from "@/lib/ui/states";
+import { useNow } from "@/lib/ui/use-now";
+import styles from "./experiment.module.css";
+
+export function ExperimentHeader({ experiment }: { experiment: ExperimentView }) {
+  const client = useQueryClient();
+  const cancel = useMutation({
+    ...cancelExperimentMutation(),
+    onSuccess: (view) => {
+      client.setQueryData(readExperimentQueryKey({ path: { experiment_id: view.id } }), view);
+    },
+  });
+  const path = { experiment_id: experiment.id };
+  return (
+    <header>
+      <div className={styles.head}>
+        <h1 className={styles.title} data-testid="experiment-name">
+          {experiment.name}
+        </h1>
+        <Group gap={8}>
+          {!isTerminal(experiment.state) && (
+            <ConfirmButton
+              label="Cancel"
+              question="End every run of this experiment that is not over? What was measured stays."
+              confirm="Cancel the runs"
+              busy={cancel.isPending}
+              act={() => cancel.mutate({ path })}
+              testId="cancel-experiment"
+            />
+          )}
+          <LinkButton variant="default" data-testid="clone" to="/new" search={{ clone: experiment.id }}>
+            Clone
+          </LinkButton>
+          <LinkButton
+            variant="default"
+            data-testid="json"
+            to="/experiments/$experimentId"
+            params={{ experimentId: experiment.id }}
+            search={(old) => ({ ...old, tab: old.tab === "json" ? undefined : "json" })}
+            resetScroll={false}
+          >
+            JSON
+          </LinkButton>
+        </Group>
+      </div>
+      {experiment.description && <p className={styles.description}>{experiment.description}</p>}
+      <Facts experiment={experiment} />
+      {cancel.isError && <ErrorPanel what="The experiment could not be cancelled." error={cancel.error} />}
+    </header>
+  );
+}
+
+function Facts({ experiment }: { experiment: ExperimentView }) {
+  const now = useNow();
+  const { done, all } = progress(experiment.runs);
+  const { spec } = experiment;
+  const batch = spec.batch ?? 32;
+  return (
+    <div className={styles.facts}>
+      <StateBadge state={experiment.state} testId="experiment-state" />
+      <span className={styles.progress}>
+        <span data-testid="progress">
+          {done} of {all} runs
+        </span>
+        <RunBar runs={experiment.runs} />
+      </span>
+      <span>#{experiment.number}</span>
+      <span>{experiment.workload}</span>
+      <span>
+        {formatCount(spec.budget.samples)} samples, batch {batch}
+      </span>
+      <time dateTime={experiment.created_at} title={formatMoment(experiment.created_at)}>
+        {experiment.finished_at
+          ? `took ${formatSeconds((Date.parse(experiment.finished_at) - Date.parse(experiment.created_at)) / 1000)}, ${formatAge(experiment.finished_at, now)}`
+          : `started ${formatAge(experiment.created_at, now)}`}
+      </time>
+    </div>
+  );
+}

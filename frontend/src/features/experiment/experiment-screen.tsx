@@ -1,0 +1,83 @@
+import { getRouteApi } from "@tanstack/react-router";
+import { useEffect } from "react";
+import { statusOf } from "@/lib/api/problem";
+import type { ExperimentView } from "@/lib/client/types.gen";
+import { ErrorPanel } from "@/lib/ui/error-panel";
+import { JsonView } from "@/lib/ui/json-view";
+import { LinkButton } from "@/lib/ui/link-button";
+import { Message } from "@/lib/ui/message";
+import { Section } from "@/lib/ui/section";
+import { Curves } from "./curves";
+import { ExperimentHeader } from "./experiment-header";
+import { ExperimentPlaceholder } from "./experiment-placeholder";
+import { chosenGroup, groupsOf } from "./groups";
+import { Phases } from "./phases";
+import { RunsTable } from "./runs-table";
+import { useComparison, useExperiment, useLiveExperiment } from "./use-experiment";
+import { Verdict } from "./verdict";
+
+const route = getRouteApi("/experiments/$experimentId");
+
+/** One experiment, live: verdict, curves, phases, runs. */
+export function ExperimentScreen() {
+  const { experimentId } = route.useParams();
+  const query = useExperiment(experimentId);
+  useLiveExperiment(experimentId);
+  const name = query.data?.name;
+  useEffect(() => {
+    document.title = name ? `${name} · Hooke` : "Hooke";
+  }, [name]);
+  if (query.data) return <Page experiment={query.data} />;
+  if (statusOf(query.error) === 404) return <Missing />;
+  if (query.isError) {
+    return (
+      <ErrorPanel
+        what="The experiment could not be read."
+        error={query.error}
+        retry={() => query.refetch()}
+      />
+    );
+  }
+  return <ExperimentPlaceholder />;
+}
+
+function Page({ experiment }: { experiment: ExperimentView }) {
+  const search = route.useSearch();
+  const comparison = useComparison(experiment.id);
+  const groups = groupsOf(comparison.data);
+  const group = chosenGroup(groups, search.cluster, search.workers);
+  return (
+    <>
+      <ExperimentHeader experiment={experiment} />
+      {search.tab === "json" && (
+        <Section title="Specification">
+          <JsonView value={experiment.spec} label="Specification as JSON" />
+        </Section>
+      )}
+      {comparison.isError && !comparison.data && (
+        <ErrorPanel
+          what="The comparison could not be computed."
+          error={comparison.error}
+          retry={() => comparison.refetch()}
+        />
+      )}
+      <Verdict experiment={experiment} comparison={comparison.data} groups={groups} group={group} />
+      <Curves experiment={experiment} groups={groups} group={group} />
+      <Phases experiment={experiment} group={group} />
+      <RunsTable experiment={experiment} />
+    </>
+  );
+}
+
+function Missing() {
+  return (
+    <Message
+      page
+      title="No such experiment"
+      testId="not-found"
+      action={<LinkButton to="/">To the experiments</LinkButton>}
+    >
+      No experiment has this id. It may belong to another Hooke, or to another data folder of this one.
+    </Message>
+  );
+}

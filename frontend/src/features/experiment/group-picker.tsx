@@ -1,0 +1,32 @@
+import { SegmentedControl } from "@mantine/core";
+import { getRouteApi } from "@tanstack/react-router";
+import { type Group, groupLabel } from "./groups";
+
+const route = getRouteApi("/experiments/$experimentId");
+
+/** One cluster and number of workers at a time: real and simulated seconds never share a table or an axis. */
+export function GroupPicker({ groups, group }: { groups: readonly Group[]; group: Group | undefined }) {
+  const navigate = route.useNavigate();
+  if (groups.length < 2 || !group) return null;
+  return (
+    <SegmentedControl
+      size="xs"
+      mb={14}
+      aria-label="Cluster and workers"
+      data-testid="group-picker"
+      value={group.key}
+      data={groups.map((one) => ({
+        value: one.key,
+        label: one.simulated ? `${groupLabel(one)} (simulated)` : groupLabel(one),
+      }))}
+      onChange={(key) => {
+        const next = groups.find((one) => one.key === key);
+        navigate({
+          search: (old) => ({ ...old, cluster: next?.cluster, workers: next?.workers }),
+          replace: true,
+          resetScroll: false,
+        });
+      }}
+    />
+  );
+}

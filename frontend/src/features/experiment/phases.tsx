@@ -1,0 +1,54 @@
+import { PhaseBar, PhaseKey } from "@/lib/charts/phase-bar";
+import type { ExperimentView } from "@/lib/client/types.gen";
+import { formatPercent } from "@/lib/format/numbers";
+import { formatSeconds } from "@/lib/format/time";
+import { Section } from "@/lib/ui/section";
+import { Tag } from "@/lib/ui/tag";
+import { VariantChip } from "@/lib/ui/variant-chip";
+import styles from "./experiment.module.css";
+import { type Group, groupLabel } from "./groups";
+
+/** Where the workers' wall time went, per variant, and the communication fraction beside it. */
+export function Phases({ experiment, group }: { experiment: ExperimentView; group: Group | undefined }) {
+  if (!group) return null;
+  return (
+    <Section
+      title="Where the time went"
+      testId="phases"
+      aside={
+        <span className={styles.aside}>
+          {groupLabel(group)} {group.simulated && <Tag kind="simulated" />}
+          {group.oversubscribed && <Tag kind="oversubscribed" />}
+        </span>
+      }
+    >
+      <PhaseKey />
+      <div className={styles.phases}>
+        {group.rows.map((row) => {
+          const index = experiment.variants.indexOf(row.variant);
+          return (
+            <div
+              key={row.variant}
+              className={styles.phaseRow}
+              data-testid="phase-row"
+              data-variant={row.variant}
+            >
+              <VariantChip name={row.variant} index={index} />
+              <PhaseBar shares={row.phases} label={row.variant} />
+              <span className={styles.phaseFigure}>
+                <strong>{formatPercent(row.communication_fraction.mean)}</strong> communication
+                {(row.hidden.mean ?? 0) > 0 && (
+                  <span className={styles.quiet}> + {formatSeconds(row.hidden.mean)} hidden</span>
+                )}
+              </span>
+            </div>
+          );
+        })}
+      </div>
+      <p className={styles.foot}>
+        Shares of wall time, mean over workers and seeds. The communication fraction is the time blocked in
+        communication over wall time without evaluation; what ran behind compute is hidden, not blocked.
+      </p>
+    </Section>
+  );
+}

@@ -1,0 +1,34 @@
+import type { Axis } from "@/lib/api/types";
+import { AXES } from "@/lib/format/quantities";
+
+/** What of the experiment is in view; all of it is in the URL. */
+export interface ExperimentSearch {
+  axis?: Axis;
+  cluster?: string;
+  workers?: number;
+  /** Positions of variants that are switched off, such as "0.3". */
+  hide?: string;
+  tab?: "json";
+}
+
+export function experimentSearch(search: Record<string, unknown>): ExperimentSearch {
+  const { axis, cluster, workers, hide, tab } = search;
+  return {
+    axis: AXES.find((known) => known === axis && known !== "clock"),
+    cluster: typeof cluster === "string" ? cluster : undefined,
+    workers: typeof workers === "number" && workers > 0 ? workers : undefined,
+    hide: typeof hide === "string" || typeof hide === "number" ? String(hide) || undefined : undefined,
+    tab: tab === "json" ? tab : undefined,
+  };
+}
+
+export function hiddenVariants(hide: string | undefined): ReadonlySet<number> {
+  return new Set((hide ?? "").split(/\D+/).filter(Boolean).map(Number));
+}
+
+/** The same set with one position switched. */
+export function toggled(hidden: ReadonlySet<number>, index: number): string | undefined {
+  const next = new Set(hidden);
+  if (!next.delete(index)) next.add(index);
+  return [...next].sort((a, b) => a - b).join("_") || undefined;
+}

@@ -1,0 +1,56 @@
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import type { Axis } from "@/lib/api/types";
+import {
+  listRunsOptions,
+  listRunsQueryKey,
+  readBandsOptions,
+  readBandsQueryKey,
+  readComparisonOptions,
+  readComparisonQueryKey,
+  readExperimentOptions,
+  readExperimentQueryKey,
+} from "@/lib/client/@tanstack/react-query.gen";
+import { useRefresh } from "@/lib/events/use-refresh";
+import { useStream } from "@/lib/events/use-stream";
+
+const POINTS = 400;
+const RUNS = 500;
+
+export function useExperiment(id: string) {
+  return useQuery(readExperimentOptions({ path: { experiment_id: id } }));
+}
+
+export function useComparison(id: string) {
+  return useQuery(readComparisonOptions({ path: { experiment_id: id } }));
+}
+
+export function useRuns(id: string) {
+  return useQuery(listRunsOptions({ query: { experiment: id, limit: RUNS } }));
+}
+
+/** Mean and band per variant. While another axis is fetched, the old answer stays, under its own axis. */
+export function useBands(id: string, axis: Axis) {
+  return useQuery({
+    ...readBandsOptions({
+      path: { experiment_id: id },
+      query: { metric: ["test_accuracy", "test_loss"], axis, points: POINTS },
+    }),
+    placeholderData: keepPreviousData,
+  });
+}
+
+/** Fetch what the stream says has changed: curves within half a second, figures and tables a little later. */
+export function useLiveExperiment(id: string): void {
+  const path = { experiment_id: id };
+  const experiment = useRefresh(readExperimentQueryKey({ path }), 1000);
+  const bands = useRefresh([{ _id: readBandsQueryKey({ path, query: { metric: [] } })[0]._id, path }], 400);
+  const comparison = useRefresh(readComparisonQueryKey({ path }), 1500);
+  const runs = useRefresh(listRunsQueryKey({ query: { experiment: id, limit: RUNS } }), 1000);
+  useStream({ experiment: id }, (event) => {
+    if (event.kind === "logs" || event.kind === "clusters") return;
+    if (event.kind !== "points") experiment();
+    bands();
+    runs();
+    comparison();
+  });
+}

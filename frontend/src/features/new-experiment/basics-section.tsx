@@ -1,0 +1,125 @@
+import { Switch } from "@mantine/core";
+import type { WorkloadView } from "@/lib/client/types.gen";
+import { Section } from "@/lib/ui/section";
+import { isJson, textAt, valueAt } from "./document";
+import { ChoiceField, LongTextField, NumberField, TextField } from "./fields";
+import styles from "./form.module.css";
+import { useForm } from "./form-context";
+import { SchemaForm } from "./schema-form";
+
+const SHARDINGS = [
+  { value: "iid", label: "i.i.d. stream per worker" },
+  { value: "disjoint", label: "disjoint shards" },
+];
+const METRICS = [
+  { value: "test_accuracy", label: "test accuracy (fraction)" },
+  { value: "test_loss", label: "test loss" },
+];
+
+/** What the experiment is called and what it trains. */
+export function WorkloadSection({ workloads }: { workloads: readonly WorkloadView[] }) {
+  const { draft, change } = useForm();
+  const chosen = workloads.find((one) => one.name === textAt(draft, ["workload", "name"]));
+  return (
+    <Section title="Workload" testId="workload">
+      <div className={styles.grid}>
+        <div className={styles.wide}>
+          <TextField path={["name"]} label="Name of the experiment" required />
+        </div>
+        <div className={styles.wide}>
+          <LongTextField path={["description"]} label="Description" />
+        </div>
+        <ChoiceField
+          path={["workload", "name"]}
+          label="Workload"
+          description="Data set, model and loss"
+          choices={workloads.map((one) => ({ value: one.name, label: one.title }))}
+          onChoice={(name) =>
+            change((old) => {
+              const target = workloads.find((one) => one.name === name)?.target;
+              const accuracy = valueAt(old, ["target", "metric"]) === "test_accuracy" && target !== undefined;
+              return {
+                ...old,
+                workload: { name, parameters: {} },
+                target: accuracy ? { metric: "test_accuracy", value: target } : old.target,
+              };
+            })
+          }
+        />
+        <NumberField path={["batch"]} label="Batch" description="Samples per worker and step" fallback={32} />
+        <ChoiceField
+          path={["sharding"]}
+          label="Data"
+          description="What each worker draws from"
+          fallback="iid"
+          choices={SHARDINGS}
+        />
+      </div>
+      {chosen && (
+        <details className={styles.details}>
+          <summary>Parameters of the workload</summary>
+          <SchemaForm schema={chosen.parameters} path={["workload", "parameters"]} />
+          <pre className={styles.documentation}>{chosen.documentation}</pre>
+        </details>
+      )}
+    </Section>
+  );
+}
+
+/** When a run stops, and what counts as solved. */
+export function BudgetSection({ workloads }: { workloads: readonly WorkloadView[] }) {
+  const { draft, change } = useForm();
+  const target = valueAt(draft, ["target"]);
+  const usual = workloads.find((one) => one.name === textAt(draft, ["workload", "name"]))?.target ?? 0.95;
+  return (
+    <Section title="Budget and target" testId="budget">
+      <div className={styles.grid}>
+        <NumberField
+          path={["budget", "samples"]}
+          label="Samples"
+          description="Gradients × batch, over all workers"
+          required
+        />
+        <NumberField
+          path={["evaluation", "every"]}
+          label="Evaluate every"
+          description="Samples between evaluations, off the clock"
+          required
+        />
+        <NumberField path={["budget", "max_seconds"]} label="Wall limit" description="Seconds; empty: none" />
+        <NumberField
+          path={["first_seed"]}
+          label="First seed"
+          description="The others follow it"
+          fallback={0}
+        />
+      </div>
+      <Switch
+        mt={18}
+        label="Stop at a target, and compare the time to it"
+        data-testid="has-target"
+        checked={isJson(target)}
+        onChange={(event) => {
+          const on = event.currentTarget.checked;
+          change((old) => ({ ...old, target: on ? { metric: "test_accuracy", value: usual } : null }));
+        }}
+      />
+      {isJson(target) && (
+        <div className={styles.grid}>
+          <ChoiceField
+            path={["target", "metric"]}
+            label="Target of"
+            description="Of the center, on held-out data"
+            fallback="test_accuracy"
+            choices={METRICS}
+          />
+          <NumberField
+            path={["target", "value"]}
+            label="Target value"
+            description="Accuracy 0.95 means 95%"
+          />
+        </div>
+      )}
+    </Section>
+  );
+}

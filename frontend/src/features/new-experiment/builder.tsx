@@ -1,0 +1,129 @@
+import { Alert, Button, Group, Tabs } from "@mantine/core";
+import { useMutation } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { useLayoutEffect, useRef, useState } from "react";
+import { explain, faultsOf } from "@/lib/api/problem";
+import { createExperiment } from "@/lib/client/sdk.gen";
+import type { AlgorithmList, ClusterView, WorkloadView } from "@/lib/client/types.gen";
+import { BudgetSection, WorkloadSection } from "./basics-section";
+import { ClustersSection } from "./clusters-section";
+import { fieldId, type Json } from "./document";
+import { EXAMPLE } from "./example";
+import { faultsByField, nearestField } from "./faults";
+import styles from "./form.module.css";
+import { FormContext } from "./form-context";
+import { JsonEditor } from "./json-editor";
+import { PlanPanel } from "./plan-panel";
+import { asSpec, usePlan } from "./use-plan";
+import { VariantsSection } from "./variants-section";
+
+interface BuilderProps {
+  start: Json;
+  algorithms: AlgorithmList;
+  workloads: readonly WorkloadView[];
+  clusters: readonly ClusterView[];
+}
+
+function fieldsOnPage(root: HTMLElement | null): string[] {
+  return [...(root?.querySelectorAll<HTMLElement>("[data-field]") ?? [])].map(
+    (field) => field.dataset.field ?? "",
+  );
+}
+
+/** Once per click on Start, so that a repeated request makes no second experiment. */
+function newKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
+    byte.toString(16).padStart(2, "0"),
+  ).join("");
+}
+
+function useStart() {
+  const navigate = useNavigate();
+  return useMutation({
+    mutationFn: async (draft: Json) => {
+      const headers = { "Idempotency-Key": newKey() };
+      const { data } = await createExperiment({ body: asSpec(draft), headers, throwOnError: true });
+      return data;
+    },
+    onSuccess: ({ id }) => navigate({ to: "/experiments/$experimentId", params: { experimentId: id } }),
+  });
+}
+
+/** The form and, beside it, what it would run and the same document as JSON. */
+export function Builder({ start, algorithms, workloads, clusters }: BuilderProps) {
+  const [draft, setDraft] = useState(start);
+  const [fields, setFields] = useState<string[]>([]);
+  const form = useRef<HTMLDivElement>(null);
+  const { query, settled } = usePlan(draft);
+  const post = useStart();
+  const error = query.error ?? post.error;
+  const faults = faultsOf(error);
+
+  useLayoutEffect(() => {
+    const found = fieldsOnPage(form.current);
+    setFields((old) => (old.join() === found.join() ? old : found));
+  });
+
+  function focus(pointer: string) {
+    const field = nearestField(pointer, fields);
+    const element = field === undefined ? null : document.getElementById(fieldId(field));
+    element?.closest("details")?.setAttribute("open", "");
+    element?.scrollIntoView({ block: "center" });
+    element?.focus({ preventScroll: true });
+  }
+
+  const change = (next: (old: Json) => Json) => {
+    post.reset();
+    setDraft(next);
+  };
+  return (
+    <FormContext value={{ draft, change, faults: faultsByField(faults, fields) }}>
+      <Group justify="space-between" align="center">
+        <h1 className={styles.title}>New experiment</h1>
+        <Button variant="default" data-testid="fill-example" onClick={() => change(() => ({ ...EXAMPLE }))}>
+          Fill in the example
+        </Button>
+      </Group>
+      <div className={styles.columns}>
+        <div ref={form} className={styles.form} data-testid="form">
+          <WorkloadSection workloads={workloads} />
+          <VariantsSection catalogue={algorithms} />
+          <ClustersSection clusters={clusters} />
+          <BudgetSection workloads={workloads} />
+        </div>
+        <aside className={styles.side} aria-label="Plan">
+          <Tabs defaultValue="plan" keepMounted={false}>
+            <Tabs.List mb={14}>
+              <Tabs.Tab value="plan">Plan</Tabs.Tab>
+              <Tabs.Tab value="json" data-testid="json-tab">
+                JSON
+              </Tabs.Tab>
+            </Tabs.List>
+            <Tabs.Panel value="plan">
+              <PlanPanel plan={query.data} error={error} faults={faults} settled={settled} focus={focus} />
+            </Tabs.Panel>
+            <Tabs.Panel value="json">
+              <JsonEditor />
+            </Tabs.Panel>
+          </Tabs>
+          {post.isError && faults.length === 0 && (
+            <Alert color="red" mt={12} title="It was not started">
+              {explain(post.error)}
+            </Alert>
+          )}
+          <Button
+            fullWidth
+            size="md"
+            mt={16}
+            data-testid="start"
+            loading={post.isPending || post.isSuccess}
+            disabled={!settled || query.isError}
+            onClick={() => post.mutate(draft)}
+          >
+            Start
+          </Button>
+        </aside>
+      </div>
+    </FormContext>
+  );
+}

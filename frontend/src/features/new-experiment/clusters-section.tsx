@@ -1,0 +1,163 @@
+import { Button, Group, Menu } from "@mantine/core";
+import type { ClusterView } from "@/lib/client/types.gen";
+import { Section } from "@/lib/ui/section";
+import { Tag } from "@/lib/ui/tag";
+import { isJson, type Json, objectsAt } from "./document";
+import { PRESETS, withCluster, withoutCluster, withVirtualCluster, workersFrom, workersText } from "./draft";
+import { ChoiceField, NumberField, TextField } from "./fields";
+import styles from "./form.module.css";
+import { useField, useForm } from "./form-context";
+
+/** The constants of a simulated network and processor; titles and defaults are those of the specification. */
+const VIRTUAL_FIELDS = [
+  ["latency", "Latency", "Seconds per message", 7.2e-6],
+  ["seconds_per_byte", "Seconds per byte", "Inverse bandwidth of one link direction", 0.9e-9],
+  ["compute_seconds_per_sample", "Compute time", "Forward and backward, seconds per sample", 20e-6],
+  ["compute_jitter", "Jitter", "Sigma of the log-normal factor on each step's compute", 0.05],
+  ["memory_bandwidth", "Memory bandwidth", "Bytes per second; prices vector updates", 10e9],
+] as const;
+
+/** Where the runs execute: registered clusters, and simulated ones computed on them. */
+export function ClustersSection({ clusters }: { clusters: readonly ClusterView[] }) {
+  const { draft, change } = useForm();
+  const { control, error } = useField(["clusters"]);
+  const host = clusters[0]?.name ?? "local";
+  return (
+    <Section
+      title="Clusters"
+      testId="clusters"
+      aside={
+        <Group gap={8}>
+          <Menu shadow="md" position="bottom-end">
+            <Menu.Target>
+              <Button size="xs" variant="default" data-testid="add-cluster">
+                Add cluster
+              </Button>
+            </Menu.Target>
+            <Menu.Dropdown>
+              {clusters.map((cluster) => (
+                <Menu.Item key={cluster.name} onClick={() => change((old) => withCluster(old, cluster.name))}>
+                  {cluster.name} ({cluster.cores} cores{cluster.online ? "" : ", offline"})
+                </Menu.Item>
+              ))}
+              {clusters.length === 0 && <Menu.Label>No cluster is registered yet</Menu.Label>}
+            </Menu.Dropdown>
+          </Menu>
+          <Menu shadow="md" position="bottom-end">
+            <Menu.Target>
+              <Button size="xs" variant="default" data-testid="add-virtual-cluster">
+                Add virtual cluster
+              </Button>
+            </Menu.Target>
+            <Menu.Dropdown>
+              {PRESETS.map((preset) => (
+                <Menu.Item
+                  key={preset.key}
+                  onClick={() => change((old) => withVirtualCluster(old, preset, host))}
+                >
+                  {preset.label}
+                </Menu.Item>
+              ))}
+            </Menu.Dropdown>
+          </Menu>
+        </Group>
+      }
+    >
+      <div {...control} tabIndex={-1}>
+        {error && <p className={styles.error}>{error}</p>}
+        <div className={styles.cards}>
+          {objectsAt(draft, ["clusters"]).map((cluster, index) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: a cluster has no identity but its place, as in the document
+            <ClusterCard key={index} index={index} cluster={cluster} clusters={clusters} />
+          ))}
+        </div>
+      </div>
+    </Section>
+  );
+}
+
+interface CardProps {
+  index: number;
+  cluster: Json;
+  clusters: readonly ClusterView[];
+}
+
+function ClusterCard({ index, cluster, clusters }: CardProps) {
+  const { change } = useForm();
+  const path = ["clusters", index] as const;
+  const virtual = isJson(cluster.virtual);
+  const registered = clusters.map((one) => ({
+    value: one.name,
+    label: one.online ? one.name : `${one.name} (offline)`,
+  }));
+  return (
+    <fieldset className={styles.card} data-testid="cluster-card">
+      <legend className={styles.legend}>
+        Cluster {index + 1} {virtual && <Tag kind="simulated" />}
+      </legend>
+      <div className={styles.cardActions}>
+        <Button
+          size="compact-xs"
+          variant="subtle"
+          color="gray"
+          onClick={() => change((old) => withoutCluster(old, index))}
+        >
+          Remove
+        </Button>
+      </div>
+      <div className={styles.grid}>
+        {virtual ? (
+          <>
+            <TextField path={[...path, "name"]} label="Name" description="Of this virtual cluster" />
+            <ChoiceField
+              path={[...path, "on"]}
+              label="Computed on"
+              description="Takes slots there"
+              choices={registered}
+            />
+          </>
+        ) : (
+          <ChoiceField
+            path={[...path, "name"]}
+            label="Cluster"
+            description="Registered by its agent"
+            choices={registered}
+          />
+        )}
+        <WorkersField path={[...path, "workers"]} virtual={virtual} />
+        <NumberField
+          path={[...path, "seeds"]}
+          label="Seeds"
+          description="Runs per variant; 3 or more to compare"
+          fallback={3}
+        />
+        {virtual &&
+          VIRTUAL_FIELDS.map(([name, label, description, fallback]) => (
+            <NumberField
+              key={name}
+              path={[...path, "virtual", name]}
+              label={label}
+              description={description}
+              fallback={fallback}
+            />
+          ))}
+      </div>
+    </fieldset>
+  );
+}
+
+function WorkersField({ path, virtual }: { path: readonly (string | number)[]; virtual: boolean }) {
+  const { value, set } = useField(path);
+  const text = workersText(value);
+  return (
+    <TextField
+      path={path}
+      label="Workers"
+      description={virtual ? "One or several numbers: 4, 8, 16" : "auto, or one or several numbers: 2, 4"}
+      key={path.join("/")}
+      defaultValue={text}
+      fallback={text}
+      onText={(typed) => set(workersFrom(typed))}
+    />
+  );
+}

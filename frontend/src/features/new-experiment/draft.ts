@@ -1,0 +1,147 @@
+import type { AlgorithmView, WorkloadView } from "@/lib/client/types.gen";
+import { isJson, type Json, objectsAt, textAt, withValue } from "./document";
+
+export const PRESETS = [
+  { key: "10gbe", label: "10 GbE (constants of the paper)", latency: 7.2e-6, seconds_per_byte: 0.9e-9 },
+  { key: "fdr", label: "FDR InfiniBand (typical)", latency: 0.7e-6, seconds_per_byte: 0.2e-9 },
+  { key: "qdr", label: "QDR InfiniBand (typical)", latency: 1.2e-6, seconds_per_byte: 0.3e-9 },
+] as const;
+export type Preset = (typeof PRESETS)[number];
+
+/** `name`, or `name 2`, `name 3`...: the first that is not taken. */
+export function freeName(name: string, taken: readonly string[], separator = " "): string {
+  if (!taken.includes(name)) return name;
+  for (let i = 2; ; i += 1) {
+    const next = `${name}${separator}${i}`;
+    if (!taken.includes(next)) return next;
+  }
+}
+
+export function variantNames(draft: Json): string[] {
+  return objectsAt(draft, ["variants"]).map((variant) => textAt(variant, ["name"]));
+}
+
+function clusterNames(draft: Json): string[] {
+  return objectsAt(draft, ["clusters"]).map((cluster) => textAt(cluster, ["name"]));
+}
+
+/** A small honest comparison of what is there: the baseline of the paper and its successor, if both are known. */
+export function emptyDraft(
+  algorithms: readonly AlgorithmView[],
+  workloads: readonly WorkloadView[],
+  cluster: string,
+): Json {
+  const wanted = ["original-easgd", "sync-easgd"];
+  const chosen = algorithms.filter((one) => wanted.includes(one.name));
+  const variants = (chosen.length === 2 ? chosen : algorithms.slice(0, 2)).map((one) => ({
+    name: shortTitle(one),
+    algorithm: one.name,
+    parameters: {},
+  }));
+  const workload = workloads.find((one) => one.name === "digits-mlp") ?? workloads[0];
+  return {
+    schema: "hooke.experiment/1",
+    name: "New comparison",
+    description: "",
+    workload: { name: workload?.name ?? "", parameters: {} },
+    batch: 32,
+    sharding: "iid",
+    variants,
+    baseline: variants[0]?.name ?? "",
+    clusters: [{ name: cluster, workers: ["auto"], seeds: 3 }],
+    first_seed: 0,
+    budget: { samples: 120_000 },
+    target: { metric: "test_accuracy", value: workload?.target ?? 0.95 },
+    evaluation: { every: 2000 },
+  };
+}
+
+/** "Original EASGD (round robin)" is "Original EASGD" as the name of a variant. */
+export function shortTitle(algorithm: AlgorithmView): string {
+  return algorithm.title.replace(/\s*\(.*\)$/, "");
+}
+
+export function withVariant(draft: Json, algorithm: AlgorithmView): Json {
+  const name = freeName(shortTitle(algorithm), variantNames(draft));
+  const variants = [...objectsAt(draft, ["variants"]), { name, algorithm: algorithm.name, parameters: {} }];
+  return { ...draft, variants, baseline: textAt(draft, ["baseline"]) || name };
+}
+
+export function withCopy(draft: Json, index: number): Json {
+  const variants = objectsAt(draft, ["variants"]);
+  const original = variants[index];
+  if (!original) return draft;
+  const copy = { ...original, name: freeName(textAt(original, ["name"]), variantNames(draft)) };
+  return { ...draft, variants: variants.toSpliced(index + 1, 0, copy) };
+}
+
+export function withoutVariant(draft: Json, index: number): Json {
+  const variants = objectsAt(draft, ["variants"]).toSpliced(index, 1);
+  const next = { ...draft, variants };
+  const names = variantNames(next);
+  const baseline = textAt(draft, ["baseline"]);
+  return names.includes(baseline) ? next : { ...next, baseline: names[0] ?? "" };
+}
+
+/** Rename a variant; a baseline of that name follows. */
+export function withVariantName(draft: Json, index: number, name: unknown): Json {
+  const before = variantNames(draft)[index];
+  const next = withValue(draft, ["variants", index, "name"], name);
+  return textAt(draft, ["baseline"]) === before ? { ...next, baseline: name } : next;
+}
+
+export function withCluster(draft: Json, name: string): Json {
+  const free = freeName(name, clusterNames(draft), "-");
+  return {
+    ...draft,
+    clusters: [...objectsAt(draft, ["clusters"]), { name: free, workers: ["auto"], seeds: 3 }],
+  };
+}
+
+/** A virtual cluster computed on a registered one: five seeds, because they are cheap. */
+export function withVirtualCluster(draft: Json, preset: Preset, on: string): Json {
+  const { latency, seconds_per_byte } = preset;
+  const cluster = {
+    name: freeName(preset.key, clusterNames(draft), "-"),
+    on,
+    workers: [8],
+    seeds: 5,
+    virtual: { latency, seconds_per_byte },
+  };
+  return { ...draft, clusters: [...objectsAt(draft, ["clusters"]), cluster] };
+}
+
+export function withoutCluster(draft: Json, index: number): Json {
+  return { ...draft, clusters: objectsAt(draft, ["clusters"]).toSpliced(index, 1) };
+}
+
+/** "auto", "2, 4, 8": what the field shows. */
+export function workersText(value: unknown): string {
+  return Array.isArray(value) ? value.join(", ") : "";
+}
+
+/** Numbers and `auto` as the specification wants them; what is neither stays text, for the server to refuse. */
+export function workersFrom(text: string): (number | string)[] {
+  return text
+    .split(/[\s,]+/)
+    .filter(Boolean)
+    .map((part) => (/^\d+$/.test(part) ? Number(part) : part));
+}
+
+/** Read a specification typed as JSON, or say why the form cannot show it. */
+export function draftFrom(text: string): { draft: Json } | { problem: string } {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    return { problem: error instanceof Error ? error.message : "This is no JSON." };
+  }
+  if (!isJson(value)) return { problem: "A specification is an object: { … }." };
+  for (const key of ["variants", "clusters"]) {
+    const list = value[key];
+    if (list !== undefined && !(Array.isArray(list) && list.every(isJson))) {
+      return { problem: `“${key}” is a list of objects: [{ … }, { … }].` };
+    }
+  }
+  return { draft: value };
+}

@@ -1,0 +1,71 @@
+import { isJson, type Json } from "./document";
+
+/** One control of a flat form, as a JSON Schema describes it. */
+export interface FormField {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly kind: "number" | "integer" | "boolean" | "choice" | "text";
+  readonly choices: readonly (string | number)[];
+  readonly default: unknown;
+  /** Such as "> 0, at most 10"; empty where nothing bounds it. */
+  readonly bounds: string;
+}
+
+/** Follow a $ref into $defs, and look through the null of an optional field. */
+function resolve(property: Json, root: Json): Json {
+  const reference = typeof property.$ref === "string" ? property.$ref.split("/").pop() : undefined;
+  const definitions = isJson(root.$defs) ? root.$defs : {};
+  const target = reference === undefined ? undefined : definitions[reference];
+  if (isJson(target)) return { ...resolve(target, root), ...property };
+  if (Array.isArray(property.anyOf)) {
+    const branches = property.anyOf.filter(isJson).filter((branch) => branch.type !== "null");
+    const [only] = branches;
+    if (only && branches.length === 1) return { ...resolve(only, root), ...property };
+  }
+  return property;
+}
+
+function kindOf(property: Json): FormField["kind"] {
+  if (Array.isArray(property.enum) || "const" in property) return "choice";
+  const type = property.type;
+  return type === "number" || type === "integer" || type === "boolean" ? type : "text";
+}
+
+function choicesOf(property: Json): (string | number)[] {
+  const values: unknown[] = Array.isArray(property.enum)
+    ? property.enum
+    : "const" in property
+      ? [property.const]
+      : [];
+  return values.filter((value) => typeof value === "string" || typeof value === "number");
+}
+
+function boundsOf(property: Json): string {
+  const word = (key: string, before: string) =>
+    typeof property[key] === "number" ? [`${before}${property[key]}`] : [];
+  return [
+    ...word("exclusiveMinimum", "> "),
+    ...word("minimum", "at least "),
+    ...word("exclusiveMaximum", "< "),
+    ...word("maximum", "at most "),
+  ].join(", ");
+}
+
+/** The controls of a flat JSON Schema, in its order; an empty list for anything that is no object schema. */
+export function fieldsFromSchema(schema: unknown): FormField[] {
+  if (!isJson(schema) || !isJson(schema.properties)) return [];
+  return Object.entries(schema.properties).flatMap(([name, raw]) => {
+    if (!isJson(raw)) return [];
+    const property = resolve(raw, schema);
+    return {
+      name,
+      title: typeof property.title === "string" ? property.title : name,
+      description: typeof property.description === "string" ? property.description : "",
+      kind: kindOf(property),
+      choices: choicesOf(property),
+      default: property.default,
+      bounds: boundsOf(property),
+    };
+  });
+}

@@ -1,0 +1,122 @@
+import { NativeSelect, Switch, Textarea, TextInput, type TextInputProps } from "@mantine/core";
+import { useState } from "react";
+import type { Path } from "./document";
+import { useField } from "./form-context";
+
+interface FieldProps {
+  path: Path;
+  label: string;
+  description?: string;
+  /** Shown while the document has no value here. */
+  fallback?: unknown;
+}
+
+type TextFieldProps = FieldProps &
+  Omit<TextInputProps, "value" | "onChange"> & { onText?: (text: string) => void };
+
+export function TextField({ path, label, description, fallback, onText, ...rest }: TextFieldProps) {
+  const { value, set, error, control } = useField(path);
+  const shown = value ?? fallback;
+  return (
+    <TextInput
+      {...control}
+      {...rest}
+      label={label}
+      description={description}
+      error={error}
+      value={typeof shown === "string" ? shown : ""}
+      onChange={(event) => (onText ?? set)(event.currentTarget.value)}
+    />
+  );
+}
+
+export function LongTextField({ path, label, description }: FieldProps) {
+  const { value, set, error, control } = useField(path);
+  return (
+    <Textarea
+      {...control}
+      label={label}
+      description={description}
+      error={error}
+      autosize
+      minRows={2}
+      maxRows={6}
+      value={typeof value === "string" ? value : ""}
+      onChange={(event) => set(event.currentTarget.value)}
+    />
+  );
+}
+
+/** What is typed, as the document holds it: a number; NaN (null in JSON, refused there) for anything else. */
+export function parseNumber(text: string): number | undefined {
+  const trimmed = text.trim().replace(/(?<=\d)[\s_](?=\d)/g, "");
+  return trimmed === "" ? undefined : Number(trimmed);
+}
+
+/** A number as people type it, exponents too: 7.2e-6. An empty field leaves the value to its default. */
+export function NumberField({
+  path,
+  label,
+  description,
+  fallback,
+  ...rest
+}: FieldProps & Omit<TextInputProps, "value" | "onChange">) {
+  const { value, set, error, control } = useField(path);
+  const [typed, setTyped] = useState<string>();
+  const shown = value ?? fallback;
+  const current = typeof shown === "number" && !Number.isNaN(shown) ? String(shown) : "";
+  const agrees = typed !== undefined && Object.is(parseNumber(typed), value === null ? Number.NaN : value);
+  const wrong = typed !== undefined && Number.isNaN(parseNumber(typed)) ? "This is no number." : undefined;
+  return (
+    <TextInput
+      {...control}
+      {...rest}
+      label={label}
+      description={description}
+      error={wrong ?? error}
+      inputMode="decimal"
+      autoComplete="off"
+      value={agrees ? typed : current}
+      onChange={(event) => {
+        setTyped(event.currentTarget.value);
+        set(parseNumber(event.currentTarget.value));
+      }}
+    />
+  );
+}
+
+interface ChoiceFieldProps extends FieldProps {
+  choices: readonly { value: string; label: string }[];
+  onChoice?: (value: string) => void;
+}
+
+export function ChoiceField({ path, label, description, fallback, choices, onChoice }: ChoiceFieldProps) {
+  const { value, set, error, control } = useField(path);
+  const current = String(value ?? fallback ?? "");
+  const known = choices.some((choice) => choice.value === current);
+  return (
+    <NativeSelect
+      {...control}
+      label={label}
+      description={description}
+      error={error}
+      data={known ? [...choices] : [{ value: current, label: current || "choose" }, ...choices]}
+      value={current}
+      onChange={(event) => (onChoice ?? set)(event.currentTarget.value)}
+    />
+  );
+}
+
+export function SwitchField({ path, label, description, fallback }: FieldProps) {
+  const { value, set, error, control } = useField(path);
+  return (
+    <Switch
+      {...control}
+      label={label}
+      description={description}
+      error={error}
+      checked={(value ?? fallback) === true}
+      onChange={(event) => set(event.currentTarget.checked)}
+    />
+  );
+}

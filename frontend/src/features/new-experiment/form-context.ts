@@ -1,0 +1,29 @@
+import { createContext, useContext } from "react";
+import { fieldId, type Json, type Path, pointerOf, valueAt, withValue } from "./document";
+
+/** What every control of the form shares: the document, how to change it, and what the server says of it. */
+export interface FormState {
+  readonly draft: Json;
+  readonly change: (next: (draft: Json) => Json) => void;
+  readonly faults: ReadonlyMap<string, string>;
+}
+
+export const FormContext = createContext<FormState | null>(null);
+
+export function useForm(): FormState {
+  const form = useContext(FormContext);
+  if (!form) throw new Error("No form: FormContext must be provided above this control.");
+  return form;
+}
+
+/** One place of the document, as a control needs it. */
+export function useField(path: Path) {
+  const { draft, change, faults } = useForm();
+  const pointer = pointerOf(path);
+  return {
+    value: valueAt(draft, path),
+    set: (value: unknown) => change((old) => withValue(old, path, value)),
+    error: faults.get(pointer),
+    control: { id: fieldId(pointer), "data-field": pointer },
+  };
+}

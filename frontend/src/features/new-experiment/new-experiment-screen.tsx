@@ -1,0 +1,68 @@
+import { Skeleton } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
+import { useEffect } from "react";
+import {
+  listAlgorithmsOptions,
+  listClustersOptions,
+  listWorkloadsOptions,
+  readExperimentOptions,
+} from "@/lib/client/@tanstack/react-query.gen";
+import { useRefresh } from "@/lib/events/use-refresh";
+import { useStream } from "@/lib/events/use-stream";
+import { ErrorPanel } from "@/lib/ui/error-panel";
+import { Builder } from "./builder";
+import type { Json } from "./document";
+import { emptyDraft } from "./draft";
+import { EXAMPLE } from "./example";
+
+const route = getRouteApi("/new");
+
+/** Define a comparison: wait for the catalogues (and the experiment to clone), then show the form. */
+export function NewExperimentScreen() {
+  const { clone, example } = route.useSearch();
+  const algorithms = useQuery(listAlgorithmsOptions());
+  const workloads = useQuery(listWorkloadsOptions());
+  const clusters = useQuery(listClustersOptions());
+  const original = useQuery({
+    ...readExperimentOptions({ path: { experiment_id: clone ?? "" } }),
+    enabled: clone !== undefined,
+  });
+  const refresh = useRefresh(listClustersOptions().queryKey, 2000);
+  useStream({}, (event) => {
+    if (event.kind === "clusters") refresh();
+  });
+  useEffect(() => {
+    document.title = "New experiment · Hooke";
+  }, []);
+  const failed = [algorithms, workloads, clusters, original].find((query) => query.isError && !query.data);
+  if (failed) {
+    return (
+      <ErrorPanel what="The form could not be made." error={failed.error} retry={() => failed.refetch()} />
+    );
+  }
+  if (!algorithms.data || !workloads.data || !clusters.data || (clone && !original.data)) {
+    return (
+      <div aria-busy="true">
+        <Skeleton height={28} width={260} />
+        <Skeleton height={220} mt={44} />
+        <Skeleton height={320} mt={44} />
+      </div>
+    );
+  }
+  const empty = emptyDraft(
+    algorithms.data.items,
+    workloads.data.items,
+    clusters.data.items[0]?.name ?? "local",
+  );
+  const start: Json = original.data ? { ...original.data.spec } : example ? { ...EXAMPLE } : empty;
+  return (
+    <Builder
+      key={clone ?? String(example)}
+      start={start}
+      algorithms={algorithms.data}
+      workloads={workloads.data.items}
+      clusters={clusters.data.items}
+    />
+  );
+}

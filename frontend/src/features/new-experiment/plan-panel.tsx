@@ -1,0 +1,126 @@
+import { Alert, Loader } from "@mantine/core";
+import { explain } from "@/lib/api/problem";
+import type { DryRun, Fault, PlannedRunView } from "@/lib/client/types.gen";
+import { formatCount } from "@/lib/format/numbers";
+import { Tag } from "@/lib/ui/tag";
+import ui from "@/lib/ui/ui.module.css";
+import { placeName } from "./faults";
+import styles from "./form.module.css";
+
+const LISTED = 200;
+
+interface PlanPanelProps {
+  plan: DryRun | undefined;
+  error: unknown;
+  faults: readonly Fault[];
+  settled: boolean;
+  focus: (pointer: string) => void;
+}
+
+/** What would run, or what stands in the way. */
+export function PlanPanel({ plan, error, faults, settled, focus }: PlanPanelProps) {
+  return (
+    <div className={styles.plan} data-testid="plan" data-settled={settled} aria-live="polite">
+      {error ? (
+        <Faults error={error} faults={faults} focus={focus} />
+      ) : plan ? (
+        <Plan plan={plan} />
+      ) : (
+        <Loader size="sm" />
+      )}
+    </div>
+  );
+}
+
+function Faults({ error, faults, focus }: Pick<PlanPanelProps, "error" | "faults" | "focus">) {
+  if (faults.length === 0)
+    return (
+      <Alert color="red" title="It cannot be checked" data-testid="faults">
+        {explain(error)}
+      </Alert>
+    );
+  return (
+    <Alert
+      color="red"
+      title={faults.length === 1 ? "One thing stands in the way" : `${faults.length} things stand in the way`}
+      data-testid="faults"
+    >
+      <ul className={styles.faults}>
+        {faults.map(({ pointer, message }) => (
+          <li key={`${pointer} ${message}`}>
+            <button type="button" onClick={() => focus(pointer)} data-testid="fault" data-pointer={pointer}>
+              <strong>{placeName(pointer)}</strong>: {message}
+            </button>
+          </li>
+        ))}
+      </ul>
+    </Alert>
+  );
+}
+
+interface Cell {
+  readonly key: string;
+  readonly run: PlannedRunView;
+  readonly count: number;
+}
+
+/** Runs counted per cluster and number of workers, in order. */
+function cells(runs: readonly PlannedRunView[]): Cell[] {
+  const found = new Map<string, Cell>();
+  for (const run of runs) {
+    const key = `${run.cluster} ${run.workers}`;
+    found.set(key, { key, run, count: (found.get(key)?.count ?? 0) + 1 });
+  }
+  return [...found.values()];
+}
+
+function Plan({ plan }: { plan: DryRun }) {
+  return (
+    <>
+      <p className={styles.total} data-testid="plan-total">
+        <strong>{formatCount(plan.runs.length)}</strong> {plan.runs.length === 1 ? "run" : "runs"}
+      </p>
+      <table className={ui.table}>
+        <tbody>
+          {cells(plan.runs).map(({ key, run, count }) => (
+            <tr key={key}>
+              <td>
+                {run.cluster} {run.simulated && <Tag kind="simulated" />}
+              </td>
+              <td>
+                {run.workers} {run.workers === 1 ? "worker" : "workers"}
+              </td>
+              <td className={ui.number}>{formatCount(count)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {plan.warnings.length > 0 && (
+        <ul className={styles.warnings} data-testid="warnings">
+          {plan.warnings.map((warning) => (
+            <li key={warning}>{warning}</li>
+          ))}
+        </ul>
+      )}
+      <details className={styles.details}>
+        <summary>Every run</summary>
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
+        <section className={styles.runs} aria-label="Planned runs" tabIndex={0}>
+          <table className={ui.table} data-testid="planned-runs">
+            <tbody>
+              {plan.runs.slice(0, LISTED).map((run) => (
+                <tr key={`${run.variant} ${run.cluster} ${run.workers} ${run.seed}`}>
+                  <td>{run.variant}</td>
+                  <td>{run.cluster}</td>
+                  <td className={ui.number}>{run.workers}</td>
+                  <td className={ui.number}>seed {run.seed}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+          {plan.runs.length > LISTED && <p>and {formatCount(plan.runs.length - LISTED)} more</p>}
+        </section>
+      </details>
+    </>
+  );
+}

@@ -1,0 +1,45 @@
+import type { Path } from "./document";
+import { withValue } from "./document";
+import { ChoiceField, NumberField, SwitchField, TextField } from "./fields";
+import { type FormField, fieldsFromSchema } from "./fields-from-schema";
+import styles from "./form.module.css";
+import { useForm } from "./form-context";
+
+/** A flat form made from a JSON Schema; it writes into the document below `path`. */
+export function SchemaForm({ schema, path }: { schema: unknown; path: Path }) {
+  const fields = fieldsFromSchema(schema);
+  if (fields.length === 0) return null;
+  return (
+    <div className={styles.grid}>
+      {fields.map((field) => (
+        <SchemaField key={field.name} field={field} path={[...path, field.name]} />
+      ))}
+    </div>
+  );
+}
+
+function SchemaField({ field, path }: { field: FormField; path: Path }) {
+  const { change } = useForm();
+  const description = [field.description.replace(/\.$/, ""), field.bounds].filter(Boolean).join("; ");
+  const shared = { path, label: field.title, description, fallback: field.default };
+  switch (field.kind) {
+    case "number":
+    case "integer":
+      return <NumberField {...shared} />;
+    case "boolean":
+      return <SwitchField {...shared} />;
+    case "choice":
+      return (
+        <ChoiceField
+          {...shared}
+          choices={field.choices.map((value) => ({ value: String(value), label: String(value) }))}
+          onChoice={(text) => {
+            const value = field.choices.find((choice) => String(choice) === text) ?? text;
+            change((draft) => withValue(draft, path, value));
+          }}
+        />
+      );
+    case "text":
+      return <TextField {...shared} />;
+  }
+}

@@ -1,0 +1,134 @@
+import { Button, Menu, Radio } from "@mantine/core";
+import type { AlgorithmList } from "@/lib/client/types.gen";
+import { Section } from "@/lib/ui/section";
+import { VariantLine } from "@/lib/ui/variant-chip";
+import { objectsAt, textAt } from "./document";
+import { withCopy, withoutVariant, withVariant, withVariantName } from "./draft";
+import { ChoiceField, TextField } from "./fields";
+import styles from "./form.module.css";
+import { useField, useForm } from "./form-context";
+import { SchemaForm } from "./schema-form";
+
+/** The methods to compare, one card each; the colour is the one that every chart will use. */
+export function VariantsSection({ catalogue }: { catalogue: AlgorithmList }) {
+  const { draft, change } = useForm();
+  const { control, error } = useField(["variants"]);
+  const baseline = useField(["baseline"]);
+  return (
+    <Section
+      title="Variants"
+      testId="variants"
+      aside={
+        <Menu shadow="md" position="bottom-end">
+          <Menu.Target>
+            <Button size="xs" variant="default" data-testid="add-variant">
+              Add variant
+            </Button>
+          </Menu.Target>
+          <Menu.Dropdown>
+            {catalogue.items.map((algorithm) => (
+              <Menu.Item key={algorithm.name} onClick={() => change((old) => withVariant(old, algorithm))}>
+                {algorithm.title}
+              </Menu.Item>
+            ))}
+          </Menu.Dropdown>
+        </Menu>
+      }
+    >
+      <div {...control} tabIndex={-1}>
+        {error && <p className={styles.error}>{error}</p>}
+        <div {...baseline.control} tabIndex={-1}>
+          {baseline.error && <p className={styles.error}>Baseline: {baseline.error}</p>}
+        </div>
+        <div className={styles.cards}>
+          {objectsAt(draft, ["variants"]).map((variant, index) => (
+            <VariantCard
+              // biome-ignore lint/suspicious/noArrayIndexKey: a variant has no identity but its place, as in the document
+              key={index}
+              index={index}
+              algorithm={textAt(variant, ["algorithm"])}
+              catalogue={catalogue}
+            />
+          ))}
+        </div>
+      </div>
+    </Section>
+  );
+}
+
+function VariantCard({
+  index,
+  algorithm,
+  catalogue,
+}: {
+  index: number;
+  algorithm: string;
+  catalogue: AlgorithmList;
+}) {
+  const { draft, change } = useForm();
+  const path = ["variants", index] as const;
+  const name = textAt(draft, [...path, "name"]);
+  const known = catalogue.items.find((one) => one.name === algorithm);
+  return (
+    <fieldset className={styles.card} data-testid="variant-card">
+      <legend className={styles.legend}>
+        <VariantLine index={index} width={28} /> Variant {index + 1}
+      </legend>
+      <div className={styles.cardActions}>
+        <Radio
+          label="Baseline"
+          name="baseline"
+          data-testid="baseline"
+          checked={name !== "" && textAt(draft, ["baseline"]) === name}
+          onChange={() => change((old) => ({ ...old, baseline: name }))}
+        />
+        <Button
+          size="compact-xs"
+          variant="subtle"
+          color="gray"
+          onClick={() => change((old) => withCopy(old, index))}
+        >
+          Duplicate
+        </Button>
+        <Button
+          size="compact-xs"
+          variant="subtle"
+          color="gray"
+          onClick={() => change((old) => withoutVariant(old, index))}
+        >
+          Remove
+        </Button>
+      </div>
+      <div className={styles.pair}>
+        <TextField
+          path={[...path, "name"]}
+          label="Name"
+          onText={(text) => change((old) => withVariantName(old, index, text))}
+        />
+        <ChoiceField
+          path={[...path, "algorithm"]}
+          label="Algorithm"
+          choices={catalogue.items.map((one) => ({ value: one.name, label: one.title }))}
+          onChoice={(value) =>
+            change((old) => {
+              const variants = objectsAt(old, ["variants"]);
+              const next = { ...variants[index], algorithm: value, parameters: {} };
+              return { ...old, variants: variants.with(index, next) };
+            })
+          }
+        />
+      </div>
+      {known && <SchemaForm schema={known.parameters} path={[...path, "parameters"]} />}
+      <details className={styles.details}>
+        <summary>How its vectors travel</summary>
+        <SchemaForm schema={catalogue.communication} path={[...path, "communication"]} />
+      </details>
+      {known && (
+        <details className={styles.details}>
+          <summary>About {known.title}</summary>
+          <pre className={styles.documentation}>{known.documentation}</pre>
+        </details>
+      )}
+    </fieldset>
+  );
+}

@@ -1,0 +1,51 @@
+import type { RunView, TransitionView } from "@/lib/client/types.gen";
+import { formatClock, formatMoment, formatSeconds } from "@/lib/format/time";
+import { Section } from "@/lib/ui/section";
+import { StateBadge } from "@/lib/ui/state-badge";
+import styles from "./run.module.css";
+
+function evidence(step: TransitionView): string {
+  const parts = [
+    step.exit_code === null ? undefined : `exit code ${step.exit_code}`,
+    step.signal === null ? undefined : `signal ${step.signal}`,
+    step.rank === null ? undefined : `rank ${step.rank}`,
+    step.host === null ? undefined : `on ${step.host}`,
+  ];
+  return parts.filter(Boolean).join(", ");
+}
+
+/** Every change of state: when, who, why, and the evidence. */
+export function History({ run }: { run: RunView }) {
+  return (
+    <Section title="History" testId="history">
+      <ol className={styles.history}>
+        {run.history.map((step, i) => {
+          const before = run.history[i - 1];
+          const passed = before ? (Date.parse(step.at) - Date.parse(before.at)) / 1000 : 0;
+          return (
+            <li
+              key={`${step.attempt}-${step.state}-${step.at}`}
+              data-testid="transition"
+              data-state={step.state}
+            >
+              <time dateTime={step.at} title={formatMoment(step.at)}>
+                {formatClock(step.at)}
+              </time>
+              <span className={styles.passed}>{before ? `+${formatSeconds(passed)}` : ""}</span>
+              <StateBadge state={step.state} />
+              <span className={styles.why}>
+                {step.why}
+                {evidence(step) && <strong> ({evidence(step)})</strong>}
+                <span className={styles.quiet}>
+                  {" "}
+                  · {step.who}
+                  {step.attempt > 1 && `, attempt ${step.attempt}`}
+                </span>
+              </span>
+            </li>
+          );
+        })}
+      </ol>
+    </Section>
+  );
+}

@@ -1,0 +1,95 @@
+import { Select } from "@mantine/core";
+import { getRouteApi } from "@tanstack/react-router";
+import { useEffect, useRef } from "react";
+import type { LogLineView, RunView } from "@/lib/client/types.gen";
+import { formatCount } from "@/lib/format/numbers";
+import { formatClock } from "@/lib/format/time";
+import { ErrorPanel } from "@/lib/ui/error-panel";
+import { Section } from "@/lib/ui/section";
+import styles from "./run.module.css";
+import { useLogs } from "./use-logs";
+
+const route = getRouteApi("/runs/$runId");
+const ALL = "all";
+
+function rankName(rank: number): string {
+  return rank < 0 ? "mpirun" : `rank ${rank}`;
+}
+
+/** The tail of the log, which follows new lines for as long as the reader stays at its end. */
+export function Logs({ run }: { run: RunView }) {
+  const { rank } = route.useSearch();
+  const navigate = route.useNavigate();
+  const query = useLogs(run.id, rank);
+  const lines = query.data?.lines ?? [];
+  const ranks = Array.from({ length: run.workers + run.servers }, (_, i) => i);
+  return (
+    <Section
+      title="Log"
+      testId="logs"
+      aside={
+        <Select
+          size="xs"
+          w={150}
+          aria-label="Lines of which rank"
+          data-testid="log-rank"
+          value={rank === undefined ? ALL : String(rank)}
+          data={[
+            { value: ALL, label: "all ranks" },
+            { value: "-1", label: "mpirun, supervisor" },
+            ...ranks.map((one) => ({ value: String(one), label: rankName(one) })),
+          ]}
+          onChange={(value) =>
+            navigate({
+              search: (old) => ({
+                ...old,
+                rank: value === null || value === ALL ? undefined : Number(value),
+              }),
+              replace: true,
+              resetScroll: false,
+            })
+          }
+        />
+      }
+    >
+      {query.isError && !query.data && (
+        <ErrorPanel what="The log could not be read." error={query.error} retry={() => query.refetch()} />
+      )}
+      <Tail lines={lines} cut={query.data?.cut ?? 0} />
+    </Section>
+  );
+}
+
+function Tail({ lines, cut }: { lines: readonly LogLineView[]; cut: number }) {
+  const box = useRef<HTMLDivElement>(null);
+  const follows = useRef(true);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: new lines are what moves the end
+  useEffect(() => {
+    const element = box.current;
+    if (element && follows.current) element.scrollTop = element.scrollHeight;
+  }, [lines]);
+  return (
+    <div
+      ref={box}
+      className={styles.log}
+      role="log"
+      aria-label="Log lines"
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
+      tabIndex={0}
+      onScroll={(event) => {
+        const { scrollTop, scrollHeight, clientHeight } = event.currentTarget;
+        follows.current = scrollHeight - scrollTop - clientHeight < 24;
+      }}
+    >
+      {cut > 0 && <div className={styles.quiet}>{formatCount(cut)} earlier lines are not shown</div>}
+      {lines.length === 0 && <div className={styles.quiet}>Nothing was written.</div>}
+      {lines.map((line) => (
+        <div key={line.position} className={styles.line} data-stream={line.stream}>
+          <span className={styles.quiet}>{formatClock(line.at)}</span>
+          <span className={styles.lineRank}>{rankName(line.rank)}</span>
+          <span className={styles.lineText}>{line.text}</span>
+        </div>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,84 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { cancelRunMutation, readRunQueryKey } from "@/lib/client/@tanstack/react-query.gen";
+import type { ExperimentView, RunView } from "@/lib/client/types.gen";
+import { formatCount, formatPercent } from "@/lib/format/numbers";
+import { formatSeconds } from "@/lib/format/time";
+import { ConfirmButton } from "@/lib/ui/confirm-button";
+import { ErrorPanel } from "@/lib/ui/error-panel";
+import { StateBadge } from "@/lib/ui/state-badge";
+import { isTerminal } from "@/lib/ui/states";
+import { Tag } from "@/lib/ui/tag";
+import { VariantChip } from "@/lib/ui/variant-chip";
+import styles from "./run.module.css";
+
+interface RunHeaderProps {
+  run: RunView;
+  index: number;
+  experiment: ExperimentView | undefined;
+}
+
+export function RunHeader({ run, index, experiment }: RunHeaderProps) {
+  const client = useQueryClient();
+  const cancel = useMutation({
+    ...cancelRunMutation(),
+    onSuccess: (view) => client.setQueryData(readRunQueryKey({ path: { run_id: view.id } }), view),
+  });
+  return (
+    <header>
+      <nav className={styles.crumb} aria-label="Breadcrumb">
+        <Link to="/experiments/$experimentId" params={{ experimentId: run.experiment_id }}>
+          {experiment?.name ?? "Experiment"}
+        </Link>
+      </nav>
+      <div className={styles.head}>
+        <h1 className={styles.title}>
+          Run #{run.number} <VariantChip name={run.variant} index={index} />
+        </h1>
+        {!isTerminal(run.state) && (
+          <ConfirmButton
+            label={run.cancel_requested ? "Cancelling" : "Cancel"}
+            question="End this run? What was measured stays."
+            confirm="Cancel the run"
+            busy={cancel.isPending}
+            act={() => cancel.mutate({ path: { run_id: run.id } })}
+            testId="cancel-run"
+          />
+        )}
+      </div>
+      <div className={styles.facts}>
+        <StateBadge state={run.state} testId="run-state" />
+        <span>
+          {run.cluster}, {run.workers} {run.workers === 1 ? "worker" : "workers"}
+          {run.servers > 0 && " + server"}
+        </span>
+        <span>seed {run.seed}</span>
+        <span>attempt {run.attempt}</span>
+        {run.simulated && <Tag kind="simulated" />}
+        {run.oversubscribed && <Tag kind="oversubscribed" />}
+        {run.cancel_requested && !isTerminal(run.state) && <span>cancel requested</span>}
+      </div>
+      <Figures run={run} />
+      {cancel.isError && <ErrorPanel what="The run could not be cancelled." error={cancel.error} />}
+    </header>
+  );
+}
+
+function Figures({ run }: { run: RunView }) {
+  const figures = [
+    ["Test accuracy", formatPercent(run.accuracy, 2)],
+    [run.simulated ? "Time to target, virtual" : "Time to target", formatSeconds(run.time_to_target)],
+    ["Communication", formatPercent(run.communication_fraction)],
+    ["Samples", `${formatCount(run.samples)} of ${formatCount(run.budget)}`],
+  ];
+  return (
+    <dl className={styles.figures}>
+      {figures.map(([label, value]) => (
+        <div key={label}>
+          <dt>{label}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

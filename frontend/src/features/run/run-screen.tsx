@@ -1,0 +1,73 @@
+import { Skeleton } from "@mantine/core";
+import { getRouteApi } from "@tanstack/react-router";
+import { useEffect } from "react";
+import { statusOf } from "@/lib/api/problem";
+import type { RunView } from "@/lib/client/types.gen";
+import { ErrorPanel } from "@/lib/ui/error-panel";
+import { JsonView } from "@/lib/ui/json-view";
+import { LinkButton } from "@/lib/ui/link-button";
+import { Message } from "@/lib/ui/message";
+import { Section } from "@/lib/ui/section";
+import { Environment } from "./environment";
+import { History } from "./history";
+import { Logs } from "./logs";
+import { RankPhases } from "./rank-phases";
+import { RunCurves } from "./run-curves";
+import { RunHeader } from "./run-header";
+import { useExperimentOf, useLiveRun, useRun } from "./use-run";
+
+const route = getRouteApi("/runs/$runId");
+
+/** One run, live: state and history, curves, phases per rank, log, specification. */
+export function RunScreen() {
+  const { runId } = route.useParams();
+  const query = useRun(runId);
+  useLiveRun(runId);
+  const title = query.data ? `Run #${query.data.number} · ${query.data.variant} · Hooke` : "Hooke";
+  useEffect(() => {
+    document.title = title;
+  }, [title]);
+  if (query.data) return <Page run={query.data} />;
+  if (statusOf(query.error) === 404) return <Missing />;
+  if (query.isError) {
+    return <ErrorPanel what="The run could not be read." error={query.error} retry={() => query.refetch()} />;
+  }
+  return (
+    <div aria-busy="true">
+      <Skeleton height={28} width="42%" />
+      <Skeleton height={64} mt={24} />
+      <Skeleton height={320} mt={44} />
+    </div>
+  );
+}
+
+function Page({ run }: { run: RunView }) {
+  const experiment = useExperimentOf(run.experiment_id);
+  const index = Math.max(0, experiment.data?.variants.indexOf(run.variant) ?? 0);
+  return (
+    <>
+      <RunHeader run={run} index={index} experiment={experiment.data} />
+      <History run={run} />
+      <RunCurves run={run} index={index} target={experiment.data?.spec.target ?? undefined} />
+      <RankPhases run={run} />
+      <Logs run={run} />
+      <Section title="Specification" testId="run-spec">
+        <JsonView value={run.spec} label="Resolved specification as JSON" />
+      </Section>
+      <Environment run={run} />
+    </>
+  );
+}
+
+function Missing() {
+  return (
+    <Message
+      page
+      title="No such run"
+      testId="not-found"
+      action={<LinkButton to="/">To the experiments</LinkButton>}
+    >
+      No run has this id. It may belong to another Hooke, or to another data folder of this one.
+    </Message>
+  );
+}

@@ -1,0 +1,55 @@
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import type { Axis, Metric } from "@/lib/api/types";
+import {
+  readExperimentOptions,
+  readRunOptions,
+  readRunQueryKey,
+} from "@/lib/client/@tanstack/react-query.gen";
+import { querySeries } from "@/lib/client/sdk.gen";
+import { useRefresh } from "@/lib/events/use-refresh";
+import { useStream } from "@/lib/events/use-stream";
+
+export const RUN_METRICS: readonly Metric[] = [
+  "test_accuracy",
+  "test_loss",
+  "train_loss",
+  "communication_fraction",
+];
+const POINTS = 600;
+
+export function useRun(id: string) {
+  return useQuery(readRunOptions({ path: { run_id: id } }));
+}
+
+/** The experiment of a run: it knows the variant's colour. */
+export function useExperimentOf(id: string | undefined) {
+  return useQuery({
+    ...readExperimentOptions({ path: { experiment_id: id ?? "" } }),
+    enabled: id !== undefined,
+  });
+}
+
+const seriesKey = (id: string) => ["series", id] as const;
+
+export function useSeries(id: string, axis: Axis) {
+  return useQuery({
+    queryKey: [...seriesKey(id), axis],
+    queryFn: async ({ signal }) => {
+      const body = { runs: [id], metrics: [...RUN_METRICS], axis, points: POINTS };
+      const { data } = await querySeries({ body, signal, throwOnError: true });
+      return data;
+    },
+    placeholderData: keepPreviousData,
+  });
+}
+
+/** Fetch what the stream says has changed. */
+export function useLiveRun(id: string): void {
+  const run = useRefresh(readRunQueryKey({ path: { run_id: id } }), 700);
+  const series = useRefresh(seriesKey(id), 300);
+  useStream({ run: id }, (event) => {
+    if (event.kind === "logs" || event.kind === "clusters" || event.kind === "experiment") return;
+    run();
+    series();
+  });
+}

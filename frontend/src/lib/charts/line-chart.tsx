@@ -1,0 +1,120 @@
+import { useComputedColorScheme } from "@mantine/core";
+import { useEffect, useRef } from "react";
+import uPlot from "uplot";
+import "uplot/dist/uPlot.min.css";
+import styles from "./line-chart.module.css";
+import { oncePerFrame } from "./once-per-frame";
+import { type ChartAxes, chartOptions } from "./options";
+import { type ChartSeries, chartData, describe } from "./series";
+
+export interface LineChartProps extends ChartAxes {
+  readonly title: string;
+  readonly series: readonly ChartSeries[];
+  /** Such as "212 of 4,096 points". */
+  readonly note?: string;
+  readonly empty?: string;
+  readonly height?: number;
+  readonly testId?: string;
+}
+
+/**
+ * Curves over a shared x. Its height is reserved, its data may change as often as they like: it draws at most
+ * once per animation frame and keeps the zoom (drag to zoom, double click to see all).
+ */
+export function LineChart(props: LineChartProps) {
+  const { title, series, note, empty = "No points yet", height = 300, testId } = props;
+  const dark = useComputedColorScheme("light") === "dark";
+  const host = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot | null>(null);
+  const newest = useRef(props);
+  const zoomed = useRef(false);
+  const structure = JSON.stringify([
+    series.map((one) => [one.label, one.style.light, one.style.dash, one.low !== undefined]),
+    props.xTitle,
+    props.target,
+    dark,
+    height,
+  ]);
+
+  const drawn = useRef<readonly unknown[]>([]);
+  const redraw = useRef(
+    oncePerFrame(() => {
+      const columns = columnsOf(newest.current.series);
+      if (sameItems(columns, drawn.current)) return;
+      drawn.current = columns;
+      const data = chartData(newest.current.series) as uPlot.AlignedData;
+      plot.current?.setData(data, !zoomed.current);
+      if (zoomed.current) plot.current?.redraw();
+    }),
+  );
+
+  useEffect(() => {
+    newest.current = props;
+    redraw.current();
+  });
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `structure` stands for every prop that shapes the chart
+  useEffect(() => {
+    const element = host.current;
+    if (!element) return;
+    const ink = getComputedStyle(element).getPropertyValue("--hk-ink-2").trim();
+    const grid = getComputedStyle(element).getPropertyValue("--hk-line").trim();
+    const size = { width: element.clientWidth, height };
+    const now = newest.current;
+    const options = chartOptions(now.series, now, { dark, ink, grid }, size, () => newest.current.series);
+    const select = (on: uPlot) => {
+      zoomed.current = zoomed.current || on.select.width > 0;
+    };
+    const chart = new uPlot(
+      { ...options, hooks: { setSelect: [select] } },
+      chartData(now.series) as uPlot.AlignedData,
+      element,
+    );
+    plot.current = chart;
+    drawn.current = columnsOf(now.series);
+    zoomed.current = false;
+    const reset = () => {
+      zoomed.current = false;
+      drawn.current = [];
+      redraw.current();
+    };
+    chart.over.addEventListener("dblclick", reset);
+    const observer = new ResizeObserver(() => chart.setSize({ width: element.clientWidth, height }));
+    observer.observe(element);
+    return () => {
+      observer.disconnect();
+      chart.destroy();
+      plot.current = null;
+    };
+  }, [structure]);
+
+  useEffect(() => () => redraw.current.cancel(), []);
+
+  const points = series.reduce((sum, one) => sum + one.x.length, 0);
+  return (
+    <figure className={styles.figure} data-testid={testId} data-points={points}>
+      <figcaption className={styles.head}>
+        <span className={styles.title}>{title}</span>
+        <span className={styles.note}>{note}</span>
+      </figcaption>
+      <div
+        ref={host}
+        className={styles.canvas}
+        style={{ height }}
+        role="img"
+        aria-label={describe(title, series, props.formatX, props.formatY)}
+      >
+        {points === 0 && <div className={styles.empty}>{empty}</div>}
+      </div>
+    </figure>
+  );
+}
+
+/** The arrays that a chart draws; answers that did not change keep theirs, and are not drawn again. */
+function columnsOf(series: readonly ChartSeries[]): readonly unknown[] {
+  return series.flatMap((one) => [one.label, one.x, one.y, one.low, one.high]);
+}
+
+function sameItems(left: readonly unknown[], right: readonly unknown[]): boolean {
+  return left.length === right.length && left.every((item, i) => item === right[i]);
+}

@@ -1,0 +1,121 @@
+import type uPlot from "uplot";
+import { type ChartSeries, type TargetLine, yRange } from "./series";
+import { tooltip } from "./tooltip";
+
+export interface ChartLook {
+  readonly dark: boolean;
+  readonly ink: string;
+  readonly grid: string;
+}
+
+export interface ChartAxes {
+  readonly xTitle: string;
+  readonly formatX: (value: number) => string;
+  readonly tickX: (value: number) => string;
+  readonly formatY: (value: number) => string;
+  readonly tickY: (value: number) => string;
+  readonly clamp?: readonly [number, number];
+  readonly target?: TargetLine;
+}
+
+/** `current` is asked at drawing time, so that ranges follow the data without building the chart anew. */
+export function chartOptions(
+  series: readonly ChartSeries[],
+  axes: ChartAxes,
+  look: ChartLook,
+  size: { width: number; height: number },
+  current: () => readonly ChartSeries[],
+): uPlot.Options {
+  const drawn: uPlot.Series[] = [{}];
+  const bands: uPlot.Band[] = [];
+  const rows: { label: string; color: string; column: number }[] = [];
+  for (const { label, style, low, high } of series) {
+    const color = look.dark ? style.dark : style.light;
+    const column = drawn.length;
+    rows.push({ label, color, column });
+    drawn.push({ label, stroke: color, width: 1.75, dash: [...style.dash], points: { show: false } });
+    if (!low || !high) continue;
+    const edge: uPlot.Series = { stroke: "transparent", width: 0, points: { show: false } };
+    drawn.push({ ...edge }, { ...edge });
+    bands.push({ series: [column + 1, column + 2], fill: `${color}${look.dark ? "30" : "22"}` });
+  }
+  const font = "11.5px system-ui, sans-serif";
+  const axis = { stroke: look.ink, font, labelFont: font, ticks: { show: false } };
+  return {
+    ...size,
+    padding: [10, 14, 0, 0],
+    series: drawn,
+    bands,
+    legend: { show: false },
+    cursor: { y: false, points: { size: 7 }, drag: { x: true, y: false }, dataIdx: nearestValue },
+    scales: {
+      x: { time: false },
+      y: { range: () => yRange(current(), axes.target?.value, axes.clamp) },
+    },
+    axes: [
+      {
+        ...axis,
+        label: axes.xTitle,
+        labelSize: 20,
+        labelGap: 0,
+        size: 30,
+        gap: 6,
+        space: 70,
+        grid: { show: false },
+        border: { show: true, stroke: look.grid, width: 1 },
+        values: (_, ticks) => ticks.map(axes.tickX),
+      },
+      {
+        ...axis,
+        size: 54,
+        gap: 8,
+        space: 38,
+        grid: { stroke: look.grid, width: 1 },
+        values: (_, ticks) => ticks.map(axes.tickY),
+      },
+    ],
+    plugins: [
+      tooltip(rows, (x) => `${axes.xTitle.split(" (")[0]} ${axes.formatX(x)}`, axes.formatY),
+      ...(axes.target ? [targetLine(axes.target, look)] : []),
+    ],
+  };
+}
+
+/** The nearest point that has a value: curves on a shared x have holes where another one was evaluated. */
+function nearestValue(plot: uPlot, series: number, hovered: number): number {
+  const y = plot.data[series];
+  if (!y || (y[hovered] !== null && y[hovered] !== undefined)) return hovered;
+  for (let step = 1; step < y.length; step += 1) {
+    for (const i of [hovered - step, hovered + step]) {
+      if (i >= 0 && i < y.length && y[i] !== null && y[i] !== undefined) return i;
+    }
+  }
+  return hovered;
+}
+
+function targetLine(target: TargetLine, look: ChartLook): uPlot.Plugin {
+  return {
+    hooks: {
+      draw: (plot) => {
+        const { ctx, bbox } = plot;
+        const y = Math.round(plot.valToPos(target.value, "y", true));
+        if (y < bbox.top || y > bbox.top + bbox.height) return;
+        const scale = window.devicePixelRatio;
+        ctx.save();
+        ctx.strokeStyle = look.ink;
+        ctx.fillStyle = look.ink;
+        ctx.lineWidth = scale;
+        ctx.setLineDash([2 * scale, 4 * scale]);
+        ctx.beginPath();
+        ctx.moveTo(bbox.left, y);
+        ctx.lineTo(bbox.left + bbox.width, y);
+        ctx.stroke();
+        ctx.font = `${11 * scale}px system-ui, sans-serif`;
+        ctx.textAlign = "right";
+        const below = y - bbox.top < 20 * scale;
+        ctx.fillText(target.label, bbox.left + bbox.width, y + (below ? 14 : -5) * scale);
+        ctx.restore();
+      },
+    },
+  };
+}

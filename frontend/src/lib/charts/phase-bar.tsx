@@ -1,0 +1,47 @@
+import { formatPercent } from "@/lib/format/numbers";
+import { PHASES, type Phase } from "@/lib/theme/palette";
+import styles from "./phase-bar.module.css";
+
+/** Where wall time went, as one stacked bar: shares of a whole, in the order of the key. */
+export function PhaseBar({ shares, label }: { shares: Partial<Record<string, number>>; label: string }) {
+  const whole = PHASES.reduce((sum, phase) => sum + (shares[phase] ?? 0), 0);
+  const parts = PHASES.filter((phase) => whole > 0 && (shares[phase] ?? 0) > 0);
+  const words = parts.map((phase) => `${phase} ${formatPercent((shares[phase] ?? 0) / whole)}`).join(", ");
+  return (
+    <div className={styles.row} role="img" aria-label={`${label}: ${words || "nothing measured yet"}`}>
+      {parts.map((phase) => {
+        const share = (shares[phase] ?? 0) / whole;
+        return (
+          <span
+            key={phase}
+            className={`${styles.part} ${styles[phase]}`}
+            style={{ width: `${share * 100}%` }}
+            title={`${phase} ${formatPercent(share)}`}
+          />
+        );
+      })}
+    </div>
+  );
+}
+
+const MEANINGS: Record<Phase, string> = {
+  data: "Picking a batch and moving it to the device",
+  compute: "Forward and backward",
+  communicate: "Blocked inside the communicator",
+  update: "Vector arithmetic of the algorithm",
+  evaluate: "Scoring the center: off the clock",
+  idle: "No request, no work left, the loop's own bookkeeping",
+};
+
+export function PhaseKey() {
+  return (
+    <ul className={styles.key} aria-label="Phases">
+      {PHASES.map((phase) => (
+        <li key={phase} title={MEANINGS[phase]}>
+          <span className={`${styles.swatch} ${styles[phase]}`} />
+          {phase}
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,72 @@
+import { join } from "@/lib/columns/join";
+import type { VariantStyle } from "@/lib/theme/palette";
+
+/** One curve, with the ends of its band where it has one. */
+export interface ChartSeries {
+  readonly label: string;
+  readonly style: VariantStyle;
+  readonly x: ArrayLike<number>;
+  readonly y: ArrayLike<number | null>;
+  readonly low?: ArrayLike<number | null>;
+  readonly high?: ArrayLike<number | null>;
+}
+
+/** A horizontal line that says what counts as solved. */
+export interface TargetLine {
+  readonly value: number;
+  readonly label: string;
+}
+
+export type ChartData = [number[], ...(number | null | undefined)[][]];
+
+/** Columns for uPlot: x, then y (and high, low) of every series, on the union of their x. */
+export function chartData(series: readonly ChartSeries[]): ChartData {
+  const tables = series.map((one) => ({
+    x: one.x,
+    ys: one.low && one.high ? [one.y, one.high, one.low] : [one.y],
+  }));
+  const { x, ys } = join(tables);
+  return [x, ...ys];
+}
+
+/** Limits of y: all means and the target, with room; bands may be cut, because two seeds make huge ones. */
+export function yRange(
+  series: readonly ChartSeries[],
+  target: number | undefined,
+  clamp: readonly [number, number] | undefined,
+): [number, number] {
+  let low = target ?? Number.POSITIVE_INFINITY;
+  let high = target ?? Number.NEGATIVE_INFINITY;
+  for (const { y } of series) {
+    for (let i = 0; i < y.length; i += 1) {
+      const value = y[i];
+      if (value === null || value === undefined || Number.isNaN(value)) continue;
+      low = Math.min(low, value);
+      high = Math.max(high, value);
+    }
+  }
+  if (low > high) return clamp ? [clamp[0], clamp[1]] : [0, 1];
+  const room = (high - low || Math.abs(high) || 1) * 0.08;
+  const range: [number, number] = [low - room, high + room];
+  return clamp ? [Math.max(clamp[0], range[0]), Math.min(clamp[1], range[1])] : range;
+}
+
+/** What a screen reader says of the chart: each curve and where it is now. */
+export function describe(
+  title: string,
+  series: readonly ChartSeries[],
+  formatX: (value: number) => string,
+  formatY: (value: number) => string,
+): string {
+  const parts = series.flatMap(({ label, x, y }) => {
+    for (let i = y.length - 1; i >= 0; i -= 1) {
+      const value = y[i];
+      const at = x[i];
+      if (value !== null && value !== undefined && at !== undefined && !Number.isNaN(value)) {
+        return `${label} ${formatY(value)} at ${formatX(at)}`;
+      }
+    }
+    return [];
+  });
+  return parts.length > 0 ? `${title}. ${parts.join("; ")}.` : `${title}. No points yet.`;
+}

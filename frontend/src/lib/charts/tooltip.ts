@@ -1,0 +1,71 @@
+import type uPlot from "uplot";
+import styles from "./line-chart.module.css";
+
+export interface TooltipRow {
+  readonly label: string;
+  readonly color: string;
+  /** Index of the series in uPlot's data. */
+  readonly column: number;
+}
+
+/** A reading of every curve at the pointer, written straight into the DOM: no render per mouse move. */
+export function tooltip(
+  rows: readonly TooltipRow[],
+  formatX: (value: number) => string,
+  formatY: (value: number) => string,
+): uPlot.Plugin {
+  const box = document.createElement("div");
+  box.className = styles.tooltip ?? "";
+  box.hidden = true;
+
+  function write(plot: uPlot): void {
+    const at = plot.cursor.idx;
+    const x = at === null || at === undefined ? undefined : plot.data[0][at];
+    if (x === undefined || plot.cursor.left === undefined || plot.cursor.left < 0) {
+      box.hidden = true;
+      return;
+    }
+    box.replaceChildren(line(formatX(x), undefined, styles.tooltipHead));
+    for (const row of rows) {
+      const index = plot.cursor.idxs?.[row.column];
+      const value = index === null || index === undefined ? null : plot.data[row.column]?.[index];
+      if (value !== null && value !== undefined) box.append(line(row.label, { row, text: formatY(value) }));
+    }
+    place(plot, plot.cursor.left);
+  }
+
+  function place(plot: uPlot, left: number): void {
+    box.hidden = false;
+    const width = plot.over.clientWidth;
+    const right = left > width / 2;
+    box.style.left = right ? "auto" : `${left + 14}px`;
+    box.style.right = right ? `${width - left + 14}px` : "auto";
+  }
+
+  return {
+    hooks: {
+      init: (plot) => plot.over.append(box),
+      setCursor: write,
+      setData: write,
+    },
+  };
+}
+
+function line(label: string, value?: { row: TooltipRow; text: string }, className?: string): HTMLElement {
+  const element = document.createElement("div");
+  element.className = className ?? styles.tooltipRow ?? "";
+  if (value) {
+    const key = document.createElement("i");
+    key.style.background = value.row.color;
+    element.append(key);
+  }
+  const name = document.createElement("span");
+  name.textContent = label;
+  element.append(name);
+  if (value) {
+    const figure = document.createElement("b");
+    figure.textContent = value.text;
+    element.append(figure);
+  }
+  return element;
+}

@@ -1,0 +1,154 @@
+import { EVENT_KINDS, type EventKind, readEvent, type StreamEvent } from "./stream-event";
+
+/** What a subscriber wants: one experiment, one run, or (neither) everything. */
+export interface Topic {
+  readonly experiment?: string;
+  readonly run?: string;
+}
+
+export type Connection = "connecting" | "live" | "reconnecting";
+type Listener = (event: StreamEvent) => void;
+
+/** The part of EventSource that the stream uses. */
+export interface Source {
+  readonly readyState: number;
+  onopen: ((event: Event) => void) | null;
+  onerror: ((event: Event) => void) | null;
+  addEventListener(kind: string, listener: (event: MessageEvent<string>) => void): void;
+  close(): void;
+}
+
+const CLOSED = 2;
+const FIRST_DELAY = 500; // ms
+const LONGEST_DELAY = 30_000; // ms
+
+/** Delay before try number `failures`, ms: doubling, capped, with jitter so that tabs do not return as one. */
+export function backOff(failures: number, random: number): number {
+  return Math.min(LONGEST_DELAY, FIRST_DELAY * 2 ** Math.min(failures, 10)) * (0.5 + random / 2);
+}
+
+/**
+ * The one event stream of a tab. Subscriptions are in its URL, so it is opened anew when they change, after the
+ * last position seen. A connection that broke resumes by Last-Event-ID (EventSource itself) or, where the server
+ * refused, after a growing delay. `reset` reaches subscribers whenever what they fetched may have gone stale.
+ */
+export class EventStream {
+  private readonly listeners = new Map<Listener, Topic>();
+  private readonly watchers = new Set<() => void>();
+  private source: Source | undefined;
+  private url = "";
+  private position = "";
+  private failures = 0;
+  private retry: ReturnType<typeof setTimeout> | undefined;
+  private pending = false;
+  private state: Connection = "connecting";
+
+  constructor(
+    private readonly base: string,
+    private readonly open: (url: string) => Source,
+    private readonly random: () => number = Math.random,
+  ) {}
+
+  /** Listen; returns what ends it. */
+  subscribe(topic: Topic, listener: Listener): () => void {
+    this.listeners.set(listener, topic);
+    this.renew();
+    return () => {
+      this.listeners.delete(listener);
+      this.renew();
+    };
+  }
+
+  /** Called at every change of the connection; returns what ends it. */
+  watch(watcher: () => void): () => void {
+    this.watchers.add(watcher);
+    return () => this.watchers.delete(watcher);
+  }
+
+  connection(): Connection {
+    return this.state;
+  }
+
+  close(): void {
+    clearTimeout(this.retry);
+    this.source?.close();
+    this.source = undefined;
+    this.url = "";
+  }
+
+  /** One re-opening for all subscriptions that change in the same turn of the event loop. */
+  private renew(): void {
+    if (this.pending) return;
+    this.pending = true;
+    queueMicrotask(() => {
+      this.pending = false;
+      const wanted = this.subscriptions();
+      if (wanted !== undefined && wanted !== this.url) this.connect(wanted);
+    });
+  }
+
+  /** The query string of all topics; undefined while nobody listens (the old connection then simply stays). */
+  private subscriptions(): string | undefined {
+    const topics = [...this.listeners.values()];
+    if (topics.length === 0) return undefined;
+    if (topics.some((topic) => !topic.experiment && !topic.run)) return "all";
+    const query = new URLSearchParams();
+    for (const id of new Set(topics.flatMap((topic) => topic.experiment ?? [])))
+      query.append("experiment", id);
+    for (const id of new Set(topics.flatMap((topic) => topic.run ?? []))) query.append("run", id);
+    return query.toString();
+  }
+
+  private connect(subscriptions: string): void {
+    this.close();
+    this.url = subscriptions;
+    const query = new URLSearchParams(subscriptions === "all" ? "" : subscriptions);
+    if (this.position) query.set("after", this.position);
+    const resumed = this.position !== "";
+    const source = this.open(query.size > 0 ? `${this.base}?${query}` : this.base);
+    this.source = source;
+    let fresh = !resumed;
+    source.onopen = () => {
+      this.failures = 0;
+      this.become("live");
+      if (fresh) this.tell({ kind: "reset" }); // what was fetched before the stream began may lack something
+      fresh = this.position === "";
+    };
+    source.onerror = () => {
+      this.become("reconnecting");
+      if (source.readyState === CLOSED) this.later(subscriptions);
+    };
+    for (const kind of EVENT_KINDS) source.addEventListener(kind, (event) => this.receive(kind, event));
+  }
+
+  private receive(kind: EventKind, message: MessageEvent<string>): void {
+    if (message.lastEventId) this.position = message.lastEventId;
+    const event = readEvent(kind, message.data);
+    if (event) this.tell(event);
+  }
+
+  private tell(event: StreamEvent): void {
+    for (const [listener, topic] of [...this.listeners]) {
+      if (concerns(topic, event)) listener(event);
+    }
+  }
+
+  private later(subscriptions: string): void {
+    clearTimeout(this.retry);
+    this.retry = setTimeout(() => this.connect(subscriptions), backOff(this.failures, this.random()));
+    this.failures += 1;
+  }
+
+  private become(state: Connection): void {
+    if (state === this.state) return;
+    this.state = state;
+    for (const watcher of this.watchers) watcher();
+  }
+}
+
+function concerns(topic: Topic, event: StreamEvent): boolean {
+  if (event.kind === "reset" || event.kind === "clusters") return true;
+  if (topic.run) return event.id === topic.run;
+  if (!topic.experiment) return true;
+  return event.kind === "experiment" ? event.id === topic.experiment : event.experiment === topic.experiment;
+}

@@ -1,0 +1,54 @@
+/** What stands for a figure that does not exist (yet). */
+export const NONE = "–";
+
+type Maybe = number | null | undefined;
+
+function absent(value: Maybe): value is null | undefined {
+  return value === null || value === undefined || Number.isNaN(value);
+}
+
+/** Three significant digits, no exponent between 0.001 and 100,000. */
+export function formatNumber(value: Maybe, digits = 3): string {
+  if (absent(value)) return NONE;
+  if (value === 0) return "0";
+  if (!Number.isFinite(value)) return value > 0 ? "∞" : "-∞";
+  const size = Math.abs(value);
+  if (size < 1e-3 || size >= 1e15) return value.toExponential(digits - 1).replace("e+", "e");
+  const decimals = Math.max(0, digits - 1 - Math.floor(Math.log10(size)));
+  return value.toLocaleString("en", { maximumFractionDigits: decimals });
+}
+
+/** Whole numbers with thousands separators. */
+export function formatCount(value: Maybe): string {
+  return absent(value) ? NONE : Math.round(value).toLocaleString("en");
+}
+
+/** 12 k, 3.4 M: for axes and tight places. */
+export function formatCompact(value: Maybe): string {
+  if (absent(value)) return NONE;
+  return value.toLocaleString("en", { notation: "compact", maximumFractionDigits: 1 });
+}
+
+/** A fraction as a percentage. */
+export function formatPercent(value: Maybe, decimals = 1): string {
+  return absent(value) ? NONE : `${(value * 100).toFixed(decimals)}%`;
+}
+
+const BYTE_UNITS = ["B", "kB", "MB", "GB", "TB", "PB"] as const;
+
+/** Bytes in powers of 1,000. */
+export function formatBytes(value: Maybe): string {
+  if (absent(value)) return NONE;
+  let scaled = value;
+  let unit = 0;
+  while (Math.abs(scaled) >= 1000 && unit < BYTE_UNITS.length - 1) {
+    scaled /= 1000;
+    unit += 1;
+  }
+  return `${formatNumber(scaled)} ${BYTE_UNITS[unit] ?? "B"}`;
+}
+
+/** A ratio such as a speed-up. */
+export function formatRatio(value: Maybe): string {
+  return absent(value) ? NONE : `${value >= 100 ? formatCount(value) : value.toFixed(value < 10 ? 2 : 1)}×`;
+}

@@ -1,0 +1,51 @@
+import type { Axis, Metric } from "@/lib/api/types";
+import { formatBytes, formatCompact, formatCount, formatNumber, formatPercent } from "./numbers";
+import { formatSeconds } from "./time";
+
+export const AXES: readonly Axis[] = ["clock", "wall", "samples", "step", "bytes"];
+
+const AXIS_LABELS: Record<Axis, string> = {
+  clock: "Train clock",
+  wall: "Wall time",
+  samples: "Samples",
+  step: "Steps",
+  bytes: "Bytes sent",
+};
+
+export const METRIC_LABELS: Record<Metric, string> = {
+  test_accuracy: "Test accuracy",
+  test_loss: "Test loss",
+  train_loss: "Training loss",
+  communication_fraction: "Communication fraction",
+  throughput: "Throughput",
+  staleness: "Staleness",
+};
+
+export function axisLabel(axis: Axis): string {
+  return AXIS_LABELS[axis];
+}
+
+/** The axis with its unit; virtual seconds are always called so. */
+export function axisTitle(axis: Axis, simulated: boolean): string {
+  if (axis === "clock" || axis === "wall") return `${AXIS_LABELS[axis]} (${simulated ? "virtual s" : "s"})`;
+  return axis === "bytes" ? "Bytes sent, all ranks" : AXIS_LABELS[axis];
+}
+
+/** One value on an axis, in words. */
+export function formatAxisValue(axis: Axis, value: number | null): string {
+  if (axis === "clock" || axis === "wall") return formatSeconds(value);
+  if (axis === "bytes") return formatBytes(value);
+  return formatCount(value);
+}
+
+/** A tick on an axis: as short as it can be. */
+export function formatAxisTick(axis: Axis, value: number): string {
+  if (axis === "bytes") return formatBytes(value);
+  return axis === "clock" || axis === "wall" ? formatNumber(value) : formatCompact(value);
+}
+
+export function formatMetric(metric: Metric, value: number | null | undefined): string {
+  if (metric === "test_accuracy" || metric === "communication_fraction") return formatPercent(value, 2);
+  if (metric === "throughput") return `${formatCount(value)} samples/s`;
+  return formatNumber(value, 4);
+}

@@ -1,0 +1,40 @@
+import { formatNumber, NONE } from "./numbers";
+
+/** A duration: 3.2 µs, 845 ms, 12.3 s, 2 min 05 s, 1 h 04 min. */
+export function formatSeconds(value: number | null | undefined): string {
+  if (value === null || value === undefined || Number.isNaN(value)) return NONE;
+  const size = Math.abs(value);
+  if (size === 0) return "0 s";
+  if (size < 1e-3) return `${formatNumber(value * 1e6)} µs`;
+  if (size < 1) return `${formatNumber(value * 1e3)} ms`;
+  if (size < 100) return `${formatNumber(value)} s`;
+  const whole = Math.round(size);
+  const pad = (n: number) => String(n).padStart(2, "0");
+  const sign = value < 0 ? "-" : "";
+  if (whole < 3600) return `${sign}${Math.floor(whole / 60)} min ${pad(whole % 60)} s`;
+  return `${sign}${Math.floor(whole / 3600)} h ${pad(Math.floor((whole % 3600) / 60))} min`;
+}
+
+/** How long ago, in one unit. */
+export function formatAge(then: string, now: number): string {
+  const seconds = Math.max(0, (now - Date.parse(then)) / 1000);
+  if (seconds < 10) return "just now";
+  if (seconds < 60) return `${Math.floor(seconds)} s ago`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ago`;
+  if (seconds < 86_400) return `${Math.floor(seconds / 3600)} h ago`;
+  return `${Math.floor(seconds / 86_400)} d ago`;
+}
+
+/** Local date and time, to the second. */
+export function formatMoment(at: string | null | undefined): string {
+  if (!at) return NONE;
+  const date = new Date(at);
+  const pad = (n: number) => String(n).padStart(2, "0");
+  const day = `${date.getFullYear()}-${pad(date.getMonth() + 1)}-${pad(date.getDate())}`;
+  return `${day} ${formatClock(at)}`;
+}
+
+/** Local time of day, to the second. */
+export function formatClock(at: string): string {
+  return new Date(at).toLocaleTimeString("en-GB", { hour12: false });
+}

@@ -1,0 +1,31 @@
+/**
+ * Colours of variants. Five hues that stay apart for protan, deutan and tritan eyes (checked by a test), each in
+ * a light and a dark shade; after the fifth variant the line pattern changes, so that 30 variants stay distinct.
+ */
+export const VARIANT_LIGHT = ["#1f66d0", "#e07000", "#0f9b80", "#a3327f", "#2b3038"] as const;
+export const VARIANT_DARK = ["#4d96ff", "#f2994a", "#35d0ac", "#c966bd", "#e6e8ea"] as const;
+
+/** Canvas and SVG dash patterns; the first is solid. */
+export const DASHES: readonly (readonly number[])[] = [[], [7, 4], [2, 3], [9, 3, 2, 3], [14, 4], [4, 2]];
+
+export interface VariantStyle {
+  /** CSS colour that follows the colour scheme. */
+  readonly color: string;
+  readonly light: string;
+  readonly dark: string;
+  readonly dash: readonly number[];
+}
+
+/** Style of the variant at this position in its experiment: the same in every view. */
+export function variantStyle(index: number): VariantStyle {
+  const position = Math.max(0, index);
+  const hue = position % VARIANT_LIGHT.length;
+  const light = VARIANT_LIGHT[hue] ?? VARIANT_LIGHT[0];
+  const dark = VARIANT_DARK[hue] ?? VARIANT_DARK[0];
+  const dash = DASHES[Math.floor(position / VARIANT_LIGHT.length) % DASHES.length] ?? [];
+  return { color: `light-dark(${light}, ${dark})`, light, dark, dash };
+}
+
+/** Phases in the order in which every bar stacks them. */
+export const PHASES = ["data", "compute", "communicate", "update", "evaluate", "idle"] as const;
+export type Phase = (typeof PHASES)[number];

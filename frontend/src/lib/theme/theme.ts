@@ -1,0 +1,48 @@
+import { type CSSVariablesResolver, createTheme, type MantineColorsTuple } from "@mantine/core";
+
+const steel: MantineColorsTuple = [
+  "#eef4f9",
+  "#dbe6ef",
+  "#b6cddf",
+  "#8db1cd",
+  "#6a99bd",
+  "#4c82ab",
+  "#326b96",
+  "#22567d",
+  "#1b4767",
+  "#16324a",
+];
+
+export const theme = createTheme({
+  fontFamily: 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif',
+  fontFamilyMonospace: 'ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace',
+  colors: { steel },
+  primaryColor: "steel",
+  primaryShade: { light: 8, dark: 3 },
+  autoContrast: true,
+  luminanceThreshold: 0.35,
+  defaultRadius: "sm",
+  cursorType: "pointer",
+  respectReducedMotion: true,
+  headings: { fontWeight: "600" },
+  components: {
+    Button: { defaultProps: { size: "sm" } },
+    Select: { defaultProps: { allowDeselect: false, comboboxProps: { shadow: "md" } } },
+    Tooltip: { defaultProps: { openDelay: 250, withArrow: true } },
+  },
+});
+
+/** Mantine's own colours follow the tokens of tokens.css. */
+export const resolver: CSSVariablesResolver = () => {
+  const shared = {
+    "--mantine-color-body": "var(--hk-page)",
+    "--mantine-color-text": "var(--hk-ink)",
+    "--mantine-color-dimmed": "var(--hk-ink-2)",
+    "--mantine-color-default-border": "var(--hk-line-2)",
+    "--mantine-color-default": "var(--hk-surface)",
+    "--mantine-color-default-hover": "var(--hk-hover)",
+    "--mantine-color-placeholder": "var(--hk-ink-3)",
+    "--mantine-color-error": "var(--hk-bad)",
+  };
+  return { variables: {}, light: shared, dark: shared };
+};

@@ -1,0 +1,57 @@
+import { Button, Group, Popover, Text } from "@mantine/core";
+import { useState } from "react";
+
+/** A button that asks before it acts. */
+export function ConfirmButton(props: {
+  label: string;
+  question: string;
+  confirm: string;
+  busy: boolean;
+  act: () => void;
+  testId?: string;
+}) {
+  const [asking, setAsking] = useState(false);
+  return (
+    <Popover
+      opened={asking}
+      onChange={setAsking}
+      trapFocus
+      withArrow
+      shadow="md"
+      width={280}
+      position="bottom-end"
+    >
+      <Popover.Target>
+        <Button
+          variant="default"
+          loading={props.busy}
+          onClick={() => setAsking(true)}
+          data-testid={props.testId}
+        >
+          {props.label}
+        </Button>
+      </Popover.Target>
+      <Popover.Dropdown>
+        <Text size="sm" mb="sm">
+          {props.question}
+        </Text>
+        <Group gap="xs" justify="flex-end">
+          <Button variant="default" size="xs" onClick={() => setAsking(false)}>
+            Keep it going
+          </Button>
+          <Button
+            color="red.8"
+            size="xs"
+            data-testid={props.testId && `${props.testId}-confirm`}
+            onClick={() => {
+              setAsking(false);
+              props.act();
+            }}
+          >
+            {props.confirm}
+          </Button>
+        </Group>
+      </Popover.Dropdown>
+    </Popover>
+  );
+}

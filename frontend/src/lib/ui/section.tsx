@@ -1,0 +1,15 @@
+import type { ReactNode } from "react";
+import styles from "./ui.module.css";
+
+/** A part of a page under its own heading. */
+export function Section(props: { title: string; aside?: ReactNode; children: ReactNode; testId?: string }) {
+  return (
+    <section className={styles.section} aria-label={props.title} data-testid={props.testId}>
+      <div className={styles.sectionHead}>
+        <h2 className={styles.sectionTitle}>{props.title}</h2>
+        {props.aside}
+      </div>
+      {props.children}
+    </section>
+  );
+}

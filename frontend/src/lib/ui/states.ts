@@ -1,0 +1,74 @@
+import type { RunState } from "@/lib/client/types.gen";
+
+export type Tone = "quiet" | "live" | "good" | "bad" | "warn" | "off";
+
+interface Look {
+  readonly label: string;
+  readonly tone: Tone;
+  readonly meaning: string;
+}
+
+const LOOKS: Record<RunState, Look> = {
+  queued: { label: "queued", tone: "quiet", meaning: "Stored, waiting for free slots." },
+  dispatched: { label: "dispatched", tone: "quiet", meaning: "Sent to the cluster's queue." },
+  starting: { label: "starting", tone: "live", meaning: "A supervisor has it and is starting ranks." },
+  running: { label: "running", tone: "live", meaning: "Every rank is in its step loop." },
+  lost: { label: "lost", tone: "warn", meaning: "Its lease expired; it may be alive." },
+  succeeded: { label: "succeeded", tone: "good", meaning: "Every rank ended as meant." },
+  failed_user: {
+    label: "failed: code",
+    tone: "bad",
+    meaning: "The algorithm, workload or specification raised.",
+  },
+  failed_infra: {
+    label: "failed: infrastructure",
+    tone: "bad",
+    meaning: "A rank, mpirun, a host or a disk died.",
+  },
+  cancelled: { label: "cancelled", tone: "off", meaning: "Somebody asked, and every process is gone." },
+  timed_out: { label: "timed out", tone: "warn", meaning: "The wall limit was reached." },
+};
+
+/** The order in which a progress bar stacks runs: what is finished first. */
+export const STATE_ORDER: readonly RunState[] = [
+  "succeeded",
+  "timed_out",
+  "failed_user",
+  "failed_infra",
+  "cancelled",
+  "running",
+  "starting",
+  "lost",
+  "dispatched",
+  "queued",
+];
+
+const TERMINAL: ReadonlySet<string> = new Set([
+  "succeeded",
+  "failed_user",
+  "failed_infra",
+  "cancelled",
+  "timed_out",
+  "failed",
+]);
+
+export function isTerminal(state: string): boolean {
+  return TERMINAL.has(state);
+}
+
+/** Look of a run's or an experiment's state; an unknown one is shown as it is. */
+export function stateLook(state: string): Look {
+  if (Object.hasOwn(LOOKS, state)) return LOOKS[state as RunState];
+  return { label: state, tone: state === "failed" ? "bad" : "quiet", meaning: "" };
+}
+
+/** How many of an experiment's runs exist, and how many are over. */
+export function progress(runs: Partial<Record<string, number>>): { done: number; all: number } {
+  let done = 0;
+  let all = 0;
+  for (const [state, count] of Object.entries(runs)) {
+    all += count ?? 0;
+    if (isTerminal(state)) done += count ?? 0;
+  }
+  return { done, all };
+}
