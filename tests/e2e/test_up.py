@@ -1,0 +1,149 @@
+"""`hooke up` as a user meets it: real processes, ended in every way, and nothing of them left."""
+
+import os
+import signal
+import time
+
+import httpx
+import pytest
+from hooke_api.local.instance import Note, runtime_folder
+from instances import ENDLESS, QUICK, processes, runs, states, submit, wait
+
+A_FEW_SECONDS = 12
+"""More than it takes, less than a user's patience: agent, runs with their last words, API, Redis."""
+
+
+def until_running(client, experiment):
+    wait(lambda: "running" in states(client, experiment), 60, "a run is running")
+
+
+def until_training(client, experiment):
+    wait(lambda: any(run["samples"] > 0 for run in runs(client, experiment)), 60, "samples arrive")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_idle_instance_ends_at_once_and_leaves_nothing(hooke, number):
+    up = hooke("up")
+    up.ready().close()
+    assert len(processes(up.home)) >= 4, "itself, Redis, API and agent"
+    status, seconds = up.end(number)
+    assert status == 0, up.said()
+    assert seconds < A_FEW_SECONDS
+    assert processes(up.home) == {}
+    assert not runtime_folder(up.home).joinpath("redis.sock").exists()
+    assert Note.read(up.home / "up.json").parts == {}
+
+
+def test_ctrl_c_ends_runs_and_streams(hooke):
+    up = hooke("up")
+    with up.ready() as client:
+        experiment = submit(client, ENDLESS)
+        until_training(client, experiment)
+        with client.stream("GET", "/events", params={"after": 0}, timeout=30) as stream:
+            lines = stream.iter_lines()
+            next(line for line in lines if line.startswith("event:"))
+            assert len(processes(up.home)) >= 8, "mpirun, proxy, two guards, two ranks as well"
+            status, seconds = up.end(signal.SIGINT)
+    assert status == 0, up.said()
+    assert seconds < A_FEW_SECONDS
+    assert processes(up.home) == {}
+    again = hooke("up")
+    with again.ready() as client:
+        first, second = sorted(runs(client, experiment), key=lambda run: run["number"])
+        assert first["state"] == "cancelled", "ended by order, and told so before the API went"
+        assert second["state"] != "cancelled", "what was queued waits for the next start"
+
+
+def test_two_instances_do_not_disturb_one_another(hooke):
+    one, two = hooke("up", home="one", port=None), hooke("up", home="two", port=None)
+    with one.ready() as first, two.ready() as second:
+        assert one.url != two.url
+        experiment = submit(first, QUICK)
+        assert second.get(f"/experiments/{experiment}").status_code == 404
+        assert second.get("/experiments", headers={"authorization": f"Bearer {one.token}"}).status_code == 401
+        assert two.end(signal.SIGINT)[0] == 0
+        wait(lambda: set(states(first, experiment)) == {"succeeded"}, 90, "the run succeeds")
+        assert processes(two.home) == {}
+
+
+def test_a_home_has_one_owner_and_a_port_too(hooke, free_port):
+    up = hooke("up")
+    up.ready().close()
+    second = hooke("up")
+    assert second.process.wait(20) == 1
+    other = hooke("up", home="other")
+    assert other.process.wait(20) == 1
+    assert f"port {free_port} of 127.0.0.1 is taken" in other.said()
+    assert "--port" in other.said()
+    assert httpx.get(f"{up.url}/livez", trust_env=False).status_code == 200
+
+
+def test_the_second_start_on_a_home_is_told_where_the_first_one_is(hooke, tmp_path, free_port):
+    up = hooke("up")
+    up.ready().close()
+    up.output.rename(tmp_path / "first.out")  # the second one writes a file of the same name
+    second = hooke("up")
+    assert second.process.wait(20) == 1
+    assert f"already runs at http://127.0.0.1:{free_port}" in second.said()
+    up.output = tmp_path / "first.out"
+
+
+def test_a_killed_instance_takes_its_parts_along_and_the_next_start_adopts_its_runs(hooke):
+    up = hooke("up")
+    with up.ready() as client:
+        experiment = submit(client, ENDLESS)
+        until_training(client, experiment)
+    up.process.kill()
+    up.process.wait()
+    parts = Note.read(up.home / "up.json").parts
+    assert set(parts) == {"redis", "api", "agent"}
+    wait(lambda: not {pid for pid, _ in parts.values()} & set(processes(up.home)), 10, "the parts are gone")
+    ranks = [pid for pid, command in processes(up.home).items() if "hooke.train" in command]
+    assert ranks, "training goes on"
+
+    again = hooke("up")
+    with again.ready() as client:
+        assert again.url == up.url
+        assert "adopted" in again.said()
+        before = max(run["samples"] for run in runs(client, experiment))
+        wait(lambda: max(run["samples"] for run in runs(client, experiment)) > before, 30, "samples arrive again")
+        assert set(ranks) <= set(processes(again.home)), "the same processes"
+        assert sorted(run["attempt"] for run in runs(client, experiment))[-1] == 1, "no second attempt"
+    assert again.end(signal.SIGINT)[0] == 0
+    assert processes(again.home) == {}
+
+
+def test_a_part_that_dies_is_started_again(hooke):
+    up = hooke("up")
+    with up.ready() as client:
+        for name in ("redis", "api", "agent"):
+            pid = part(up, name)
+            os.kill(pid, signal.SIGKILL)
+            wait(lambda: part(up, name) not in (None, pid), 10, f"{name} is started again")  # noqa: B023 - called now
+            assert f"{name} was killed by SIGKILL; it starts again" in up.said()
+        wait(lambda: answers(client), 30, "everything answers")
+        experiment = submit(client, QUICK)
+        wait(lambda: set(states(client, experiment)) == {"succeeded"}, 90, "a run succeeds as before")
+
+
+def part(up, name):
+    return Note.read(up.home / "up.json").parts.get(name, (None, None))[0]
+
+
+def answers(client):
+    try:
+        return client.get("/readyz").status_code == 200
+    except httpx.TransportError:
+        return False
+
+
+def test_asked_twice_it_ends_without_grace(hooke):
+    up = hooke("up")
+    with up.ready() as client:
+        until_running(client, submit(client, ENDLESS))
+    up.process.send_signal(signal.SIGINT)
+    time.sleep(0.2)
+    status, seconds = up.end(signal.SIGINT)
+    assert status == 0
+    assert seconds < A_FEW_SECONDS
+    assert processes(up.home) == {}
