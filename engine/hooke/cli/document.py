@@ -28,7 +28,7 @@ def read(path: Path) -> Any:
 
     try:
         return yaml.load(path.read_text(encoding="utf-8"), Loader)  # noqa: S506 - a safe loader with fewer words
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except (yaml.YAMLError, ValueError) as error:
         raise SpecError([Problem("", f"{path} is not YAML: {' '.join(str(error).split())}")]) from None
 
 

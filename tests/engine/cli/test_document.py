@@ -1,11 +1,16 @@
 """From a file and options to one resolved run."""
 
 import copy
+from collections import Counter
+from pathlib import Path
 
 import pytest
 from hooke.cli.document import load_run, read
 from hooke.errors import SpecError
+from hooke.expand import expand, validate_experiment
 from hooke.hardware import usable_cores
+
+EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 
 RUN = {
     "schema": "hooke.run/1",
@@ -92,7 +97,9 @@ def test_faults_carry_pointers(document, options, pointers):
     assert [problem.pointer for problem in caught.value.problems] == pointers
 
 
-@pytest.mark.parametrize("content", [b"a: [1", b"\xff\xfe\x00a", b"key: value: other", b"!!python/object:os.x {}"])
+@pytest.mark.parametrize(
+    "content", [b"a: [1", b"\xff\xfe\x00a", b"key: value: other", b"!!python/object:os.x {}", b"a: " + b"9" * 5000]
+)
 def test_broken_files(tmp_path, content):
     path = tmp_path / "broken.yaml"
     path.write_bytes(content)
@@ -104,3 +111,18 @@ def test_json_is_yaml(tmp_path):
     path = tmp_path / "run.json"
     path.write_text('{"schema": "hooke.run/1", "workers": 2}')
     assert read(path) == {"schema": "hooke.run/1", "workers": 2}
+
+
+@pytest.mark.parametrize("name", ["digits-mlp", "mnist-lenet"])
+def test_example_runs_are_valid(name):
+    run = load_run(read(EXAMPLES / f"{name}.yaml"))
+    assert (run.workload.name, run.workers, run.world) == (name, 2, "mpi")
+
+
+def test_the_example_comparison_is_what_it_says():
+    document = read(EXAMPLES / "comparison.yaml")
+    plan = expand(validate_experiment(document), {"local": 2})
+    assert Counter(run.cluster for run in plan) == {"local": 15, "simulated-10gbe": 25}
+    assert len({run.variant for run in plan}) == 5
+    for variant in document["variants"]:
+        assert load_run(document, variant=variant["name"]).workers == min(4, usable_cores())
