@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -68,15 +69,19 @@ def latest(folder: Path) -> Path | None:
     return max(found, key=lambda p: int(p.name), default=None)
 
 
-def restore(r: Rank, place: Path) -> None:
-    """Put this rank back to where `save` took it; raises CheckpointError for another run's file."""
-    path = place / f"rank.{r.rank}.npz"
+def _read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     try:
         with np.load(path, allow_pickle=False) as file:
             arrays: dict[str, Any] = {name: file[name] for name in file.files}
-    except (OSError, ValueError) as error:
-        raise CheckpointError(f"{path} cannot be read: {error}") from error
-    meta = json.loads(str(arrays.pop("meta")))
+        return json.loads(str(arrays.pop("meta"))), arrays
+    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
+        raise CheckpointError(f"{path} is damaged, or no checkpoint: {error}") from error
+
+
+def restore(r: Rank, place: Path) -> None:
+    """Put this rank back to where `save` took it; raises CheckpointError for another run's file."""
+    path = place / f"rank.{r.rank}.npz"
+    meta, arrays = _read(path)
     if meta["identity"] != identity(r.spec):
         raise CheckpointError(f"{path} belongs to another run: only budget and target may differ")
     for name, array in arrays.items():
