@@ -55,6 +55,11 @@ class Case:
     """The same, by a signal that the deciding rank gets during this evaluation, counted from 1."""
     poison: tuple[int, int, float] | None = None
     """(worker, step, value): this gradient holds this value."""
+    sharding: Literal["iid", "disjoint"] = "iid"
+    target: float | None = None
+    """Loss of the center at which the run ends."""
+    seconds: float | None = None
+    """Wall limit."""
     journal: bool = False
     """Write journals into the folder."""
     network: tuple[tuple[str, float], ...] = ()
@@ -97,7 +102,9 @@ class Case:
             "seed": self.seed,
             "world": world,
             "virtual": NETWORK | dict(self.network) if world == "virtual" else None,
-            "budget": {"samples": samples or self.budget},
+            "sharding": self.sharding,
+            "target": None if self.target is None else {"metric": "test_loss", "value": self.target},
+            "budget": {"samples": samples or self.budget, "max_seconds": self.seconds},
             "evaluation": {"every": self.every},
             "checkpoint": "never" if self.whole else "on-stop" if self.cancel else "always",
         }

@@ -10,6 +10,7 @@ from typing import Any
 from hooke.algorithm import catalogue
 
 from tests.engine.contract.cases import Case
+from tests.engine.contract.problem import Quadratics
 
 WORKERS = (2, 4)
 PERIOD = 3
@@ -80,6 +81,11 @@ def cancelled() -> list[Case]:
     ]
 
 
+def aiming() -> list[Case]:
+    """Return every method on a problem that it solves well before its budget ends."""
+    return [replace(case, steps=200, problem=Quadratics(noise=0.1), target=1.0) for case in family((2,))]
+
+
 def one_slow() -> list[Case]:
     """Return first-come-first-served methods with one worker that takes far longer than the others."""
     return [
@@ -91,8 +97,6 @@ def one_slow() -> list[Case]:
 
 def torn() -> list[Case]:
     """Return methods with a server on long vectors whose elements are all equal (P14)."""
-    from tests.engine.contract.problem import Quadratics
-
     long = Quadratics(uniform=True, spread=0.5, layers=(30_000, 3))
     return [Case(name, workers=2, problem=long) for name, kind in catalogue().items() if kind.servers]
 
@@ -110,5 +114,5 @@ def mpi_cases() -> list[Case]:
             cases += [twin(case) for twin in TWINS.values()]
         else:
             cases += [TWINS["halted and restarted"](case)]
-    cases += cancelled() + one_slow() + torn()
+    cases += cancelled() + aiming() + one_slow() + torn()
     return [case for case in dict.fromkeys(cases) if case.ranks <= 5]
