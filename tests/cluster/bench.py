@@ -138,7 +138,7 @@ class Tree:
 
     def __init__(self, supervisor, ranks=2):
         def complete():
-            self.mpirun = _named(supervisor.pid, "mpirun")
+            self.mpirun = _named(supervisor, "mpirun")
             self.proxy = self.mpirun and _named(self.mpirun, "hydra_pmi_proxy")
             guards = sorted(children(self.proxy)) if self.proxy else []
             self.guards = {_rank(pid): pid for pid in guards}

@@ -18,7 +18,7 @@ def started(bench, *options):
 @pytest.mark.parametrize("victim", ["rank", "guard"])
 def test_kill_of_any_rank_or_guard(bench, rank, victim):
     run, supervisor = started(bench)
-    tree = Tree(supervisor)
+    tree = Tree(supervisor.pid)
     began = time.monotonic()
     kill9(tree.ranks[rank] if victim == "rank" else tree.guards[rank])
     bench.finish(supervisor, 15)
@@ -35,7 +35,7 @@ def test_kill_of_any_rank_or_guard(bench, rank, victim):
 
 def test_kill_of_mpirun(bench):
     run, supervisor = started(bench)
-    kill9(Tree(supervisor).mpirun)
+    kill9(Tree(supervisor.pid).mpirun)
     bench.finish(supervisor, 15)
     end = bench.api.end(run)
     assert (end.state, end.signal) == ("failed_infra", signal.SIGKILL)
@@ -45,7 +45,7 @@ def test_kill_of_mpirun(bench):
 
 def test_kill_of_hydras_proxy(bench):
     run, supervisor = started(bench)
-    kill9(Tree(supervisor).proxy)
+    kill9(Tree(supervisor.pid).proxy)
     bench.finish(supervisor, 15)
     end = bench.api.end(run)
     assert end.state == "failed_infra"
@@ -90,7 +90,7 @@ def test_a_crash_before_the_first_record(bench):
 
 def test_children_of_ranks_are_swept(bench):
     run, supervisor = bench.start("--steps", "100000", "--fault", "1:5:deaf")
-    tree = Tree(supervisor)
+    tree = Tree(supervisor.pid)
     time.sleep(1)
     kill9(tree.ranks[0])
     bench.finish(supervisor, 15)

@@ -24,7 +24,7 @@ def test_secrets_are_in_no_command_line_environment_or_readable_file(bench, monk
     monkeypatch.setenv("HOOKE_REDIS_URL", "redis://:hunter2@localhost")
     run, supervisor = bench.start("--steps", "200")
     bench.running(run)
-    for pid in Tree(supervisor).ranks.values():
+    for pid in Tree(supervisor.pid).ranks.values():
         told = Path(f"/proc/{pid}/environ").read_text() + Path(f"/proc/{pid}/cmdline").read_text()
         assert "HOOKE_ATTEMPT" in told
         assert "hunter2" not in told and f"secret-{run}" not in told
@@ -49,7 +49,7 @@ def test_cancel_ends_the_ranks_with_their_handlers_and_leaves_nothing(bench):
 def test_cancel_kills_a_rank_that_does_not_listen_and_its_children(bench):
     run, supervisor = bench.start("--steps", "100000", "--fault", "1:5:deaf")
     bench.running(run)
-    wait_for(lambda: len(Tree(supervisor).ranks) == 2)
+    wait_for(lambda: len(Tree(supervisor.pid).ranks) == 2)
     time.sleep(0.5)
     bench.folder(run).cancel.touch()
     began = time.monotonic()

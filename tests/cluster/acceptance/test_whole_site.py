@@ -1,0 +1,143 @@
+"""The whole way from REST over Redis, agent, supervisor, mpirun and ranks to the journal and back, and kill -9."""
+
+import json
+import os
+import signal
+import time
+
+import pytest
+from hooke.cluster import broker
+from hooke.cluster.lock import holder
+from hooke.cluster.processes import children
+from hooke.events import LaunchOrder
+from hooke.journal import records
+
+from tests.cluster.acceptance.installation import comparison
+from tests.cluster.bench import Tree, kill9, wait_for
+
+pytestmark = pytest.mark.needs("redis")
+
+ENDLESS = 10**9
+API_DOWN = 60.0 if os.environ.get("HOOKE_SLOW") else 8.0
+
+
+def states(run):
+    return [change["state"] for change in run["history"]]
+
+
+def test_kill_of_every_kind_of_process_of_a_run(site):
+    """One experiment, one seed for each victim: the next run starts when the one before has ended."""
+    victims = ["rank 0", "rank 1", "mpirun", "hydra_pmi_proxy"]
+    runs = site.submit(comparison(ENDLESS, seeds=len(victims)))
+    for run, victim in zip(runs, victims, strict=True):
+        site.wait_training(run)
+        tree = Tree(site.supervisor(run))
+        began = time.monotonic()
+        kill9(
+            {"mpirun": tree.mpirun, "hydra_pmi_proxy": tree.proxy, "rank 0": tree.ranks[0]}.get(
+                victim, tree.ranks[1]
+            )
+        )
+        ended = site.wait_state(run, "failed_infra", seconds=15)
+        assert time.monotonic() - began < 15
+        site.assert_nothing_left(run)
+        last = ended["history"][-1]
+        assert victim in last["why"], last
+        assert last["who"] == "supervisor"
+        if victim.startswith("rank"):
+            assert (last["rank"], last["signal"]) == (int(victim[-1]), signal.SIGKILL)
+            assert last["host"] == os.uname().nodename
+        site.assert_complete(run)
+        assert ended["attempt"] == 1
+
+
+def test_the_api_is_killed_in_mid_run(site):
+    (run,) = site.submit(comparison(ENDLESS))
+    site.wait_training(run)
+    site.kill("api")
+    journal = site.home.attempt(run, 1).journal(0)
+    before = journal.stat().st_size
+    time.sleep(API_DOWN)
+    assert journal.stat().st_size > before, "training goes on"
+    site.start_api()
+    wait_for(site.online, 30, "the API")
+    written = steps_written(site, run)
+    wait_for(lambda: site.run(run)["phases"][0]["steps"] > written, 30, "what was written meanwhile")
+    site.client.post(f"/runs/{run}/cancel")
+    ended = site.wait_state(run, "cancelled", seconds=20)
+    assert states(ended) == ["queued", "dispatched", "starting", "running", "cancelled"]
+    assert ended["attempt"] == 1
+    assert not site.home.attempt(run, 2).path.exists(), "a second attempt"
+    site.assert_complete(run)
+    site.assert_nothing_left(run)
+
+
+def test_the_agent_is_killed_the_message_comes_twice_and_cancel_leaves_nothing(site):
+    (run,) = site.submit(comparison(ENDLESS))
+    site.wait_training(run)
+    supervisor = site.supervisor(run)
+    mpirun = Tree(supervisor).mpirun
+    site.kill("agent")
+
+    order = launch_order(site, run)
+    line = broker.Orders(broker.make_app(site.environment["HOOKE_REDIS_URL"]))
+    line.launch("local", [order])
+    site.start_agent()
+    line.launch("local", [order])
+    line.probe("local", run, 1)
+    wait_for(lambda: (site.path / "agent.log").read_text().count("hooke.cluster.launch") >= 4, 20, "both messages")
+
+    shown = site.run(run)["phases"][0]["steps"]
+    wait_for(lambda: site.run(run)["phases"][0]["steps"] > shown, 10, "the run to go on")
+    assert site.supervisor(run) == supervisor
+    assert [pid for pid, found in children(supervisor).items() if found.name == "mpirun"] == [mpirun]
+
+    assert site.client.post(f"/runs/{run}/cancel").status_code == 202
+    ended = site.wait_state(run, "cancelled", seconds=20)
+    site.assert_nothing_left(run)
+    assert states(ended) == ["queued", "dispatched", "starting", "running", "cancelled"]
+    site.assert_complete(run)
+    wait_for(lambda: holder(site.home.attempt(run, 1).lock) is None, 10, "its supervisor to leave")
+
+
+def steps_written(site, run):
+    return sum(r.n for r in records(site.home.attempt(run, 1).journal(0)) if r.kind == "steps")
+
+
+def launch_order(site, run):
+    """Return the order that the API sent, with its token."""
+    folder = site.home.job(site.home.attempt(run, 1).job.read_text())
+    token = json.loads(folder.tokens.read_text())[f"{run}.1"]
+    spec = json.loads(site.home.attempt(run, 1).spec.read_text())
+    return LaunchOrder(run=run, attempt=1, token=token, spec=spec)
+
+
+def test_the_supervisor_is_killed(site):
+    """Its lease runs out, the API asks, and the agent has somebody end and report what was left."""
+    (run,) = site.submit(comparison(ENDLESS))
+    site.wait_training(run)
+    kill9(site.supervisor(run))
+    ended = site.wait_state(run, "failed_infra", seconds=60)
+    assert "supervisor died" in ended["history"][-1]["why"]
+    assert ended["attempt"] == 1
+    site.assert_nothing_left(run)
+    site.assert_complete(run)
+
+
+def test_virtual_runs_share_a_process_and_one_of_them_is_cancelled(site):
+    runs = site.submit(comparison(40_000, seeds=3, virtual=True, workers=4))
+    site.wait_state(runs[0], "running")
+    assert site.client.post(f"/runs/{runs[2]}/cancel").status_code == 202
+    ended = [site.wait_state(run, "succeeded", "cancelled", seconds=60) for run in runs]
+    assert [run["state"] for run in ended] == ["succeeded", "succeeded", "cancelled"]
+    jobs = {site.home.attempt(run, 1).job.read_text() for run in runs}
+    assert len(jobs) == 1
+    for run in runs[:2]:
+        site.assert_complete(run)
+    site.assert_nothing_left(*runs)
+
+
+def test_the_agent_ends_promptly_when_asked(site):
+    site.kill("agent", signal.SIGTERM)
+    assert site.processes["agent"].returncode == 0
+    site.start_agent()
