@@ -42,7 +42,6 @@ class _Announcement:
     """One control broadcast: the root's words once they are there, who sleeps until then, who has read."""
 
     words: Words | None = None
-    time: float = 0.0
     asleep: list[int] = field(default_factory=list)
     read: int = 0
 
@@ -139,9 +138,9 @@ class Group:
         if rank == 0:
             if words is None:
                 raise CommError("rank 0 posted a control broadcast without words")
-            announcement.words, announcement.time = tuple(words), self.baton.time[self.members[0]]
+            announcement.words = words
             for sleeper in announcement.asleep:
-                self.baton.wake(self.members[sleeper], announcement.time)
+                self.baton.wake(self.members[sleeper], self.baton.time[self.members[0]])
         return lambda: self._read_announcement(rank, number)
 
     def _read_announcement(self, rank: int, number: int) -> Words:
@@ -149,7 +148,7 @@ class Group:
         if announcement.words is None:
             announcement.asleep.append(rank)
             self.baton.block(me, "for a control broadcast from rank 0")
-        self.baton.time[me] = max(self.baton.time[me], announcement.time)
+        # Turns see to it that nobody reads words before the time at which they were posted.
         announcement.read += 1
         if announcement.read == self.size:
             del self._announcements[number]

@@ -73,6 +73,36 @@ def test_nonblocking_receives_share_the_link_too(size):
     assert time_of(size, operation)[0] == pytest.approx((size - 1) * MESSAGE)
 
 
+@pytest.mark.parametrize("size", RANKS)
+def test_nonblocking_sends_share_the_link_too(size):
+    def operation(comm: Comm) -> None:
+        if comm.rank:
+            comm.recv(vector(), 0)
+        else:
+            for p in [comm.isend(vector(), r) for r in range(1, comm.size)]:
+                p.wait()
+
+    times = time_of(size, operation)
+    assert times == pytest.approx([(size - 1) * MESSAGE, *[k * MESSAGE for k in range(1, size)]])
+
+
+def test_a_vector_travels_when_both_sides_are_there():
+    def operation(comm: Comm) -> None:
+        if comm.rank == 0:
+            pending = comm.isend(vector(), 1)
+            comm.charge(0.5)
+            pending.wait()
+            comm.charge(10.0)
+            comm.send(vector(), 1)
+        else:
+            comm.charge(1.0)
+            comm.recv(vector(), 0)
+            assert comm.clock() == pytest.approx(1 + MESSAGE)
+            comm.recv(vector(), 0)
+
+    assert time_of(2, operation) == pytest.approx([11 + 2 * MESSAGE] * 2)
+
+
 def test_send_and_receive_links_are_separate():
     """A ring: every rank sends and receives at once, so all are done after one message."""
 
@@ -129,6 +159,16 @@ def test_control_words_cost_nothing_but_do_not_travel_in_time():
         return comm.clock()
 
     assert virtual(3, main) == [2.0, 2.0, 5.0]
+
+
+@pytest.mark.parametrize("late", [0.0, 3.0])
+def test_a_control_broadcast_is_heard_when_it_has_been_posted(late):
+    def main(comm: Comm) -> float:
+        comm.charge(late if comm.rank == 0 else 1.0)
+        comm.control.ibroadcast((1.0,) if comm.rank == 0 else None).wait()
+        return comm.clock()
+
+    assert virtual(3, main) == [late, max(late, 1.0), max(late, 1.0)]
 
 
 @pytest.mark.parametrize("size", range(1, 9))
