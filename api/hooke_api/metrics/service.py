@@ -7,6 +7,7 @@ point where an exchange knew it; `test_accuracy` and `test_loss` are the evaluat
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Sequence
 
@@ -74,7 +75,7 @@ def _scored(run: Facts, curves: Curves, metric: Metric, axis: Axis) -> tuple[Flo
 
 def _plain(values: Floats) -> list[float | None]:
     """Return numbers as JSON can say them: what is not finite is null."""
-    return [v if np.isfinite(v) else None for v in values.tolist()]
+    return [v if math.isfinite(v) else None for v in values.tolist()]
 
 
 def answer_series(session: Session, store: CurveStore, query: SeriesQuery) -> SeriesAnswer:

@@ -184,10 +184,13 @@ def _fraction(writers: Sequence[RankColumns], latest: Sequence[Indices]) -> Floa
 
 def _staleness(ranks: Sequence[RankColumns], wall: Floats) -> tuple[Indices, Floats]:
     """Return the rows in which staleness was recorded by any rank, and its mean there."""
-    values = np.concatenate([r["staleness"] for r in ranks])
-    at = np.searchsorted(wall, np.concatenate([r["wall"] for r in ranks]), side="left")
-    known = np.isfinite(values) & (at < len(wall))
-    count = np.bincount(at[known], minlength=len(wall))
-    total = np.bincount(at[known], weights=values[known], minlength=len(wall))
+    known = [np.isfinite(r["staleness"]) for r in ranks]
+    values = np.concatenate([r["staleness"][k] for r, k in zip(ranks, known, strict=True)])
+    at = np.searchsorted(
+        wall, np.concatenate([r["wall"][k] for r, k in zip(ranks, known, strict=True)]), side="left"
+    )
+    inside = at < len(wall)  # the last rows are still waiting for somebody
+    count = np.bincount(at[inside], minlength=len(wall))
+    total = np.bincount(at[inside], weights=values[inside], minlength=len(wall))
     rows = np.flatnonzero(count)
     return rows, total[rows] / count[rows]

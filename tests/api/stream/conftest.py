@@ -67,6 +67,13 @@ class Api:
         with self.state.database.write() as session:
             announce(session, kind, {"id": run, **data}, experiment_id=experiment, run_id=run)
 
+    def announce_many(self, count: int) -> None:
+        """Commit events of three experiments in turn, in one transaction."""
+        with self.state.database.write() as session:
+            for i in range(count):
+                run, experiment = f"run_{i % 3}", f"exp_{i % 3}"
+                announce(session, "run", {"id": run, "i": i}, experiment_id=experiment, run_id=run)
+
     def stop(self) -> float:
         """End the server as a signal does; return how long it took."""
         began = time.monotonic()
@@ -167,9 +174,22 @@ def redis_server(short_folder: Path) -> Iterator[RedisServer]:
 
 
 @pytest.fixture
-def settings(tmp_path: Path, redis_server: RedisServer) -> Settings:
+def database_url(tmp_path: Path, sqlite_template: Path) -> str:
+    """SQLite alone, unless a test asks for both: the stream's own work is the same on either."""
+    shutil.copy(sqlite_template, tmp_path / "hooke.db")
+    return f"sqlite:///{tmp_path / 'hooke.db'}"
+
+
+@pytest.fixture
+def settings(tmp_path: Path, database_url: str, redis_server: RedisServer) -> Settings:
     return Settings(
-        home=tmp_path, port=0, redis_url=redis_server.url, HOOKE_TOKEN=TOKEN, log_level="error", schedule=False
+        home=tmp_path,
+        port=0,
+        database_url=database_url,
+        redis_url=redis_server.url,
+        HOOKE_TOKEN=TOKEN,
+        log_level="error",
+        schedule=False,
     )
 
 
