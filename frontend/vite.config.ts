@@ -1,11 +1,20 @@
 import { fileURLToPath } from "node:url";
 import react from "@vitejs/plugin-react";
+import type { Plugin } from "vite";
 import { defineConfig } from "vitest/config";
+import { parse } from "yaml";
 
 const api = process.env.HOOKE_API ?? "http://127.0.0.1:8000";
 
+/** YAML files as modules, parsed at build time: the example exists once, in examples/. */
+const yaml: Plugin = {
+  name: "yaml",
+  transform: (text, id) =>
+    id.endsWith(".yaml") ? `export default ${JSON.stringify(parse(text))}` : undefined,
+};
+
 export default defineConfig({
-  plugins: [react()],
+  plugins: [react(), yaml],
   resolve: { alias: { "@": fileURLToPath(new URL("./src", import.meta.url)) } },
   build: {
     outDir: "../api/hooke_api/dashboard",
@@ -13,6 +22,6 @@ export default defineConfig({
     sourcemap: false,
     chunkSizeWarningLimit: 600, // kB; React, Mantine and the router are one cached chunk
   },
-  server: { proxy: { "/api": api, "/login": api } },
-  test: { environment: "jsdom", include: ["tests/**/*.test.{ts,tsx}"] },
+  server: { fs: { allow: [".."] }, proxy: { "/api": api, "/login": api } },
+  test: { environment: "node", isolate: false, include: ["tests/**/*.test.{ts,tsx}"] },
 });

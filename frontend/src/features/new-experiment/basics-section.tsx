@@ -32,8 +32,8 @@ export function WorkloadSection({ workloads }: { workloads: readonly WorkloadVie
         <ChoiceField
           path={["workload", "name"]}
           label="Workload"
-          description="Data set, model and loss"
-          choices={workloads.map((one) => ({ value: one.name, label: one.title }))}
+          description={chosen?.title ?? "Data set, model and loss"}
+          choices={workloads.map((one) => ({ value: one.name, label: one.name }))}
           onChoice={(name) =>
             change((old) => {
               const target = workloads.find((one) => one.name === name)?.target;

@@ -80,7 +80,7 @@ export function Builder({ start, algorithms, workloads, clusters }: BuilderProps
     <FormContext value={{ draft, change, faults: faultsByField(faults, fields) }}>
       <Group justify="space-between" align="center">
         <h1 className={styles.title}>New experiment</h1>
-        <Button variant="default" data-testid="fill-example" onClick={() => change(() => ({ ...EXAMPLE }))}>
+        <Button variant="default" data-testid="fill-example" onClick={() => change(() => EXAMPLE)}>
           Fill in the example
         </Button>
       </Group>

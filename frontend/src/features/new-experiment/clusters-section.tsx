@@ -1,8 +1,9 @@
-import { Button, Group, Menu } from "@mantine/core";
+import { Button, Group, Menu, TextInput } from "@mantine/core";
+import { useState } from "react";
 import type { ClusterView } from "@/lib/client/types.gen";
 import { Section } from "@/lib/ui/section";
 import { Tag } from "@/lib/ui/tag";
-import { isJson, type Json, objectsAt } from "./document";
+import { isJson, type Json, objectsAt, type Path } from "./document";
 import { PRESETS, withCluster, withoutCluster, withVirtualCluster, workersFrom, workersText } from "./draft";
 import { ChoiceField, NumberField, TextField } from "./fields";
 import styles from "./form.module.css";
@@ -146,18 +147,23 @@ function ClusterCard({ index, cluster, clusters }: CardProps) {
   );
 }
 
-function WorkersField({ path, virtual }: { path: readonly (string | number)[]; virtual: boolean }) {
-  const { value, set } = useField(path);
-  const text = workersText(value);
+function WorkersField({ path, virtual }: { path: Path; virtual: boolean }) {
+  const { value, set, error, control } = useField(path);
+  const [typed, setTyped] = useState<string>();
+  const current = workersText(value);
+  const agrees = typed !== undefined && workersText(workersFrom(typed)) === current;
   return (
-    <TextField
-      path={path}
+    <TextInput
+      {...control}
       label="Workers"
       description={virtual ? "One or several numbers: 4, 8, 16" : "auto, or one or several numbers: 2, 4"}
-      key={path.join("/")}
-      defaultValue={text}
-      fallback={text}
-      onText={(typed) => set(workersFrom(typed))}
+      error={error}
+      autoComplete="off"
+      value={agrees ? typed : current}
+      onChange={(event) => {
+        setTyped(event.currentTarget.value);
+        set(workersFrom(event.currentTarget.value));
+      }}
     />
   );
 }

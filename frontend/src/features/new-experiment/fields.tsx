@@ -2,6 +2,7 @@ import { NativeSelect, Switch, Textarea, TextInput, type TextInputProps } from "
 import { useState } from "react";
 import type { Path } from "./document";
 import { useField } from "./form-context";
+import { parseNumber } from "./parse-number";
 
 interface FieldProps {
   path: Path;
@@ -45,12 +46,6 @@ export function LongTextField({ path, label, description }: FieldProps) {
       onChange={(event) => set(event.currentTarget.value)}
     />
   );
-}
-
-/** What is typed, as the document holds it: a number; NaN (null in JSON, refused there) for anything else. */
-export function parseNumber(text: string): number | undefined {
-  const trimmed = text.trim().replace(/(?<=\d)[\s_](?=\d)/g, "");
-  return trimmed === "" ? undefined : Number(trimmed);
 }
 
 /** A number as people type it, exponents too: 7.2e-6. An empty field leaves the value to its default. */

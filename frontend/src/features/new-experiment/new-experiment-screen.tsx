@@ -55,7 +55,7 @@ export function NewExperimentScreen() {
     workloads.data.items,
     clusters.data.items[0]?.name ?? "local",
   );
-  const start: Json = original.data ? { ...original.data.spec } : example ? { ...EXAMPLE } : empty;
+  const start: Json = original.data ? { ...original.data.spec } : example ? EXAMPLE : empty;
   return (
     <Builder
       key={clone ?? String(example)}

@@ -3,7 +3,7 @@ import type { AlgorithmList } from "@/lib/client/types.gen";
 import { Section } from "@/lib/ui/section";
 import { VariantLine } from "@/lib/ui/variant-chip";
 import { objectsAt, textAt } from "./document";
-import { withCopy, withoutVariant, withVariant, withVariantName } from "./draft";
+import { shortTitle, withCopy, withoutVariant, withVariant, withVariantName } from "./draft";
 import { ChoiceField, TextField } from "./fields";
 import styles from "./form.module.css";
 import { useField, useForm } from "./form-context";
@@ -108,7 +108,7 @@ function VariantCard({
         <ChoiceField
           path={[...path, "algorithm"]}
           label="Algorithm"
-          choices={catalogue.items.map((one) => ({ value: one.name, label: one.title }))}
+          choices={catalogue.items.map((one) => ({ value: one.name, label: shortTitle(one) }))}
           onChoice={(value) =>
             change((old) => {
               const variants = objectsAt(old, ["variants"]);

@@ -104,15 +104,13 @@ export class EventStream {
     this.url = subscriptions;
     const query = new URLSearchParams(subscriptions === "all" ? "" : subscriptions);
     if (this.position) query.set("after", this.position);
-    const resumed = this.position !== "";
     const source = this.open(query.size > 0 ? `${this.base}?${query}` : this.base);
     this.source = source;
-    let fresh = !resumed;
     source.onopen = () => {
       this.failures = 0;
       this.become("live");
-      if (fresh) this.tell({ kind: "reset" }); // what was fetched before the stream began may lack something
-      fresh = this.position === "";
+      // without a position nothing is replayed, and what was fetched before this moment may lack something
+      if (this.position === "") this.tell({ kind: "reset" });
     };
     source.onerror = () => {
       this.become("reconnecting");

@@ -26,7 +26,8 @@ export const theme = createTheme({
   respectReducedMotion: true,
   headings: { fontWeight: "600" },
   components: {
-    Button: { defaultProps: { size: "sm" } },
+    Button: { defaultProps: { size: "sm", fw: 500 } },
+    InputWrapper: { defaultProps: { inputWrapperOrder: ["label", "input", "description", "error"] } },
     Select: { defaultProps: { allowDeselect: false, comboboxProps: { shadow: "md" } } },
     Tooltip: { defaultProps: { openDelay: 250, withArrow: true } },
   },

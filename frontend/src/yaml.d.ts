@@ -1,0 +1,4 @@
+declare module "*.yaml" {
+  const document: Record<string, unknown>;
+  export default document;
+}

@@ -1,0 +1,49 @@
+import { expect, it, describe as suite } from "vitest";
+import { type ChartSeries, chartData, describe, yRange } from "@/lib/charts/series";
+import { variantStyle } from "@/lib/theme/palette";
+
+function series(over: Partial<ChartSeries>): ChartSeries {
+  return { label: "A", style: variantStyle(0), x: [0, 1], y: [0.2, 0.8], ...over };
+}
+
+suite("chartData", () => {
+  it("gives y, high and low of a banded series, y alone of another", () => {
+    const data = chartData([series({ low: [0.1, 0.7], high: [0.3, 0.9] }), series({ x: [1], y: [5] })]);
+    expect(data).toEqual([
+      [0, 1],
+      [0.2, 0.8],
+      [0.3, 0.9],
+      [0.1, 0.7],
+      [undefined, 5],
+    ]);
+  });
+});
+
+suite("yRange", () => {
+  it("holds means and target, with room, inside the clamp", () => {
+    const [low, high] = yRange([series({})], 0.95, [0, 1]);
+    expect(low).toBeLessThan(0.2);
+    expect(low).toBeGreaterThanOrEqual(0);
+    expect(high).toBeGreaterThan(0.95);
+    expect(high).toBeLessThanOrEqual(1);
+  });
+
+  it("is not stretched by a band: two seeds make huge ones", () => {
+    expect(yRange([series({ low: [-40, -40], high: [40, 40] })], undefined, undefined)[1]).toBeLessThan(1);
+  });
+
+  it("ignores gaps and survives having nothing", () => {
+    expect(yRange([series({ y: [null, Number.NaN] })], undefined, [0, 1])).toEqual([0, 1]);
+    const [low, high] = yRange([series({ y: [3, 3] })], undefined, undefined);
+    expect(low).toBeLessThan(3);
+    expect(high).toBeGreaterThan(3);
+  });
+});
+
+suite("describe", () => {
+  it("tells a screen reader where each curve is", () => {
+    const text = describe("Loss", [series({ y: [2, null] }), series({ label: "B" })], String, String);
+    expect(text).toBe("Loss. A 2 at 0; B 0.8 at 1.");
+    expect(describe("Loss", [], String, String)).toBe("Loss. No points yet.");
+  });
+});

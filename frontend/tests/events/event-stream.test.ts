@@ -1,0 +1,167 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { backOff, EventStream, type Source } from "@/lib/events/event-stream";
+import type { StreamEvent } from "@/lib/events/stream-event";
+
+/** Stands in for the browser's EventSource, which jsdom lacks. */
+class FakeSource implements Source {
+  readyState = 0;
+  onopen: ((event: Event) => void) | null = null;
+  onerror: ((event: Event) => void) | null = null;
+  private readonly kinds = new Map<string, (event: MessageEvent<string>) => void>();
+
+  constructor(readonly url: string) {}
+
+  addEventListener(kind: string, listener: (event: MessageEvent<string>) => void): void {
+    this.kinds.set(kind, listener);
+  }
+
+  close(): void {
+    this.readyState = 2;
+  }
+
+  opens(): void {
+    this.readyState = 1;
+    this.onopen?.(new Event("open"));
+  }
+
+  breaks(closed: boolean): void {
+    this.readyState = closed ? 2 : 0;
+    this.onerror?.(new Event("error"));
+  }
+
+  sends(kind: string, data: object, lastEventId: string): void {
+    this.kinds.get(kind)?.(new MessageEvent(kind, { data: JSON.stringify(data), lastEventId }));
+  }
+}
+
+let opened: FakeSource[] = [];
+let stream: EventStream;
+const last = () => opened.at(-1) as FakeSource;
+const turn = () => vi.advanceTimersByTimeAsync(0);
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  opened = [];
+  stream = new EventStream(
+    "/api/v1/events",
+    (url) => {
+      const source = new FakeSource(url);
+      opened.push(source);
+      return source;
+    },
+    () => 1,
+  );
+});
+afterEach(() => {
+  stream.close();
+  vi.useRealTimers();
+});
+
+describe("subscriptions", () => {
+  it("open one connection for all that listen", async () => {
+    stream.subscribe({ experiment: "e1" }, () => undefined);
+    stream.subscribe({ run: "r1" }, () => undefined);
+    stream.subscribe({ experiment: "e1" }, () => undefined);
+    await turn();
+    expect(opened.map((source) => source.url)).toEqual(["/api/v1/events?experiment=e1&run=r1"]);
+  });
+
+  it("are everything as soon as one wants everything", async () => {
+    stream.subscribe({ experiment: "e1" }, () => undefined);
+    stream.subscribe({}, () => undefined);
+    await turn();
+    expect(last().url).toBe("/api/v1/events");
+  });
+
+  it("open anew after the last position when they change, and only then", async () => {
+    const leave = stream.subscribe({ experiment: "e1" }, () => undefined);
+    await turn();
+    last().opens();
+    last().sends("experiment", { id: "e1" }, "41");
+    leave();
+    stream.subscribe({ experiment: "e2" }, () => undefined);
+    await turn();
+    expect(opened).toHaveLength(2);
+    expect(opened[0]?.readyState).toBe(2);
+    expect(last().url).toBe("/api/v1/events?experiment=e2&after=41");
+    stream.subscribe({ experiment: "e2" }, () => undefined);
+    await turn();
+    expect(opened).toHaveLength(2);
+  });
+
+  it("hear what concerns them", async () => {
+    const heard: StreamEvent[] = [];
+    stream.subscribe({ experiment: "e1" }, (event) => heard.push(event));
+    await turn();
+    last().sends("run", { id: "r1", experiment_id: "e1", state: "running", attempt: 1 }, "1");
+    last().sends("run", { id: "r2", experiment_id: "e2", state: "running", attempt: 1 }, "2");
+    last().sends("points", { experiment_id: "e1" }, "3"); // no id: useless
+    last().sends("clusters", {}, "4");
+    expect(heard).toEqual([
+      { kind: "run", id: "r1", experiment: "e1", state: "running", attempt: 1 },
+      { kind: "clusters" },
+    ]);
+  });
+});
+
+describe("connection", () => {
+  it("tells listeners to fetch again where it began without a position", async () => {
+    const heard: string[] = [];
+    stream.subscribe({}, (event) => heard.push(event.kind));
+    await turn();
+    last().opens();
+    expect(heard).toEqual(["reset"]);
+    last().sends("experiment", { id: "e1" }, "7");
+    last().breaks(false); // EventSource resumes by itself, with Last-Event-ID
+    last().opens();
+    expect(heard).toEqual(["reset", "experiment"]);
+  });
+
+  it("passes on the server's reset", async () => {
+    const heard: string[] = [];
+    stream.subscribe({ run: "r1" }, (event) => heard.push(event.kind));
+    await turn();
+    last().sends("reset", {}, "99");
+    expect(heard).toEqual(["reset"]);
+  });
+
+  it("comes back after a refusal, later each time, after the last position", async () => {
+    stream.subscribe({}, () => undefined);
+    await turn();
+    last().opens();
+    last().sends("experiment", { id: "e1" }, "12");
+    last().breaks(true);
+    expect(stream.connection()).toBe("reconnecting");
+    await vi.advanceTimersByTimeAsync(499);
+    expect(opened).toHaveLength(1);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(last().url).toBe("/api/v1/events?after=12");
+    last().breaks(true);
+    await vi.advanceTimersByTimeAsync(999);
+    expect(opened).toHaveLength(2);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(opened).toHaveLength(3);
+    last().opens();
+    expect(stream.connection()).toBe("live");
+  });
+
+  it("says when it changes, until nobody watches", async () => {
+    const watcher = vi.fn();
+    const leave = stream.watch(watcher);
+    stream.subscribe({}, () => undefined);
+    await turn();
+    last().opens();
+    last().breaks(false);
+    expect(watcher).toHaveBeenCalledTimes(2);
+    leave();
+    last().opens();
+    expect(watcher).toHaveBeenCalledTimes(2);
+  });
+});
+
+it("backs off by doubling, to a limit, with jitter", () => {
+  expect(backOff(0, 1)).toBe(500);
+  expect(backOff(3, 1)).toBe(4000);
+  expect(backOff(50, 1)).toBe(30_000);
+  expect(backOff(0, 0)).toBe(250);
+});

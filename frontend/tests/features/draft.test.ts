@@ -1,0 +1,109 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import {
+  draftFrom,
+  emptyDraft,
+  freeName,
+  PRESETS,
+  variantNames,
+  withCopy,
+  withoutVariant,
+  withVariantName,
+  withVirtualCluster,
+  workersFrom,
+  workersText,
+} from "@/features/new-experiment/draft";
+import { EXAMPLE } from "@/features/new-experiment/example";
+import { parseNumber } from "@/features/new-experiment/parse-number";
+
+const DRAFT = { baseline: "A", variants: [{ name: "A" }, { name: "B" }], clusters: [{ name: "local" }] };
+
+describe("variants", () => {
+  it("are copied beside the original, under a free name", () => {
+    expect(variantNames(withCopy(DRAFT, 0))).toEqual(["A", "A 2", "B"]);
+    expect(freeName("A", ["A", "A 2"])).toBe("A 3");
+  });
+
+  it("keep the baseline when renamed, and hand it on when removed", () => {
+    expect(withVariantName(DRAFT, 0, "New")).toMatchObject({
+      baseline: "New",
+      variants: [{ name: "New" }, { name: "B" }],
+    });
+    expect(withVariantName(DRAFT, 1, "New").baseline).toBe("A");
+    expect(withoutVariant(DRAFT, 0)).toMatchObject({ baseline: "B", variants: [{ name: "B" }] });
+    expect(withoutVariant(DRAFT, 1).baseline).toBe("A");
+  });
+});
+
+describe("clusters", () => {
+  it("have presets, and only 10 GbE is the paper's", () => {
+    expect(PRESETS.filter((preset) => preset.label.includes("paper")).map((preset) => preset.key)).toEqual([
+      "10gbe",
+    ]);
+    const [preset] = PRESETS;
+    expect(withVirtualCluster(DRAFT, preset, "local").clusters).toContainEqual({
+      name: "10gbe",
+      on: "local",
+      workers: [8],
+      seeds: 5,
+      virtual: { latency: 7.2e-6, seconds_per_byte: 0.9e-9 },
+    });
+  });
+
+  it("read workers as typed, and leave nonsense for the server to refuse", () => {
+    expect(workersFrom("auto")).toEqual(["auto"]);
+    expect(workersFrom("2, 4  8")).toEqual([2, 4, 8]);
+    expect(workersFrom("two, -1")).toEqual(["two", "-1"]);
+    expect(workersFrom("")).toEqual([]);
+    expect(workersText([2, "auto"])).toBe("2, auto");
+  });
+});
+
+describe("JSON", () => {
+  it("becomes a draft, or says why it cannot", () => {
+    expect(draftFrom('{"name": "x"}')).toEqual({ draft: { name: "x" } });
+    for (const text of ["{", "3", "[]", '{"variants": {}}', '{"clusters": [1]}']) {
+      expect(draftFrom(text)).toHaveProperty("problem");
+    }
+  });
+});
+
+describe("numbers", () => {
+  it("are read as people type them", () => {
+    expect(["7.2e-6", " 120 000 ", "1_000", "-3", ".5"].map(parseNumber)).toEqual([
+      7.2e-6, 120_000, 1000, -3, 0.5,
+    ]);
+    expect(parseNumber("")).toBeUndefined();
+    expect(parseNumber("fast")).toBeNaN();
+  });
+});
+
+it("the empty form compares the baseline of the paper with its successor", () => {
+  const algorithm = (name: string, title: string) => ({
+    name,
+    title,
+    documentation: "",
+    servers: 0,
+    max_workers: null,
+    deterministic: true,
+    parameters: {},
+  });
+  const draft = emptyDraft(
+    [algorithm("original-easgd", "Original EASGD (round robin)"), algorithm("sync-easgd", "Sync EASGD")],
+    [],
+    "local",
+  );
+  expect(draft).toMatchObject({
+    baseline: "Original EASGD",
+    variants: [{ algorithm: "original-easgd" }, {}],
+  });
+});
+
+it("the example is examples/comparison.yaml, whole", () => {
+  const file: unknown = parse(
+    readFileSync(`${import.meta.dirname}/../../../examples/comparison.yaml`, "utf8"),
+  );
+  expect(EXAMPLE).toEqual(file);
+  expect(variantNames(EXAMPLE)).toContain(EXAMPLE.baseline);
+});

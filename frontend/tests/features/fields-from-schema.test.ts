@@ -1,0 +1,59 @@
+import { expect, it } from "vitest";
+import { fieldsFromSchema } from "@/features/new-experiment/fields-from-schema";
+
+const SCHEMA = {
+  type: "object",
+  properties: {
+    lr: {
+      type: "number",
+      title: "Learning rate",
+      description: "Step length.",
+      default: 0.05,
+      exclusiveMinimum: 0,
+      maximum: 10,
+    },
+    period: { type: "integer", title: "Period", default: 1, minimum: 1 },
+    overlap: { type: "boolean", default: false },
+    mode: { type: "string", enum: ["serial", "ordered"], default: "ordered" },
+    only: { const: "heavyball", default: "heavyball" },
+    limit: { anyOf: [{ type: "number", minimum: 0 }, { type: "null" }], title: "Limit", default: null },
+    kind: { $ref: "#/$defs/Kind", default: "a" },
+    note: { type: "string" },
+  },
+  $defs: { Kind: { enum: ["a", "b"], title: "Kind" } },
+};
+
+it("makes one control per property, in order", () => {
+  const fields = fieldsFromSchema(SCHEMA);
+  expect(fields.map(({ name, kind }) => [name, kind])).toEqual([
+    ["lr", "number"],
+    ["period", "integer"],
+    ["overlap", "boolean"],
+    ["mode", "choice"],
+    ["only", "choice"],
+    ["limit", "number"],
+    ["kind", "choice"],
+    ["note", "text"],
+  ]);
+});
+
+it("carries title, description, default, bounds and choices", () => {
+  const [lr, period, overlap, mode, only, limit, kind] = fieldsFromSchema(SCHEMA);
+  expect(lr).toMatchObject({
+    title: "Learning rate",
+    description: "Step length.",
+    default: 0.05,
+    bounds: "> 0, at most 10",
+  });
+  expect(period?.bounds).toBe("at least 1");
+  expect(overlap?.title).toBe("overlap");
+  expect(mode?.choices).toEqual(["serial", "ordered"]);
+  expect(only?.choices).toEqual(["heavyball"]);
+  expect(limit).toMatchObject({ title: "Limit", bounds: "at least 0", default: null });
+  expect(kind).toMatchObject({ title: "Kind", choices: ["a", "b"] });
+});
+
+it("has no fields for what is no object schema", () => {
+  for (const odd of [undefined, null, 3, [], {}, { properties: 1 }])
+    expect(fieldsFromSchema(odd)).toEqual([]);
+});

@@ -1,0 +1,72 @@
+import { describe, expect, it } from "vitest";
+import { formatBytes, formatNumber, formatPercent, formatRatio } from "@/lib/format/numbers";
+import { axisTitle, formatAxisTick, formatAxisValue } from "@/lib/format/quantities";
+import { formatAge, formatSeconds } from "@/lib/format/time";
+
+describe("numbers", () => {
+  it("have three significant digits", () => {
+    expect([0, 3.1449, 1234.5, 0.00456, 123_456].map((value) => formatNumber(value))).toEqual([
+      "0",
+      "3.14",
+      "1,235",
+      "0.00456",
+      "123,456",
+    ]);
+    expect(formatNumber(7.2e-6)).toBe("7.20e-6");
+  });
+
+  it("are a dash where they do not exist, never NaN", () => {
+    for (const format of [formatNumber, formatPercent, formatBytes, formatRatio, formatSeconds]) {
+      expect([null, undefined, Number.NaN].map((value) => format(value))).toEqual(["–", "–", "–"]);
+    }
+  });
+
+  it("carry their unit", () => {
+    expect(formatPercent(0.9528)).toBe("95.3%");
+    expect(formatBytes(281_000_000)).toBe("281 MB");
+    expect(formatBytes(999)).toBe("999 B");
+    expect(formatRatio(2.134)).toBe("2.13×");
+    expect(formatRatio(21.34)).toBe("21.3×");
+  });
+});
+
+describe("durations", () => {
+  it("take the unit that suits them", () => {
+    expect([7.2e-6, 0.0475, 2.56, 59.99, 125, 3840].map(formatSeconds)).toEqual([
+      "7.2 µs",
+      "47.5 ms",
+      "2.56 s",
+      "60 s",
+      "2 min 05 s",
+      "1 h 04 min",
+    ]);
+  });
+
+  it("say how long ago", () => {
+    const then = "2026-01-01T00:00:00Z";
+    const at = (seconds: number) => formatAge(then, Date.parse(then) + seconds * 1000);
+    expect([-5, 3, 42, 90, 7200, 200_000].map(at)).toEqual([
+      "just now",
+      "just now",
+      "42 s ago",
+      "1 min ago",
+      "2 h ago",
+      "2 d ago",
+    ]);
+  });
+});
+
+describe("axes", () => {
+  it("always call virtual seconds virtual", () => {
+    expect(axisTitle("clock", true)).toBe("Train clock (virtual s)");
+    expect(axisTitle("wall", false)).toBe("Wall time (s)");
+    expect(axisTitle("samples", true)).toBe("Samples");
+  });
+
+  it("format values and ticks in their unit", () => {
+    expect(formatAxisValue("bytes", 2e6)).toBe("2 MB");
+    expect(formatAxisValue("samples", 120_000)).toBe("120,000");
+    expect(formatAxisTick("samples", 120_000)).toBe("120K");
+    expect(formatAxisTick("clock", 2.5)).toBe("2.5");
+  });
+});
