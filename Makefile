@@ -87,8 +87,9 @@ $(DASHBOARD): $(MODULES) $(SOURCES)
 	$(STEP) "[4/4] dashboard" .make/dashboard.log scripts/npm run build
 	@touch $@
 
-lock: ## Resolve the dependencies anew and write constraints.txt
+lock: ## Resolve the dependencies anew and write constraints.txt; complete the lock of the dashboard
 	@scripts/lock
+	@scripts/complete-package-lock
 
 clean: ## Remove what was installed and built; data in .hooke stays
 	@rm -rf $(VENV) .make frontend/node_modules frontend/dist api/hooke_api/dashboard
