@@ -71,7 +71,7 @@ def latest(folder: Path) -> Path | None:
 
 def _read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
             arrays: dict[str, Any] = {name: file[name] for name in file.files}
         return json.loads(str(arrays.pop("meta"))), arrays
     except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
