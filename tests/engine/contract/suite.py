@@ -89,7 +89,7 @@ def aiming() -> list[Case]:
 def one_slow() -> list[Case]:
     """Return first-come-first-served methods with one worker that takes far longer than the others."""
     return [
-        Case(name, workers=3, steps=20, slow=(0, 0.02))
+        Case(name, workers=3, steps=20, slow=(0, 0.06))
         for name, kind in catalogue().items()
         if kind.servers and not kind.deterministic
     ]
