@@ -191,11 +191,10 @@ async def on_surprise(request: Request, error: Exception) -> Response:
 
 
 def install(app: FastAPI) -> None:
-    """Register the handlers on an application."""
+    """Register the handlers on an application; what none of them takes, the gate answers with `on_surprise`."""
     app.add_exception_handler(ApiError, on_api_error)
     app.add_exception_handler(SpecError, on_spec_error)
     app.add_exception_handler(HTTPException, on_http_error)
     app.add_exception_handler(RequestValidationError, on_validation_error)
     for unstorable in (DataError, OverflowError, UnicodeEncodeError):
         app.add_exception_handler(unstorable, on_unstorable)
-    app.add_exception_handler(Exception, on_surprise)

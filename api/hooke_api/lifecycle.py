@@ -14,6 +14,7 @@ from typing import Any
 from hooke.events import TERMINAL, TRANSITIONS, RunState
 from sqlalchemy import CursorResult, func, select, update
 from sqlalchemy.orm import Session
+from sqlalchemy.orm.attributes import set_committed_value
 
 from hooke_api.models import Experiment, Run, Transition, now
 from hooke_api.outbox import announce, wake_scheduler
@@ -57,7 +58,7 @@ def move(session: Session, run: Run, state: RunState, evidence: Evidence, **chan
     if not _compare_and_set(session, run, values):
         return False
     for name, value in values.items():
-        setattr(run, name, value)
+        set_committed_value(run, name, value)  # the database has it already: not to be written again
     session.add(transition(run.id, run.attempt, source, state, evidence, at))
     announce_run(session, run)
     if state in TERMINAL:
@@ -104,8 +105,10 @@ def announce_run(session: Session, run: Run) -> None:
 
 
 def _finish_experiment(session: Session, experiment_id: str, at: datetime) -> None:
-    # the row lock lets the last two runs of an experiment, ending at once, see each other
-    session.execute(select(Experiment.id).where(Experiment.id == experiment_id).with_for_update())
+    # the row lock lets the last two runs of an experiment, ending at once, see each other; it is the weaker
+    # kind, because PostgreSQL itself holds a share of the row for every run that refers to it
+    lock = select(Experiment.id).where(Experiment.id == experiment_id)
+    session.execute(lock.with_for_update(key_share=True))
     session.flush()
     open_runs = select(func.count()).where(Run.experiment_id == experiment_id, Run.state.not_in(TERMINAL))
     if session.execute(open_runs).scalar_one() == 0:

@@ -256,16 +256,18 @@ def choose(session: Session, host: str) -> list[Run]:
 
     Virtual runs of one experiment go out together, up to BATCH: they share a process.
     """
+    # whoever else chooses for this cluster waits here, and then sees what was chosen
+    session.execute(select(Cluster.name).where(Cluster.name == host).with_for_update())
     # ids are ordered by time, so this is the age of the experiment, then the order of its expansion
     queued = select(Run).where(Run.host == host, Run.state == RunState.QUEUED).order_by(Run.id)
     busy = select(Run.id).where(Run.host == host, Run.state.in_(ACTIVE)).limit(1)
-    first = session.scalars(queued.limit(1).with_for_update(skip_locked=True)).first()
+    first = session.scalars(queued.limit(1).with_for_update()).first()
     if first is None or session.execute(busy).first() is not None:
         return []
     if not first.simulated:
         return [first]
     batch = queued.where(Run.experiment_id == first.experiment_id, Run.simulated)
-    return list(session.scalars(batch.limit(BATCH).with_for_update(skip_locked=True)))
+    return list(session.scalars(batch.limit(BATCH).with_for_update()))
 
 
 def unsent(session: Session, at: datetime, settings: Settings) -> list[list[Run]]:

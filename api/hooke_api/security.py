@@ -19,7 +19,16 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hooke_api import pages
-from hooke_api.errors import ApiError, Forbidden, Malformed, Misdirected, TooLarge, Unauthorized, on_api_error
+from hooke_api.errors import (
+    ApiError,
+    Forbidden,
+    Malformed,
+    Misdirected,
+    TooLarge,
+    Unauthorized,
+    on_api_error,
+    on_surprise,
+)
 from hooke_api.settings import Settings
 
 API = "/api/v1"
@@ -126,8 +135,12 @@ class Gate:
         request_id = uuid.uuid4().hex
         scope.setdefault("state", {})["request_id"] = request_id
 
+        started = False
+
         async def sending(message: Message) -> None:
+            nonlocal started
             if message["type"] == "http.response.start":
+                started = True
                 headers = MutableHeaders(scope=message)
                 headers["x-request-id"] = request_id
                 for name, value in HEADERS.items():
@@ -136,14 +149,25 @@ class Gate:
 
         request = Request(scope)
         try:
+            passed = await self._admit(request, receive)
+            if isinstance(passed, Response):
+                await passed(scope, receive, sending)
+            else:
+                await self.app(scope, passed, sending)
+        except Exception as error:
+            if started:
+                raise  # half an answer is out: only breaking the connection can tell
+            answer = await on_surprise(request, error)
+            await answer(scope, receive, sending)
+
+    async def _admit(self, request: Request, receive: Receive) -> Response | Receive:
+        """Return the refusal of a request, or the receive that its handler reads the body from."""
+        try:
             self._host(request)
             self._text(request)
-            refusal = self._who(request)
-            if refusal is None:
-                receive = await self._body(request, receive)
+            return self._who(request) or await self._body(request, receive)
         except ApiError as error:
-            refusal = await on_api_error(request, error)
-        await (refusal or self.app)(scope, receive, sending)
+            return await on_api_error(request, error)
 
     def _host(self, request: Request) -> None:
         name = urlsplit("//" + request.headers.get("host", "")).netloc.lower()

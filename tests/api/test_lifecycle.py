@@ -1,0 +1,166 @@
+"""States: one compare-and-set, no illegal change, an experiment that ends with its last run."""
+
+import itertools
+import threading
+
+import pytest
+from hooke.events import TERMINAL, TRANSITIONS, RunState
+from hooke.spec import ExperimentSpec
+from hooke_api.experiments import service as experiments
+from hooke_api.lifecycle import Evidence, IllegalTransition, move, request_cancel
+from hooke_api.models import Cluster, Event, Experiment, Run, Transition, now
+from sqlalchemy import select, update
+
+from .conftest import SPEC
+
+WHY = Evidence("test", "because")
+
+
+@pytest.fixture
+def runs(database):
+    """Return the ids of four queued runs."""
+    with database.write() as session:
+        described = {"cores": 4, "slots": 4, "launcher": "local", "hardware": {}, "versions": {}}
+        session.add(Cluster(name="local", created_by="test", created_at=now(), seen_at=now(), **described))
+    experiments.create(database, ExperimentSpec.model_validate(SPEC), "test", None)
+    with database.read() as session:
+        return session.scalars(select(Run.id).order_by(Run.number)).all()
+
+
+@pytest.mark.parametrize(("source", "state"), list(itertools.product(RunState, RunState)))
+def test_every_pair_of_states(database, runs, source, state):
+    """All 100 pairs: allowed exactly where the engine's table says so."""
+    with database.write() as session:
+        session.execute(update(Run).where(Run.id == runs[0]).values(state=source))
+    with database.write() as session:
+        run = session.get_one(Run, runs[0])
+        if state in TRANSITIONS.get(source, ()):
+            assert move(session, run, state, WHY)
+        else:
+            with pytest.raises(IllegalTransition, match=f"is {source} and cannot become {state}"):
+                move(session, run, state, WHY)
+            state = source
+    with database.read() as session:
+        stored = session.get_one(Run, runs[0])
+        assert stored.state is state
+        assert (stored.finished_at is not None) == (state in TERMINAL and source not in TERMINAL)
+        assert len(session.scalars(select(Transition).where(Transition.run_id == runs[0])).all()) == (
+            1 if state is source else 2
+        )
+
+
+def test_of_two_sessions_one_wins(database, runs):
+    """Both saw the run queued; the second to write finds that it no longer is."""
+    barrier = threading.Barrier(8)
+    won = []
+
+    def race(number):
+        with database.read() as session:
+            run = session.get_one(Run, runs[0])
+            session.expunge(run)
+        barrier.wait()
+        with database.write() as session:
+            won.append(move(session, run, RunState.DISPATCHED, Evidence(f"racer {number}", "first")))
+
+    threads = [threading.Thread(target=race, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(won) == [False] * 7 + [True]
+    with database.read() as session:
+        moves = session.scalars(select(Transition).where(Transition.state == RunState.DISPATCHED)).all()
+        events = session.scalars(select(Event).where(Event.kind == "run")).all()
+    assert (len(moves), len(events)) == (1, 1)
+
+
+def test_a_stale_attempt_cannot_move_a_run(database, runs):
+    with database.read() as session:
+        stale = session.get_one(Run, runs[0])
+        session.expunge(stale)
+    with database.write() as session:
+        session.execute(update(Run).where(Run.id == runs[0]).values(attempt=2))
+    with database.write() as session:
+        assert not move(session, stale, RunState.DISPATCHED, WHY)
+
+
+def test_an_experiment_ends_once_with_its_last_run(database, runs):
+    """All runs end at the same moment, each in its own transaction."""
+    barrier = threading.Barrier(len(runs))
+
+    def end(run_id):
+        barrier.wait()
+        with database.write() as session:
+            request_cancel(session, session.get_one(Run, run_id, with_for_update=True), "test")
+
+    threads = [threading.Thread(target=end, args=(run_id,)) for run_id in runs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    with database.read() as session:
+        experiment = session.scalars(select(Experiment)).one()
+        ended = session.scalars(select(Event).where(Event.kind == "experiment")).all()
+        positions = session.scalars(select(Event.position).order_by(Event.position)).all()
+    assert experiment.finished_at is not None
+    assert len(ended) == 2  # submitted, finished
+    assert positions == list(range(1, len(positions) + 1))
+
+
+def test_nothing_of_a_failed_transaction_is_seen(database, runs):
+    with pytest.raises(RuntimeError), database.write() as session:
+        move(session, session.get_one(Run, runs[0]), RunState.DISPATCHED, WHY)
+        raise RuntimeError
+    with database.read() as session:
+        assert session.get_one(Run, runs[0]).state is RunState.QUEUED
+        assert not session.scalars(select(Event).where(Event.kind == "run")).all()
+
+
+def test_events_appear_in_order(database, runs):
+    """A reader that saw position n has seen all below: positions are allotted under a lock held to the commit."""
+    stop = threading.Event()
+    gaps = []
+
+    def watch():
+        while not stop.is_set():
+            with database.read() as session:
+                seen = session.scalars(select(Event.position).order_by(Event.position)).all()
+            if seen != list(range(1, len(seen) + 1)):
+                gaps.append(seen)
+
+    def write(run_id):
+        for _ in range(20):
+            with database.write() as session:
+                run = session.get_one(Run, run_id, with_for_update=True)
+                run.cancel_requested = False
+                run.state = RunState.RUNNING
+                request_cancel(session, run, "test")
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    threads = [threading.Thread(target=write, args=(run_id,)) for run_id in runs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    stop.set()
+    watcher.join()
+    assert gaps == []
+    with database.read() as session:
+        assert len(session.scalars(select(Event).where(Event.kind == "run")).all()) == 80
+
+
+@pytest.mark.parametrize(
+    ("counts", "state"),
+    [
+        ({"queued": 3}, "queued"),
+        ({"queued": 1, "succeeded": 1}, "running"),
+        ({"lost": 1}, "running"),
+        ({"succeeded": 2}, "succeeded"),
+        ({"succeeded": 2, "cancelled": 1}, "cancelled"),
+        ({"succeeded": 2, "timed_out": 1}, "failed"),
+        ({"cancelled": 2, "failed_user": 1}, "failed"),
+    ],
+)
+def test_derived_state(counts, state):
+    assert experiments.derived_state({RunState(name): n for name, n in counts.items()}) == state
