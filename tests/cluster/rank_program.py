@@ -97,6 +97,8 @@ def misbehave(what, rank=0):
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
             os.fork()  # a child of the rank, as a data loader would have
             time.sleep(600)
+        case "linger":
+            time.sleep(1)
         case "garbage":
             (Path(options.folders[0]) / f"journal.{rank}.jsonl").open("a").write("{half a rec\n")
         case "flood":
@@ -166,6 +168,8 @@ def run_virtual(folder, ranks):
     for writer in writers:
         writer.record(lambda seq: done_record(seq, reason, i))
         writer.close()
+    for what in faults_at(folder.parent.name, "done"):
+        misbehave(what)
 
 
 parser = argparse.ArgumentParser()

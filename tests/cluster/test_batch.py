@@ -52,6 +52,18 @@ def test_cancel_of_the_current_one_and_of_a_waiting_one(bench):
         bench.assert_complete(run, ranks=3)
 
 
+def test_a_cancel_that_comes_too_late_does_not_hit_the_next_one(bench):
+    runs = [bench.run_name() for _ in range(2)]
+    specs = {run: spec("original-easgd", workers=2, virtual=True) for run in runs}
+    job = bench.job(runs, "--steps", "20", "--fault", f"{runs[0]}:done:linger", specs=specs)
+    supervisor = bench.supervise(job)
+    journal = bench.folder(runs[0]).journal(2)
+    wait_for(lambda: journal.exists() and b'"done"' in journal.read_bytes(), what="the first to be done")
+    bench.folder(runs[0]).cancel.touch()
+    bench.finish(supervisor)
+    assert [bench.api.states(run)[-1] for run in runs] == ["succeeded", "succeeded"]
+
+
 def test_a_killed_process_fails_only_the_attempt_it_was_working_on(bench):
     runs, job = batch(bench, 3, "--steps", "60")
     supervisor = bench.supervise(job)

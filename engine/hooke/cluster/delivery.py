@@ -111,10 +111,9 @@ class Delivery:
 
     def _apply(self, answer: IngestAnswer) -> None:
         self._attempt.shipper.apply(answer)
-        if answer.cancel and not self._attempt.ended:
+        self._attempt.fenced |= answer.fenced
+        if (answer.cancel or answer.fenced) and not self._attempt.ended:
             self._attempt.folder.cancel.touch()
-        if answer.fenced:
-            self._attempt.fenced = True
 
     def _complain(self, text: str) -> None:
         if text != self._complaint:  # once per reason, or an API down for days would fill the disk

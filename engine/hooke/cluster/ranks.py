@@ -56,7 +56,7 @@ class Ranks:
             source.offset = max(a.book.offsets.get(source.name, 0) for a in attempts)
         self._current = 0
         self._kill_at: float | None = None
-        self._asked = False
+        self._asked: Attempt | None = None
         self._proxy: tuple[int, int] | None = None
         self._proxy_seen = 0.0
         self._cause = ""
@@ -111,12 +111,15 @@ class Ranks:
 
     def _obey(self, process: subprocess.Popen[bytes]) -> None:
         """Pass a wish to end on: SIGTERM, and SIGKILL after the grace."""
-        if self._kill_at is None and (self._stop.is_set() or self._attempts[self._current].must_end):
-            self._kill_at = time.monotonic() + self._timing.grace
-            self._asked = True
-            self._attempts[self._current].book.say("asked to end: SIGTERM to every rank")
-            process.send_signal(signal.SIGTERM)
-        elif self._kill_at is not None and time.monotonic() > self._kill_at:
+        current = self._attempts[self._current]
+        if self._kill_at is None:
+            late = current.virtual and current.witness.all_done  # the signal would hit the one behind it
+            if self._stop.is_set() or (current.must_end and not late):
+                self._kill_at = time.monotonic() + self._timing.grace
+                self._asked = current
+                current.book.say("asked to end: SIGTERM to every rank")
+                process.send_signal(signal.SIGTERM)
+        elif time.monotonic() > self._kill_at:
             self._kill(process, f"not ended {self._timing.grace:g} s after SIGTERM: SIGKILL")
 
     def _kill(self, process: subprocess.Popen[bytes], why: str) -> None:
@@ -151,10 +154,12 @@ class Ranks:
         self._advance()
         self._collect(last=True)
         current, waiting = self._attempts[self._current], self._attempts[self._current + 1 :]
+        if self._asked not in (None, current) and not self._stop.is_set() and not current.must_end:
+            self._cause = "its process was ended for another attempt in it, which was just done"
         current.end(
             status,
             output=self._output,
-            cancelled=self._asked,
+            cancelled=self._asked is current,
             cause=self._cause,
             cause_at=self._proxy_seen,
             left=left,
