@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -44,8 +43,12 @@ def run_program(folder: Path, ranks: int, cases: list[Case]) -> tuple[int, str]:
         try:
             status = process.wait(LIMIT)
         except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGTERM)
-            process.wait(20)
+            process.terminate()
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
             status = -1
         output.seek(0)
         return status, output.read()

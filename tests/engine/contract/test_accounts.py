@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hooke.events import STEP_COLUMNS
 from hooke.journal import records, unpack
@@ -171,6 +172,9 @@ def test_rows_of_the_journal_add_up(tmp_path, case):
             assert sum(columns[name]) == report.done[name]
         for phase in ("data", "compute", "update"):
             assert sum(columns[phase]) == pytest.approx(report.done["phases"][phase], rel=1e-5, abs=1e-9)
+        with np.load(tmp_path / f"final.{rank}.npz") as final:
+            np.testing.assert_array_equal(final["weights"], report.weights)
+            assert ("center" in final.files) == (report is (reports[-1] if case.kind.servers else reports[0]))
         losses = [loss for loss in columns["loss"] if not math.isnan(loss)]
         assert len(losses) == len(report.picked)
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hooke.comm.virtual import run_virtual
 from hooke.errors import NumericalError
+from hooke.journal import records, unpack
 
 from tests.engine.contract import suite
 from tests.engine.contract.cases import Case, problem_of, train, watched
@@ -17,14 +18,14 @@ def ids(case):
     return case.name
 
 
-def fail_virtually(case):
+def fail_virtually(case, folder=None):
     """Play a case that must fail; return the error's text and the vectors that other ranks were left with."""
     ranks = {}
 
     def main(comm):
         problem = problem_of(comm, case, "virtual")
         try:
-            train(comm, case, "virtual", None, problem, first=True)
+            train(comm, case, "virtual", folder, problem, first=True)
         finally:
             ranks[comm.rank] = problem.seen_by
 
@@ -42,6 +43,15 @@ def test_a_poisoned_gradient_is_named_and_goes_nowhere(case, value):
     assert re.search(r"\bstep 4\b", text)
     for rank in ranks.values():
         assert all(np.isfinite(vector.numpy()).all() for vector in rank.states.values())
+
+
+@pytest.mark.parametrize("case", suite.family((2,)), ids=ids)
+def test_the_journal_holds_the_steps_before_a_failure(case, tmp_path):
+    """They are the ones that somebody will look at."""
+    fail_virtually(replace(case, poison=(case.workers - 1, 4, np.nan)), tmp_path)
+    blocks = [r for r in records(tmp_path / f"journal.{case.workers - 1}.jsonl") if r.kind == "steps"]
+    steps = [step for block in blocks for step in unpack("step", block.columns["step"])]
+    assert steps == [1, 2, 3, 4]
 
 
 @pytest.mark.parametrize("case", suite.family((2, 3)), ids=ids)
