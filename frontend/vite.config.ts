@@ -15,7 +15,12 @@ const yaml: Plugin = {
 
 export default defineConfig({
   plugins: [react(), yaml],
-  resolve: { alias: { "@": fileURLToPath(new URL("./src", import.meta.url)) } },
+  resolve: {
+    alias: {
+      "@examples": fileURLToPath(new URL("../examples", import.meta.url)),
+      "@": fileURLToPath(new URL("./src", import.meta.url)),
+    },
+  },
   build: {
     outDir: "../api/hooke_api/dashboard",
     emptyOutDir: true,

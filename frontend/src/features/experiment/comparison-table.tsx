@@ -50,7 +50,7 @@ export function ComparisonTable({
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
     <section className={ui.tableWrap} aria-label="Comparison" tabIndex={0}>
-      <table className={ui.table} data-testid="comparison-table">
+      <table className={`${ui.table} ${ui.sticky}`} data-testid="comparison-table">
         <caption className={styles.caption}>
           Means over seeds, 95% t intervals below them. Speed-up: the baseline's time to the target over the
           variant's, paired by seed.

@@ -1,22 +1,20 @@
-import { SegmentedControl } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
 import { LineChart } from "@/lib/charts/line-chart";
-import type { ChartSeries, TargetLine } from "@/lib/charts/series";
+import type { TargetLine } from "@/lib/charts/series";
 import type { Band, BandAnswer, ExperimentView } from "@/lib/client/types.gen";
 import { formatCount, formatNumber, formatPercent } from "@/lib/format/numbers";
 import {
-  AXES,
-  axisLabel,
   axisTitle,
   formatAxisTick,
   formatAxisValue,
   formatMetric,
   METRIC_LABELS,
 } from "@/lib/format/quantities";
-import { variantStyle } from "@/lib/theme/palette";
+import { AxisPicker } from "@/lib/ui/axis-picker";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { Section } from "@/lib/ui/section";
 import { Tag } from "@/lib/ui/tag";
+import { bandSeries } from "./band-series";
 import styles from "./experiment.module.css";
 import { GroupPicker } from "./group-picker";
 import { bandsOf, type Group, groupLabel } from "./groups";
@@ -45,24 +43,18 @@ export function Curves({ experiment, groups, group }: CurvesProps) {
       title="Curves"
       testId="curves"
       aside={
-        <SegmentedControl
-          size="xs"
-          aria-label="Horizontal axis"
-          data-testid="axis-picker"
-          value={axis}
-          data={AXES.map((value) => ({ value, label: axisLabel(value) }))}
-          onChange={(value) =>
-            navigate({
-              search: (old) => ({ ...old, axis: AXES.find((known) => known === value && known !== "clock") }),
-              replace: true,
-              resetScroll: false,
-            })
+        <AxisPicker
+          axis={axis}
+          choose={(next) =>
+            navigate({ search: (old) => ({ ...old, axis: next }), replace: true, resetScroll: false })
           }
         />
       }
     >
-      <GroupPicker groups={groups} group={group} />
-      <Legend experiment={experiment} hidden={hidden} />
+      <div className={styles.controls}>
+        <Legend experiment={experiment} hidden={hidden} />
+        <GroupPicker groups={groups} group={group} />
+      </div>
       {query.isError && !query.data && (
         <ErrorPanel what="The curves could not be read." error={query.error} retry={() => query.refetch()} />
       )}
@@ -80,19 +72,13 @@ export function Curves({ experiment, groups, group }: CurvesProps) {
           />
         ))}
       </div>
+      <p className={styles.foot}>
+        Lines are means over seeds, with their 95% t interval where three or more are left. A thin line has
+        fewer seeds behind it than the thick one it continues: the others reached the target earlier, or are
+        not there yet. Drag to zoom, double click to see all.
+      </p>
     </Section>
   );
-}
-
-function toSeries(band: Band, experiment: ExperimentView): ChartSeries {
-  return {
-    label: band.variant,
-    style: variantStyle(experiment.variants.indexOf(band.variant)),
-    x: band.x,
-    y: band.mean,
-    low: band.low,
-    high: band.high,
-  };
 }
 
 function targetOf(experiment: ExperimentView, metric: Band["metric"]): TargetLine | undefined {
@@ -116,16 +102,20 @@ function MetricChart({ metric, answer, bands, experiment, group }: MetricChartPr
   const axis = answer?.axis ?? "clock";
   const simulated = group?.simulated ?? false;
   const seeds = bands.reduce((most, band) => Math.max(most, band.runs.length), 0);
-  const points = bands.reduce((sum, band) => sum + band.x.length, 0);
+  const points = bands.reduce((most, band) => Math.max(most, band.x.length), 0);
   const accuracy = metric === "test_accuracy";
   return (
     <div>
       <LineChart
         title={METRIC_LABELS[metric]}
         testId={`chart-${metric}`}
-        note={points > 0 ? `${formatCount(points)} grid points, up to ${seeds} seeds` : undefined}
+        note={
+          points > 0
+            ? `${formatCount(points)} grid points, ${seeds} ${seeds === 1 ? "seed" : "seeds"}`
+            : undefined
+        }
         empty={experiment.state === "queued" ? "Waiting for free slots" : "No evaluation yet"}
-        series={bands.map((band) => toSeries(band, experiment))}
+        series={bands.flatMap((band) => bandSeries(band, experiment.variants.indexOf(band.variant)))}
         xTitle={axisTitle(axis, simulated)}
         formatX={(value) => formatAxisValue(axis, value)}
         tickX={(value) => formatAxisTick(axis, value)}

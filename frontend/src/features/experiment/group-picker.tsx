@@ -1,5 +1,6 @@
 import { SegmentedControl } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
+import ui from "@/lib/ui/ui.module.css";
 import { type Group, groupLabel } from "./groups";
 
 const route = getRouteApi("/experiments/$experimentId");
@@ -9,24 +10,25 @@ export function GroupPicker({ groups, group }: { groups: readonly Group[]; group
   const navigate = route.useNavigate();
   if (groups.length < 2 || !group) return null;
   return (
-    <SegmentedControl
-      size="xs"
-      mb={14}
-      aria-label="Cluster and workers"
-      data-testid="group-picker"
-      value={group.key}
-      data={groups.map((one) => ({
-        value: one.key,
-        label: one.simulated ? `${groupLabel(one)} (simulated)` : groupLabel(one),
-      }))}
-      onChange={(key) => {
-        const next = groups.find((one) => one.key === key);
-        navigate({
-          search: (old) => ({ ...old, cluster: next?.cluster, workers: next?.workers }),
-          replace: true,
-          resetScroll: false,
-        });
-      }}
-    />
+    <div className={ui.scroll}>
+      <SegmentedControl
+        size="xs"
+        aria-label="Cluster and workers"
+        data-testid="group-picker"
+        value={group.key}
+        data={groups.map((one) => ({
+          value: one.key,
+          label: one.simulated ? `${groupLabel(one)} (simulated)` : groupLabel(one),
+        }))}
+        onChange={(key) => {
+          const next = groups.find((one) => one.key === key);
+          navigate({
+            search: (old) => ({ ...old, cluster: next?.cluster, workers: next?.workers }),
+            replace: true,
+            resetScroll: false,
+          });
+        }}
+      />
+    </div>
   );
 }

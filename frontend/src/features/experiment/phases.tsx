@@ -8,6 +8,9 @@ import { VariantChip } from "@/lib/ui/variant-chip";
 import styles from "./experiment.module.css";
 import { type Group, groupLabel } from "./groups";
 
+/** Seconds below which a difference of two virtual clocks is rounding. */
+const NOTHING = 1e-7;
+
 /** Where the workers' wall time went, per variant, and the communication fraction beside it. */
 export function Phases({ experiment, group }: { experiment: ExperimentView; group: Group | undefined }) {
   if (!group) return null;
@@ -37,9 +40,11 @@ export function Phases({ experiment, group }: { experiment: ExperimentView; grou
               <PhaseBar shares={row.phases} label={row.variant} />
               <span className={styles.phaseFigure}>
                 <strong>{formatPercent(row.communication_fraction.mean)}</strong> communication
-                {(row.hidden.mean ?? 0) > 0 && (
-                  <span className={styles.quiet}> + {formatSeconds(row.hidden.mean)} hidden</span>
-                )}
+                <span className={styles.hidden}>
+                  {(row.hidden.mean ?? 0) > NOTHING
+                    ? `${formatSeconds(row.hidden.mean)} more hidden`
+                    : "none hidden"}
+                </span>
               </span>
             </div>
           );

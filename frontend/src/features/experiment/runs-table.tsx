@@ -26,7 +26,7 @@ export function RunsTable({ experiment }: { experiment: ExperimentView }) {
       {query.data && (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
         <section className={ui.tableWrap} aria-label="Runs of this experiment" tabIndex={0}>
-          <table className={ui.table} data-testid="runs-table">
+          <table className={`${ui.table} ${ui.sticky}`} data-testid="runs-table">
             <thead>
               <tr>
                 <th scope="col">Run</th>

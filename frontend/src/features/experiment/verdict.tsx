@@ -42,7 +42,9 @@ export function Verdict({ experiment, comparison, groups, group }: VerdictProps)
           </div>
         ))}
       </div>
-      <GroupPicker groups={groups} group={group} />
+      <div className={styles.picker}>
+        <GroupPicker groups={groups} group={group} />
+      </div>
       <ComparisonTable experiment={experiment} group={group} />
     </Section>
   );

@@ -1,4 +1,4 @@
-import document from "../../../../examples/comparison.yaml";
+import document from "@examples/comparison.yaml";
 import type { Json } from "./document";
 
 /** The example comparison: the very file that the command line runs, read when the dashboard is built. */

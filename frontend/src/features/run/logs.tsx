@@ -6,6 +6,7 @@ import { formatCount } from "@/lib/format/numbers";
 import { formatClock } from "@/lib/format/time";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { Section } from "@/lib/ui/section";
+import { isTerminal } from "@/lib/ui/states";
 import styles from "./run.module.css";
 import { useLogs } from "./use-logs";
 
@@ -55,12 +56,12 @@ export function Logs({ run }: { run: RunView }) {
       {query.isError && !query.data && (
         <ErrorPanel what="The log could not be read." error={query.error} retry={() => query.refetch()} />
       )}
-      <Tail lines={lines} cut={query.data?.cut ?? 0} />
+      <Tail lines={lines} cut={query.data?.cut ?? 0} over={isTerminal(run.state)} />
     </Section>
   );
 }
 
-function Tail({ lines, cut }: { lines: readonly LogLineView[]; cut: number }) {
+function Tail({ lines, cut, over }: { lines: readonly LogLineView[]; cut: number; over: boolean }) {
   const box = useRef<HTMLDivElement>(null);
   const follows = useRef(true);
   // biome-ignore lint/correctness/useExhaustiveDependencies: new lines are what moves the end
@@ -72,6 +73,7 @@ function Tail({ lines, cut }: { lines: readonly LogLineView[]; cut: number }) {
     <div
       ref={box}
       className={styles.log}
+      data-short={over && lines.length === 0}
       role="log"
       aria-label="Log lines"
       // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard

@@ -10,6 +10,9 @@ function shares(rank: PhaseTotals): Record<string, number> {
   return Object.fromEntries(PHASES.map((phase) => [phase, rank[phase]]));
 }
 
+/** Seconds below which a difference of two virtual clocks is rounding. */
+const NOTHING = 1e-7;
+
 /** Exposed communication over wall time without evaluation. */
 function fraction(rank: PhaseTotals): number | null {
   const train = rank.wall - rank.evaluate;
@@ -38,7 +41,7 @@ export function RankPhases({ run }: { run: RunView }) {
               <span className={styles.quiet}>
                 {" "}
                 · {formatBytes(rank.wire)} in {formatCount(rank.messages)} messages
-                {rank.hidden > 0 && ` · ${formatSeconds(rank.hidden)} hidden`}
+                {rank.hidden > NOTHING && ` · ${formatSeconds(rank.hidden)} hidden`}
               </span>
             </span>
           </div>

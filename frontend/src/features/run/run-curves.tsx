@@ -1,12 +1,9 @@
-import { SegmentedControl } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
 import type { Metric } from "@/lib/api/types";
 import { LineChart } from "@/lib/charts/line-chart";
 import type { RunView, SeriesAnswer, Target } from "@/lib/client/types.gen";
 import { formatCount, formatNumber, formatPercent } from "@/lib/format/numbers";
 import {
-  AXES,
-  axisLabel,
   axisTitle,
   formatAxisTick,
   formatAxisValue,
@@ -14,6 +11,7 @@ import {
   METRIC_LABELS,
 } from "@/lib/format/quantities";
 import { variantStyle } from "@/lib/theme/palette";
+import { AxisPicker } from "@/lib/ui/axis-picker";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { Section } from "@/lib/ui/section";
 import styles from "./run.module.css";
@@ -39,18 +37,10 @@ export function RunCurves({
       title="Curves"
       testId="run-curves"
       aside={
-        <SegmentedControl
-          size="xs"
-          aria-label="Horizontal axis"
-          data-testid="axis-picker"
-          value={axis}
-          data={AXES.map((value) => ({ value, label: axisLabel(value) }))}
-          onChange={(value) =>
-            navigate({
-              search: (old) => ({ ...old, axis: AXES.find((known) => known === value && known !== "clock") }),
-              replace: true,
-              resetScroll: false,
-            })
+        <AxisPicker
+          axis={axis}
+          choose={(next) =>
+            navigate({ search: (old) => ({ ...old, axis: next }), replace: true, resetScroll: false })
           }
         />
       }

@@ -29,11 +29,12 @@ export function chartOptions(
   const drawn: uPlot.Series[] = [{}];
   const bands: uPlot.Band[] = [];
   const rows: { label: string; color: string; column: number }[] = [];
-  for (const { label, style, low, high } of series) {
+  for (const { label, style, low, high, faint } of series) {
     const color = look.dark ? style.dark : style.light;
     const column = drawn.length;
     rows.push({ label, color, column });
-    drawn.push({ label, stroke: color, width: 1.75, dash: [...style.dash], points: { show: false } });
+    const stroke = faint ? `${color}80` : color;
+    drawn.push({ label, stroke, width: faint ? 1 : 1.75, dash: [...style.dash], points: { show: false } });
     if (!low || !high) continue;
     const edge: uPlot.Series = { stroke: "transparent", width: 0, points: { show: false } };
     drawn.push({ ...edge }, { ...edge });
@@ -47,7 +48,7 @@ export function chartOptions(
     series: drawn,
     bands,
     legend: { show: false },
-    cursor: { y: false, points: { size: 7 }, drag: { x: true, y: false }, dataIdx: nearestValue },
+    cursor: { y: false, points: { size: 7 }, drag: { x: true, y: false }, dataIdx: nearestOwn },
     scales: {
       x: { time: false },
       y: { range: () => yRange(current(), axes.target?.value, axes.clamp) },
@@ -81,13 +82,13 @@ export function chartOptions(
   };
 }
 
-/** The nearest point that has a value: curves on a shared x have holes where another one was evaluated. */
-function nearestValue(plot: uPlot, series: number, hovered: number): number {
+/** The nearest point of this curve's own: on a shared x there are holes where only another curve was evaluated. */
+function nearestOwn(plot: uPlot, series: number, hovered: number): number {
   const y = plot.data[series];
-  if (!y || (y[hovered] !== null && y[hovered] !== undefined)) return hovered;
+  if (!y || y[hovered] !== undefined) return hovered;
   for (let step = 1; step < y.length; step += 1) {
     for (const i of [hovered - step, hovered + step]) {
-      if (i >= 0 && i < y.length && y[i] !== null && y[i] !== undefined) return i;
+      if (i >= 0 && i < y.length && y[i] !== undefined) return i;
     }
   }
   return hovered;

@@ -9,6 +9,8 @@ export interface ChartSeries {
   readonly y: ArrayLike<number | null>;
   readonly low?: ArrayLike<number | null>;
   readonly high?: ArrayLike<number | null>;
+  /** Drawn thin: fewer seeds stand behind it. */
+  readonly faint?: boolean;
 }
 
 /** A horizontal line that says what counts as solved. */
@@ -58,7 +60,8 @@ export function describe(
   formatX: (value: number) => string,
   formatY: (value: number) => string,
 ): string {
-  const parts = series.flatMap(({ label, x, y }) => {
+  const whole = series.filter((one) => !one.faint);
+  const parts = whole.flatMap(({ label, x, y }) => {
     for (let i = y.length - 1; i >= 0; i -= 1) {
       const value = y[i];
       const at = x[i];

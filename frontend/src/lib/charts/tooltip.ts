@@ -26,10 +26,13 @@ export function tooltip(
       return;
     }
     box.replaceChildren(line(formatX(x), undefined, styles.tooltipHead));
+    const told = new Set<string>();
     for (const row of rows) {
       const index = plot.cursor.idxs?.[row.column];
       const value = index === null || index === undefined ? null : plot.data[row.column]?.[index];
-      if (value !== null && value !== undefined) box.append(line(row.label, { row, text: formatY(value) }));
+      if (value === null || value === undefined || told.has(row.label)) continue;
+      told.add(row.label); // a curve and its thin continuation meet in one point
+      box.append(line(row.label, { row, text: formatY(value) }));
     }
     place(plot, plot.cursor.left);
   }
