@@ -50,7 +50,8 @@ def test_a_group_says_everything_at_once():
     ]
     assert group_sentence(place, "B", "90% test accuracy", verdicts) == (
         "On local (2 workers, real, oversubscribed: more ranks than cores, "
-        "so far 14 of 15 runs ended, 1 run failed), time to 90% test accuracy against B, 95% intervals: faster: W at least 4.0x (from 3.9, n=5); "
+        "so far 14 of 15 runs ended, 1 run failed), time to 90% test accuracy against B, "
+        "95% intervals: faster: W at least 4.0x (from 3.9, n=5); "
         "slower: X at least 4.0x as long (from 3.9, n=5); not shown: Y 1.0x (1.0 to 1.0, n=5)."
     )
     assert group_sentence(place, "B", "t", []).endswith("there is no variant to compare with B.")
