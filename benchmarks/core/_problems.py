@@ -1,0 +1,61 @@
+"""Problems that more than one benchmark needs."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import torch
+from hooke.flat import FlatProblem, Samples
+from hooke.workload import Problem, Score, workload
+from hooke.workloads.mnist_lenet import lenet
+
+
+def make_lenet() -> FlatProblem:
+    """LeNet on MNIST, or on noise of the same shape where MNIST is absent: a step costs the same."""
+    if os.environ.get("HOOKE_DATA"):
+        problem = workload("mnist-lenet")().build()
+        assert isinstance(problem, FlatProblem)
+        return problem
+    return FlatProblem(lenet, noise(60_000), noise(10_000), nonlinearity="linear")
+
+
+def noise(count: int) -> Samples:
+    generator = torch.Generator().manual_seed(0)
+    images = torch.randint(0, 256, (count, 1, 28, 28), dtype=torch.uint8, generator=generator)
+    return Samples(images, torch.randint(0, 10, (count,), generator=generator), 1 / 256)
+
+
+def make_digits() -> FlatProblem:
+    problem = workload("digits-mlp")().build()
+    assert isinstance(problem, FlatProblem)
+    return problem
+
+
+class Weightless:
+    """A problem whose data and gradient cost nothing: what a loop over it takes is the loop's own."""
+
+    def __init__(self, real: Problem) -> None:
+        self._real = real
+        self.layout = real.layout
+        self.train_size, self.test_size = real.train_size, real.test_size
+
+    def allocate(self) -> Any:
+        return self._real.allocate()
+
+    def initial(self, seed: int) -> Any:
+        return self._real.initial(seed)
+
+    def bind(self, weights: Any, gradient: Any) -> None:
+        pass
+
+    def pick(self, indices: Any) -> Any:
+        return indices
+
+    def gradient(self, batch: Any) -> float:
+        del batch
+        return 0.0
+
+    def evaluate(self, weights: Any, start: int, stop: int) -> Score:
+        del weights
+        return Score(0.0, 0, stop - start)

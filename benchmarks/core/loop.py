@@ -1,0 +1,91 @@
+"""One worker's loop against the loop that one would write by hand in PyTorch, in samples per second.
+
+The plain loop gathers the same batches, lays images out for the same convolution kernels, and steps with
+torch.optim.SGD. Both are timed in turns, and the best of several turns counts, so that other work on the
+machine disturbs both alike.
+"""
+
+from __future__ import annotations
+
+import copy
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+from hooke.batches import Batches
+from hooke.expand import validate_run
+from hooke.flat import FlatProblem
+from hooke.spec import RunSpec
+from hooke.train import train_rank
+from torch import nn
+
+from benchmarks.core._problems import make_digits, make_lenet
+
+Result = tuple[str, float, str, float | None]
+BATCH = 32
+TURNS = 5
+
+
+def spec(steps: int) -> RunSpec:
+    return validate_run(
+        {
+            "schema": "hooke.run/1",
+            "workload": {"name": "digits-mlp"},
+            "algorithm": {"name": "sgd", "parameters": {"lr": 0.01}},
+            "batch": BATCH,
+            "budget": {"samples": steps * BATCH},
+            "evaluation": {"every": 10**9},
+            "checkpoint": "never",
+        }
+    )
+
+
+def hooke_seconds(problem: FlatProblem, steps: int) -> float:
+    """Seconds per step of the real loop under MPI with one rank, journal included, by its own train clock."""
+    from hooke.comm.mpi import MpiComm
+
+    with tempfile.TemporaryDirectory() as folder:
+        outcome = train_rank(MpiComm("tree"), spec(steps), Path(folder), problem)
+    return outcome.done.clock / outcome.done.step
+
+
+def plain_seconds(problem: FlatProblem, steps: int) -> float:
+    """Seconds per step of a plain PyTorch loop over the same data and model."""
+    model = copy.deepcopy(problem._model)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    data = problem._train
+    images = data.inputs.dim() == 4
+    batches = Batches(problem.train_size, BATCH, 0, 0, 1, "iid")
+    began = time.perf_counter()
+    for _ in range(steps):
+        index = torch.from_numpy(batches.next())
+        inputs: Any = data.inputs[index].float() * data.scale
+        if images:
+            n, _, h, w = inputs.shape
+            inputs = inputs.as_strided((n, 1, h, w), (h * w, 1, w, 1))  # channels last, as the workload lays them
+        optimizer.zero_grad()
+        loss = nn.functional.cross_entropy(model(inputs), data.labels[index])
+        loss.backward()
+        optimizer.step()
+        loss.item()
+    return (time.perf_counter() - began) / steps
+
+
+def in_turns(first: Callable[[], float], second: Callable[[], float]) -> tuple[float, float]:
+    """Return the best of several turns of each."""
+    pairs = [(first(), second()) for _ in range(TURNS)]
+    return min(a for a, _ in pairs), min(b for _, b in pairs)
+
+
+def measure() -> Iterator[Result]:
+    torch.set_num_threads(1)
+    for name, make, steps in (("LeNet", make_lenet, 60), ("digits", make_digits, 1000)):
+        problem = make()
+        ours, plain = in_turns(partial(hooke_seconds, problem, steps), partial(plain_seconds, problem, steps))
+        yield f"{name}, plain PyTorch", BATCH / plain, "samples/s", None
+        yield f"{name}, Hooke with P=1", BATCH / ours, "samples/s", None
+        yield f"{name}, Hooke over plain", 100 * (ours / plain - 1), "%", 2.0 if name == "LeNet" else None

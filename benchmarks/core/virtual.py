@@ -1,0 +1,49 @@
+"""What the virtual world adds to the work of its ranks: wall time of a simulated run over the gradients in it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import torch
+from hooke.expand import validate_run
+from hooke.train import run_spec_virtual
+
+from benchmarks.core._problems import Weightless, make_digits
+
+Result = tuple[str, float, str, float | None]
+WORKERS = 8
+STEPS = 100
+TURNS = 3
+
+
+def seconds_per_gradient(algorithm: str) -> tuple[float, float]:
+    """Return (with real gradients, with gradients that cost nothing), best of several turns."""
+    document = {
+        "schema": "hooke.run/1",
+        "workload": {"name": "digits-mlp"},
+        "algorithm": {"name": algorithm},
+        "batch": 32,
+        "workers": WORKERS,
+        "world": "virtual",
+        "virtual": {},
+        "budget": {"samples": 32 * WORKERS * STEPS},
+        "evaluation": {"every": 10**9},
+    }
+    spec = validate_run(document)
+    makers = (make_digits, lambda: Weightless(make_digits()))
+    best = [float("inf"), float("inf")]
+    for _ in range(TURNS):
+        for i, make in enumerate(makers):
+            began = time.perf_counter()
+            run_spec_virtual(spec, None, make)
+            best[i] = min(best[i], (time.perf_counter() - began) / (WORKERS * STEPS))
+    return best[0], best[1]
+
+
+def measure() -> Iterator[Result]:
+    torch.set_num_threads(1)
+    for algorithm in ("sync-easgd", "async-easgd"):
+        whole, own = seconds_per_gradient(algorithm)
+        yield f"{algorithm}, {WORKERS} workers, per gradient", 1e6 * whole, "us", None
+        yield f"{algorithm}, of which simulation and update", 1e6 * own, "us", None
