@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import socket
+from contextlib import suppress
 from types import FrameType
 
 import uvicorn
@@ -58,7 +59,8 @@ def main() -> None:
     settings = Settings()
     settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    make_server(settings).run()
+    with suppress(KeyboardInterrupt):  # uvicorn raises the signal again once it has shut down in order
+        make_server(settings).run()
 
 
 if __name__ == "__main__":

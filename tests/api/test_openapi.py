@@ -1,0 +1,100 @@
+"""The OpenAPI document: kept in the repository, complete, and true of the running server."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from schemathesis import GenerationMode
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from .conftest import SPEC, lines, start, steps
+from .test_ingest import rank
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def document():
+    made = subprocess.run([sys.executable, "-m", "hooke_api.openapi"], capture_output=True, check=True, cwd=ROOT)
+    return made.stdout.decode()
+
+
+def test_the_repository_has_the_current_document(document):
+    kept = (ROOT / "api" / "openapi.json").read_text()
+    assert kept == document, "run: python -m hooke_api.openapi > api/openapi.json"
+
+
+def test_operations_are_those_of_the_documentation(document):
+    text = (ROOT / "docs" / "http-api.md").read_text()
+    documented = set(re.findall(r"^\| `(\w+)`(?:, `(\w+)`, `(\w+)`)?", text, re.MULTILINE))
+    documented = {name for names in documented for name in names if name}
+    found = {
+        op["operationId"]: op for methods in json.loads(document)["paths"].values() for op in methods.values()
+    }
+    assert set(found) == documented
+    assert all(operation.get("description") for operation in found.values())
+
+
+def test_problems_are_declared(document):
+    for methods in json.loads(document)["paths"].values():
+        for operation in methods.values():
+            assert list(operation["responses"]["default"]["content"]) == ["application/problem+json"]
+
+
+@pytest.fixture
+def furnished(service):
+    """A server with something behind every address."""
+    supervisor = service.launch()
+    supervisor.report("starting", "running")
+    supervisor.send(rank(0, start(), steps(1)), logs=lines(0, 3))
+    return service, supervisor
+
+
+SKIPPED = {"stream_events", "readyz"}  # one never ends; the other rightly answers 503, as there is no Redis
+CHECKS = [
+    schemathesis.checks.not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_schema_conformance,
+]
+MODES = [GenerationMode.POSITIVE, GenerationMode.NEGATIVE]
+
+
+def operations():
+    schema = schemathesis.openapi.from_path(ROOT / "api" / "openapi.json")
+    found = [result.ok() for result in schema.get_all_operations()]
+    return [op for op in found if op.definition.raw["operationId"] not in SKIPPED]
+
+
+@pytest.mark.parametrize("operation", operations(), ids=lambda op: op.definition.raw["operationId"])
+def test_any_request_gets_a_documented_answer(furnished, operation):
+    """Requests made from the schema, fitting and not: no 5xx, and every answer as the document says."""
+    service, supervisor = furnished
+    tokens = {"ingest": supervisor.order.token, "agent_hello": service.settings.agents}
+    tokens["agent_proof"] = service.settings.agents
+    name = operation.definition.raw["operationId"]
+    headers = {"authorization": f"Bearer {tokens.get(name, service.settings.token)}"}
+
+    cases = st.one_of([operation.as_strategy(generation_mode=mode) for mode in MODES])
+
+    @settings(max_examples=15, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+    @given(case=cases)
+    def check(case):
+        case.call_and_validate(base_url=service.url, headers=headers, checks=CHECKS)
+
+    check()
+
+
+def test_the_example_of_these_tests_is_valid(service):
+    service.hello()
+    assert service.client.post("/experiments/dry-run", json=SPEC).status_code == 200

@@ -1,0 +1,202 @@
+"""The API as a process of its own, with a real Redis: starting, orders, streams, Ctrl-C, kill -9."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+import redis
+from hooke.events import LaunchOrder
+from hooke_api.security import attempt_token
+
+from .conftest import SPEC, Supervisor, start, steps
+from .test_ingest import rank
+
+pytestmark = pytest.mark.needs("redis")
+
+
+@pytest.fixture
+def socket(program_path):
+    """Start a private Redis; yield the path of its socket."""
+    with tempfile.TemporaryDirectory(prefix="hooke-redis-", dir="/tmp") as folder:  # 108 bytes at most
+        path = Path(folder) / "redis.sock"
+        options = ["--port", "0", "--unixsocket", str(path), "--save", "", "--dir", folder]
+        process = subprocess.Popen([program_path("redis"), *options], stdout=subprocess.DEVNULL)
+        client = redis.Redis(unix_socket_path=str(path))
+        until(lambda: path.exists() and client.ping(), "Redis")
+        client.close()
+        yield path
+        process.terminate()
+        process.wait(10)
+
+
+def until(condition, what, seconds=30):
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            if condition():
+                return
+        except (httpx.TransportError, redis.RedisError, OSError):
+            pass
+        assert time.monotonic() < deadline, f"{what} did not come"
+        time.sleep(0.02)
+
+
+def free_port():
+    import socket as sockets
+
+    with sockets.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Process:
+    """`python -m hooke_api` and a client."""
+
+    def __init__(self, home: Path, socket: Path, **settings: str) -> None:
+        self.port = free_port()
+        names = {"home": home, "redis_url": f"unix://{socket}", "port": self.port} | settings
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("HOOKE_")}
+        self.environment = inherited | {f"HOOKE_{name.upper()}": str(value) for name, value in names.items()}
+        self.home, self.url = home, f"http://127.0.0.1:{self.port}"
+        self.spawn()
+
+    def spawn(self) -> None:
+        with (self.home / "api.log").open("ab") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "hooke_api"], env=self.environment, stdout=log, stderr=log
+            )
+        until(lambda: httpx.get(f"{self.url}/readyz").status_code == 200, "the API")
+        self.token = (self.home / "token").read_text().strip()
+        self.agent_token = (self.home / "agent-token").read_text().strip()
+        self.client = httpx.Client(
+            base_url=f"{self.url}/api/v1", headers={"authorization": f"Bearer {self.token}"}, timeout=30
+        )
+
+    @property
+    def log(self) -> str:
+        return (self.home / "api.log").read_text()
+
+    def hello(self) -> None:
+        body = {"name": "local", "cores": 4, "slots": 4, "launcher": "local", "hardware": {}, "versions": {}}
+        headers = {"authorization": f"Bearer {self.agent_token}"}
+        assert httpx.post(f"{self.url}/api/v1/agents/hello", json=body, headers=headers).status_code == 204
+
+    def end(self, number: int, seconds: float = 15) -> int:
+        self.client.close()
+        self.process.send_signal(number)
+        return self.process.wait(seconds)
+
+
+@contextmanager
+def running(home, socket, **settings):
+    process = Process(home, socket, **settings)
+    try:
+        yield process
+    finally:
+        process.client.close()
+        process.process.kill()
+        process.process.wait()
+
+
+def messages(socket: Path, queue: str) -> list[tuple[str, list]]:
+    """Return task name and arguments of every message on a Celery queue, newest first."""
+    import base64
+
+    with redis.Redis(unix_socket_path=str(socket)) as client:
+        found = [json.loads(raw) for raw in client.lrange(queue, 0, -1)]
+    return [(m["headers"]["task"], json.loads(base64.b64decode(m["body"]))[0]) for m in found]
+
+
+def supervisor_of(process: Process, order: LaunchOrder) -> Supervisor:
+    class Reach:
+        url = process.url
+        sender = process.client
+
+    return Supervisor(Reach, order)
+
+
+def test_a_submitted_run_becomes_a_celery_message_at_once(tmp_path, socket):
+    with running(tmp_path, socket, schedule_seconds="20") as process:
+        process.hello()
+        experiment = process.client.post("/experiments", json=SPEC).json()
+        until(lambda: messages(socket, "cluster.local"), "the order", seconds=10)  # woken, not by the clock
+        ((task, (orders,)),) = messages(socket, "cluster.local")
+        order = LaunchOrder.model_validate(orders[0])
+        assert task == "hooke.cluster.launch"
+        assert order.token == attempt_token(process.agent_token, order.run, 1)
+        run = process.client.get(f"/runs/{order.run}").json()
+        assert (run["state"], run["experiment_id"], run["spec"]) == ("dispatched", experiment["id"], order.spec)
+        supervisor_of(process, order).report("starting", "running")
+        process.client.post(f"/runs/{order.run}/cancel")
+        until(lambda: len(messages(socket, "cluster.local")) == 2, "the nudge")
+        assert messages(socket, "cluster.local")[0] == ("hooke.cluster.cancel", [order.run, 1])
+
+
+def test_ctrl_c_ends_at_once_with_an_open_stream(tmp_path, socket):
+    with running(tmp_path, socket) as process, process.client.stream("GET", "/events?after=0") as stream:
+        assert stream.status_code == 200
+        first = stream.iter_lines()
+        assert next(first)
+        began = time.monotonic()
+        process.process.send_signal(signal.SIGINT)
+        assert process.process.wait(15) == 0
+        assert time.monotonic() - began < 10
+        assert "Traceback" not in process.log
+
+
+def test_kill_9_loses_nothing_and_starts_nothing_twice(tmp_path, socket):
+    """A minute away is a lease gone by: what counts is that the API gives everybody time to be heard again."""
+    short = {"lease_seconds": "2", "resend_seconds": "1", "leader_seconds": "1", "probe_seconds": "1"}
+    with running(tmp_path, socket, **short) as process:
+        process.hello()
+        process.client.post("/experiments", json=SPEC)
+        until(lambda: messages(socket, "cluster.local"), "the order")
+        order = LaunchOrder.model_validate(messages(socket, "cluster.local")[0][1][0][0])
+        supervisor = supervisor_of(process, order)
+        supervisor.report("starting", "running")
+        supervisor.send(rank(0, start(), steps(1)))
+        process.end(signal.SIGKILL)
+        time.sleep(2.5)  # longer than the lease
+        process.spawn()
+        again = supervisor_of(process, order)
+        again.reports = supervisor.reports
+        assert again.send(rank(0, start(), steps(1), steps(2, first=5))).acknowledged == {0: 2}
+        time.sleep(1)
+        run = process.client.get(f"/runs/{order.run}").json()
+        assert (run["state"], run["attempt"], run["samples"]) == ("running", 1, 512)
+        assert [t["state"] for t in run["history"]] == ["queued", "dispatched", "starting", "running"]
+        launched = [task for task, _ in messages(socket, "cluster.local") if task == "hooke.cluster.launch"]
+        assert len(launched) == 1
+        # and now silence, with the API there: lost, asked for, and never started again by itself
+        until(lambda: process.client.get(f"/runs/{order.run}").json()["state"] == "lost", "lost")
+        until(lambda: messages(socket, "cluster.local")[0] == ("hooke.cluster.probe", [order.run, 1]), "the probe")
+        assert process.end(signal.SIGTERM) in (0, -signal.SIGTERM)
+        assert "Traceback" not in process.log
+
+
+def test_the_token_is_in_no_log(tmp_path, socket):
+    with running(tmp_path, socket, log_level="debug") as process:
+        assert httpx.get(f"{process.url}/login", params={"token": process.token}).status_code == 303
+        process.client.get("/experiments")
+        process.end(signal.SIGINT)
+        assert process.token not in process.log
+
+
+def test_two_instances_do_not_disturb_one_another(tmp_path, socket):
+    homes = [tmp_path / "one", tmp_path / "two"]
+    for home in homes:
+        home.mkdir()
+    with running(homes[0], socket) as one, running(homes[1], socket) as two:
+        assert one.token != two.token
+        one.hello()
+        assert len(one.client.get("/clusters").json()["items"]) == 1
+        assert two.client.get("/clusters").json()["items"] == []
+        assert one.client.get("/runs", headers={"authorization": f"Bearer {two.token}"}).status_code == 401

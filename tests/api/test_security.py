@@ -1,0 +1,166 @@
+"""Who may: tokens, sessions, hosts, origins, headers; and that a secret is a secret."""
+
+import stat
+import time
+
+import httpx
+import pytest
+from hooke_api.security import Sessions
+from hooke_api.settings import Settings, secret
+
+from .test_experiments import problem
+
+
+@pytest.fixture
+def anyone(service):
+    """A client that carries no token."""
+    with httpx.Client(base_url=service.url) as client:
+        yield client
+
+
+@pytest.fixture
+def browser(service, anyone):
+    """A browser that has just opened the address that Hooke prints."""
+    answer = anyone.get("/login", params={"token": service.settings.token})
+    assert (answer.status_code, answer.headers["location"]) == (303, "/")
+    return anyone
+
+
+def test_health_is_open_and_everything_else_is_not(service, anyone):
+    for path in ("/livez", "/api/v1/livez", "/version", "/api/v1/version"):
+        assert anyone.get(path).status_code == 200
+    assert anyone.get("/readyz").status_code == 503  # these tests have no Redis
+    assert "redis does not answer" in anyone.get("/readyz").json()["reasons"][0]
+    for path in service.app.openapi()["paths"]:
+        if path.rpartition("/")[2] not in ("livez", "readyz", "version"):
+            for method in service.app.openapi()["paths"][path]:
+                body = problem(anyone.request(method, path.replace("{", "").replace("}", ""), json={}), 401)
+                assert body["type"] == "/problems/unauthorized", path
+    assert anyone.get("/api/v1/experiments").headers["www-authenticate"] == "Bearer"
+
+
+@pytest.mark.parametrize("value", ["Bearer wrong", "Bearer é", "Basic abc", "Bearer", "x"])
+def test_wrong_tokens(anyone, value):
+    answer = anyone.get("/api/v1/runs", headers={"authorization": value.encode("latin-1")})
+    problem(answer, 401)
+
+
+def test_a_browser_without_session_is_told_how_to_sign_in(anyone):
+    for path in ("/", "/experiments/exp_x", "/api/docs"):
+        answer = anyone.get(path)
+        assert answer.status_code == 401
+        assert answer.headers["content-type"].startswith("text/html")
+        assert "token" in answer.text
+        assert answer.headers["cache-control"] == "no-store"
+
+
+def test_login_gives_a_session(service, browser):
+    cookie = browser.cookies.jar
+    (found,) = list(cookie)
+    assert found.name == f"hooke-session-{service.settings.port}"
+    assert service.settings.token not in found.value
+    assert browser.get("/api/v1/runs").status_code == 200
+
+
+def test_the_cookie_is_kept_from_scripts_and_other_sites(service, anyone):
+    header = anyone.get("/login", params={"token": service.settings.token}).headers["set-cookie"].lower()
+    assert "httponly" in header
+    assert "samesite=strict" in header
+    assert "path=/" in header
+
+
+def test_login_with_a_wrong_token(anyone):
+    answer = anyone.get("/login", params={"token": "wrong"})
+    assert answer.status_code == 401
+    assert "set-cookie" not in answer.headers
+    assert anyone.get("/login").status_code == 401
+
+
+def test_sessions_end(service):
+    sessions = Sessions(service.settings)
+    value = sessions.issue()
+    assert sessions.valid(value)
+    stamp, _, signature = value.partition(".")
+    old = str(int(time.time()) - 31 * 24 * 3600)
+    later = str(int(time.time()) + 60)
+    for forged in (
+        f"{old}.{sessions._sign(old)}",
+        f"{later}.{sessions._sign(later)}",
+        f"{int(stamp) + 1}.{signature}",
+    ):
+        assert not sessions.valid(forged)
+    for forged in ("", ".", "x", f"{stamp}.", f"{'9' * 400}.{signature}", f"²{stamp}.{signature}"):
+        assert not sessions.valid(forged)
+
+
+def test_a_new_token_ends_all_sessions(service, tmp_path):
+    other = Sessions(Settings(home=tmp_path, port=service.settings.port))
+    assert not other.valid(Sessions(service.settings).issue())
+
+
+@pytest.mark.parametrize("origin", [None, "http://evil.example", "null", "http://127.0.0.1:1"])
+def test_a_change_with_a_cookie_needs_the_origin(service, browser, origin):
+    headers = {"origin": origin} if origin else {}
+    problem(browser.post("/api/v1/runs/run_x/cancel", headers=headers), 403)
+
+
+def test_a_change_with_a_cookie_and_the_origin(service, browser):
+    problem(browser.post("/api/v1/runs/run_x/cancel", headers={"origin": service.url}), 404)
+
+
+def test_a_program_needs_no_origin(service):
+    problem(service.client.post("/runs/run_x/cancel"), 404)
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:8470", "127.0.0.1.evil.example", "localhost.", "[::2]"]
+)
+def test_other_hosts_are_refused(service, host):
+    problem(service.client.get("/livez", headers={"host": host}), 421)
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:99", "127.0.0.1:8470", "[::1]", "[::1]:8470"])
+def test_this_host_is_accepted(service, host):
+    assert service.client.get("/livez", headers={"host": host}).status_code == 200
+
+
+def test_headers_of_every_answer(service, anyone):
+    for answer in (
+        anyone.get("/"),
+        anyone.get("/livez"),
+        anyone.get("/api/v1/runs"),
+        service.client.get("/nothing"),
+    ):
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert "default-src 'self'" in answer.headers["content-security-policy"]
+        assert answer.headers["referrer-policy"] == "no-referrer"
+        assert answer.headers["x-request-id"]
+
+
+def test_unknown_addresses_and_methods(service):
+    problem(service.client.get("/nothing"), 404)
+    problem(service.client.delete("/runs"), 405)
+    problem(service.client.get("/ingest"), 405)
+    problem(service.client.get("/runs?variant=%00"), 400)
+    problem(service.client.get("/runs/%00"), 400)
+
+
+def test_secrets_are_made_once_and_for_the_owner_only(tmp_path):
+    path = tmp_path / "home" / "token"
+    first = secret(path)
+    assert len(first) >= 40
+    assert secret(path) == first
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert [p.name for p in path.parent.iterdir()] == ["token"]
+
+
+def test_settings_come_from_the_environment(monkeypatch, tmp_path):
+    monkeypatch.setenv("HOOKE_HOME", str(tmp_path))
+    monkeypatch.setenv("HOOKE_PORT", "8499")
+    monkeypatch.setenv("HOOKE_TOKEN", "from the environment")
+    monkeypatch.setenv("HOOKE_ALLOWED_HOSTS", '["lab.example"]')
+    settings = Settings()
+    assert (settings.home, settings.port, settings.allowed_hosts) == (tmp_path, 8499, ["lab.example"])
+    assert settings.token == "from the environment"
+    assert settings.url == f"sqlite:///{tmp_path}/hooke.db"
+    assert settings.agents == secret(tmp_path / "agent-token")

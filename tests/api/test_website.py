@@ -1,0 +1,77 @@
+"""The dashboard's files, the page for when there are none, and the reference."""
+
+import pytest
+
+
+@pytest.fixture
+def root(service):
+    """The address of the server, with a token."""
+    return service.client, service.url
+
+
+@pytest.fixture
+def built(service):
+    folder = service.settings.dashboard
+    (folder / "assets").mkdir(parents=True)
+    (folder / "index.html").write_text("<!doctype html><title>dashboard</title>")
+    (folder / "assets" / "index-abc123.js").write_text("console.log(1)")
+    (folder / "favicon.svg").write_text("<svg/>")
+    (folder.parent / "secret.txt").write_text("secret")
+    (folder / "link").symlink_to(folder.parent / "secret.txt")
+    yield folder
+    for path in sorted(folder.rglob("*"), reverse=True):
+        path.unlink() if path.is_file() or path.is_symlink() else path.rmdir()
+    folder.rmdir()
+
+
+def test_not_built(root):
+    client, url = root
+    answer = client.get(f"{url}/")
+    assert answer.status_code == 503
+    assert "not been built" in answer.text
+
+
+def test_every_page_is_the_dashboard(root, built):
+    client, url = root
+    for path in ("/", "/experiments/exp_1", "/runs/run_1?axis=clock", "/index.html", "/no-such-file"):
+        answer = client.get(f"{url}{path}")
+        assert (answer.status_code, "dashboard" in answer.text) == (200, True), path
+        assert answer.headers["cache-control"] == "no-cache"
+    assert client.head(f"{url}/").status_code == 200
+    assert client.post(f"{url}/").status_code == 405
+
+
+def test_hashed_files_never_change(root, built):
+    client, url = root
+    answer = client.get(f"{url}/assets/index-abc123.js")
+    assert answer.headers["cache-control"] == "public, max-age=31536000, immutable"
+    assert "javascript" in answer.headers["content-type"]
+    assert client.get(f"{url}/favicon.svg").headers["cache-control"] == "no-cache"
+    # a missing script must not be answered with a page: a browser would try to run it
+    assert client.get(f"{url}/assets/index-old.js").status_code == 404
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/../secret.txt",
+        "/%2e%2e/secret.txt",
+        "/assets/../../secret.txt",
+        "/..%2fsecret.txt",
+        "/link",
+        "//etc/passwd",
+    ],
+)
+def test_nothing_outside_the_folder_is_served(root, built, path):
+    client, url = root
+    answer = client.get(f"{url}{path}")
+    assert "secret" not in answer.text
+    assert "root:" not in answer.text
+
+
+def test_the_reference_names_every_operation(service, root):
+    client, url = root
+    page = client.get(f"{url}/api/docs").text
+    for methods in service.app.openapi()["paths"].values():
+        for operation in methods.values():
+            assert operation["operationId"] in page
