@@ -21,7 +21,8 @@ PACKAGES := $(VENV)/.packages
 TOOLS := $(VENV)/.tools
 MODULES := frontend/node_modules/.installed
 DASHBOARD := api/hooke_api/dashboard/.built
-SOURCES := $(shell find frontend -name node_modules -prune -o -name dist -prune -o -type f -print)
+SOURCES := examples/comparison.yaml \
+    $(shell find frontend -name node_modules -prune -o -name dist -prune -o -path frontend/tests -prune -o -type f -print)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:

@@ -7,6 +7,7 @@ COPY scripts/npm scripts/npm
 COPY frontend/package.json frontend/package-lock.json frontend/
 RUN scripts/npm ci --no-audit --no-fund
 COPY frontend frontend
+COPY examples examples
 RUN scripts/npm run build
 
 FROM python:3.13-slim-bookworm

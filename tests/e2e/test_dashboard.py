@@ -1,0 +1,153 @@
+"""The dashboard in a real browser, over a real platform: form, launch, moving curves, verdict."""
+
+import re
+import time
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect, sync_playwright
+
+pytestmark = pytest.mark.needs("browser")
+
+BROWSER = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+LOOKS = 0.2
+PATIENCE = 120_000
+"""Milliseconds until six short runs have ended on a busy machine."""
+
+
+class Browsing:
+    """A page, and everything it complained about."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.complaints: list[str] = []
+        page.on(
+            "console", lambda line: self.hear(line.type, line.text) if line.type in ("error", "warning") else None
+        )
+        page.on("pageerror", lambda error: self.hear("exception", str(error)))
+        page.on(
+            "response",
+            lambda answer: self.hear("answer", f"{answer.status} {answer.url}") if answer.status >= 400 else None,
+        )
+
+    def hear(self, kind: str, text: str) -> None:
+        self.complaints.append(f"{kind}: {text}")
+
+    def accessible(self) -> None:
+        """Fail with what axe finds on the page as it stands."""
+        found = Axe().run(self.page)
+        assert found.violations_count == 0, found.generate_report()
+
+
+@pytest.fixture(scope="module")
+def chromium(program_path):
+    with sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=program_path("browser"), args=BROWSER)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def browsing(chromium):
+    context = chromium.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
+    context.set_default_timeout(20_000)
+    yield Browsing(context.new_page())
+    context.close()
+
+
+def points(page: Page) -> int:
+    return int(page.get_by_test_id("chart-test_accuracy").get_attribute("data-points") or 0)
+
+
+def watch(page: Page) -> list[int]:
+    """Return the different numbers of points that the accuracy chart showed until all runs had ended."""
+    seen: list[int] = []
+    end = time.monotonic() + PATIENCE / 1000
+    while time.monotonic() < end:
+        now = points(page)
+        if not seen or now != seen[-1]:
+            seen.append(now)
+        if page.get_by_test_id("experiment-state").inner_text().lower() in ("succeeded", "failed", "cancelled"):
+            return seen
+        page.wait_for_timeout(LOOKS * 1000)
+    raise AssertionError(f"the runs did not end; points seen: {seen}")
+
+
+def field(page: Page, pointer: str):
+    """Return the input that edits this place of the document."""
+    return page.locator(f'[data-field="{pointer}"]')
+
+
+def fill_in(page: Page) -> None:
+    """Describe two variants on this machine, and on a virtual cluster, in the form."""
+    for pointer, text in (
+        ("/name", "Seen in a browser"),
+        ("/budget/samples", "24000"),
+        ("/evaluation/every", "1000"),
+        ("/target/value", "0.9"),
+        ("/clusters/0/workers", "2"),
+        ("/clusters/0/seeds", "1"),
+    ):
+        field(page, pointer).fill(text)
+    page.get_by_test_id("add-virtual-cluster").click()
+    page.get_by_role("menuitem").first.click()
+    field(page, "/clusters/1/workers").fill("4")
+    field(page, "/clusters/1/seeds").fill("3")
+
+
+def test_from_the_form_to_the_verdict(hooke, browsing):
+    up = hooke("up")
+    up.ready().close()
+    page = browsing.page
+
+    page.goto(f"{up.url}/login?token={up.token}")
+    expect(page).to_have_url(f"{up.url}/")
+    expect(page.get_by_test_id("start-example")).to_be_visible()
+    browsing.accessible()
+
+    page.get_by_role("link", name=re.compile("new", re.IGNORECASE)).first.click()
+    fill_in(page)
+    expect(page.get_by_test_id("plan-total")).to_have_text("8 runs")
+    browsing.accessible()
+
+    field(page, "/budget/samples").fill("0")
+    expect(page.get_by_test_id("fault")).to_have_attribute("data-pointer", "/budget/samples")
+    expect(page.get_by_test_id("start")).to_be_disabled()
+    field(page, "/budget/samples").fill("24000")
+    assert browsing.complaints
+    assert all("422" in complaint for complaint in browsing.complaints), "the fault is the only complaint"
+    browsing.complaints.clear()
+
+    page.get_by_test_id("start").click()
+    expect(page).to_have_url(re.compile(r"/experiments/exp_"))
+    expect(page.get_by_test_id("experiment-name")).to_have_text("Seen in a browser")
+    seen = watch(page)
+    assert len(seen) >= 3, f"curves move while runs go on; points seen: {seen}"
+
+    sentences = page.get_by_test_id("verdict-sentences")
+    expect(sentences).to_have_attribute("data-complete", "true")
+    expect(sentences).to_contain_text("simulated")
+    expect(page.get_by_test_id("progress")).to_have_text("8 of 8 runs")
+    page.get_by_test_id("verdict").get_by_test_id("group-picker").get_by_text("simulated").click()
+    rows = page.get_by_test_id("comparison-row")
+    expect(rows).to_have_count(2)
+    expect(rows.nth(1)).to_contain_text(re.compile(r"\d(\.\d+)?×"))
+    browsing.accessible()
+
+    address = page.url
+    page.reload()
+    expect(page).to_have_url(address)
+    expect(rows).to_have_count(2)
+    assert browsing.complaints == []
+
+
+def test_a_stranger_sees_how_to_sign_in_and_nothing_else(hooke, browsing):
+    up = hooke("up")
+    up.ready().close()
+    browsing.page.goto(f"{up.url}/new")
+    expect(browsing.page.locator("body")).to_contain_text("token")
+    assert browsing.page.get_by_test_id("form").count() == 0
+    browsing.page.goto(f"{up.url}/login?token=wrong")
+    expect(browsing.page.locator("body")).to_contain_text("token")
+    assert browsing.page.context.cookies() == []
+    browsing.accessible()
