@@ -21,7 +21,7 @@ suite("chartData", () => {
 
 suite("yRange", () => {
   it("holds means and target, with room, inside the clamp", () => {
-    const [low, high] = yRange([series({})], 0.95, [0, 1]);
+    const [low, high] = yRange([series({})], { target: 0.95, clamp: [0, 1] });
     expect(low).toBeLessThan(0.2);
     expect(low).toBeGreaterThanOrEqual(0);
     expect(high).toBeGreaterThan(0.95);
@@ -29,12 +29,18 @@ suite("yRange", () => {
   });
 
   it("is not stretched by a band: two seeds make huge ones", () => {
-    expect(yRange([series({ low: [-40, -40], high: [40, 40] })], undefined, undefined)[1]).toBeLessThan(1);
+    expect(yRange([series({ low: [-40, -40], high: [40, 40] })], {})[1]).toBeLessThan(1);
+  });
+
+  it("shows where curves end when asked for a close-up, and the target with it", () => {
+    expect(yRange([series({ y: [0.1, 0.9] })], { close: "top" })[0]).toBeGreaterThan(0.7);
+    expect(yRange([series({ y: [0.1, 0.9] })], { close: "top", target: 0.5 })[0]).toBeLessThan(0.5);
+    expect(yRange([series({ y: [2.3, 0.2] })], { close: "bottom" })[1]).toBeLessThan(0.6);
   });
 
   it("ignores gaps and survives having nothing", () => {
-    expect(yRange([series({ y: [null, Number.NaN] })], undefined, [0, 1])).toEqual([0, 1]);
-    const [low, high] = yRange([series({ y: [3, 3] })], undefined, undefined);
+    expect(yRange([series({ y: [null, Number.NaN] })], { clamp: [0, 1] })).toEqual([0, 1]);
+    const [low, high] = yRange([series({ y: [3, 3] })], {});
     expect(low).toBeLessThan(3);
     expect(high).toBeGreaterThan(3);
   });

@@ -36,6 +36,11 @@ function speedUp(row: ComparisonRow) {
   return <Figure value={formatRatio(ratio)} range={interval || claim} />;
 }
 
+/** A t interval may leave the range of a share; a share may not. */
+function percent(value: number | null): string {
+  return formatPercent(value === null ? null : Math.min(1, Math.max(0, value)));
+}
+
 /** The figures of one group: a mean over its 95% interval over seeds. */
 export function ComparisonTable({
   experiment,
@@ -98,17 +103,15 @@ export function ComparisonTable({
               <td className={ui.number} title={row.speed_up.sentence}>
                 {speedUp(row)}
               </td>
-              <td>
+              <td className={styles.forest}>
                 <Forest
                   speedUp={row.speed_up}
                   domain={domain}
                   index={experiment.variants.indexOf(row.variant)}
                 />
               </td>
-              <td className={ui.number}>{estimate(row.accuracy, (value) => formatPercent(value))}</td>
-              <td className={ui.number}>
-                {estimate(row.communication_fraction, (value) => formatPercent(value))}
-              </td>
+              <td className={ui.number}>{estimate(row.accuracy, percent)}</td>
+              <td className={ui.number}>{estimate(row.communication_fraction, percent)}</td>
               <td className={ui.number}>{estimate(row.wire, formatBytes)}</td>
               <td className={ui.number}>{estimate(row.throughput, formatCount)}</td>
               <td className={ui.number}>

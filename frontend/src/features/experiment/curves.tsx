@@ -1,3 +1,4 @@
+import { Group as Row, Switch } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
 import { LineChart } from "@/lib/charts/line-chart";
 import type { TargetLine } from "@/lib/charts/series";
@@ -43,12 +44,24 @@ export function Curves({ experiment, groups, group }: CurvesProps) {
       title="Curves"
       testId="curves"
       aside={
-        <AxisPicker
-          axis={axis}
-          choose={(next) =>
-            navigate({ search: (old) => ({ ...old, axis: next }), replace: true, resetScroll: false })
-          }
-        />
+        <Row gap={10}>
+          <Switch
+            size="xs"
+            label="Close-up"
+            data-testid="close-up"
+            checked={search.y === "close"}
+            onChange={(event) => {
+              const y = event.currentTarget.checked ? ("close" as const) : undefined;
+              navigate({ search: (old) => ({ ...old, y }), replace: true, resetScroll: false });
+            }}
+          />
+          <AxisPicker
+            axis={axis}
+            choose={(next) =>
+              navigate({ search: (old) => ({ ...old, axis: next }), replace: true, resetScroll: false })
+            }
+          />
+        </Row>
       }
     >
       <div className={styles.controls}>
@@ -69,6 +82,7 @@ export function Curves({ experiment, groups, group }: CurvesProps) {
             )}
             experiment={experiment}
             group={group}
+            close={search.y === "close"}
           />
         ))}
       </div>
@@ -96,9 +110,10 @@ interface MetricChartProps {
   bands: readonly Band[];
   experiment: ExperimentView;
   group: Group | undefined;
+  close: boolean;
 }
 
-function MetricChart({ metric, answer, bands, experiment, group }: MetricChartProps) {
+function MetricChart({ metric, answer, bands, experiment, group, close }: MetricChartProps) {
   const axis = answer?.axis ?? "clock";
   const simulated = group?.simulated ?? false;
   const seeds = bands.reduce((most, band) => Math.max(most, band.runs.length), 0);
@@ -122,6 +137,7 @@ function MetricChart({ metric, answer, bands, experiment, group }: MetricChartPr
         formatY={(value) => formatMetric(metric, value)}
         tickY={(value) => (accuracy ? formatPercent(value, 0) : formatNumber(value))}
         clamp={accuracy ? [0, 1] : undefined}
+        close={close ? (accuracy ? "top" : "bottom") : undefined}
         target={targetOf(experiment, metric)}
       />
       <div className={styles.under}>

@@ -8,16 +8,19 @@ export interface ExperimentSearch {
   workers?: number;
   /** Positions of variants that are switched off, such as "0.3". */
   hide?: string;
+  /** Close-up of where the curves end. */
+  y?: "close";
   tab?: "json";
 }
 
 export function experimentSearch(search: Record<string, unknown>): ExperimentSearch {
-  const { axis, cluster, workers, hide, tab } = search;
+  const { axis, cluster, workers, hide, y, tab } = search;
   return {
     axis: AXES.find((known) => known === axis && known !== "clock"),
     cluster: typeof cluster === "string" ? cluster : undefined,
     workers: typeof workers === "number" && workers > 0 ? workers : undefined,
     hide: typeof hide === "string" || typeof hide === "number" ? String(hide) || undefined : undefined,
+    y: y === "close" ? y : undefined,
     tab: tab === "json" ? tab : undefined,
   };
 }

@@ -76,6 +76,7 @@ function VariantCard({
       </legend>
       <div className={styles.cardActions}>
         <Radio
+          size="xs"
           label="Baseline"
           name="baseline"
           data-testid="baseline"

@@ -32,6 +32,7 @@ export function LineChart(props: LineChartProps) {
     series.map((one) => [one.label, one.style.light, one.style.dash, one.low !== undefined]),
     props.xTitle,
     props.target,
+    props.close,
     dark,
     height,
   ]);

@@ -16,6 +16,7 @@ export interface ChartAxes {
   readonly tickY: (value: number) => string;
   readonly clamp?: readonly [number, number];
   readonly target?: TargetLine;
+  readonly close?: "top" | "bottom";
 }
 
 /** `current` is asked at drawing time, so that ranges follow the data without building the chart anew. */
@@ -51,7 +52,9 @@ export function chartOptions(
     cursor: { y: false, points: { size: 7 }, drag: { x: true, y: false }, dataIdx: nearestOwn },
     scales: {
       x: { time: false },
-      y: { range: () => yRange(current(), axes.target?.value, axes.clamp) },
+      y: {
+        range: () => yRange(current(), { target: axes.target?.value, clamp: axes.clamp, close: axes.close }),
+      },
     },
     axes: [
       {

@@ -31,12 +31,18 @@ export function chartData(series: readonly ChartSeries[]): ChartData {
   return [x, ...ys];
 }
 
+/** Of the whole range of y, the part at its better end that a close-up shows. */
+const CLOSE = 0.15;
+
+export interface YLimits {
+  readonly target?: number;
+  readonly clamp?: readonly [number, number];
+  /** Show only the end where curves finish: the top of an accuracy, the bottom of a loss. */
+  readonly close?: "top" | "bottom";
+}
+
 /** Limits of y: all means and the target, with room; bands may be cut, because two seeds make huge ones. */
-export function yRange(
-  series: readonly ChartSeries[],
-  target: number | undefined,
-  clamp: readonly [number, number] | undefined,
-): [number, number] {
+export function yRange(series: readonly ChartSeries[], { target, clamp, close }: YLimits): [number, number] {
   let low = target ?? Number.POSITIVE_INFINITY;
   let high = target ?? Number.NEGATIVE_INFINITY;
   for (const { y } of series) {
@@ -48,6 +54,8 @@ export function yRange(
     }
   }
   if (low > high) return clamp ? [clamp[0], clamp[1]] : [0, 1];
+  if (close === "top") low = Math.min(high - (high - low) * CLOSE, target ?? high);
+  if (close === "bottom") high = Math.max(low + (high - low) * CLOSE, target ?? low);
   const room = (high - low || Math.abs(high) || 1) * 0.08;
   const range: [number, number] = [low - room, high + room];
   return clamp ? [Math.max(clamp[0], range[0]), Math.min(clamp[1], range[1])] : range;
