@@ -1,0 +1,82 @@
+"""What all tables share: the base class, types, and conventions for names."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from hooke.events import RunState
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    DateTime,
+    Dialect,
+    Double,
+    Enum,
+    ForeignKey,
+    Integer,
+    MetaData,
+    String,
+    TypeDecorator,
+)
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+DEFAULT_PROJECT = "prj_default"
+"""The one project there is until users can make more."""
+
+
+def now() -> datetime:
+    """Return the time, in UTC."""
+    return datetime.now(UTC)
+
+
+class Moment(TypeDecorator[datetime]):
+    """A point in time; SQLite forgets that it is UTC, so it is said again on the way out."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002 - the signature is SQLAlchemy's
+        """Return the time in UTC; refuse one that does not say its zone."""
+        if value is not None and value.tzinfo is None:
+            raise ValueError(f"a time without zone: {value}")
+        return None if value is None else value.astimezone(UTC)
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002 - the signature is SQLAlchemy's
+        """Return the stored time with its zone."""
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+State = Enum(RunState, native_enum=False, length=16, values_callable=lambda kind: [state.value for state in kind])
+"""A RunState, stored as its word."""
+
+Serial = BigInteger().with_variant(Integer, "sqlite")
+"""A number that the database allots; only INTEGER does so in SQLite."""
+
+
+class Base(DeclarativeBase):
+    """Names for every constraint, so that migrations can name what they change."""
+
+    metadata = MetaData(
+        naming_convention={
+            "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+            "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+            "fk": "fk_%(table_name)s_%(column_0_name)s_%(referred_table_name)s",
+            "pk": "pk_%(table_name)s",
+        }
+    )
+    type_annotation_map = {  # noqa: RUF012 - SQLAlchemy reads it once, at class creation
+        datetime: Moment(),
+        dict[str, Any]: JSON(),
+        list[str]: JSON(),
+        float: Double(),
+    }
+
+
+class Owned:
+    """Columns of every table that belongs to somebody."""
+
+    project_id: Mapped[str] = mapped_column(String(40), ForeignKey("projects.id"), default=DEFAULT_PROJECT)
+    created_by: Mapped[str] = mapped_column(String(120))

@@ -1,0 +1,133 @@
+"""What attempts report: chunks of steps, evaluations, totals, summaries, logs, checkpoints."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import BigInteger, ForeignKey, Index, LargeBinary, String, Text, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column
+
+from hooke_api.models.base import Base, Serial
+
+
+class Chunk(Base):
+    """Consecutive steps of one rank as columns: `hooke_api.blocks` packs and reads them."""
+
+    __tablename__ = "chunks"
+    __table_args__ = (UniqueConstraint("run_id", "attempt", "rank", "seq"),)
+
+    id: Mapped[int] = mapped_column(Serial, primary_key=True)
+    run_id: Mapped[str] = mapped_column(String(40), ForeignKey("runs.id"))
+    attempt: Mapped[int]
+    rank: Mapped[int]
+    seq: Mapped[int] = mapped_column(BigInteger)
+    """Seq of its first journal record; several blocks of one request become one chunk."""
+    n: Mapped[int]
+    """Steps."""
+    header: Mapped[dict[str, Any]]
+    """column -> [offset in bytes, dtype]; a column that is absent is all NaN."""
+    data: Mapped[bytes] = mapped_column(LargeBinary)
+
+
+class EvaluationPoint(Base):
+    """One scoring of the center."""
+
+    __tablename__ = "evaluations"
+
+    run_id: Mapped[str] = mapped_column(String(40), ForeignKey("runs.id"), primary_key=True)
+    attempt: Mapped[int] = mapped_column(primary_key=True)
+    rank: Mapped[int] = mapped_column(primary_key=True)
+    seq: Mapped[int] = mapped_column(BigInteger, primary_key=True)
+    step: Mapped[int] = mapped_column(BigInteger)
+    samples: Mapped[int] = mapped_column(BigInteger)
+    clock: Mapped[float]
+    wall: Mapped[float]
+    loss: Mapped[float | None]
+    """Null: NaN or infinite."""
+    accuracy: Mapped[float | None]
+    seconds: Mapped[float]
+    reached: Mapped[bool]
+
+
+class RankTotals(Base):
+    """One rank of one attempt: who it is, how far its journal is stored, and its phase totals, s."""
+
+    __tablename__ = "phase_totals"
+
+    run_id: Mapped[str] = mapped_column(String(40), ForeignKey("runs.id"), primary_key=True)
+    attempt: Mapped[int] = mapped_column(primary_key=True)
+    rank: Mapped[int] = mapped_column(primary_key=True)
+    role: Mapped[str] = mapped_column(String(8), default="worker")
+    stored: Mapped[int] = mapped_column(BigInteger, default=-1)
+    """Highest seq stored without gap."""
+    ended: Mapped[str | None] = mapped_column(String(16))
+    """The reason in its `done` record; from then on the totals are the rank's own, exact ones."""
+    host: Mapped[str | None] = mapped_column(String(255))
+    pid: Mapped[int | None]
+    unix: Mapped[float | None]
+    monotonic: Mapped[float | None]
+    steps: Mapped[int] = mapped_column(BigInteger, default=0)
+    samples: Mapped[int] = mapped_column(BigInteger, default=0)
+    clock: Mapped[float] = mapped_column(default=0.0)
+    wall: Mapped[float] = mapped_column(default=0.0)
+    data: Mapped[float] = mapped_column(default=0.0)
+    compute: Mapped[float] = mapped_column(default=0.0)
+    communicate: Mapped[float] = mapped_column(default=0.0)
+    update: Mapped[float] = mapped_column(default=0.0)
+    evaluate: Mapped[float] = mapped_column(default=0.0)
+    idle: Mapped[float] = mapped_column(default=0.0)
+    hidden: Mapped[float] = mapped_column(default=0.0)
+    payload: Mapped[int] = mapped_column(BigInteger, default=0)
+    wire: Mapped[int] = mapped_column(BigInteger, default=0)
+    messages: Mapped[int] = mapped_column(BigInteger, default=0)
+
+
+class Summary(Base):
+    """One metric of one attempt in six numbers, over all finite values of all its workers."""
+
+    __tablename__ = "summaries"
+
+    run_id: Mapped[str] = mapped_column(String(40), ForeignKey("runs.id"), primary_key=True)
+    attempt: Mapped[int] = mapped_column(primary_key=True)
+    metric: Mapped[str] = mapped_column(String(64), primary_key=True)
+    """test_accuracy, test_loss, train_loss, staleness."""
+    first: Mapped[float]
+    last: Mapped[float]
+    min: Mapped[float]
+    max: Mapped[float]
+    argmin: Mapped[int] = mapped_column(BigInteger)
+    """Samples at the minimum."""
+    count: Mapped[int] = mapped_column(BigInteger)
+
+
+class Log(Base):
+    """One line of output."""
+
+    __tablename__ = "logs"
+    __table_args__ = (UniqueConstraint("run_id", "attempt", "seq"), Index(None, "run_id", "position"))
+
+    position: Mapped[int] = mapped_column(Serial, primary_key=True)
+    run_id: Mapped[str] = mapped_column(String(40), ForeignKey("runs.id"))
+    attempt: Mapped[int]
+    seq: Mapped[int] = mapped_column(BigInteger)
+    rank: Mapped[int]
+    stream: Mapped[str] = mapped_column(String(16))
+    at: Mapped[datetime]
+    text: Mapped[str] = mapped_column(Text)
+
+
+class Checkpoint(Base):
+    """A checkpoint that lies on the cluster."""
+
+    __tablename__ = "checkpoints"
+
+    run_id: Mapped[str] = mapped_column(String(40), ForeignKey("runs.id"), primary_key=True)
+    attempt: Mapped[int] = mapped_column(primary_key=True)
+    rank: Mapped[int] = mapped_column(primary_key=True)
+    seq: Mapped[int] = mapped_column(BigInteger, primary_key=True)
+    step: Mapped[int] = mapped_column(BigInteger)
+    samples: Mapped[int] = mapped_column(BigInteger)
+    path: Mapped[str] = mapped_column(Text)
+    bytes: Mapped[int] = mapped_column(BigInteger)
+    sha256: Mapped[str] = mapped_column(String(64))

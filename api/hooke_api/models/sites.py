@@ -1,0 +1,39 @@
+"""Clusters, and what their agents can run."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ForeignKey, String
+from sqlalchemy.orm import Mapped, mapped_column
+
+from hooke_api.models.base import Base, Owned
+
+
+class Cluster(Owned, Base):
+    """A named place where runs execute, as its agent describes it."""
+
+    __tablename__ = "clusters"
+
+    name: Mapped[str] = mapped_column(String(64), primary_key=True)
+    cores: Mapped[int]
+    slots: Mapped[int]
+    launcher: Mapped[str] = mapped_column(String(16))
+    hardware: Mapped[dict[str, Any]]
+    versions: Mapped[dict[str, Any]]
+    created_at: Mapped[datetime]
+    seen_at: Mapped[datetime]
+
+
+class CatalogueEntry(Base):
+    """An algorithm or workload that a cluster's agent reported."""
+
+    __tablename__ = "catalogue"
+
+    cluster: Mapped[str] = mapped_column(String(64), ForeignKey("clusters.name"), primary_key=True)
+    kind: Mapped[str] = mapped_column(String(16), primary_key=True)
+    """algorithm or workload."""
+    name: Mapped[str] = mapped_column(String(64), primary_key=True)
+    document: Mapped[dict[str, Any]]
+    """One item of `hooke.algorithm.describe()` or `hooke.workload.describe()`."""

@@ -1,0 +1,185 @@
+"""Work: experiments, runs, attempts, what happened to them, and who schedules."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from hooke.events import RunState
+from sqlalchemy import BigInteger, Boolean, ForeignKey, Index, String, Text, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column
+
+from hooke_api.models.base import Base, Owned, Serial, State
+
+
+class Project(Base):
+    """What owns experiments and clusters; one, `prj_default`, for now."""
+
+    __tablename__ = "projects"
+
+    id: Mapped[str] = mapped_column(String(40), primary_key=True)
+    name: Mapped[str] = mapped_column(String(120))
+    created_at: Mapped[datetime]
+
+
+class Counter(Base):
+    """A number that only grows. Its row is locked until the transaction ends, so numbers appear in order."""
+
+    __tablename__ = "counters"
+
+    name: Mapped[str] = mapped_column(String(40), primary_key=True)
+    """`events`: last position; `experiments:<project>`: last number."""
+    value: Mapped[int] = mapped_column(BigInteger)
+
+
+class Experiment(Owned, Base):
+    """A comparison as submitted. Its state is derived from its runs."""
+
+    __tablename__ = "experiments"
+    __table_args__ = (UniqueConstraint("project_id", "number"),)
+
+    id: Mapped[str] = mapped_column(String(40), primary_key=True)
+    number: Mapped[int]
+    """1, 2, 3, ... within the project: what people say to each other."""
+    name: Mapped[str] = mapped_column(String(120))
+    description: Mapped[str] = mapped_column(Text)
+    workload: Mapped[str] = mapped_column(String(64))
+    variants: Mapped[list[str]]
+    clusters: Mapped[list[str]]
+    baseline: Mapped[str] = mapped_column(String(120))
+    spec: Mapped[dict[str, Any]]
+    """ExperimentSpec as JSON, aliases included."""
+    fingerprint: Mapped[str] = mapped_column(String(64))
+    created_at: Mapped[datetime]
+    finished_at: Mapped[datetime | None]
+    """When the last run became terminal."""
+
+
+class Run(Owned, Base):
+    """One cell of an experiment, with the figures that lists show."""
+
+    __tablename__ = "runs"
+    __table_args__ = (
+        UniqueConstraint("experiment_id", "number"),
+        Index(None, "experiment_id", "state"),
+        Index(None, "state", "id"),
+        Index(None, "host", "state"),
+    )
+
+    id: Mapped[str] = mapped_column(String(40), primary_key=True)
+    experiment_id: Mapped[str] = mapped_column(String(40), ForeignKey("experiments.id"))
+    number: Mapped[int]
+    """1, 2, 3, ... within the experiment, in the order of the expansion."""
+    variant: Mapped[str] = mapped_column(String(120))
+    algorithm: Mapped[str] = mapped_column(String(64))
+    cluster: Mapped[str] = mapped_column(String(64))
+    host: Mapped[str] = mapped_column(String(64))
+    """The registered cluster whose slots the run takes."""
+    simulated: Mapped[bool]
+    workers: Mapped[int]
+    servers: Mapped[int]
+    seed: Mapped[int] = mapped_column(BigInteger)
+    spec: Mapped[dict[str, Any]] = mapped_column(deferred=True)
+    """RunSpec as JSON; loaded only when asked for (`undefer(Run.spec)`)."""
+    fingerprint: Mapped[str] = mapped_column(String(64))
+    budget: Mapped[int] = mapped_column(BigInteger)
+    """Samples."""
+
+    state: Mapped[RunState] = mapped_column(State)
+    attempt: Mapped[int] = mapped_column(default=1)
+    """The attempt that owns the run; figures below are of this one."""
+    cancel_requested: Mapped[bool] = mapped_column(Boolean, default=False)
+    created_at: Mapped[datetime]
+    started_at: Mapped[datetime | None]
+    finished_at: Mapped[datetime | None]
+
+    samples: Mapped[int] = mapped_column(BigInteger, default=0)
+    accuracy: Mapped[float | None]
+    loss: Mapped[float | None]
+    time_to_target: Mapped[float | None]
+    communication_fraction: Mapped[float | None]
+    clock: Mapped[float] = mapped_column(default=0.0)
+    """Train clock of the latest point or evaluation, s."""
+    oversubscribed: Mapped[bool] = mapped_column(Boolean, default=False)
+    hardware: Mapped[dict[str, Any]] = mapped_column(deferred=True, default=dict)
+    versions: Mapped[dict[str, Any]] = mapped_column(deferred=True, default=dict)
+
+
+class Attempt(Base):
+    """One execution of a run: its secret, its lease and what has been received of it."""
+
+    __tablename__ = "attempts"
+
+    run_id: Mapped[str] = mapped_column(String(40), ForeignKey("runs.id"), primary_key=True)
+    number: Mapped[int] = mapped_column(primary_key=True)
+    token_sha256: Mapped[str] = mapped_column(String(64), unique=True)
+    created_at: Mapped[datetime]
+    sent_at: Mapped[datetime | None]
+    """When its launch order was last put on the queue; null: it still has to be."""
+    leased_until: Mapped[datetime | None]
+    """By the API's own clock, from its supervisor's last beat; null: it never spoke."""
+    asked_at: Mapped[datetime | None]
+    """When its agent was last asked to end it, or whether it lives."""
+    reports: Mapped[int] = mapped_column(default=0)
+    """State reports applied."""
+    logs: Mapped[int] = mapped_column(BigInteger, default=-1)
+    """Highest log seq stored without gap."""
+    restored_step: Mapped[int | None] = mapped_column(BigInteger)
+    """The step it went on from; points of earlier attempts after it are superseded."""
+
+
+class Transition(Base):
+    """One change of a run's state, with the evidence."""
+
+    __tablename__ = "transitions"
+    __table_args__ = (Index(None, "run_id", "id"),)
+
+    id: Mapped[int] = mapped_column(Serial, primary_key=True)
+    run_id: Mapped[str] = mapped_column(String(40), ForeignKey("runs.id"))
+    attempt: Mapped[int]
+    source: Mapped[RunState | None] = mapped_column(State)
+    state: Mapped[RunState] = mapped_column(State)
+    at: Mapped[datetime]
+    who: Mapped[str] = mapped_column(String(120))
+    why: Mapped[str] = mapped_column(Text)
+    exit_code: Mapped[int | None]
+    signal: Mapped[int | None]
+    rank: Mapped[int | None]
+    host: Mapped[str | None] = mapped_column(String(255))
+
+
+class IdempotencyKey(Base):
+    """The answer to a POST that carried an Idempotency-Key."""
+
+    __tablename__ = "idempotency_keys"
+
+    key: Mapped[str] = mapped_column(String(255), primary_key=True)
+    created_by: Mapped[str] = mapped_column(String(120), primary_key=True)
+    body_sha256: Mapped[str] = mapped_column(String(64))
+    experiment_id: Mapped[str] = mapped_column(String(40), ForeignKey("experiments.id"))
+    created_at: Mapped[datetime]
+
+
+class Leader(Base):
+    """Which process schedules; whoever renews the row before it expires."""
+
+    __tablename__ = "leaders"
+
+    name: Mapped[str] = mapped_column(String(40), primary_key=True)
+    holder: Mapped[str] = mapped_column(String(120))
+    until: Mapped[datetime]
+
+
+class Event(Base):
+    """What changed, for streams. `position` comes from a Counter, so positions become visible in order."""
+
+    __tablename__ = "events"
+    __table_args__ = (Index(None, "experiment_id", "position"), Index(None, "run_id", "position"))
+
+    position: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    kind: Mapped[str] = mapped_column(String(16))
+    """experiment, run, points, logs or clusters; docs/http-api.md says what `data` holds for each."""
+    experiment_id: Mapped[str | None] = mapped_column(String(40))
+    run_id: Mapped[str | None] = mapped_column(String(40))
+    data: Mapped[dict[str, Any]]
+    at: Mapped[datetime]
