@@ -24,7 +24,7 @@ class Settings(BaseSettings):
     redis_url: str = "redis://127.0.0.1:6379/0"
     """Carries tasks to the agents and hints to browsers; `unix:///path/redis.sock` for a socket."""
     host: str = "127.0.0.1"
-    port: int = Field(8470, ge=0, le=65535)
+    port: int = Field(7450, ge=0, le=65535)
     allowed_hosts: list[str] = Field(default_factory=list)
     """Further values of the Host header (without port) that are this server; a defence against DNS rebinding."""
     start_token: str | None = Field(None, alias="HOOKE_TOKEN")
