@@ -7,32 +7,28 @@ attempt once, however often its order arrives.
 
 from __future__ import annotations
 
-import os
-import secrets
-import socket
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from typing import Protocol
 
 import structlog
 from hooke.events import LaunchOrder, RunState
-from sqlalchemy import CursorResult, delete, exists, or_, select, update
-from sqlalchemy.exc import IntegrityError
-from sqlalchemy.orm import Session, undefer
+from sqlalchemy import delete, select, update
+from sqlalchemy.orm import Session
 
 from hooke_api import leases
 from hooke_api.bus import Bus
 from hooke_api.database import Database
-from hooke_api.lifecycle import ACTIVE, Evidence, move
-from hooke_api.models import Attempt, Cluster, Counter, Event, Leader, Run, now
+from hooke_api.leader import Leadership
+from hooke_api.lifecycle import Evidence, move
+from hooke_api.models import Attempt, Counter, Event, Run, now
+from hooke_api.queued import choose, free_hosts, unsent
 from hooke_api.security import attempt_token, digest
 from hooke_api.settings import Settings
 
-BATCH = 64
-"""Virtual runs that share one process at most."""
 PAUSE = 2.0
 """Seconds without another try after an order could not be sent."""
 TRIM_SECONDS = 60.0
@@ -196,110 +192,6 @@ class Scheduler(threading.Thread):
         if lowest is not None and lowest < keep_from:
             with self.database.write() as session:
                 session.execute(delete(Event).where(Event.position < keep_from))
-
-
-class Leadership:
-    """A row that one process holds and renews; another takes it once it has expired."""
-
-    def __init__(self, database: Database, term: timedelta) -> None:
-        self.database = database
-        self.term = term
-        self.name = f"{socket.gethostname()[:80]}:{os.getpid()}:{secrets.token_hex(4)}"
-        self._until: datetime | None = None
-
-    def hold(self) -> bool:
-        """Return whether this process leads now; renews early enough that the row never expires while it works."""
-        at = now()
-        if self._until is not None and at < self._until - self.term * 2 / 3:
-            return True
-        self._until = at + self.term if self._take(at) else None
-        return self._until is not None
-
-    def _take(self, at: datetime) -> bool:
-        try:
-            with self.database.write() as session:
-                result = session.execute(
-                    update(Leader)
-                    .where(Leader.name == "scheduler", or_(Leader.holder == self.name, Leader.until < at))
-                    .values(holder=self.name, until=at + self.term)
-                )
-                assert isinstance(result, CursorResult)  # noqa: S101 - an UPDATE has a count
-                if result.rowcount:
-                    return True
-                if session.get(Leader, "scheduler") is not None:
-                    return False
-                session.add(Leader(name="scheduler", holder=self.name, until=at + self.term))
-        except IntegrityError:  # another process wrote the first row at the same moment
-            return False
-        return True
-
-    def give_back(self) -> None:
-        """Let the next process lead at once."""
-        with self.database.write() as session:
-            session.execute(delete(Leader).where(Leader.name == "scheduler", Leader.holder == self.name))
-
-
-def free_hosts(session: Session, seen_since: datetime) -> list[str]:
-    """Return the clusters that are online, have queued runs, and on which nothing runs.
-
-    Every run takes its cluster whole: a timed MPI run must not share cores with anything, and a virtual one
-    computes on all of them.
-    """
-    taken = exists().where(Run.host == Cluster.name, Run.state.in_(ACTIVE))
-    wanted = exists().where(Run.host == Cluster.name, Run.state == RunState.QUEUED)
-    query = select(Cluster.name).where(Cluster.seen_at >= seen_since, wanted, ~taken).order_by(Cluster.name)
-    return list(session.scalars(query))
-
-
-def choose(session: Session, host: str) -> list[Run]:
-    """Return the runs that go to a free cluster next, locked: the oldest experiment's next run.
-
-    Virtual runs of one experiment go out together, up to BATCH: they share a process.
-    """
-    # whoever else chooses for this cluster waits here, and then sees what was chosen
-    session.execute(select(Cluster.name).where(Cluster.name == host).with_for_update())
-    # ids are ordered by time, so this is the age of the experiment, then the order of its expansion
-    queued = select(Run).where(Run.host == host, Run.state == RunState.QUEUED).order_by(Run.id)
-    busy = select(Run.id).where(Run.host == host, Run.state.in_(ACTIVE)).limit(1)
-    first = session.scalars(queued.limit(1).with_for_update()).first()
-    if first is None or session.execute(busy).first() is not None:
-        return []
-    if not first.simulated:
-        return [first]
-    batch = queued.where(Run.experiment_id == first.experiment_id, Run.simulated)
-    return list(session.scalars(batch.limit(BATCH).with_for_update()))
-
-
-def unsent(session: Session, at: datetime, settings: Settings) -> list[list[Run]]:
-    """Return the launches that have to be sent, or sent again: dispatched, and no supervisor was heard in time."""
-    online = at - timedelta(seconds=settings.agent_seconds)
-    late = at - timedelta(seconds=settings.resend_seconds)
-    rows = session.scalars(
-        select(Run)
-        .join(Attempt, (Attempt.run_id == Run.id) & (Attempt.number == Run.attempt))
-        .join(Cluster, Cluster.name == Run.host)
-        .where(
-            Run.state == RunState.DISPATCHED,
-            ~Run.cancel_requested,
-            Attempt.leased_until.is_(None),
-            or_(Attempt.sent_at.is_(None), (Attempt.sent_at < late) & (Cluster.seen_at >= online)),
-        )
-        .order_by(Run.id)
-        .options(undefer(Run.spec))
-    )
-    return _grouped(rows)
-
-
-def _grouped(runs: Iterable[Run]) -> list[list[Run]]:
-    groups: list[list[Run]] = []
-    for run in runs:
-        last = groups[-1] if groups else []
-        together = last and run.simulated and last[0].simulated and last[0].experiment_id == run.experiment_id
-        if together and last[0].host == run.host and len(last) < BATCH:
-            last.append(run)
-        else:
-            groups.append([run])
-    return groups
 
 
 def _mark(session: Session, run: Run, **moments: datetime) -> None:

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import select
 
-from .conftest import SPEC
+from tests.api.hands import SPEC
 
 VIRTUAL = {"name": "sim", "on": "local", "virtual": {}, "workers": [8], "seeds": 5}
 

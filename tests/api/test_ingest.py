@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import select
 
-from .conftest import Supervisor, done, lines, scored, start, steps
-from .test_experiments import pointers, problem
+from tests.api.hands import Supervisor, done, lines, scored, start, steps
+from tests.api.test_experiments import pointers, problem
 
 
 def rank(number, *records):

@@ -11,7 +11,7 @@ from hooke_api.database import Database, alembic_config
 from hooke_api.models import Base, Project
 from sqlalchemy import inspect, select
 
-from .conftest import MIGRATIONS
+from tests.api.databases import MIGRATIONS
 
 
 def tables(database):

@@ -17,8 +17,8 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from .conftest import SPEC, lines, start, steps
-from .test_ingest import rank
+from tests.api.hands import SPEC, lines, start, steps
+from tests.api.test_ingest import rank
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -16,8 +16,8 @@ import redis
 from hooke.events import LaunchOrder
 from hooke_api.security import attempt_token
 
-from .conftest import SPEC, Supervisor, start, steps
-from .test_ingest import rank
+from tests.api.hands import SPEC, Supervisor, start, steps
+from tests.api.test_ingest import rank
 
 pytestmark = pytest.mark.needs("redis")
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from .conftest import Supervisor, lines, scored, start, steps
-from .test_experiments import VIRTUAL, pointers, problem
+from tests.api.hands import Supervisor, lines, scored, start, steps
+from tests.api.test_experiments import VIRTUAL, pointers, problem
 
 
 def test_filters(service):

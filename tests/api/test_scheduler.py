@@ -12,9 +12,9 @@ from hooke_api.models import Attempt, Cluster, Event, Leader, Run, now
 from hooke_api.scheduler import Leadership, Scheduler
 from sqlalchemy import select, update
 
-from .conftest import Supervisor, scored, start, steps
-from .test_experiments import VIRTUAL
-from .test_ingest import rank, series
+from tests.api.hands import Supervisor, scored, start, steps
+from tests.api.test_experiments import VIRTUAL
+from tests.api.test_ingest import rank, series
 
 
 def states(service):

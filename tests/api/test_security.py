@@ -8,7 +8,7 @@ import pytest
 from hooke_api.security import Sessions
 from hooke_api.settings import Settings, secret
 
-from .test_experiments import problem
+from tests.api.test_experiments import problem
 
 
 @pytest.fixture

@@ -1,0 +1,236 @@
+"""Hands to play agent and supervisor with, and plausible records for them to send."""
+
+import gzip
+import time
+from dataclasses import dataclass, field
+
+import httpx
+import numpy as np
+from fastapi import FastAPI
+from hooke.events import (
+    STEP_COLUMNS,
+    Done,
+    Ingest,
+    IngestAnswer,
+    LaunchOrder,
+    LogLine,
+    RankRecords,
+    Scored,
+    Start,
+    StateReport,
+    Steps,
+)
+from hooke.journal import pack
+from hooke_api.database import Database
+from hooke_api.scheduler import Scheduler
+from hooke_api.settings import Settings
+
+SPEC = {
+    "name": "first",
+    "workload": {"name": "digits-mlp"},
+    "variants": [
+        {"name": "sync", "algorithm": "sync-easgd"},
+        {"name": "original", "algorithm": "original-easgd"},
+    ],
+    "baseline": "original",
+    "clusters": [{"name": "local", "workers": [2], "seeds": 2}],
+    "budget": {"samples": 10_000},
+    "target": {"value": 0.9},
+    "evaluation": {"every": 1000},
+}
+
+
+class Line:
+    """A message line that keeps what is sent; `down` makes it refuse."""
+
+    def __init__(self) -> None:
+        self.launched: list[tuple[str, list[LaunchOrder]]] = []
+        self.cancelled: list[tuple[str, str, int]] = []
+        self.probed: list[tuple[str, str, int]] = []
+        self.down = False
+
+    def _check(self) -> None:
+        if self.down:
+            raise ConnectionError("no message line")
+
+    def launch(self, cluster: str, orders: list[LaunchOrder]) -> None:
+        self._check()
+        self.launched.append((cluster, orders))
+
+    def cancel(self, cluster: str, run: str, attempt: int) -> None:
+        self._check()
+        self.cancelled.append((cluster, run, attempt))
+
+    def probe(self, cluster: str, run: str, attempt: int) -> None:
+        self._check()
+        self.probed.append((cluster, run, attempt))
+
+
+@dataclass
+class Service:
+    """A running API, its clients, and a scheduler that looks when told."""
+
+    app: FastAPI
+    settings: Settings
+    url: str
+    client: httpx.Client
+    line: Line = field(default_factory=Line)
+
+    def __post_init__(self) -> None:
+        self.database: Database = self.app.state.database
+        self.sender = httpx.Client(timeout=30)
+        self.scheduler = Scheduler(self.database, self.app.state.bus, self.settings, lambda _: self.line)
+        self.agent = httpx.Client(
+            base_url=f"{self.url}/api/v1", headers={"authorization": f"Bearer {self.settings.agents}"}
+        )
+
+    def hello(self, name: str = "local", cores: int = 4, **more) -> None:
+        body = {"name": name, "cores": cores, "slots": cores, "launcher": "local"}
+        body |= {"hardware": {"cpu": "test"}, "versions": {"hooke": "0"}} | more
+        answer = self.agent.post("/agents/hello", json=body)
+        assert answer.status_code == 204, answer.text
+
+    def submit(self, **changes) -> dict:
+        """Register the cluster and submit an experiment."""
+        self.hello()
+        answer = self.client.post("/experiments", json=SPEC | changes)
+        assert answer.status_code == 201, answer.text
+        return answer.json()
+
+    def runs(self, **query) -> list[dict]:
+        return self.get("/runs", limit=500, **query)["items"]
+
+    def run(self, run_id: str) -> dict:
+        return self.get(f"/runs/{run_id}")
+
+    def get(self, path: str, **query) -> dict:
+        answer = self.client.get(path, params=query)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def launch(self, **changes) -> "Supervisor":
+        """Submit an experiment, look at the queue, and return a supervisor for the first run sent."""
+        self.submit(**changes)
+        return self.next()
+
+    def next(self) -> "Supervisor":
+        """Look at the queue and return a supervisor for the order sent last."""
+        before = len(self.line.launched)
+        self.scheduler.look()
+        assert len(self.line.launched) > before, "nothing was sent"
+        return Supervisor(self, self.line.launched[-1][1][0])
+
+    def prove(self, run: str, attempt: int, alive: bool, why: str = "seen") -> None:
+        body = {"run": run, "attempt": attempt, "alive": alive, "why": why}
+        assert self.agent.post("/agents/proof", json=body).status_code == 204
+
+    def count(self, model) -> int:
+        from sqlalchemy import func, select
+
+        with self.database.read() as session:
+            return session.scalar(select(func.count()).select_from(model))
+
+
+class Supervisor:
+    """The sending end of ingest, by hand."""
+
+    def __init__(self, service: Service, order: LaunchOrder) -> None:
+        self.service = service
+        self.order = order
+        self.reports: list[StateReport] = []
+
+    @property
+    def id(self) -> str:
+        return self.order.run
+
+    def post(self, body: bytes, **headers: str) -> httpx.Response:
+        headers = {"authorization": f"Bearer {self.order.token}", "content-type": "application/json"} | {
+            name.replace("_", "-"): value for name, value in headers.items()
+        }
+        return self.service.sender.post(f"{self.service.url}/api/v1/ingest", content=body, headers=headers)
+
+    def request(self, *ranks: RankRecords, logs: list[LogLine] = (), renew: bool = True) -> Ingest:
+        return Ingest(
+            run=self.id,
+            attempt=self.order.attempt,
+            reports=self.reports,
+            ranks=list(ranks),
+            logs=list(logs),
+            renew=renew,
+        )
+
+    def send(self, *ranks: RankRecords, logs: list[LogLine] = (), renew: bool = True) -> IngestAnswer:
+        body = gzip.compress(self.request(*ranks, logs=logs, renew=renew).model_dump_json().encode(), 1)
+        answer = self.post(body, content_encoding="gzip")
+        assert answer.status_code == 200, answer.text
+        return IngestAnswer.model_validate_json(answer.content)
+
+    def report(self, *states: str, **evidence) -> IngestAnswer:
+        """Report states, oldest first, and send."""
+        for state in states:
+            self.reports.append(StateReport(state=state, unix=time.time(), why=f"it is {state}", **evidence))
+        return self.send()
+
+
+def steps(seq: int, n: int = 4, first: int = 1, workers: int = 2, **columns) -> Steps:
+    """Return a block of plausible steps: 10 ms each, of which 2 ms are communication."""
+    count = np.arange(first, first + n, dtype=np.float64)
+    values = {
+        "step": count,
+        "samples": count * 32 * workers,
+        "clock": count * 0.01,
+        "wall": count * 0.01,
+        "loss": 1 / count,
+        "data": np.full(n, 0.001),
+        "compute": np.full(n, 0.006),
+        "communicate": np.full(n, 0.002),
+        "update": np.full(n, 0.001),
+        "evaluate": np.zeros(n),
+        "idle": np.zeros(n),
+        "hidden": np.full(n, 0.0005),
+        "payload": np.full(n, 1000),
+        "wire": np.full(n, 2000),
+        "messages": np.full(n, 3),
+    } | columns
+    return Steps(
+        seq=seq,
+        n=n,
+        columns={
+            name: pack(name, [int(v) if STEP_COLUMNS[name][1] == "i" else float(v) for v in column])
+            for name, column in values.items()
+            if column is not None
+        },
+    )
+
+
+def start(seq: int = 0, **changes) -> Start:
+    told = {
+        "role": "worker",
+        "host": "node",
+        "pid": 7,
+        "unix": 1.7e9,
+        "monotonic": 5.0,
+        "world": "mpi",
+        "ranks": 2,
+    }
+    return Start(seq=seq, **(told | {"oversubscribed": False, "hardware": {"cpu": "x"}} | changes))
+
+
+def scored(seq: int, samples: int, accuracy: float, **changes) -> Scored:
+    told = {"step": samples // 64, "clock": samples / 1000, "wall": samples / 900, "loss": 1 - accuracy}
+    return Scored(
+        seq=seq, samples=samples, accuracy=accuracy, **(told | {"seconds": 0.1, "reached": False} | changes)
+    )
+
+
+def done(seq: int, **changes) -> Done:
+    phases = {"data": 1.0, "compute": 6.0, "communicate": 2.0, "update": 0.5, "evaluate": 0.5, "idle": 0.0}
+    told = {"reason": "budget", "step": 100, "samples": 6400, "clock": 9.5, "wall": 10.0, "phases": phases}
+    return Done(seq=seq, **(told | {"hidden": 0.25, "payload": 10, "wire": 20, "messages": 30} | changes))
+
+
+def lines(first: int, n: int, rank: int = 0) -> list[LogLine]:
+    return [
+        LogLine(seq=i, rank=rank, stream="stdout", unix=1.7e9 + i, text=f"line {i}")
+        for i in range(first, first + n)
+    ]
