@@ -1,5 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { formatBytes, formatNumber, formatPercent, formatRatio } from "@/lib/format/numbers";
+import {
+  formatBytes,
+  formatNumber,
+  formatPercent,
+  formatPercentTick,
+  formatRatio,
+} from "@/lib/format/numbers";
 import { axisTitle, formatAxisTick, formatAxisValue } from "@/lib/format/quantities";
 import { formatAge, formatSeconds } from "@/lib/format/time";
 
@@ -19,6 +25,10 @@ describe("numbers", () => {
     for (const format of [formatNumber, formatPercent, formatBytes, formatRatio, formatSeconds]) {
       expect([null, undefined, Number.NaN].map((value) => format(value))).toEqual(["–", "–", "–"]);
     }
+  });
+
+  it("are not rounded on an axis", () => {
+    expect([0.9, 0.925, 1].map(formatPercentTick)).toEqual(["90%", "92.5%", "100%"]);
   });
 
   it("carry their unit", () => {

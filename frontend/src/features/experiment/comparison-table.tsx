@@ -8,6 +8,19 @@ import styles from "./experiment.module.css";
 import { Forest, forestDomain } from "./forest";
 import type { Group } from "./groups";
 
+/** Fixed, so that no column moves when a figure arrives; px. */
+const WIDTHS = [
+  ["variant", undefined],
+  ["time", 126],
+  ["speed-up", 132],
+  ["interval", 166],
+  ["accuracy", 134],
+  ["communication", 134],
+  ["sent", 148],
+  ["throughput", 130],
+  ["runs", 58],
+] as const;
+
 function range(low: number | null, high: number | null, format: (value: number | null) => string): string {
   if (low === null && high === null) return "";
   if (high === null) return `from ${format(low)}`;
@@ -32,14 +45,18 @@ function timeToTarget(row: ComparisonRow) {
 function speedUp(row: ComparisonRow) {
   const { claim, ratio, low, high } = row.speed_up;
   if (claim === "baseline") return <Figure value="1×" range="baseline" />;
-  const interval = range(low, high, formatRatio);
+  const interval = claim === "no claim" ? "" : range(low, high, formatRatio);
   return <Figure value={formatRatio(ratio)} range={interval || claim} />;
 }
 
-/** A t interval may leave the range of a share; a share may not. */
-function percent(value: number | null): string {
-  return formatPercent(value === null ? null : Math.min(1, Math.max(0, value)));
+/** A t interval of few seeds may leave the range of what it estimates; what is shown may not. */
+function within(value: number | null, greatest = Number.POSITIVE_INFINITY): number | null {
+  return value === null ? null : Math.min(greatest, Math.max(0, value));
 }
+
+const percent = (value: number | null) => formatPercent(within(value, 1));
+const bytes = (value: number | null) => formatBytes(within(value));
+const count = (value: number | null) => formatCount(within(value));
 
 /** The figures of one group: a mean over its 95% interval over seeds. */
 export function ComparisonTable({
@@ -55,11 +72,16 @@ export function ComparisonTable({
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
     <section className={ui.tableWrap} aria-label="Comparison" tabIndex={0}>
-      <table className={`${ui.table} ${ui.sticky}`} data-testid="comparison-table">
+      <table className={`${ui.table} ${ui.sticky} ${styles.fixed}`} data-testid="comparison-table">
         <caption className={styles.caption}>
           Means over seeds, 95% t intervals below them. Speed-up: the baseline's time to the target over the
           variant's, paired by seed.
         </caption>
+        <colgroup>
+          {WIDTHS.map(([column, width]) => (
+            <col key={column} style={{ width }} />
+          ))}
+        </colgroup>
         <thead>
           <tr>
             <th scope="col">Variant</th>
@@ -112,8 +134,8 @@ export function ComparisonTable({
               </td>
               <td className={ui.number}>{estimate(row.accuracy, percent)}</td>
               <td className={ui.number}>{estimate(row.communication_fraction, percent)}</td>
-              <td className={ui.number}>{estimate(row.wire, formatBytes)}</td>
-              <td className={ui.number}>{estimate(row.throughput, formatCount)}</td>
+              <td className={ui.number}>{estimate(row.wire, bytes)}</td>
+              <td className={ui.number}>{estimate(row.throughput, count)}</td>
               <td className={ui.number}>
                 <Figure
                   value={`${row.finished} / ${row.runs}`}

@@ -3,7 +3,7 @@ import { getRouteApi } from "@tanstack/react-router";
 import { LineChart } from "@/lib/charts/line-chart";
 import type { TargetLine } from "@/lib/charts/series";
 import type { Band, BandAnswer, ExperimentView } from "@/lib/client/types.gen";
-import { formatCount, formatNumber, formatPercent } from "@/lib/format/numbers";
+import { formatCount, formatNumber, formatPercent, formatPercentTick } from "@/lib/format/numbers";
 import {
   axisTitle,
   formatAxisTick,
@@ -44,7 +44,7 @@ export function Curves({ experiment, groups, group }: CurvesProps) {
       title="Curves"
       testId="curves"
       aside={
-        <Row gap={10}>
+        <Row gap="6px 12px" justify="flex-end" miw={0}>
           <Switch
             size="xs"
             label="Close-up"
@@ -135,7 +135,7 @@ function MetricChart({ metric, answer, bands, experiment, group, close }: Metric
         formatX={(value) => formatAxisValue(axis, value)}
         tickX={(value) => formatAxisTick(axis, value)}
         formatY={(value) => formatMetric(metric, value)}
-        tickY={(value) => (accuracy ? formatPercent(value, 0) : formatNumber(value))}
+        tickY={(value) => (accuracy ? formatPercentTick(value) : formatNumber(value))}
         clamp={accuracy ? [0, 1] : undefined}
         close={close ? (accuracy ? "top" : "bottom") : undefined}
         target={targetOf(experiment, metric)}

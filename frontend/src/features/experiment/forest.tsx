@@ -9,7 +9,8 @@ export type Domain = readonly [number, number];
 
 /** A range of logs, symmetric about 1, that holds every interval of the group. */
 export function forestDomain(values: readonly SpeedUp[]): Domain {
-  const logs = values.flatMap(({ low, ratio, high }) =>
+  const shown = values.filter((value) => value.claim !== "no claim");
+  const logs = shown.flatMap(({ low, ratio, high }) =>
     [low, ratio, high]
       .filter((value) => value !== null && value > 0)
       .map((value) => Math.abs(Math.log(value ?? 1))),
@@ -36,11 +37,15 @@ export function Forest({ speedUp, domain, index }: { speedUp: SpeedUp; domain: D
       {claim === "baseline" && <circle cx={WIDTH / 2} cy={middle} r={3} fill="var(--hk-ink-3)" />}
       {claim !== "baseline" && ratio !== null && (
         <>
-          {(low !== null || high !== null) && (
+          {claim !== "no claim" && (low !== null || high !== null) && (
             <line x1={start} x2={end} y1={middle} y2={middle} stroke={color} strokeWidth={2} />
           )}
-          {low === null && high !== null && <Arrow x={EDGE} y={middle} color={color} to={-1} />}
-          {high === null && low !== null && <Arrow x={WIDTH - EDGE} y={middle} color={color} to={1} />}
+          {claim !== "no claim" && low === null && high !== null && (
+            <Arrow x={EDGE} y={middle} color={color} to={-1} />
+          )}
+          {claim !== "no claim" && high === null && low !== null && (
+            <Arrow x={WIDTH - EDGE} y={middle} color={color} to={1} />
+          )}
           <rect x={place(ratio) - 4} y={middle - 4} width={8} height={8} fill={color} />
         </>
       )}

@@ -18,7 +18,10 @@ export function GroupPicker({ groups, group }: { groups: readonly Group[]; group
         value={group.key}
         data={groups.map((one) => ({
           value: one.key,
-          label: one.simulated ? `${groupLabel(one)} (simulated)` : groupLabel(one),
+          label:
+            one.simulated && !one.cluster.includes("simulated")
+              ? `${groupLabel(one)} (simulated)`
+              : groupLabel(one),
         }))}
         onChange={(key) => {
           const next = groups.find((one) => one.key === key);

@@ -1,3 +1,4 @@
+import { Skeleton } from "@mantine/core";
 import { PhaseBar, PhaseKey } from "@/lib/charts/phase-bar";
 import type { ExperimentView } from "@/lib/client/types.gen";
 import { formatPercent } from "@/lib/format/numbers";
@@ -13,21 +14,23 @@ const NOTHING = 1e-7;
 
 /** Where the workers' wall time went, per variant, and the communication fraction beside it. */
 export function Phases({ experiment, group }: { experiment: ExperimentView; group: Group | undefined }) {
-  if (!group) return null;
   return (
     <Section
       title="Where the time went"
       testId="phases"
       aside={
-        <span className={styles.aside}>
-          {groupLabel(group)} {group.simulated && <Tag kind="simulated" />}
-          {group.oversubscribed && <Tag kind="oversubscribed" />}
-        </span>
+        group && (
+          <span className={styles.aside}>
+            {groupLabel(group)} {group.simulated && <Tag kind="simulated" />}
+            {group.oversubscribed && <Tag kind="oversubscribed" />}
+          </span>
+        )
       }
     >
       <PhaseKey />
       <div className={styles.phases}>
-        {group.rows.map((row) => {
+        {!group && <Skeleton height={experiment.variants.length * 50 - 10} />}
+        {group?.rows.map((row) => {
           const index = experiment.variants.indexOf(row.variant);
           return (
             <div

@@ -1,3 +1,4 @@
+import { Skeleton } from "@mantine/core";
 import type { Comparison, ExperimentView } from "@/lib/client/types.gen";
 import { Section } from "@/lib/ui/section";
 import { Tag } from "@/lib/ui/tag";
@@ -13,39 +14,60 @@ interface VerdictProps {
   group: Group | undefined;
 }
 
+/** As tall as what will stand here, so that nothing below it moves. */
+function Placeholder({ experiment }: { experiment: ExperimentView }) {
+  const sentences = experiment.spec.clusters.reduce(
+    (sum, cluster) => sum + (cluster.workers?.length ?? 1),
+    0,
+  );
+  return <Skeleton height={sentences * 119 + experiment.variants.length * 67 + 110} />;
+}
+
 /** What may be said so far, in a sentence for each group, and the figures behind it. */
 export function Verdict({ experiment, comparison, groups, group }: VerdictProps) {
   return (
-    <Section
-      title="Verdict"
-      testId="verdict"
-      aside={
-        <span className={styles.aside}>
-          {comparison?.target ? `Target: ${comparison.target}` : "No target: final figures are compared"}
-          {comparison && !comparison.complete && <em> · provisional, runs are still going</em>}
-        </span>
-      }
-    >
-      <div
-        className={styles.sentences}
-        data-testid="verdict-sentences"
-        data-complete={comparison?.complete ?? false}
-      >
-        {groups.map((one) => (
-          <div key={one.key} className={styles.sentence} data-chosen={one.key === group?.key}>
-            <div className={styles.sentenceHead}>
-              {groupLabel(one)}
-              {one.simulated && <Tag kind="simulated" />}
-              {one.oversubscribed && <Tag kind="oversubscribed" />}
-            </div>
-            <p>{one.sentence ?? "Nothing can be said yet."}</p>
+    <Section title="Verdict" testId="verdict" aside={comparison && <Aside comparison={comparison} />}>
+      {comparison ? (
+        <>
+          <Sentences complete={comparison.complete} groups={groups} group={group} />
+          <div className={styles.picker}>
+            <GroupPicker groups={groups} group={group} />
           </div>
-        ))}
-      </div>
-      <div className={styles.picker}>
-        <GroupPicker groups={groups} group={group} />
-      </div>
-      <ComparisonTable experiment={experiment} group={group} />
+          <ComparisonTable experiment={experiment} group={group} />
+        </>
+      ) : (
+        <Placeholder experiment={experiment} />
+      )}
     </Section>
+  );
+}
+
+function Aside({ comparison }: { comparison: Comparison }) {
+  return (
+    <span className={styles.aside}>
+      {comparison.target ? `Target: ${comparison.target}` : "No target: final figures are compared"}
+      {!comparison.complete && <em> · provisional, runs are still going</em>}
+    </span>
+  );
+}
+
+function Sentences({
+  complete,
+  groups,
+  group,
+}: Pick<VerdictProps, "groups" | "group"> & { complete: boolean }) {
+  return (
+    <div className={styles.sentences} data-testid="verdict-sentences" data-complete={complete}>
+      {groups.map((one) => (
+        <div key={one.key} className={styles.sentence} data-chosen={one.key === group?.key}>
+          <div className={styles.sentenceHead}>
+            {groupLabel(one)}
+            {one.simulated && <Tag kind="simulated" />}
+            {one.oversubscribed && <Tag kind="oversubscribed" />}
+          </div>
+          <p>{one.sentence ?? "Nothing can be said yet."}</p>
+        </div>
+      ))}
+    </div>
   );
 }

@@ -2,7 +2,7 @@ import { getRouteApi } from "@tanstack/react-router";
 import type { Metric } from "@/lib/api/types";
 import { LineChart } from "@/lib/charts/line-chart";
 import type { RunView, SeriesAnswer, Target } from "@/lib/client/types.gen";
-import { formatCount, formatNumber, formatPercent } from "@/lib/format/numbers";
+import { formatCount, formatNumber, formatPercentTick } from "@/lib/format/numbers";
 import {
   axisTitle,
   formatAxisTick,
@@ -87,7 +87,7 @@ function Curve({ metric, answer, run, index, target }: CurveProps) {
       formatX={(value) => formatAxisValue(axis, value)}
       tickX={(value) => formatAxisTick(axis, value)}
       formatY={(value) => formatMetric(metric, value)}
-      tickY={(value) => (share ? formatPercent(value, 0) : formatNumber(value))}
+      tickY={(value) => (share ? formatPercentTick(value) : formatNumber(value))}
       clamp={share ? [0, 1] : undefined}
       target={meets ? { value: target.value, label: "target" } : undefined}
     />

@@ -34,6 +34,11 @@ export function formatPercent(value: Maybe, decimals = 1): string {
   return absent(value) ? NONE : `${(value * 100).toFixed(decimals)}%`;
 }
 
+/** A fraction as the tick of an axis: as many decimals as it needs, so that 92.5% is not written 93%. */
+export function formatPercentTick(value: number): string {
+  return `${formatNumber(value * 100)}%`;
+}
+
 const BYTE_UNITS = ["B", "kB", "MB", "GB", "TB", "PB"] as const;
 
 /** Bytes in powers of 1,000. */
