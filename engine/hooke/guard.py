@@ -1,13 +1,19 @@
-"""The guard of one rank: a small parent process that witnesses how the rank ended.
+"""The guard of one rank: small processes above it that witness how it ended.
 
     python -m hooke.guard DIR [DIR...] -- command [argument...]
     python -m hooke.guard --tether PARENT -- command [argument...]
 
-The first form starts `command` as a child, appends its output to DIR/rank.<rank>.log of the first DIR, passes
-SIGTERM and SIGINT on, waits, leaves exit.<rank>.json (the fields of `hooke.events.RankExit`) in every DIR and
-ends the way the child ended. mpirun cannot be believed about deaths: it names a wrong process, or reports
-success; the earliest of these files is the cause. The child is killed if its guard dies, so neither outlives
-the other. The second form becomes `command` itself, which gets SIGTERM when PARENT, its starter, dies.
+The first form starts `command`, appends its output to DIR/rank.<rank>.log of the first DIR, passes SIGTERM and
+SIGINT on, waits, leaves exit.<rank>.json (the fields of `hooke.events.RankExit`) in every DIR and ends the way
+the command ended. mpirun cannot be believed about deaths: it names a wrong process, or reports success; the
+earliest of these files is the cause. The second form becomes `command` itself, which gets SIGTERM when PARENT,
+its starter, dies.
+
+A guard is two processes. mpirun knows the outer one, and kills it with all others as soon as any rank aborts:
+often because it noticed that its neighbour was gone before the neighbour's guard had put that on disk. So the
+writing is done by the inner one, the witness, in a session of its own. When the outer one is killed, the witness
+kills the rank; it leaves a record only of an end that came by itself. The rank dies with its witness, and the
+rank's own children with the rank.
 
 Standard library only, and little of it: this runs before torch and MPI are imported, once per rank.
 """
@@ -25,9 +31,13 @@ from typing import NoReturn
 RANK_VARIABLES = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID")
 """Where MPICH, PMIx, Open MPI and Slurm say which rank a process is."""
 FORWARDED = (signal.SIGTERM, signal.SIGINT)
+ORPHANED = signal.SIGUSR1
+"""What the kernel sends the witness when the outer process dies."""
 CANNOT_EXECUTE = 127
 """Exit status when the command could not be started, as in a shell."""
 PR_SET_PDEATHSIG = 1
+PF_EXITING = 0x4
+"""Flag in /proc/<pid>/stat of a process that is on its way out."""
 
 _USAGE = "usage: python -m hooke.guard (DIR [DIR...] | --tether PARENT) -- command [argument...]"
 
@@ -52,9 +62,9 @@ def die_with_parent(number: int, parent: int) -> None:
 
 
 def _execute(command: list[str]) -> NoReturn:
-    for number in (*FORWARDED, signal.SIGPIPE, signal.SIGXFSZ):
+    for number in (*FORWARDED, ORPHANED, signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)  # Python ignores the last two, and exec would inherit that
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, FORWARDED)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, (*FORWARDED, ORPHANED))
     try:
         os.execvp(command[0], command)  # noqa: S606 - without a shell is the point
     except OSError as error:
@@ -64,6 +74,7 @@ def _execute(command: list[str]) -> NoReturn:
 
 
 def _child(command: list[str], parent: int, log: str) -> NoReturn:
+    os.setsid()  # a group of its own, so that its children can be ended with it
     output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
     os.dup2(output, 1)
     os.dup2(output, 2)
@@ -76,16 +87,20 @@ def _child(command: list[str], parent: int, log: str) -> NoReturn:
 
 
 def _wait(child: int) -> int:
-    """Pass signals on until the child has ended; return its wait status."""
+    """Pass signals on until the child has ended; end what is left of its group; return its wait status."""
 
     def forward(number: int, _frame: FrameType | None) -> None:
         os.kill(child, number)
 
     for number in FORWARDED:
         signal.signal(number, forward)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, FORWARDED)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, (*FORWARDED, ORPHANED))
     os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)  # stays a zombie: its number cannot be given away yet
-    signal.pthread_sigmask(signal.SIG_BLOCK, FORWARDED)
+    signal.pthread_sigmask(signal.SIG_BLOCK, (*FORWARDED, ORPHANED))
+    try:
+        os.killpg(child, signal.SIGKILL)  # what it left: one that keeps mpirun's pipes open keeps mpirun waiting
+    except ProcessLookupError:
+        return os.waitpid(child, 0)[1]  # it ended before it had a group
     return os.waitpid(child, 0)[1]
 
 
@@ -103,14 +118,14 @@ def exit_record(rank: int, child: int, code: int) -> str:
 
 
 def write_exit(folder: str, rank: int, record: str) -> None:
-    """Leave exit.<rank>.json in `folder`, complete and on disk, or not at all."""
+    """Leave exit.<rank>.json in `folder`, complete or not at all; seen by others at once, then put on disk."""
     path = f"{folder}/exit.{rank}.json"
     draft = f"{path}.{os.getpid()}"
     file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
     os.write(file, record.encode() + b"\n")
+    os.rename(draft, path)  # noqa: PTH104 - pathlib would cost half of this module's start-up
     os.fsync(file)
     os.close(file)
-    os.rename(draft, path)  # noqa: PTH104 - pathlib would cost half of this module's start-up
 
 
 def _end_alike(code: int) -> NoReturn:
@@ -126,25 +141,52 @@ def _end_alike(code: int) -> NoReturn:
     os._exit(128 - code)  # a signal whose default is not to kill
 
 
-def guard(folders: list[str], command: list[str]) -> NoReturn:
-    """Run `command` as this process's only child; never returns. See the module's docstring."""
-    rank = rank_of(dict(os.environ))
-    os.environ["HOOKE_RANK"] = str(rank)
+def _is_dying(pid: int) -> bool:
+    """Return whether a child has died or is about to: its neighbours may see that before its parent does."""
+    with open(f"/proc/{pid}/stat") as file:  # noqa: PTH123 - pathlib would cost half of this module's start-up
+        fields = file.read().rpartition(")")[2].split()
+    state, flags = fields[0], int(fields[6])
+    return state in "ZX" or bool(flags & PF_EXITING)
+
+
+def _witness(folders: list[str], rank: int, command: list[str], outer: int) -> NoReturn:
+    os.setsid()  # mpirun may kill the outer process's whole group
     log = f"{folders[0]}/rank.{rank}.log"
-    parent = os.getpid()
-    signal.pthread_sigmask(signal.SIG_BLOCK, FORWARDED)  # a signal now waits until there is somebody to pass it to
+    witness = os.getpid()
+    abandoned = False
+
+    def orphaned(_number: int, _frame: FrameType | None) -> None:
+        nonlocal abandoned
+        if not _is_dying(child):
+            abandoned = True
+            os.kill(child, signal.SIGKILL)
+
+    signal.signal(ORPHANED, orphaned)
+    die_with_parent(ORPHANED, outer)
     child = os.fork()
     if child == 0:
-        _child(command, parent, log)
+        _child(command, witness, log)
     code = os.waitstatus_to_exitcode(_wait(child))
     record = exit_record(rank, child, code)
-    for folder in folders:
+    for folder in folders if not abandoned else ():
         try:
             write_exit(folder, rank, record)
         except OSError as error:  # a full disk must not hide how the rank ended
             sys.stderr.write(f"hooke.guard: rank {rank}: no exit record in {folder}: {error}\n")
     sys.stderr.flush()
     _end_alike(code)
+
+
+def guard(folders: list[str], command: list[str]) -> NoReturn:
+    """Run `command` under a witness; never returns. See the module's docstring."""
+    rank = rank_of(dict(os.environ))
+    os.environ["HOOKE_RANK"] = str(rank)
+    outer = os.getpid()
+    signal.pthread_sigmask(signal.SIG_BLOCK, (*FORWARDED, ORPHANED))  # until there is whom to pass them to
+    witness = os.fork()
+    if witness == 0:
+        _witness(folders, rank, command, outer)
+    _end_alike(os.waitstatus_to_exitcode(_wait(witness)))
 
 
 def main(arguments: list[str]) -> NoReturn:

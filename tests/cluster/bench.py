@@ -133,8 +133,12 @@ class Bench:
         self.api.down()
 
 
+def only_child(pid):
+    return next(iter(children(pid)), None)
+
+
 class Tree:
-    """The processes of one MPI attempt: mpirun - proxy - guards - ranks."""
+    """The processes of one MPI attempt: mpirun - proxy - guards - their witnesses - ranks."""
 
     def __init__(self, supervisor, ranks=2):
         def complete():
@@ -142,7 +146,8 @@ class Tree:
             self.proxy = self.mpirun and _named(self.mpirun, "hydra_pmi_proxy")
             guards = sorted(children(self.proxy)) if self.proxy else []
             self.guards = {_rank(pid): pid for pid in guards}
-            self.ranks = {rank: next(iter(children(pid)), None) for rank, pid in self.guards.items()}
+            self.witnesses = {rank: only_child(pid) for rank, pid in self.guards.items()}
+            self.ranks = {rank: pid and only_child(pid) for rank, pid in self.witnesses.items()}
             return len(self.ranks) == ranks and all(self.ranks.values())
 
         wait_for(complete, what="mpirun, proxy, guards and ranks")

@@ -2,9 +2,7 @@
 
 import signal
 
-from hooke.cluster.processes import children
-
-from tests.cluster.bench import kill9, spec, wait_for
+from tests.cluster.bench import kill9, only_child, spec, wait_for
 
 
 def batch(bench, count, *options):
@@ -18,12 +16,13 @@ def current(bench, runs):
     return next(run for run in reversed(runs) if bench.folder(run).begun())
 
 
-def guard_of(supervisor):
-    return wait_for(lambda: next(iter(children(supervisor.pid)), None), what="the guard")
-
-
 def worker_of(supervisor):
-    return wait_for(lambda: next(iter(children(guard_of(supervisor))), None), what="the process of the batch")
+    def found():
+        guard = only_child(supervisor.pid)
+        witness = guard and only_child(guard)
+        return witness and only_child(witness)
+
+    return wait_for(found, what="the process of the batch")
 
 
 def test_every_attempt_succeeds_in_one_process(bench):

@@ -15,12 +15,12 @@ def started(bench, *options):
 
 
 @pytest.mark.parametrize("rank", [0, 1])
-@pytest.mark.parametrize("victim", ["rank", "guard"])
+@pytest.mark.parametrize("victim", ["rank", "guard", "witness"])
 def test_kill_of_any_rank_or_guard(bench, rank, victim):
     run, supervisor = started(bench)
     tree = Tree(supervisor.pid)
     began = time.monotonic()
-    kill9(tree.ranks[rank] if victim == "rank" else tree.guards[rank])
+    kill9({"rank": tree.ranks, "guard": tree.guards, "witness": tree.witnesses}[victim][rank])
     bench.finish(supervisor, 15)
     assert time.monotonic() - began < 15
     end = bench.api.end(run)

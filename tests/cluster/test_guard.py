@@ -8,11 +8,11 @@ import sys
 import time
 
 import pytest
-from hooke.cluster.processes import children, start_time, status
+from hooke.cluster.processes import start_time, status
 from hooke.events import RankExit
 from hooke.guard import rank_of
 
-from tests.cluster.bench import kill9, wait_for
+from tests.cluster.bench import kill9, only_child, wait_for
 
 
 def guard(folders, *command, environment=None, **more):
@@ -79,13 +79,51 @@ def test_a_signal_at_any_moment_of_the_start_is_not_lost(tmp_path):
         assert process.wait(10) == -signal.SIGTERM
 
 
-def test_the_child_dies_with_its_guard(tmp_path):
+def rank_under(process):
+    """Return (witness, rank) of a guard that runs `sleep`."""
+
+    def found():
+        witness = only_child(process.pid)
+        rank = witness and only_child(witness)
+        return rank and status(rank).name == "sleep" and (witness, rank)
+
+    return wait_for(found, what="the rank")
+
+
+@pytest.mark.parametrize("victim", ["outer", "witness"])
+def test_the_rank_dies_with_its_guard_and_that_is_no_end_of_its_own(tmp_path, victim):
     process = guard([tmp_path], "sleep", "600")
-    child = wait_for(lambda: next((p for p, s in children(process.pid).items() if s.name == "sleep"), None))
-    kill9(process.pid)
-    process.wait()
-    wait_for(lambda: start_time(child) is None, what="the child's end")
+    witness, rank = rank_under(process)
+    kill9(process.pid if victim == "outer" else witness)
+    assert process.wait(10) == -signal.SIGKILL
+    wait_for(lambda: start_time(rank) is None and start_time(witness) is None, what="the end of all")
     assert not (tmp_path / "exit.0.json").exists()
+
+
+@pytest.mark.parametrize("end", ["by itself", "with its guard"])
+def test_children_of_the_rank_die_with_it(tmp_path, end):
+    process = guard([tmp_path], "sh", "-c", "sleep 600 & echo $! > child; exec sleep 600", cwd=tmp_path)
+    _, rank = rank_under(process)
+    child = int(wait_for(lambda: (tmp_path / "child").exists() and (tmp_path / "child").read_text()))
+    kill9(rank if end == "by itself" else process.pid)
+    process.wait(10)
+    wait_for(lambda: start_time(child) is None, what="the end of the rank's child")
+
+
+def test_an_end_is_recorded_even_if_mpirun_kills_the_guard_at_once(tmp_path):
+    """A neighbour notices first, and aborts: the launcher's SIGKILL must not come before the record."""
+    for attempt in range(20):
+        folder = tmp_path / str(attempt)
+        folder.mkdir()
+        process = guard([folder], "sleep", "600")
+        _, rank = rank_under(process)
+        kill9(rank)
+        while start_time(rank) is not None:
+            pass
+        kill9(process.pid)
+        process.wait()
+        wait_for((folder / "exit.0.json").exists, what=f"record {attempt}")
+        assert record(folder).signal == signal.SIGKILL
 
 
 def test_the_child_has_ordinary_signal_handlers(tmp_path):

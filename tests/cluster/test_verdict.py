@@ -86,6 +86,12 @@ def test_an_abort_with_status_3_is_the_users_error_of_the_rank_that_printed_it()
     assert "Abort(3)" not in report.why
 
 
+def test_a_crash_inside_mpi_abort_is_not_the_cause():
+    logs = {1: [*TRACEBACK, "Abort(3) on node 1 (rank 1 in comm 0): application called MPI_Abort"]}
+    report = verdict(3, (left(1, signal=11),), (None, None), logs=logs)
+    assert (report.state, report.rank, report.exit_code, report.signal) == ("failed_user", 1, 3, None)
+
+
 def test_a_killed_rank_is_the_cause_of_what_the_others_raise():
     logs = {0: TRACEBACK}
     report = verdict(3, (left(1, signal=9, at=1.0),), (None, None), logs=logs)

@@ -21,11 +21,15 @@ _PROXY_APPEARS = 10.0
 """Seconds in which Hydra's proxy shows up below mpirun; after that, this MPI has none."""
 _PROXY_GRACE = 1.0
 """Seconds after the proxy's end until its ranks are looked for: they ended before it, unless it was killed."""
+_FAULT_GRACE = 8.0
+"""Seconds that mpirun may go on after a guard has recorded that a rank failed."""
 _MPIRUN_GRACE = 20.0
 """Seconds that mpirun may outlive its proxy, ranks or not."""
 _PROXY_LOST = ("control_cb", "assert (!closed) failed")
 """How mpirun says that the connection to its proxy broke."""
 _COLLECT = 0.5
+_WITNESSES = 1.0
+"""Seconds in which the guards put the last records on disk."""
 
 
 class Ranks:
@@ -59,6 +63,7 @@ class Ranks:
         self._asked: Attempt | None = None
         self._proxy: tuple[int, int] | None = None
         self._proxy_seen = 0.0
+        self._failed_at: float | None = None
         self._cause = ""
 
     async def run(self) -> list[Attempt]:
@@ -76,11 +81,19 @@ class Ranks:
             self._obey(process)
             if self._launch.world == "mpi":
                 self._watch_proxy(process, started)
+                self._watch_faults(process)
             if time.monotonic() - collected > _COLLECT:
                 collected = time.monotonic()
                 self._collect()
             await asyncio.sleep(self._timing.look)
+        await self._let_witnesses_write()
         return self._end(process.returncode)
+
+    async def _let_witnesses_write(self) -> None:
+        """mpirun does not wait for the guards' witnesses; what is left after this is swept."""
+        until = time.monotonic() + _WITNESSES
+        while members(self._ids) and time.monotonic() < until:
+            await asyncio.sleep(0.05)
 
     def _start(self) -> subprocess.Popen[bytes]:
         tether = [sys.executable, "-m", "hooke.guard", "--tether", str(os.getpid()), "--"]
@@ -139,6 +152,13 @@ class Ranks:
         elif now - self._proxy_seen > (_PROXY_GRACE if self._orphans(process.pid) else _MPIRUN_GRACE):
             self._cause = f"{PROXY} (pid {self._proxy[0]}) died before its ranks"
             self._kill(process, self._cause)
+
+    def _watch_faults(self, process: subprocess.Popen[bytes]) -> None:
+        """End an mpirun that does not notice that a rank failed."""
+        failed = any(exit.code != 0 for exit in self._attempts[self._current].witness.exits().values())
+        self._failed_at = (self._failed_at or time.monotonic()) if failed else None
+        if self._failed_at is not None and time.monotonic() - self._failed_at > _FAULT_GRACE:
+            self._kill(process, f"mpirun goes on {_FAULT_GRACE:g} s after a rank failed: SIGKILL")
 
     def _collect(self, last: bool = False) -> None:
         """Number what the ranks printed; a shared process speaks for the attempt it is working on."""

@@ -83,7 +83,10 @@ def _as_meant(e: Evidence) -> StateReport:
 def _first_fault(e: Evidence) -> RankExit | None:
     """Return the earliest end that was not as meant: later ones are consequences, killed by the launcher."""
     faults = [x for x in e.exits.values() if x.code != 0 or x.rank not in e.done]
-    return min(faults, key=lambda x: x.monotonic, default=None)
+    first = min(faults, key=lambda x: x.monotonic, default=None)
+    if first is not None and (status := _abort_status(first.rank, e.logs.get(first.rank, ()))) is not None:
+        return first.model_copy(update={"code": status, "signal": None})  # MPI may crash while it aborts
+    return first
 
 
 def _by_rank(fault: RankExit, e: Evidence) -> StateReport:
@@ -117,10 +120,16 @@ def _without_witness(e: Evidence) -> StateReport:
     return _report("failed_infra", why, e, exit_code=e.status)
 
 
+def _abort_status(rank: int, lines: Sequence[str]) -> int | None:
+    """Return the status with which a rank called MPI_Abort, by what MPI printed."""
+    found = [match for line in lines if (match := _ABORT.match(line)) and int(match[2]) == rank]
+    return int(found[-1][1]) if found else None
+
+
 def aborted_rank(logs: Mapping[int, Sequence[str]]) -> int | None:
     """Return the rank that called MPI_Abort, by what MPI printed, else the only one with a traceback."""
     for rank, lines in logs.items():
-        if any((found := _ABORT.match(line)) and int(found[2]) == rank for line in lines):
+        if _abort_status(rank, lines) is not None:
             return rank
     raised = [rank for rank, lines in logs.items() if _TRACEBACK in lines]
     return raised[0] if len(raised) == 1 else None

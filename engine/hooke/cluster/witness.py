@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
+
+from pydantic import ValidationError
 
 from hooke.cluster.places import AttemptFolder
 from hooke.errors import JournalError
@@ -79,7 +82,6 @@ class Witness:
         """Return what the guards witnessed."""
         found = {}
         for rank in range(self.ranks):
-            path = self._folder.exit(rank)
-            if path.exists():
-                found[rank] = RankExit.model_validate_json(path.read_text())
+            with suppress(OSError, ValidationError):  # not there, or cut off by a crash of the machine
+                found[rank] = RankExit.model_validate_json(self._folder.exit(rank).read_text())
         return found
