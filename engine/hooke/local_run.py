@@ -120,15 +120,18 @@ class LocalRun:
         )
 
 
-def start(folder: Path, spec: RunSpec, resume: bool = False) -> LocalRun:
-    """Start the ranks of a prepared folder; raises LaunchError where mpirun is missing."""
+def start(folder: Path, spec: RunSpec, resume: bool = False, program: tuple[str, ...] = TRAIN) -> LocalRun:
+    """Start the ranks of a prepared folder; raises LaunchError where mpirun is missing.
+
+    `program` is what a rank runs, as arguments of Python that the folder follows.
+    """
     attempt = AttemptFolder(folder.resolve(), f"local-{uuid.uuid4().hex[:12]}", 1)
     launch = Launch(
         world=spec.world,
         ranks=spec.ranks,
         folders=(attempt.path,),
         ids=(attempt.id,),
-        program=(*TRAIN, "--resume") if resume else TRAIN,
+        program=(*program, "--resume") if resume else program,
     )
     launcher = LocalLauncher()
     tether = [sys.executable, "-m", "hooke.guard", "--tether", str(os.getpid()), "--"]

@@ -1,7 +1,9 @@
 """`hooke run` with real processes: results, failures, cancellation, nothing left behind."""
 
+import contextlib
 import json
 import os
+import pty
 import signal
 import subprocess
 import time
@@ -10,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 import yaml
+from hooke import local_run
 from hooke.batches import Batches
 from hooke.journal import records
 from hooke.spec import RunSpec
@@ -213,6 +216,50 @@ def test_a_killed_rank_is_named_and_nothing_is_left(endless):
     assert "rank 1" in err
     assert "SIGKILL" in err
     assert processes_of(folder) == []
+
+
+def test_a_second_ctrl_c_ends_ranks_that_do_not_answer(endless):
+    process, folder = endless()
+    for rank in range(2):
+        os.kill(next(iter(records(folder / f"journal.{rank}.jsonl"))).pid, signal.SIGSTOP)
+    process.send_signal(signal.SIGINT)
+    time.sleep(1)
+    assert process.poll() is None, "it waits for the ranks to stop together"
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=15)
+    assert process.returncode == 130
+    assert json.loads(out)["state"] == "cancelled"
+    assert processes_of(folder) == []
+
+
+def test_a_rank_that_ends_too_early_is_a_failure(tmp_path):
+    program = tmp_path / "early.py"
+    program.write_text("import os, time\nif os.environ['HOOKE_RANK'] == '0': time.sleep(600)\n")
+    spec = RunSpec.model_validate(RUN)
+    local_run.prepare(tmp_path / "out", spec)
+    started = local_run.start(tmp_path / "out", spec, program=(str(program),))
+    wait_until(lambda: not started.poll(), seconds=30)
+    report = started.finish()
+    assert report.state == "failed_infra"
+    assert report.rank == 1
+    assert "exited too early" in report.why
+    assert processes_of(tmp_path / "out") == []
+
+
+def test_a_terminal_gets_a_live_line(spec, tmp_path):
+    primary, secondary = pty.openpty()
+    file = spec(target={"value": 0.3}, **VIRTUAL)
+    with subprocess.Popen(command("run", file), stdout=subprocess.PIPE, stderr=secondary, text=True) as process:
+        os.close(secondary)
+        shown = b""
+        with contextlib.suppress(OSError):  # the other end was closed
+            while chunk := os.read(primary, 4096):
+                shown += chunk
+        assert process.wait(timeout=60) == 0
+        assert "target reached" in process.stdout.read()
+    os.close(primary)
+    assert b"starting" in shown
+    assert b"3,200" not in shown, "plain lines on a terminal"
 
 
 def test_ranks_do_not_outlive_a_killed_command(endless):
