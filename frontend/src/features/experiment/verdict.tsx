@@ -51,6 +51,11 @@ function Aside({ comparison }: { comparison: Comparison }) {
   );
 }
 
+/** Lines that a provisional verdict takes on a wide screen: reserved, so that nothing below moves as it changes. */
+function linesOf(group: Group): number {
+  return Math.ceil(group.rows.length * 0.8);
+}
+
 function Sentences({
   complete,
   groups,
@@ -65,7 +70,7 @@ function Sentences({
             {one.simulated && <Tag kind="simulated" />}
             {one.oversubscribed && <Tag kind="oversubscribed" />}
           </div>
-          <p>{one.sentence ?? "Nothing can be said yet."}</p>
+          <p style={{ minHeight: `${linesOf(one)}lh` }}>{one.sentence ?? "Nothing can be said yet."}</p>
         </div>
       ))}
     </div>
