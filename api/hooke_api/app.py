@@ -5,31 +5,35 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from importlib import import_module
 from importlib.metadata import version
-from importlib.util import find_spec
 
 from fastapi import FastAPI
 
-from hooke_api import errors, health, log, website
+from hooke_api import agents, errors, health, ingest, log, stream, website
 from hooke_api.bus import Bus
+from hooke_api.clusters import endpoints as clusters
+from hooke_api.comparisons import endpoints as comparisons
 from hooke_api.cursors import Cursors
 from hooke_api.database import Database
+from hooke_api.experiments import endpoints as experiments
+from hooke_api.metrics import endpoints as metrics
 from hooke_api.openapi import document
+from hooke_api.runs import endpoints as runs
 from hooke_api.scheduler import Scheduler
 from hooke_api.schema import ProblemDetails
 from hooke_api.security import API, Gate, Sessions
 from hooke_api.settings import Settings
 
 ROOMS = (
-    "experiments.endpoints",
-    "runs.endpoints",
-    "metrics.endpoints",
-    "comparisons.endpoints",
-    "clusters.endpoints",
-    "stream",
-    "ingest",
-    "agents",
+    experiments.router,
+    runs.router,
+    metrics.router,
+    comparisons.router,
+    clusters.router,
+    stream.router,
+    ingest.router,
+    agents.router,
+    health.router,
 )
 
 
@@ -55,9 +59,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.state.sessions = Sessions(settings)
     errors.install(app)
     for room in ROOMS:
-        if find_spec(f"hooke_api.{room}"):
-            app.include_router(import_module(f"hooke_api.{room}").router, prefix=API)
-    app.include_router(health.router, prefix=API)
+        app.include_router(room, prefix=API)
     app.include_router(health.router, include_in_schema=False)
     website.install(app, settings)
     app.add_middleware(Gate, settings=settings, sessions=app.state.sessions)

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from fastapi import Request
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -154,6 +155,8 @@ class Gate:
                 await passed(scope, receive, sending)
             else:
                 await self.app(scope, passed, sending)
+        except ClientDisconnect:
+            return  # nobody is left to answer
         except Exception as error:
             if started:
                 raise  # half an answer is out: only breaking the connection can tell

@@ -147,7 +147,7 @@ def upgrade() -> None:
         sa.UniqueConstraint("experiment_id", "number", name=op.f("uq_runs_experiment_id_number")),
     )
     op.create_index("ix_runs_experiment_id_state", "runs", ["experiment_id", "state"], unique=False)
-    op.create_index("ix_runs_host_state", "runs", ["host", "state"], unique=False)
+    op.create_index("ix_runs_host_state_id", "runs", ["host", "state", "id"], unique=False)
     op.create_index("ix_runs_state_id", "runs", ["state", "id"], unique=False)
     op.create_table(
         "attempts",
@@ -308,7 +308,7 @@ def downgrade() -> None:
     op.drop_table("checkpoints")
     op.drop_table("attempts")
     op.drop_index("ix_runs_state_id", table_name="runs")
-    op.drop_index("ix_runs_host_state", table_name="runs")
+    op.drop_index("ix_runs_host_state_id", table_name="runs")
     op.drop_index("ix_runs_experiment_id_state", table_name="runs")
     op.drop_table("runs")
     op.drop_table("idempotency_keys")

@@ -3,7 +3,9 @@
 import copy
 import json
 import math
+import socket
 import threading
+import time
 
 import httpx
 import pytest
@@ -173,6 +175,18 @@ def test_fifty_megabytes_in_pieces_are_refused(service):
     else:
         problem(answer, 413)
     assert_nothing_stored(service)
+
+
+def test_a_sender_that_hangs_up_is_no_error(service, capfd):
+    host, port = service.url.removeprefix("http://").split(":")
+    head = f"POST /api/v1/experiments HTTP/1.1\r\nHost: {host}\r\nContent-Length: 1000\r\n"
+    head += f"Authorization: Bearer {service.settings.token}\r\n\r\n"
+    with socket.create_connection((host, int(port))) as connection:
+        connection.sendall(head.encode() + b'{"name":')
+        time.sleep(0.1)
+    time.sleep(0.1)
+    assert_nothing_stored(service)
+    assert "unexpected error" not in capfd.readouterr().err
 
 
 def test_pages_hold_everything_once_newest_first(service):

@@ -63,7 +63,7 @@ class Run(Owned, Base):
         UniqueConstraint("experiment_id", "number"),
         Index(None, "experiment_id", "state"),
         Index(None, "state", "id"),
-        Index(None, "host", "state"),
+        Index(None, "host", "state", "id"),
     )
 
     id: Mapped[str] = mapped_column(String(40), primary_key=True)
