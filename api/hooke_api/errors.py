@@ -5,7 +5,6 @@ ApiError
 ├── Unauthorized     401  no token, a wrong one, or an expired session
 ├── Forbidden        403  a request of another origin
 ├── NotFound         404  nothing has this id
-├── Conflict         409  the state of the thing does not allow it
 ├── TooLarge         413  the body is larger than the limit
 ├── Misdirected      421  the Host header names another server
 └── Invalid          422  the document has faults; carries one Fault each
@@ -70,12 +69,6 @@ class NotFound(ApiError):
     """Nothing has this id."""
 
     status, kind, title = 404, "not-found", "There is no such thing"
-
-
-class Conflict(ApiError):
-    """The state of the thing does not allow this."""
-
-    status, kind, title = 409, "conflict", "The state does not allow this"
 
 
 class TooLarge(ApiError):
