@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import time
 from pathlib import Path
 
-from hooke.cluster.lock import holder
 from hooke.cluster.places import AttemptFolder, Home
 from hooke.cluster.processes import members, signal_all, sweep
 
+SUPERVISOR = b"hooke.cluster.supervisor"
 GRACE = 6.0
 """Seconds in which a supervisor ends its ranks and delivers what they wrote."""
 
@@ -21,9 +22,19 @@ def unfinished(home: Path) -> list[AttemptFolder]:
 
 
 def supervisors(home: Path) -> set[int]:
-    """Return the living supervisors of this folder."""
-    found = (holder(attempt.lock) for attempt in unfinished(home))
-    return {pid for pid in found if pid is not None}
+    """Return the living supervisors of this folder: by their arguments, since a young one holds no lock yet."""
+    jobs = os.fsencode(home / "jobs") + b"/"
+    found = set()
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            arguments = (entry / "cmdline").read_bytes().split(b"\0")
+        except OSError:  # it has just ended
+            continue
+        if SUPERVISOR in arguments and any(argument.startswith(jobs) for argument in arguments):
+            found.add(int(entry.name))
+    return found
 
 
 async def end_all(home: Path, grace: float = GRACE) -> list[int]:
@@ -31,7 +42,6 @@ async def end_all(home: Path, grace: float = GRACE) -> list[int]:
 
     Call it while the API still answers, so that the ends are reported. Return the processes that resisted.
     """
-    ids = [attempt.id for attempt in unfinished(home)]
     asked: set[int] = set()
     until = time.monotonic() + grace
     while (living := supervisors(home)) and time.monotonic() < until:
@@ -39,6 +49,5 @@ async def end_all(home: Path, grace: float = GRACE) -> list[int]:
         asked |= living
         await asyncio.sleep(0.1)
     signal_all(supervisors(home), signal.SIGKILL)
-    if not members(ids):
-        return []
-    return await asyncio.to_thread(sweep, ids)
+    ids = [attempt.id for attempt in unfinished(home)]
+    return await asyncio.to_thread(sweep, ids) if members(ids) else []

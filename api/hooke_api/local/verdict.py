@@ -68,12 +68,15 @@ def _time(time: dict[str, Any] | None) -> str:
 
 
 def _speed_up(speed: dict[str, Any]) -> str:
-    if speed["claim"] in ("baseline", "no claim") or speed["ratio"] is None:
-        return str(speed["claim"])
-    sign = {"at least": ">= ", "at most": "<= "}.get(speed["claim"], "")
-    interval = f" [{speed['low']:.2f}, {speed['high']:.2f}]" if speed["low"] is not None else ""
-    shown = " not shown" if speed["claim"] == "not shown" else ""
-    return f"{sign}{speed['ratio']:.2f}x{interval}{shown}"
+    claim, ratio, low, high = (speed[name] for name in ("claim", "ratio", "low", "high"))
+    if claim in ("baseline", "no claim") or ratio is None:
+        return str(claim)
+    if claim == "at least":  # seeds that missed the target leave only this end of the interval
+        return f">= {low:.2f}x"
+    if claim == "at most":
+        return f"<= {high:.2f}x"
+    ends = ", ".join("-" if end is None else f"{end:.2f}" for end in (low, high))
+    return f"{ratio:.2f}x [{ends}]" + (" not shown" if claim == "not shown" else "")
 
 
 def _estimate(estimate: dict[str, Any], factor: float, form: str, unit: str, interval: bool = True) -> str:

@@ -1,0 +1,173 @@
+"""`hooke demo`: the verdict as printed, and the exit status that scripts rely on."""
+
+import io
+import json
+import signal
+
+import pytest
+from hooke.cli.document import read
+from hooke.expand import expand, validate_experiment
+from hooke_api.local.demonstration import EXAMPLE, Demonstration, Meter, remaining
+from hooke_api.local.instance import StartError
+from hooke_api.local.verdict import COLUMNS, cells
+from instances import ENDLESS, QUICK, processes, states, wait
+from rich.console import Console
+
+SMALL = QUICK | {
+    "name": "small",
+    "variants": [
+        {"name": "Sync SGD", "algorithm": "sync-sgd"},
+        {"name": "Sync EASGD", "algorithm": "sync-easgd"},
+    ],
+    "clusters": [
+        {"name": "local", "workers": [2], "seeds": 1},
+        {"name": "lan", "on": "local", "workers": [4], "seeds": 3, "virtual": {}},
+    ],
+}
+WITHOUT_DATA = ENDLESS | {"workload": {"name": "mnist-lenet"}, "clusters": [{"name": "local", "workers": [1]}]}
+
+
+def written(folder, document):
+    path = folder / "spec.json"
+    path.write_text(json.dumps({"schema": "hooke.experiment/1"} | document))
+    return str(path)
+
+
+def test_the_example_is_valid_and_is_what_was_promised():
+    spec = validate_experiment(read(EXAMPLE))
+    planned = expand(spec, {"local": 2})
+    real, virtual = (
+        [run for run in planned if (run.spec.world == "virtual") is simulated] for simulated in (False, True)
+    )
+    assert spec.baseline == "Original EASGD"
+    assert len(spec.variants) == 5
+    assert {run.seed for run in real} == {0, 1, 2}
+    assert {run.seed for run in virtual} == {0, 1, 2, 3, 4}
+    assert {run.workers for run in real} == {2}
+    assert {run.workers for run in virtual} == {8}
+
+
+def test_it_ends_with_a_verdict_and_leaves_nothing(hooke, tmp_path):
+    demo = hooke("demo", written(tmp_path, SMALL), "--exit")
+    assert demo.process.wait(150) == 0, demo.said()
+    said = demo.said()
+    assert "8/8 runs ended (8 succeeded)" in said
+    real, simulated = said.index("local, 2 workers"), said.index("lan, 4 workers (simulated)")
+    assert real < simulated
+    assert said.count("Sync EASGD") >= 2
+    assert "baseline" in said[real:simulated]
+    assert said.count("\n• ") == 2, "one sentence for each group"
+    assert processes(demo.home) == {}
+
+
+def test_a_failed_run_is_told_and_makes_the_status_1(hooke, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    demo = hooke("demo", written(tmp_path, WITHOUT_DATA), "--exit")
+    assert demo.process.wait(120) == 1, demo.said()
+    assert "failed_user" in demo.said()
+
+
+def test_an_experiment_that_is_refused_is_explained(hooke, tmp_path):
+    wrong = QUICK | {"variants": [{"name": "Sync SGD", "algorithm": "sync-sgd", "parameters": {"lr": -1}}]}
+    demo = hooke("demo", written(tmp_path, wrong), "--exit")
+    assert demo.process.wait(60) == 1
+    assert "/variants/0/parameters/lr" in demo.said()
+    assert processes(demo.home) == {}
+
+
+def test_leaving_before_the_verdict_cancels_the_experiment(hooke, tmp_path):
+    demo = hooke("demo", written(tmp_path, ENDLESS))
+    with demo.ready() as client:
+        wait(lambda: "0/2 runs ended" in demo.said(), 60, "the experiment is submitted")
+        (experiment,) = (item["id"] for item in client.get("/experiments").json()["items"])
+        wait(lambda: "running" in states(client, experiment), 60, "a run is running")
+    status, _ = demo.end(signal.SIGINT)
+    assert status == 130
+    assert processes(demo.home) == {}
+    up = hooke("up")
+    with up.ready() as client:
+        assert states(client, experiment) == ["cancelled", "cancelled"]
+
+
+@pytest.mark.parametrize("text", ["- 1", "just words", ""])
+def test_a_file_that_is_no_experiment_is_refused(tmp_path, text):
+    path = tmp_path / "spec.yaml"
+    path.write_text(text)
+    with pytest.raises(StartError, match="is not an experiment"):
+        Demonstration.of(path)
+    with pytest.raises(StartError, match="cannot be read"):
+        Demonstration.of(tmp_path / "absent.yaml")
+
+
+def estimate(mean, low=None, high=None):
+    return {"mean": mean, "low": low, "high": high, "n": 3, "unit": ""}
+
+
+def row(claim="faster", ratio=2.0, low=1.5, high=2.7, reached=3, median=1.234):
+    return {
+        "variant": "Sync EASGD",
+        "runs": 3,
+        "finished": 3,
+        "time_to_target": {"median": median, "low": 1.1, "high": 1.3, "reached": reached, "n": 3, "unit": "s"},
+        "speed_up": {"ratio": ratio, "low": low, "high": high, "pairs": 3, "censored": 0, "claim": claim},
+        "accuracy": estimate(0.956, 0.95, 0.962),
+        "communication_fraction": estimate(0.31),
+        "wire": estimate(1.5e6),
+        "throughput": estimate(12345.6),
+    }
+
+
+def test_a_row_shows_figures_with_units_and_intervals():
+    shown = dict(zip(COLUMNS, cells(row()), strict=True))
+    assert shown == {
+        "variant": "Sync EASGD",
+        "seeds": "3/3",
+        "time to target": "1.23 s",
+        "speed-up [95%]": "2.00x [1.50, 2.70]",
+        "accuracy [95%]": "95.6% [95.0, 96.2]",
+        "communication": "31%",
+        "sent": "1.5 MB",
+        "samples/s": "12,346",
+    }
+
+
+@pytest.mark.parametrize(
+    ("given", "column", "text"),
+    [
+        (row("not shown", 1.1, 0.8, 1.5), "speed-up [95%]", "1.10x [0.80, 1.50] not shown"),
+        (row("not shown", 1.1, 0.8, None), "speed-up [95%]", "1.10x [0.80, -] not shown"),
+        (row("at least", 3.0, 2.0, None), "speed-up [95%]", ">= 2.00x"),
+        (row("at most", 0.5, None, 0.7), "speed-up [95%]", "<= 0.70x"),
+        (row("no claim", None, None, None), "speed-up [95%]", "no claim"),
+        (row("baseline", 1.0, None, None), "speed-up [95%]", "baseline"),
+        (row(reached=2), "time to target", "1.23 s (2 of 3 seeds)"),
+        (row(reached=0, median=None), "time to target", "0 of 3 seeds"),
+        (row() | {"time_to_target": None}, "time to target", "-"),
+        (row() | {"accuracy": estimate(None)}, "accuracy [95%]", "-"),
+        (row() | {"wire": estimate(None)}, "sent", "-"),
+    ],
+)
+def test_what_is_missing_or_bounded_is_said(given, column, text):
+    assert dict(zip(COLUMNS, cells(given), strict=True))[column] == text
+
+
+def test_progress_without_a_terminal_is_a_line_per_change():
+    runs = [{"state": "running", "samples": 50, "budget": 100, "variant": "A", "seed": 0, "cluster": "local"}] * 2
+    done = runs[0] | {"state": "succeeded"}
+    out = io.StringIO()
+    with Meter(Console(file=out, width=200)) as meter:
+        for seen in (runs, runs, [done, runs[1]], [done, done]):
+            meter.update(seen)
+    first, second, third = out.getvalue().splitlines()
+    assert first.startswith("0/2 runs ended (2 running)")
+    assert second.startswith("1/2 runs ended (1 running, 1 succeeded)")
+    assert third == "2/2 runs ended (2 succeeded)"
+
+
+@pytest.mark.parametrize(
+    ("shares", "words"),
+    [([0, 0], ""), ([0.5, 0.5], "about 60 s left"), ([0.25, 0.25], "about 3 min left"), ([1, 1], "")],
+)
+def test_the_time_left_is_guessed_from_samples(shares, words):
+    runs = [{"state": "running", "samples": share * 100, "budget": 100} for share in shares]
+    assert remaining(runs, 60) == words
