@@ -39,7 +39,7 @@ def test_every_attempt_succeeds_in_one_process(bench):
 
 
 def test_cancel_of_the_current_one_and_of_a_waiting_one(bench):
-    runs, job = batch(bench, 4, "--steps", "60")
+    runs, job = batch(bench, 4, "--steps", "100")
     supervisor = bench.supervise(job)
     bench.running(runs[0])
     bench.folder(runs[0]).cancel.touch()  # it runs: SIGTERM, then a new process for the rest
@@ -64,7 +64,7 @@ def test_a_cancel_that_comes_too_late_does_not_hit_the_next_one(bench):
 
 
 def test_a_killed_process_fails_only_the_attempt_it_was_working_on(bench):
-    runs, job = batch(bench, 3, "--steps", "60")
+    runs, job = batch(bench, 3, "--steps", "100")
     supervisor = bench.supervise(job)
     bench.running(runs[1])
     kill9(worker_of(supervisor))
@@ -94,7 +94,7 @@ def test_an_invalid_one_does_not_hold_up_the_others(bench):
 
 
 def test_after_the_supervisors_death_the_next_one_ends_the_current_and_runs_the_rest(bench):
-    runs, job = batch(bench, 3, "--steps", "60")
+    runs, job = batch(bench, 3, "--steps", "100")
     supervisor = bench.supervise(job)
     bench.running(runs[1])
     kill9(supervisor.pid)

@@ -14,8 +14,7 @@ def started(bench, *options):
     return run, supervisor
 
 
-@pytest.mark.parametrize("rank", [0, 1])
-@pytest.mark.parametrize("victim", ["rank", "guard", "witness"])
+@pytest.mark.parametrize(("victim", "rank"), [("rank", 0), ("rank", 1), ("guard", 0), ("witness", 1)])
 def test_kill_of_any_rank_or_guard(bench, rank, victim):
     run, supervisor = started(bench)
     tree = Tree(supervisor.pid)

@@ -106,7 +106,7 @@ def test_status_of_an_odd_name_and_of_nobody(tmp_path):
     try:
         found = wait_for(lambda: (s := status(process.pid)) and s.name.startswith("a)") and s)
         assert found.parent == os.getpid()
-        assert found.state in "RS"
+        assert found.state in "RSD"
     finally:
         process.kill()
         process.wait()
@@ -179,7 +179,10 @@ def test_long_lines_are_capped_and_floods_skipped(tmp_path, monkeypatch):
     path.write_text("y\n" * 200_000)
     read(src, book)
     assert any("bytes of output not shipped" in text for text in texts(book))
-    assert texts(book)[-1] == "y"
+    with path.open("a") as file:
+        file.write("z\n" * 40_000 + "last words")
+    read(src, book, last=True)
+    assert texts(book)[-1] == "last words"
 
 
 def test_a_source_that_is_not_there_yet_is_empty(tmp_path):

@@ -3,7 +3,6 @@
 import time
 from pathlib import Path
 
-import pytest
 from hooke.cluster.places import write_atomically
 
 from tests.cluster.bench import Tree, kill9, spec, wait_for
@@ -97,22 +96,22 @@ def test_an_invalid_specification_is_the_users_fault_and_says_where(bench):
     assert "/algorithm/name" in bench.api.end(run).why
 
 
-@pytest.mark.parametrize("trouble", ["down", "500", "garbage", "deaf"])
-def test_an_api_in_trouble_loses_and_doubles_nothing(bench, trouble):
-    run, supervisor = bench.start("--steps", "120")
+def test_an_api_in_trouble_loses_and_doubles_nothing(bench):
+    run, supervisor = bench.start("--steps", "250")
     bench.running(run)
-    bench.api.down() if trouble == "down" else setattr(bench.api, "mode", trouble)
-    before = bench.written(run, 1)
-    wait_for(lambda: bench.written(run, 1) > before + 3, what="training to go on meanwhile")
-    bench.api.up() if trouble == "down" else setattr(bench.api, "mode", "ok")
+    for trouble in ("down", "500", "garbage", "deaf"):
+        before = bench.written(run, 1)
+        bench.api.down() if trouble == "down" else setattr(bench.api, "mode", trouble)
+        wait_for(lambda before=before: bench.written(run, 1) > before + 2, what="training to go on meanwhile")
+        bench.api.up() if trouble == "down" else setattr(bench.api, "mode", "ok")
     bench.finish(supervisor)
     assert bench.api.states(run) == ["starting", "running", "succeeded"]
     bench.assert_complete(run)
-    assert len(bench.points(run, 0)) == 120
+    assert len(bench.points(run, 0)) == 250
 
 
 def test_a_run_that_ends_while_the_api_is_down_is_delivered_later(bench):
-    run, supervisor = bench.start("--steps", "30")
+    run, supervisor = bench.start("--steps", "100")
     bench.running(run)
     bench.api.down()
     wait_for(bench.folder(run).exit(0).exists)
@@ -126,16 +125,16 @@ def test_a_run_that_ends_while_the_api_is_down_is_delivered_later(bench):
 
 def test_an_api_that_refuses_large_bodies_gets_smaller_ones(bench):
     run = bench.run_name()
-    job = bench.job([run], "--steps", "3000", "--pause", "0")
+    job = bench.job([run], "--steps", "1100", "--pause", "0")
     bench.api.down()
     supervisor = bench.supervise(job)
     wait_for(bench.folder(run).exit(0).exists)
-    bench.api.limit = 300_000
+    bench.api.limit = 150_000
     bench.api.up()
     bench.finish(supervisor)
-    assert max(size for *_, size, _ in bench.api.requests) <= 300_000
+    assert max(size for *_, size, _ in bench.api.requests) <= 150_000
     bench.assert_complete(run)
-    assert len(bench.points(run, 1)) == 3000
+    assert len(bench.points(run, 1)) == 1100
 
 
 def test_flooded_output_is_capped_and_a_damaged_journal_is_named(bench):
@@ -165,7 +164,7 @@ def test_killing_the_supervisor_ends_the_ranks_and_the_next_one_tells(bench):
 
 def test_killing_the_supervisor_after_the_end_still_reports_the_true_end(bench):
     run = bench.run_name()
-    job = bench.job([run], "--steps", "30")
+    job = bench.job([run], "--steps", "100")
     supervisor = bench.supervise(job)
     bench.running(run)
     bench.api.down()
@@ -180,14 +179,16 @@ def test_killing_the_supervisor_after_the_end_still_reports_the_true_end(bench):
 
 def test_a_second_supervisor_of_the_same_job_leaves_at_once(bench):
     run = bench.run_name()
-    job = bench.job([run], "--steps", "60")
+    job = bench.job([run], "--steps", "100000")
     first = bench.supervise(job)
     bench.running(run)
-    assert bench.supervise(job).wait(10) == 0
-    assert "running" in bench.api.states(run) and first.poll() is None
+    assert bench.supervise(job).wait(20) == 0
+    assert bench.api.states(run) == ["starting", "running"]
+    assert first.poll() is None
+    bench.folder(run).cancel.touch()
     bench.finish(first)
-    assert bench.api.states(run) == ["starting", "running", "succeeded"]
-    assert bench.supervise(job).wait(10) == 0, "all is delivered: nothing to do"
+    assert bench.supervise(job).wait(20) == 0, "all is delivered: nothing to do"
+    assert bench.api.states(run) == ["starting", "running", "cancelled"]
 
 
 def test_a_supervisor_that_is_told_to_end_cancels_and_says_so(bench):

@@ -46,7 +46,7 @@ class Source:
             size = self.path.stat().st_size
         except FileNotFoundError:
             return
-        if size - self.offset > BACKLOG:
+        if size - self.offset > (PER_LOOK if last else BACKLOG):  # the last words matter most
             skipped = size - self.offset - PER_LOOK
             self.offset += skipped
             yield f"[{skipped} bytes of output not shipped: read {self.path}]", self.offset
