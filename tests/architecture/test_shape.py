@@ -138,7 +138,7 @@ def test_every_version_is_exact():
 
 
 def test_the_lock_of_the_dashboard_knows_every_platform():
-    """`npm ci` refuses a lock without an entry for each optional package; scripts/complete-package-lock adds them."""
+    """Else `npm ci` refuses it; `scripts/complete-package-lock` adds what is missing."""
     packages = json.loads((ROOT / "frontend/package-lock.json").read_text())["packages"]
     wanted = {name for owner in packages.values() for name in owner.get("optionalDependencies", {})}
     assert len(wanted) > 5
