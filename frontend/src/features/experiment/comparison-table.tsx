@@ -11,14 +11,14 @@ import type { Group } from "./groups";
 /** Fixed, so that no column moves when a figure arrives; px. */
 const WIDTHS = [
   ["variant", undefined],
-  ["time", 126],
-  ["speed-up", 132],
-  ["interval", 166],
-  ["accuracy", 134],
-  ["communication", 134],
-  ["sent", 148],
-  ["throughput", 130],
-  ["runs", 58],
+  ["time", 118],
+  ["speed-up", 126],
+  ["interval", 146],
+  ["accuracy", 122],
+  ["communication", 126],
+  ["sent", 134],
+  ["throughput", 138],
+  ["runs", 46],
 ] as const;
 
 function range(low: number | null, high: number | null, format: (value: number | null) => string): string {

@@ -1,7 +1,7 @@
 import type { SpeedUp } from "@/lib/client/types.gen";
 import { variantStyle } from "@/lib/theme/palette";
 
-const WIDTH = 150;
+const WIDTH = 130;
 const HEIGHT = 24;
 const EDGE = 8;
 
