@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from typing import Any
 
 import torch
@@ -32,13 +33,22 @@ def make_digits() -> FlatProblem:
     return problem
 
 
-class Weightless:
-    """A problem whose data and gradient cost nothing: what a loop over it takes is the loop's own."""
+class Timed:
+    """A problem that notes the processor time of its thread whenever a gradient begins.
+
+    Processor time, unlike wall time, hardly depends on what else the machine does.
+    """
 
     def __init__(self, real: Problem) -> None:
         self._real = real
         self.layout = real.layout
         self.train_size, self.test_size = real.train_size, real.test_size
+        self.began: list[float] = []
+
+    def seconds_per_step(self) -> float:
+        """Seconds between the beginnings of consecutive gradients, mean; the first few are warming up."""
+        warm = len(self.began) // 10
+        return (self.began[-1] - self.began[warm]) / (len(self.began) - 1 - warm)
 
     def allocate(self) -> Any:
         return self._real.allocate()
@@ -47,13 +57,31 @@ class Weightless:
         return self._real.initial(seed)
 
     def bind(self, weights: Any, gradient: Any) -> None:
-        pass
+        self._real.bind(weights, gradient)
+
+    def pick(self, indices: Any) -> Any:
+        return self._real.pick(indices)
+
+    def gradient(self, batch: Any) -> float:
+        self.began.append(time.thread_time())
+        return self._real.gradient(batch)
+
+    def evaluate(self, weights: Any, start: int, stop: int) -> Score:
+        return self._real.evaluate(weights, start, stop)
+
+
+class Weightless(Timed):
+    """The same with data and gradients that cost nothing: what a loop over it takes is the loop's own."""
+
+    def bind(self, weights: Any, gradient: Any) -> None:
+        del weights, gradient
 
     def pick(self, indices: Any) -> Any:
         return indices
 
     def gradient(self, batch: Any) -> float:
         del batch
+        self.began.append(time.thread_time())
         return 0.0
 
     def evaluate(self, weights: Any, start: int, stop: int) -> Score:
