@@ -148,7 +148,7 @@ class Tree:
             self.guards = {_rank(pid): pid for pid in guards}
             self.witnesses = {rank: only_child(pid) for rank, pid in self.guards.items()}
             self.ranks = {rank: pid and only_child(pid) for rank, pid in self.witnesses.items()}
-            return len(self.ranks) == ranks and all(self.ranks.values())
+            return len(self.ranks) == ranks and None not in self.ranks and all(self.ranks.values())
 
         wait_for(complete, what="mpirun, proxy, guards and ranks")
 
@@ -158,8 +158,10 @@ def _named(parent, name):
 
 
 def _rank(pid):
+    """Return the rank of a guard; None while the proxy has forked it but not yet made it one."""
     environment = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-    return int(next(e for e in environment if e.startswith(b"PMI_RANK=")).split(b"=")[1])
+    found = next((entry for entry in environment if entry.startswith(b"PMI_RANK=")), None)
+    return int(found.split(b"=")[1]) if found else None
 
 
 def kill9(pid):

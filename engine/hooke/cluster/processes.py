@@ -100,11 +100,15 @@ def signal_all(pids: Collection[int], number: int) -> None:
             continue
 
 
-def sweep(ids: Collection[str], patience: float = 5.0) -> list[int]:
+def sweep(ids: Collection[str], patience: float = 5.0, mercy: float = 1.0) -> list[int]:
     """Kill every process of these attempts, look again until none is left, and return those that resisted.
 
-    Two clean looks in a row are needed: a process may fork between being listed and being killed.
+    For `mercy` seconds it only waits: mpirun does not wait for the guards, which still write how their ranks
+    ended. Then two clean looks in a row are needed: a process may fork between being listed and being killed.
     """
+    until = time.monotonic() + mercy
+    while members(ids) and time.monotonic() < until:
+        time.sleep(0.02)
     until = time.monotonic() + patience
     clean = 0
     while clean < 2:

@@ -28,8 +28,6 @@ _MPIRUN_GRACE = 20.0
 _PROXY_LOST = ("control_cb", "assert (!closed) failed")
 """How mpirun says that the connection to its proxy broke."""
 _COLLECT = 0.5
-_WITNESSES = 1.0
-"""Seconds in which the guards put the last records on disk."""
 
 
 class Ranks:
@@ -86,14 +84,7 @@ class Ranks:
                 collected = time.monotonic()
                 self._collect()
             await asyncio.sleep(self._timing.look)
-        await self._let_witnesses_write()
         return self._end(process.returncode)
-
-    async def _let_witnesses_write(self) -> None:
-        """mpirun does not wait for the guards' witnesses; what is left after this is swept."""
-        until = time.monotonic() + _WITNESSES
-        while members(self._ids) and time.monotonic() < until:
-            await asyncio.sleep(0.05)
 
     def _start(self) -> subprocess.Popen[bytes]:
         tether = [sys.executable, "-m", "hooke.guard", "--tether", str(os.getpid()), "--"]
