@@ -9,7 +9,7 @@ from hooke.cli.document import read
 from hooke.expand import expand, validate_experiment
 from hooke_api.local.demonstration import EXAMPLE, Demonstration, Meter, remaining
 from hooke_api.local.instance import StartError
-from hooke_api.local.verdict import COLUMNS, cells
+from hooke_api.local.verdict import COLUMNS, cells, show
 from instances import ENDLESS, QUICK, processes, states, wait
 from rich.console import Console
 
@@ -121,25 +121,37 @@ def test_a_row_shows_figures_with_units_and_intervals():
     shown = dict(zip(COLUMNS, cells(row()), strict=True))
     assert shown == {
         "variant": "Sync EASGD",
-        "seeds": "3/3",
+        "runs": "3/3",
         "time to target": "1.23 s",
         "speed-up [95%]": "2.00x [1.50, 2.70]",
+        "": "faster",
         "accuracy [95%]": "95.6% [95.0, 96.2]",
-        "communication": "31%",
+        "comm.": "31%",
         "sent": "1.5 MB",
         "samples/s": "12,346",
     }
 
 
 @pytest.mark.parametrize(
+    ("speed_up", "ratio", "claim"),
+    [
+        (("not shown", 1.1, 0.8, 1.5), "1.10x [0.80, 1.50]", "not shown"),
+        (("not shown", 1.1, 0.8, None), "1.10x [0.80, -]", "not shown"),
+        (("at least", 3.0, 2.0, None), ">= 2.00x", "faster"),
+        (("at most", 0.5, None, 0.7), "<= 0.70x", "slower"),
+        (("no claim", None, None, None), "-", "no claim"),
+        (("baseline", 1.0, None, None), "-", "baseline"),
+    ],
+)
+def test_a_speed_up_says_what_may_be_claimed(speed_up, ratio, claim):
+    shown = cells(row(*speed_up))
+    at = COLUMNS.index("speed-up [95%]")
+    assert shown[at : at + 2] == [ratio, claim]
+
+
+@pytest.mark.parametrize(
     ("given", "column", "text"),
     [
-        (row("not shown", 1.1, 0.8, 1.5), "speed-up [95%]", "1.10x [0.80, 1.50] not shown"),
-        (row("not shown", 1.1, 0.8, None), "speed-up [95%]", "1.10x [0.80, -] not shown"),
-        (row("at least", 3.0, 2.0, None), "speed-up [95%]", ">= 2.00x"),
-        (row("at most", 0.5, None, 0.7), "speed-up [95%]", "<= 0.70x"),
-        (row("no claim", None, None, None), "speed-up [95%]", "no claim"),
-        (row("baseline", 1.0, None, None), "speed-up [95%]", "baseline"),
         (row(reached=2), "time to target", "1.23 s (2 of 3 seeds)"),
         (row(reached=0, median=None), "time to target", "0 of 3 seeds"),
         (row() | {"time_to_target": None}, "time to target", "-"),
@@ -147,8 +159,22 @@ def test_a_row_shows_figures_with_units_and_intervals():
         (row() | {"wire": estimate(None)}, "sent", "-"),
     ],
 )
-def test_what_is_missing_or_bounded_is_said(given, column, text):
+def test_what_is_missing_is_said(given, column, text):
     assert dict(zip(COLUMNS, cells(given), strict=True))[column] == text
+
+
+@pytest.mark.parametrize("width", [72, 160])
+def test_no_figure_is_cut_off_however_narrow_the_terminal(width):
+    out = io.StringIO()
+    wide = {"cluster": "simulated-10gbe", "workers": 8, "simulated": True, "oversubscribed": False}
+    show(
+        Console(file=out, width=width), {"target": "97%", "baseline": "A", "rows": [row() | wide], "sentences": []}
+    )
+    shown = out.getvalue()
+    assert "…" not in shown
+    assert "simulated-10gbe, 8 workers (simulated)" in shown
+    assert all(word in shown for word in ("2.00x", "95.6%", "12,346", "1.23"))
+    assert max(map(len, shown.splitlines())) <= width
 
 
 def test_progress_without_a_terminal_is_a_line_per_change():

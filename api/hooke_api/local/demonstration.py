@@ -22,7 +22,7 @@ EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "comparison.yaml"
 LOOK_SECONDS = 1.0
 SILENCE = 60.0
 """Seconds for which the API may be silent (it is being started again) before the demonstration gives up."""
-PLAIN_WIDTH = 120
+PLAIN_WIDTH = 160
 """Columns of the verdict where standard output is not a terminal."""
 
 

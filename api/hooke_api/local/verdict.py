@@ -7,16 +7,18 @@ from itertools import groupby
 from typing import Any
 
 from hooke.cli.text import size
+from rich import box
 from rich.console import Console
 from rich.table import Table
 
 COLUMNS = (
     "variant",
-    "seeds",
+    "runs",
     "time to target",
     "speed-up [95%]",
+    "",
     "accuracy [95%]",
-    "communication",
+    "comm.",
     "sent",
     "samples/s",
 )
@@ -29,7 +31,7 @@ def show(console: Console, comparison: dict[str, Any]) -> None:
     for (cluster, workers), rows in groupby(comparison["rows"], key=lambda row: (row["cluster"], row["workers"])):
         console.print(table(cluster, workers, list(rows)))
     for sentence in comparison["sentences"]:
-        console.print(f"• {sentence}", highlight=False)
+        console.print(f"• {sentence}", highlight=False, soft_wrap=True)
 
 
 def table(cluster: str, workers: int, rows: Sequence[dict[str, Any]]) -> Table:
@@ -38,9 +40,9 @@ def table(cluster: str, workers: int, rows: Sequence[dict[str, Any]]) -> Table:
     if any(row["oversubscribed"] for row in rows):
         notes.append("oversubscribed: more ranks than cores")
     title = f"{cluster}, {workers} workers" + (f" ({'; '.join(notes)})" if notes else "")
-    result = Table(title=title, title_justify="left", title_style="bold")
+    result = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
     for column in COLUMNS:
-        result.add_column(column, justify="left" if column == "variant" else "right", no_wrap=True)
+        result.add_column(column, justify="left" if column in ("variant", "") else "right", overflow="fold")
     for row in rows:
         result.add_row(*cells(row))
     return result
@@ -52,7 +54,7 @@ def cells(row: dict[str, Any]) -> list[str]:
         row["variant"],
         f"{row['finished']}/{row['runs']}",
         _time(row["time_to_target"]),
-        _speed_up(row["speed_up"]),
+        *_speed_up(row["speed_up"]),
         _estimate(row["accuracy"], 100, "{:.1f}", "%"),
         _estimate(row["communication_fraction"], 100, "{:.0f}", "%", interval=False),
         "-" if row["wire"]["mean"] is None else size(row["wire"]["mean"]),
@@ -67,16 +69,17 @@ def _time(time: dict[str, Any] | None) -> str:
     return median if time["reached"] == time["n"] else f"{median} ({time['reached']} of {time['n']} seeds)"
 
 
-def _speed_up(speed: dict[str, Any]) -> str:
+def _speed_up(speed: dict[str, Any]) -> tuple[str, str]:
+    """Return the ratio with its interval, and what may be claimed."""
     claim, ratio, low, high = (speed[name] for name in ("claim", "ratio", "low", "high"))
     if claim in ("baseline", "no claim") or ratio is None:
-        return str(claim)
+        return "-", claim
     if claim == "at least":  # seeds that missed the target leave only this end of the interval
-        return f">= {low:.2f}x"
+        return f">= {low:.2f}x", "faster"
     if claim == "at most":
-        return f"<= {high:.2f}x"
+        return f"<= {high:.2f}x", "slower"
     ends = ", ".join("-" if end is None else f"{end:.2f}" for end in (low, high))
-    return f"{ratio:.2f}x [{ends}]" + (" not shown" if claim == "not shown" else "")
+    return f"{ratio:.2f}x [{ends}]", claim
 
 
 def _estimate(estimate: dict[str, Any], factor: float, form: str, unit: str, interval: bool = True) -> str:
