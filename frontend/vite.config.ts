@@ -4,7 +4,7 @@ import type { Plugin } from "vite";
 import { defineConfig } from "vitest/config";
 import { parse } from "yaml";
 
-const api = process.env.HOOKE_API ?? "http://127.0.0.1:8000";
+const api = process.env.HOOKE_API ?? "http://127.0.0.1:7450";
 
 /** YAML files as modules, parsed at build time: the example exists once, in examples/. */
 const yaml: Plugin = {
