@@ -23,7 +23,7 @@ class Timing(Frozen):
     """Between two requests of an attempt that waits for its turn in a shared process."""
     grace: float = Field(10.0, ge=0)
     """From SIGTERM to SIGKILL."""
-    longest_retry: float = Field(15.0, gt=0)
+    longest_retry: float = Field(8.0, gt=0)
     """Between two attempts to reach an API that is down; well below a lease."""
     patient_after: float = Field(600.0, gt=0)
     """An API down for longer than this is asked only every `patient_retry`."""

@@ -16,8 +16,8 @@ from hooke.journal import records, unpack
 from tests.cluster.bench import wait_for
 
 PATIENCE = 40
-LEASE = 10.0
-"""Short, so that a dead supervisor is missed soon; a living one says something every 5 s at least."""
+LEASE = 12.0
+"""Short, so that a dead supervisor is missed soon; a living one is heard every 5 s (after an outage: within 8 s)."""
 
 
 def free_port():
