@@ -17,7 +17,7 @@ from tests.cluster.bench import wait_for
 
 PATIENCE = 40
 LEASE = 12.0
-"""Short, so that a dead supervisor is missed soon; a living one is heard every 5 s (after an outage: within 8 s)."""
+"""Short, so that a dead supervisor is missed soon; a living one is heard every 5 s, after an outage within 8 s."""
 
 
 def free_port():
