@@ -10,7 +10,7 @@ from hooke_api.schema import View
 
 
 class Estimate(View):
-    """A mean over seeds with its 95% t interval; `low` and `high` are null where n < 2."""
+    """A mean over seeds with its 95% t interval, cut to what is possible; `low`, `high` are null where n < 2."""
 
     mean: float | None
     low: float | None

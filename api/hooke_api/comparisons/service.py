@@ -148,7 +148,10 @@ def _row(  # noqa: PLR0913 - what a row is made of
 
     def estimate(unit: str, figure: Callable[[Run], float | None]) -> Estimate:
         found = interval(list(cell.finished(figure).values()))
-        return Estimate(mean=found.mean, low=found.low, high=found.high, n=found.n, unit=unit)
+        # a t interval knows no bounds, but no figure here is negative, and a share is at most 1
+        low = None if found.low is None else max(0.0, found.low)
+        high = min(1.0, found.high) if unit == "fraction" and found.high is not None else found.high
+        return Estimate(mean=found.mean, low=low, high=high, n=found.n, unit=unit)
 
     def total(figure: Callable[[Totals], float]) -> Callable[[Run], float | None]:
         return lambda run: figure(totals[run.id]) if run.id in totals else None

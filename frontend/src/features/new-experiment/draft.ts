@@ -2,7 +2,7 @@ import type { AlgorithmView, WorkloadView } from "@/lib/client/types.gen";
 import { isJson, type Json, objectsAt, textAt, withValue } from "./document";
 
 export const PRESETS = [
-  { key: "10gbe", label: "10 GbE (constants of the paper)", latency: 7.2e-6, seconds_per_byte: 0.9e-9 },
+  { key: "10gbe", label: "10 GbE", latency: 7.2e-6, seconds_per_byte: 0.9e-9 },
   { key: "fdr", label: "FDR InfiniBand (typical)", latency: 0.7e-6, seconds_per_byte: 0.2e-9 },
   { key: "qdr", label: "QDR InfiniBand (typical)", latency: 1.2e-6, seconds_per_byte: 0.3e-9 },
 ] as const;

@@ -375,7 +375,7 @@ export type DryRun = {
 /**
  * Estimate
  *
- * A mean over seeds with its 95% t interval; `low` and `high` are null where n < 2.
+ * A mean over seeds with its 95% t interval, cut to what is possible; `low`, `high` are null where n < 2.
  */
 export type Estimate = {
     /**
