@@ -12,6 +12,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from hooke.spec import Name
+
 STEP_COLUMNS: dict[str, str] = {
     # name -> little-endian dtype; one value per recorded step of this rank
     "step": "<i8",  # local gradients done by this rank (server: exchanges served), after the step
@@ -242,10 +244,18 @@ class LaunchOrder(Record):
     """A RunSpec as JSON."""
 
 
+class Described(BaseModel):
+    """An algorithm or workload of a cluster: its name, and whatever else its catalogue says of it."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    name: str = Field(min_length=1, max_length=63)
+
+
 class AgentHello(Record):
     """What an agent says of its cluster when it starts, and every 10 s after."""
 
-    name: str
+    name: Name
     cores: int = Field(ge=1)
     """Cores usable by one run on one host: what `workers: auto` looks at."""
     slots: int = Field(ge=1)
@@ -253,9 +263,9 @@ class AgentHello(Record):
     launcher: Literal["local"]
     hardware: dict[str, str | int | float]
     versions: dict[str, str]
-    algorithms: list[dict[str, object]] | None = None
+    algorithms: list[Described] | None = None
     """`hooke.algorithm.describe()`; only in the first hello of an agent."""
-    workloads: list[dict[str, object]] | None = None
+    workloads: list[Described] | None = None
 
 
 class AgentProof(Record):

@@ -314,3 +314,11 @@ def test_any_change_is_accepted_or_refused_with_pointers(service, path, value):
     else:
         assert pointers(answer), document
         assert service.count(Run) == before
+
+
+def test_an_agent_that_describes_a_nameless_algorithm_is_refused(service):
+    hello = {"name": "lab", "cores": 2, "slots": 2, "launcher": "local", "hardware": {}, "versions": {}}
+    answer = service.agent.post("/agents/hello", json=hello | {"algorithms": [{"title": "no name"}]})
+    assert answer.status_code == 422
+    assert answer.json()["errors"][0]["pointer"] == "/algorithms/0/name"
+    assert "lab" not in [cluster["name"] for cluster in service.get("/clusters")["items"]]

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
-from hooke.events import AgentHello
+from hooke.events import AgentHello, Described
 from hooke.workload import describe as describe_workloads
 from sqlalchemy import delete, insert, select
 from sqlalchemy.orm import Session
@@ -40,11 +40,11 @@ def hello(session: Session, said: AgentHello, silence: timedelta) -> None:
         wake_scheduler(session)
 
 
-def _store_catalogue(session: Session, cluster: str, kind: str, entries: list[dict[str, object]] | None) -> None:
+def _store_catalogue(session: Session, cluster: str, kind: str, entries: list[Described] | None) -> None:
     if entries is None:
         return
     session.execute(delete(CatalogueEntry).where(CatalogueEntry.cluster == cluster, CatalogueEntry.kind == kind))
-    documents = {str(entry["name"]): entry for entry in entries}
+    documents = {entry.name: entry.model_dump(mode="json") for entry in entries}
     rows = [{"cluster": cluster, "kind": kind, "name": n, "document": d} for n, d in documents.items()]
     if rows:
         session.execute(insert(CatalogueEntry), rows)

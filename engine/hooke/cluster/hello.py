@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from hooke import algorithm, hardware, workload
-from hooke.events import AgentHello, AgentProof
+from hooke.events import AgentHello, AgentProof, Described
 
 EVERY = 10.0
 SOON = 1.0
@@ -56,8 +56,8 @@ def describe(name: str, *, catalogues: bool) -> AgentHello:
         launcher="local",
         hardware=machine,
         versions=versions,
-        algorithms=algorithm.describe() if catalogues else None,
-        workloads=workload.describe() if catalogues else None,
+        algorithms=[Described(**entry) for entry in algorithm.describe()] if catalogues else None,
+        workloads=[Described(**entry) for entry in workload.describe()] if catalogues else None,
     )
 
 
