@@ -37,10 +37,9 @@ describe("variants", () => {
 });
 
 describe("clusters", () => {
-  it("have presets, and only 10 GbE is the paper's", () => {
-    expect(PRESETS.filter((preset) => preset.label.includes("paper")).map((preset) => preset.key)).toEqual([
-      "10gbe",
-    ]);
+  it("have presets, none of which speaks for the paper", () => {
+    expect(PRESETS.map((preset) => preset.key)).toContain("10gbe");
+    expect(PRESETS.filter((preset) => preset.label.includes("paper"))).toEqual([]);
     const [preset] = PRESETS;
     expect(withVirtualCluster(DRAFT, preset, "local").clusters).toContainEqual({
       name: "10gbe",
