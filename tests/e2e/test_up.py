@@ -147,3 +147,7 @@ def test_asked_twice_it_ends_without_grace(hooke):
     assert status == 0
     assert seconds < A_FEW_SECONDS
     assert processes(up.home) == {}
+    again = hooke("up")
+    with again.ready() as client:
+        (experiment,) = (item["id"] for item in client.get("/experiments").json()["items"])
+        wait(lambda: "failed_infra" in states(client, experiment), 30, "the next start tells how the run ended")

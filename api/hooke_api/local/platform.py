@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import httpx
-from hooke.cluster.processes import start_time
+from hooke.cluster.processes import signal_all, start_time
 
 from hooke_api.local import attempts, parts
 from hooke_api.local.instance import Instance, Note, StartError
@@ -136,6 +137,11 @@ class Platform:
                 self._note.parts.clear()
             self._note.write(self.instance.note_path)
             self.instance.close()
+
+    def hurry(self) -> None:
+        """Take the grace away from a `stop` under way: the next start, or the API, learns how runs ended."""
+        self.kill()
+        signal_all(attempts.supervisors(self.instance.home), signal.SIGKILL)
 
     def kill(self) -> None:
         """End the parts at once; `stop` must follow, or have been called."""

@@ -41,7 +41,7 @@ async def _life(platform: Platform, task: Task | None, end: bool) -> int:
 
     def on_signal() -> None:
         if leave.is_set():  # asked twice: no grace
-            platform.kill()
+            platform.hurry()
         leave.set()
 
     for number in SIGNALS:
