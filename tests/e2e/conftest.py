@@ -28,5 +28,5 @@ def hooke(tmp_path, free_port):
         return started[-1]
 
     yield start
-    for running in started:
+    for running in reversed(started):  # the later one on a home first, in order; then whatever is left
         running.clean_up()

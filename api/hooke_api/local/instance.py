@@ -77,11 +77,14 @@ class Instance:
                 f"Hooke already runs{at} with the folder {self.home}. "
                 "Use that one, or give this one a folder of its own: HOOKE_HOME=... or --home"
             )
-        self._locks = [lock]
+        self._lock = lock
+        self._reserved: list[socket.socket] = []
+        self.runtime = runtime_folder(self.home)
         try:
-            self.runtime = runtime_folder(self.home)
+            for folder in (self.runtime.parent, self.runtime):
+                _private(folder)
         except BaseException:
-            self.close()
+            self._lock.release()
             raise
 
     def choose_port(self, host: str, asked: int | None) -> str | None:
@@ -101,14 +104,20 @@ class Instance:
         raise StartError(f"no port of {host} between {DEFAULT_PORT} and {last} is free: choose one with --port")
 
     def _take(self, host: str, port: int) -> bool:
-        """Reserve a port among the instances of this user, and try whether anybody else has it."""
-        lock = Lock.acquire(self.runtime.parent / f"port-{port}.lock")
-        if lock is None:
+        """Reserve a port among the instances of this user, and try whether anybody else has it.
+
+        The reservation is a socket in Linux' abstract name space: no file, and the kernel frees it.
+        """
+        reservation = socket.socket(socket.AF_UNIX)
+        try:
+            reservation.bind(f"\0hooke-{os.getuid()}-{port}")
+        except OSError:
+            reservation.close()
             return False
         if not bindable(host, port):
-            lock.release()
+            reservation.close()
             return False
-        self._locks.append(lock)
+        self._reserved.append(reservation)
         self.port = port
         return True
 
@@ -119,10 +128,10 @@ class Instance:
 
     def close(self) -> None:
         """Give everything back; the data stays."""
-        if hasattr(self, "runtime"):
-            shutil.rmtree(self.runtime, ignore_errors=True)
-        while self._locks:
-            self._locks.pop().release()
+        shutil.rmtree(self.runtime, ignore_errors=True)
+        while self._reserved:
+            self._reserved.pop().close()
+        self._lock.release()
 
 
 def bindable(host: str, port: int) -> bool:
@@ -138,7 +147,7 @@ def bindable(host: str, port: int) -> bool:
 
 
 def runtime_folder(home: Path) -> Path:
-    """Return this user's private folder for the sockets of `home`; its path is short, whatever `home` is.
+    """Return where this user's private folder for the sockets of `home` belongs; its path is always short.
 
     The name of a unix socket has at most 107 bytes, so it cannot lie under an arbitrary home.
     """
@@ -148,8 +157,6 @@ def runtime_folder(home: Path) -> Path:
             continue
         top = Path(base) / f"hooke-{os.getuid()}"
         if len(os.fsencode(top / name / "redis.sock")) <= _SOCKET_LIMIT and os.access(base, os.W_OK):
-            _private(top)
-            _private(top / name)
             return top / name
     raise StartError("no writable folder with a short path for Redis' socket: set TMPDIR to one")
 
