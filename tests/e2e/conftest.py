@@ -28,5 +28,7 @@ def hooke(tmp_path, free_port):
         return started[-1]
 
     yield start
-    for running in reversed(started):  # the later one on a home first, in order; then whatever is left
-        running.clean_up()
+    for running in started:
+        running.stop()
+    for running in started:
+        running.sweep()

@@ -90,8 +90,8 @@ class Running:
         status = self.process.wait(seconds)
         return status, time.monotonic() - begin
 
-    def clean_up(self) -> None:
-        """Leave nothing behind, whatever the test did."""
+    def stop(self) -> None:
+        """End it in order, if it still runs."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
             try:
@@ -99,6 +99,9 @@ class Running:
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
+
+    def sweep(self) -> None:
+        """Kill whatever a failed test has left."""
         for pid in processes(self.home):
             os.kill(pid, signal.SIGKILL)
 
