@@ -111,8 +111,8 @@ def test_nothing_names_a_machine_or_a_registry():
 @pytest.mark.parametrize(
     "text",
     [
-        "see /opt/wheels/x",
-        "index = 'https://pypi.org/simple'",
+        "see /" + "opt/wheels/x",  # in two parts, so that this file names neither
+        "index = 'https://pypi" + ".org/simple'",
         "torch==2.13.0+cpu",
         "cd /home/ada/hooke",
         "/root/.npmrc",
@@ -123,7 +123,7 @@ def test_the_patterns_find_what_they_forbid(text):
 
 
 @pytest.mark.parametrize(
-    "text", ["network/working", "/workloads/", "a+b", "https://hooke.dev/optimal", "src/work/x"]
+    "text", ["network/working", "/workloads/", "a+b", "https://hooke.dev/optimal", "src/" + "work/x"]
 )
 def test_the_patterns_leave_the_rest_alone(text):
     assert not faults(text)
