@@ -8,14 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from hooke.events import STEP_COLUMNS
+from hooke.events import ABSENT, STEP_COLUMNS
 from numpy.typing import NDArray
 
 Column = NDArray[Any]
 """One value per step, in the dtype that STEP_COLUMNS gives the name."""
-
-OPTIONAL = frozenset({"staleness"})
-"""Columns that a block may leave out: they are then all NaN."""
 
 
 class BlockError(ValueError):
@@ -35,7 +32,7 @@ def decode(n: int, columns: Mapping[str, str]) -> dict[str, Column]:
     for name, dtype in STEP_COLUMNS.items():
         text = columns.get(name)
         if text is None:
-            if name not in OPTIONAL:
+            if name not in ABSENT:
                 raise BlockError(name, "this column is missing")
             continue
         try:
@@ -50,7 +47,7 @@ def decode(n: int, columns: Mapping[str, str]) -> dict[str, Column]:
 
 
 def join(blocks: Sequence[Mapping[str, Column]]) -> dict[str, Column]:
-    """Return several blocks as one; an optional column that only some have is NaN elsewhere."""
+    """Return several blocks as one; an optional column that only some have has its value of `ABSENT` elsewhere."""
     if len(blocks) == 1:
         return dict(blocks[0])
     names = [name for name in STEP_COLUMNS if any(name in block for block in blocks)]
@@ -61,7 +58,7 @@ def join(blocks: Sequence[Mapping[str, Column]]) -> dict[str, Column]:
 
 
 def _absent(name: str, block: Mapping[str, Column]) -> Column:
-    return np.full(len(block["step"]), np.nan, STEP_COLUMNS[name])
+    return np.full(len(block["step"]), ABSENT.get(name, np.nan), STEP_COLUMNS[name])
 
 
 def pack(columns: Mapping[str, Column]) -> tuple[dict[str, list[Any]], bytes]:
@@ -77,12 +74,12 @@ def pack(columns: Mapping[str, Column]) -> tuple[dict[str, list[Any]], bytes]:
 
 
 def read(n: int, header: Mapping[str, Any], data: bytes, names: Iterable[str]) -> dict[str, Column]:
-    """Return columns of a stored chunk of `n` steps without copying; an absent one is NaN."""
+    """Return columns of a stored chunk of `n` steps without copying; an absent one holds its value of `ABSENT`."""
     found = {}
     for name in names:
         if name in header:
             offset, dtype = header[name]
             found[name] = np.frombuffer(data, dtype, n, offset)
         else:
-            found[name] = np.full(n, np.nan, STEP_COLUMNS[name])
+            found[name] = np.full(n, ABSENT.get(name, np.nan), STEP_COLUMNS[name])
     return found

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from hooke.events import Checkpointed, Done, Ingest, Scored, Start, Steps
+from hooke.events import ABSENT, Checkpointed, Done, Dropped, Ingest, Scored, Start, Steps
 from hooke.expand import pointer
 from hooke.phases import PHASES
 from pydantic import ValidationError
@@ -31,7 +31,7 @@ class Block:
     columns: dict[str, Column]
 
 
-Item = Block | Start | Scored | Done | Checkpointed
+Item = Block | Start | Scored | Done | Checkpointed | Dropped
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def read(body: bytes) -> Received:
 
 def _place(loc: tuple[int | str, ...]) -> str:
     # pydantic names the branch of a tagged union after the record's index: it is no place in the document
-    kinds = {"start", "steps", "evaluation", "done", "checkpoint"}
+    kinds = {"start", "steps", "evaluation", "done", "checkpoint", "dropped"}
     return pointer(*(part for k, part in enumerate(loc) if not (part in kinds and isinstance(loc[k - 1], int))))
 
 
@@ -100,7 +100,7 @@ def _checked(columns: dict[str, Column]) -> dict[str, Column]:
     for name, values in columns.items():
         if values.dtype.kind == "f" and name not in MAY_BE_NAN and not np.isfinite(values).all():
             raise BlockError(name, "holds NaN or infinity; only loss and staleness may")
-        if values.dtype.kind == "i" and values.min() < 0:
+        if values.dtype.kind == "i" and values.min() < min(0, ABSENT.get(name, 0)):
             raise BlockError(name, "holds a negative number")
     return columns
 

@@ -13,7 +13,7 @@ import importlib
 import inspect
 import pkgutil
 import re
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -21,6 +21,9 @@ from hooke.errors import NotFound
 
 if TYPE_CHECKING:
     from hooke.rank import Rank
+
+
+Pace = Literal["together", "served", "free"]
 
 
 class Algorithm(BaseModel):
@@ -34,6 +37,11 @@ class Algorithm(BaseModel):
 
     servers: ClassVar[int] = 0
     """Ranks that hold the center and compute no gradient: 0 or 1."""
+    pace: ClassVar[Pace] = "together"
+    """Who tells a worker to go on: all ranks step alike, a server grants steps, or each takes its next steps
+    from a common counter and meets the others only for evaluations (Hogwild)."""
+    may_drop: ClassVar[bool] = False
+    """The method goes on without a worker whose numbers went bad (`on_bad_worker: drop`)."""
     max_workers: ClassVar[int | None] = None
     """A sequential method runs on one worker, whatever the experiment asks."""
     passes: ClassVar[int] = 3
@@ -42,6 +50,20 @@ class Algorithm(BaseModel):
     """The same for one request on a server."""
     deterministic: ClassVar[bool] = True
     """Same seed, workers and collective give bitwise equal weights."""
+
+    def faults(self, workers: int) -> list[str]:
+        """Return why these parameters cannot run on that many workers; empty: they can."""
+        del workers
+        return []
+
+    def cautions(self, workers: int) -> list[str]:
+        """Return what a user should know before running this on that many workers: a stability bound, say."""
+        del workers
+        return []
+
+    def vector_passes(self, server: bool) -> int:
+        """Return the vector reads and writes of one step (or of one request, on a server)."""
+        return self.server_passes if server else self.passes
 
     def run(self, r: Rank) -> None:
         """Train on this rank until `r.steps()` (or `r.requests()` on the server) ends."""
@@ -89,6 +111,8 @@ def describe() -> list[dict[str, Any]]:
             "documentation": inspect.getdoc(cls) or "",
             "servers": cls.servers,
             "max_workers": cls.max_workers,
+            "pace": cls.pace,
+            "may_drop": cls.may_drop,
             "deterministic": cls.deterministic,
             "schema": cls.model_json_schema(),
         }

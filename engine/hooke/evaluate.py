@@ -12,13 +12,18 @@ if TYPE_CHECKING:
 
 
 def evaluate_together(r: Rank) -> None:
-    """Every rank scores a shard of the test set; all take note of the same sums."""
+    """Every rank that has the center scores its share of the test set; all take note of the same sums.
+
+    A server that steps together with the workers is the only one that has it.
+    """
     before = r.ledger.enter(Phase.EVALUATE)
     began = r.comm.clock()
     with r.comm.under(Phase.EVALUATE):
         r.comm.barrier()
-        size = r.problem.test_size
-        start, stop = size * r.rank // r.comm.size, size * (r.rank + 1) // r.comm.size
+        size, parts = r.problem.test_size, r.comm.size
+        start, stop = size * r.rank // parts, size * (r.rank + 1) // parts
+        if r.algorithm.servers:
+            start, stop = (0, size) if r.is_server else (0, 0)
         part = r.problem.evaluate(r.answer_vector, start, stop)
         sums = r.comm.control.allreduce((part.loss_sum, float(part.correct), float(part.count)))
     _note(r, Score(sums[0], int(sums[1]), int(sums[2])), r.comm.clock() - began)

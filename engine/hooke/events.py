@@ -7,6 +7,7 @@ ever, which makes shipping idempotent. Numbers that grow with steps travel as pa
 
 from __future__ import annotations
 
+import math
 from enum import StrEnum
 from typing import Annotated, Literal
 
@@ -32,7 +33,11 @@ STEP_COLUMNS: dict[str, str] = {
     "wire": "<i8",  # bytes sent by this rank's schedule in the step
     "messages": "<i4",  # messages sent by this rank in the step
     "staleness": "<f4",  # center updates between a worker's read and its write; NaN where it has no meaning
+    "worker": "<i4",  # server: whom the exchange was with, for a replay; -1 where it has no meaning
 }
+
+ABSENT: dict[str, float] = {"staleness": math.nan, "worker": -1}
+"""Columns that a block may lack, and the value that then holds for all of its steps."""
 
 
 class Record(BaseModel):
@@ -58,6 +63,8 @@ class Start(Record):
     hardware: dict[str, str | int | float] = Field(default_factory=dict)
     versions: dict[str, str] = Field(default_factory=dict)
     restored_step: int | None = None
+    notes: dict[str, str] = Field(default_factory=dict)
+    """What was chosen for this rank and why: moving rate, device, exchange path, placement, window..."""
 
 
 class Steps(Record):
@@ -104,6 +111,22 @@ class Done(Record):
     final_loss: float | None = None
     """Of the center, on the deciding rank."""
     final_accuracy: float | None = None
+    staleness: dict[int, int] = Field(default_factory=dict)
+    """Exchanges by staleness, where it is measured (server; every worker of a lock-free method)."""
+    lost_mass: float | None = None
+    """Lock-free methods, on rank 0: |S - S_expected| / sum |pushed|, L1 norms, of all updates pushed (P13)."""
+    dropped: list[int] = Field(default_factory=list)
+    """Workers that the run went on without, on the deciding rank."""
+
+
+class Dropped(Record):
+    """A worker whose numbers went bad has left; the run goes on without it (`on_bad_worker: drop`)."""
+
+    kind: Literal["dropped"] = "dropped"
+    seq: int = Field(ge=0)
+    worker: int
+    step: int
+    why: str
 
 
 class Checkpointed(Record):
@@ -118,7 +141,7 @@ class Checkpointed(Record):
     sha256: str
 
 
-JournalRecord = Annotated[Start | Steps | Scored | Done | Checkpointed, Field(discriminator="kind")]
+JournalRecord = Annotated[Start | Steps | Scored | Done | Checkpointed | Dropped, Field(discriminator="kind")]
 
 
 class RunState(StrEnum):

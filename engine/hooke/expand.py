@@ -141,9 +141,19 @@ def validate_run(document: Any) -> RunSpec:
         most = algorithms.algorithm(spec.algorithm.name).max_workers
         if most is not None and spec.workers > most:
             problems.append(Problem("/workers", f"{spec.algorithm.name} runs on at most {most} worker(s)"))
+        problems += [Problem("/workers", why) for why in _chosen(spec).faults(spec.workers)]
     if problems:
         raise SpecError(problems)
     return spec
+
+
+def _chosen(spec: RunSpec) -> algorithms.Algorithm:
+    return algorithms.algorithm(spec.algorithm.name).model_validate(spec.algorithm.parameters)
+
+
+def cautions(spec: RunSpec) -> list[Problem]:
+    """Return what a user should know before this valid run starts: stability bounds, say; it runs all the same."""
+    return [Problem("/algorithm/parameters", why) for why in _chosen(spec).cautions(spec.workers)]
 
 
 def resolve(spec: ExperimentSpec, variant: Variant, cluster: ClusterChoice, workers: int, seed: int) -> RunSpec:
@@ -170,6 +180,9 @@ def resolve(spec: ExperimentSpec, variant: Variant, cluster: ClusterChoice, work
         budget=spec.budget,
         target=spec.target,
         evaluation=spec.evaluation,
+        compute=spec.compute,
+        checkpoint_every=spec.checkpoint_every,
+        on_bad_worker=spec.on_bad_worker,
     )
 
 

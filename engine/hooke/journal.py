@@ -17,7 +17,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from hooke.errors import JournalError
-from hooke.events import STEP_COLUMNS, JournalRecord, Record, Steps
+from hooke.events import ABSENT, STEP_COLUMNS, JournalRecord, Record, Steps
 
 BLOCK_SECONDS = 0.25
 BLOCK_STEPS = 512
@@ -67,6 +67,13 @@ def parse(line: str) -> Any:
         raise JournalError(f"not a journal record: {line[:120]!r} ({error.error_count()} faults)") from None
 
 
+def _absent(name: str, values: list[float]) -> bool:
+    """Return whether the whole column says what its absence says, too."""
+    if name not in ABSENT:
+        return False
+    return all(map(math.isnan, values)) if math.isnan(ABSENT[name]) else all(v == ABSENT[name] for v in values)
+
+
 class JournalWriter:
     """Writes one rank's journal. Nothing here blocks on a reader, a network or an fsync."""
 
@@ -101,7 +108,7 @@ class JournalWriter:
             columns = {
                 name: pack(name, values)
                 for name, values in self._columns.items()
-                if name != "staleness" or not all(map(math.isnan, values))
+                if not _absent(name, values)
             }
             n, self._n = self._n, 0
             for values in self._columns.values():

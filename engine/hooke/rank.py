@@ -54,7 +54,8 @@ class Rank:
         self.workers = spec.workers
         self.server = spec.workers
         self.is_server = self.rank >= spec.workers
-        self.deciding = self.rank == (self.server if algorithm.servers else 0)
+        self.deciding = self.rank == (self.server if algorithm.pace == "served" else 0)
+        self.holds_center = self.rank == (self.server if algorithm.servers else 0)
         self.course = Course(spec)
         self.params = problem.initial(spec.seed)
         self.comm.broadcast(self.params)
@@ -125,8 +126,7 @@ class Rank:
     def charge_update(self) -> None:
         """Price the vector arithmetic of one step in virtual time: bytes over memory bandwidth."""
         if self.spec.virtual is not None:
-            passes = self.algorithm.server_passes if self.is_server else self.algorithm.passes
-            size = 4 * self.params.numel() * passes
+            size = 4 * self.params.numel() * self.algorithm.vector_passes(self.is_server)
             self.comm.charge(size / self.spec.virtual.memory_bandwidth)
 
     def check(self, vector: Vector, what: str, rank: int | None = None, step: int | None = None) -> None:
@@ -164,7 +164,7 @@ class Rank:
         A restored worker of a method with a server counts from its first step instead: no step may be taken
         that the server has not granted.
         """
-        return (t - (self.first if self.algorithm.servers else 0)) % period == 0
+        return (t - (self.first if self.algorithm.pace == "served" else 0)) % period == 0
 
     def steps(self, answer: Vector | None = None) -> Iterator[int]:
         """Yield the number of each local step, from the restored one, until the run ends.
@@ -173,7 +173,7 @@ class Rank:
         """
         if answer is not None:
             self.answer_vector = answer
-        return self.asking.steps() if self.algorithm.servers else self.stepping.steps()
+        return self.asking.steps() if self.algorithm.pace == "served" else self.stepping.steps()
 
     def requests(
         self, into: Vector | None, order: Literal["arrival", "rank"] = "arrival", period: int = 1

@@ -74,8 +74,8 @@ class Recorder:
             traffic.messages,
         )
 
-    def step(self, r: Rank, staleness: int | None = None) -> None:
-        """Write the step that has just ended: what grew since the one before."""
+    def step(self, r: Rank, staleness: int | None = None, worker: int = -1) -> None:
+        """Write what grew in the step that has just ended; on a server, in the exchange with `worker`."""
         if self._journal is None or not self._rows:
             return
         clock = r.ledger.train()  # also brings the running phase up to date
@@ -84,7 +84,7 @@ class Recorder:
         loss = math.nan if r.is_server else r.loss
         stale = math.nan if staleness is None else staleness
         changes = [now - then for now, then in zip(totals, before, strict=True)]
-        self._journal.step((r.t, r.samples, clock, r.ledger.since - r.ledger.began, loss, *changes, stale))
+        self._journal.step((r.t, r.samples, clock, r.ledger.since - r.ledger.began, loss, *changes, stale, worker))
 
     def scored(self, r: Rank, loss: float, accuracy: float, seconds: float, reached: bool) -> None:
         """Take note of an evaluation; the deciding rank writes it."""

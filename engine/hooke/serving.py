@@ -157,7 +157,7 @@ class Serving:
         self._seen[worker] = self._version
         r.t += 1
         self._evaluate_if_due()
-        r.recorder.step(r, staleness)
+        r.recorder.step(r, staleness, worker)
 
     def _evaluate_if_due(self) -> None:
         if self._r.course.evaluation_due(self._r.samples):

@@ -34,13 +34,47 @@ class WorkloadChoice(Frozen):
 class Communication(Frozen):
     """How vectors travel; composes with every algorithm."""
 
-    packing: Literal["one", "per-layer"] = Field(
-        "one", title="Packing", description="One message for all layers, or one message per layer."
+    packing: Literal["one", "per-layer", "buckets"] = Field(
+        "one",
+        title="Packing",
+        description="One message for all layers, one per layer, or messages of `bucket_bytes`.",
     )
-    collective: Literal["tree", "halving"] = Field(
+    bucket_bytes: int = Field(
+        1 << 20, ge=1024, le=1 << 30, title="Bucket", description="Bytes per message where packing is `buckets`."
+    )
+    collective: Literal["tree", "halving", "ring", "library"] = Field(
         "tree",
         title="Collective",
-        description="Binomial reduce + broadcast as in the paper, or bandwidth-optimal recursive halving.",
+        description="Binomial reduce + broadcast as in the paper, recursive halving or a ring (both optimal in "
+        "bytes), or the MPI library's own all-reduce, whose order of additions is not ours.",
+    )
+    wire: Literal["fp32", "bf16", "fp16"] = Field(
+        "fp32", title="Wire type", description="How exchanged vectors travel; sums are rounded to it as well."
+    )
+    error_feedback: bool = Field(
+        True,
+        title="Error feedback",
+        description="Add what the wire type lost to the next vector sent (no effect with fp32).",
+    )
+
+
+class Compute(Frozen):
+    """How gradients are computed on each rank; recorded with the run, alike for every variant."""
+
+    device: Literal["auto", "cpu", "cuda"] = Field(
+        "auto", title="Device", description="Where models live; `auto` takes a CUDA device where there is one."
+    )
+    precision: Literal["fp32", "bf16"] = Field(
+        "fp32", title="Precision", description="Of forward and backward; weights and updates are always fp32."
+    )
+    threads: int | Literal["group"] = Field(
+        1, title="Threads", description="Intra-op threads of a rank; `group`: as many as the cores it is given."
+    )
+    placement: Literal["none", "core", "l3", "numa"] = Field(
+        "none",
+        title="Placement",
+        description="Pin each rank to a share of the cores, whole L3 domains or NUMA nodes first, and its memory "
+        "to the fastest node near them that it fits in.",
     )
 
 
@@ -131,6 +165,15 @@ class ExperimentSpec(Frozen):
     budget: Budget
     target: Target | None = None
     evaluation: Evaluation
+    compute: Compute = Compute()
+    checkpoint_every: int | None = Field(
+        None, ge=1, le=10**12, title="Checkpoint every", description="Samples between checkpoints; empty: none."
+    )
+    on_bad_worker: Literal["fail", "drop"] = Field(
+        "fail",
+        title="On a bad worker",
+        description="NaN or Inf on one worker: fail the run, or go on without it where the method allows it.",
+    )
 
 
 class AlgorithmChoice(Frozen):
@@ -156,8 +199,12 @@ class RunSpec(Frozen):
     budget: Budget
     target: Target | None = None
     evaluation: Evaluation
+    compute: Compute = Compute()
     checkpoint: Literal["never", "on-stop", "always"] = "on-stop"
     """Keep what a restart needs when stopped before the end (cancelled, wall limit), or at every end."""
+    checkpoint_every: int | None = Field(None, ge=1, le=10**12)
+    """Samples between the checkpoints of a run that goes on (unless `checkpoint` is `never`); None: none."""
+    on_bad_worker: Literal["fail", "drop"] = "fail"
 
     @property
     def servers(self) -> int:

@@ -88,7 +88,7 @@ def train_rank(
     center = rank.answer_vector.numpy().copy() if holds_center else None
     outcome = Outcome(comm.rank, rank.params.numpy().copy(), center, done, recorder.scores)
     if folder is not None:
-        arrays = {"weights": outcome.weights} | ({"center": center} if rank.deciding else {})
+        arrays = {"weights": outcome.weights} | ({"center": center} if rank.holds_center else {})
         np.savez(folder / f"final.{comm.rank}.npz", **arrays)
     return outcome
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
-from hooke.algorithm import Algorithm
+from hooke.algorithm import Algorithm, Pace
 
 if TYPE_CHECKING:
     from hooke.rank import Rank
@@ -28,6 +28,7 @@ class AsyncEASGD(Algorithm):
     """
 
     servers: ClassVar[int] = 1
+    pace: ClassVar[Pace] = "served"
     deterministic: ClassVar[bool] = False
     passes: ClassVar[int] = 6
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
-from hooke.algorithm import Algorithm
+from hooke.algorithm import Algorithm, Pace
 
 if TYPE_CHECKING:
     from hooke.rank import Rank
@@ -27,6 +27,7 @@ class OriginalEASGD(Algorithm):
     """
 
     servers: ClassVar[int] = 1
+    pace: ClassVar[Pace] = "served"
     passes: ClassVar[int] = 6
 
     lr: float = Field(0.05, gt=0, le=10, title="Learning rate", description="Step length eta.")

@@ -27,6 +27,9 @@ class Vector(Protocol):
     def sub_(self, other: Any, /, *, alpha: float = 1) -> Any: ...
     def mul_(self, other: Any, /) -> Any: ...
     def lerp_(self, end: Any, weight: float, /) -> Any: ...
+    def addcmul_(self, a: Any, b: Any, /, *, value: float = 1) -> Any: ...
+    def addcdiv_(self, a: Any, b: Any, /, *, value: float = 1) -> Any: ...
+    def sqrt_(self) -> Any: ...
     def zero_(self) -> Any: ...
     def sum(self) -> Any: ...
     def clone(self) -> Any: ...
@@ -88,6 +91,42 @@ class ControlPending(Protocol):
         """Return the words of rank 0."""
 
 
+class Window(Protocol):
+    """One vector that every rank of a communicator reads and changes without the others taking part.
+
+    There are no locks: that is what it is for (Hogwild). `get` may see a vector that others are changing.
+    `accumulate` loses nothing: every element's addition is atomic. `add` is plain loads and stores, so that what another rank stores between them is lost; they need memory shared with the owner.
+    """
+
+    shared: bool
+    """Whether plain loads and stores reach the vector: owner and rank share memory (or a virtual world)."""
+
+    def get(self, into: Vector) -> None:
+        """Copy the vector as it is found, element by element."""
+
+    def accumulate(self, delta: Vector) -> None:
+        """Add delta, each element atomically (MPI_Accumulate with MPI_SUM, completed)."""
+
+    def add(self, delta: Vector, alpha: float = 1) -> None:
+        """Add alpha * delta by plain loads and stores; raises CommError where memory is not shared."""
+
+    def put(self, x: Vector) -> None:
+        """Overwrite the vector; for moments at which nobody else touches it."""
+
+    def close(self) -> None:
+        """Free it; collective."""
+
+
+class Counter(Protocol):
+    """A number that ranks take from, one after the other, without anybody's help. Costs no virtual time."""
+
+    def take(self, amount: int = 1) -> int:
+        """Add to it, atomically; return what it was before."""
+
+    def close(self) -> None:
+        """Free it; collective."""
+
+
 class Comm(Protocol):
     """All ranks of one run, or a part of them."""
 
@@ -114,6 +153,9 @@ class Comm(Protocol):
     def iallreduce(self, x: Vector) -> Pending:
         """Begin the same in the background; x must not be touched before `wait`."""
 
+    def reduce(self, x: Vector, root: int = 0) -> None:
+        """Leave the sum over ranks, in the documented order, in the root's x; elsewhere x is scratch after."""
+
     def send(self, x: Vector, to: int, tag: int = 0) -> None:
         """Send x; return when it may be overwritten."""
 
@@ -128,3 +170,9 @@ class Comm(Protocol):
 
     def split(self, color: int, key: int = 0) -> Comm:
         """Return the communicator of the ranks that gave the same color, ordered by key."""
+
+    def window(self, initial: Vector, owner: int = 0) -> Window:
+        """Return a window on a copy of the owner's `initial`; collective."""
+
+    def counter(self) -> Counter:
+        """Return a counter at 0, kept by rank 0; collective."""

@@ -18,7 +18,7 @@ from mpi4py import MPI
 
 from hooke.comm import collectives
 from hooke.comm.arrays import Array, array_of, check_length, check_rank, count_collective, count_message
-from hooke.comm.base import ANY, Control, Message, Traffic
+from hooke.comm.base import ANY, Control, Counter, Message, Traffic, Window
 from hooke.comm.collectives import Collective, Round
 from hooke.comm.mpi_control import MpiControl
 from hooke.comm.mpi_exchange import Exchange, Scratch
@@ -115,6 +115,18 @@ class MpiComm:
         """Begin to receive."""
         request = self._vectors.Irecv(array_of(into), self._source(source), tag)
         return self._carry(BackgroundMessage(request, self._patience, f"the receive from rank {source}"))
+
+    def reduce(self, x: Any, root: int = 0) -> None:
+        """Leave the sum over ranks in the root's x."""
+        raise NotImplementedError
+
+    def window(self, initial: Any, owner: int = 0) -> Window:
+        """Return a window on a copy of the owner's vector; collective."""
+        raise NotImplementedError
+
+    def counter(self) -> Counter:
+        """Return a counter at 0, kept by rank 0; collective."""
+        raise NotImplementedError
 
     def split(self, color: int, key: int = 0) -> MpiComm:
         """Return the communicator of the ranks that gave the same color, ordered by key; same traffic counts."""

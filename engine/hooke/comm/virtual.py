@@ -20,7 +20,7 @@ import numpy as np
 
 from hooke.comm import collectives
 from hooke.comm.arrays import Words, array_of, check_rank, check_words, count_collective, count_message
-from hooke.comm.base import ANY, Comm, Control, ControlPending, Message, Pending, Traffic
+from hooke.comm.base import ANY, Comm, Control, ControlPending, Counter, Message, Pending, Traffic, Window
 from hooke.comm.baton import Baton
 from hooke.comm.collectives import Collective
 from hooke.comm.network import Network
@@ -112,6 +112,18 @@ class VirtualComm:
         """Begin to receive."""
         wanted = source if source == ANY else self._peer(source)
         return self._group.post_receive(self.rank, wanted, tag, array_of(into))
+
+    def reduce(self, x: Any, root: int = 0) -> None:
+        """Leave the sum over ranks in the root's x."""
+        raise NotImplementedError
+
+    def window(self, initial: Any, owner: int = 0) -> Window:
+        """Return a window on a copy of the owner's vector; collective."""
+        raise NotImplementedError
+
+    def counter(self) -> Counter:
+        """Return a counter at 0, kept by rank 0; collective."""
+        raise NotImplementedError
 
     def split(self, color: int, key: int = 0) -> VirtualComm:
         """Return the communicator of the ranks that gave the same color, ordered by key, then rank.

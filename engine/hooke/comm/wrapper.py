@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hooke.comm.base import Comm, Control, Message, Pending, Traffic, Vector
+from hooke.comm.base import Comm, Control, Counter, Message, Pending, Traffic, Vector, Window
 
 
 class Wrapper:
@@ -39,6 +39,10 @@ class Wrapper:
         """Begin the same in the background."""
         return self.inner.iallreduce(x)
 
+    def reduce(self, x: Vector, root: int = 0) -> None:
+        """Leave the sum over ranks in the root's x."""
+        self.inner.reduce(x, root)
+
     def send(self, x: Vector, to: int, tag: int = 0) -> None:
         """Send x; return when it may be overwritten."""
         self.inner.send(x, to, tag)
@@ -58,3 +62,11 @@ class Wrapper:
     def split(self, color: int, key: int = 0) -> Comm:
         """Return the communicator of the ranks that gave the same color."""
         return self.inner.split(color, key)
+
+    def window(self, initial: Vector, owner: int = 0) -> Window:
+        """Return a window on a copy of the owner's vector."""
+        return self.inner.window(initial, owner)
+
+    def counter(self) -> Counter:
+        """Return a counter at 0, kept by rank 0."""
+        return self.inner.counter()

@@ -5,13 +5,14 @@ import random
 
 import numpy as np
 import pytest
+from hooke.events import ABSENT
 from hooke_api.metrics.attempts import Begun, keep_scores, keep_steps
 from hooke_api.metrics.table import COLUMNS, RankColumns, aggregate, writing_workers
 
 
 def rank(number: int, rows: list[dict], server: bool = False) -> RankColumns:
     columns = {
-        name: np.array([row.get(name, math.nan if name in ("loss", "staleness") else 0) for row in rows])
+        name: np.array([row.get(name, ABSENT.get(name, math.nan if name == "loss" else 0)) for row in rows])
         for name in COLUMNS
     }
     return RankColumns(number, server, columns)

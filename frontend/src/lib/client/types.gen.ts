@@ -250,17 +250,35 @@ export type ClusterView = {
  */
 export type Communication = {
     /**
+     * Bucket
+     *
+     * Bytes per message where packing is `buckets`.
+     */
+    bucket_bytes?: number;
+    /**
      * Collective
      *
-     * Binomial reduce + broadcast as in the paper, or bandwidth-optimal recursive halving.
+     * Binomial reduce + broadcast as in the paper, recursive halving or a ring (both optimal in bytes), or the MPI library's own all-reduce, whose order of additions is not ours.
      */
-    collective?: 'tree' | 'halving';
+    collective?: 'tree' | 'halving' | 'ring' | 'library';
+    /**
+     * Error feedback
+     *
+     * Add what the wire type lost to the next vector sent (no effect with fp32).
+     */
+    error_feedback?: boolean;
     /**
      * Packing
      *
-     * One message for all layers, or one message per layer.
+     * One message for all layers, one per layer, or messages of `bucket_bytes`.
      */
-    packing?: 'one' | 'per-layer';
+    packing?: 'one' | 'per-layer' | 'buckets';
+    /**
+     * Wire type
+     *
+     * How exchanged vectors travel; sums are rounded to it as well.
+     */
+    wire?: 'fp32' | 'bf16' | 'fp16';
 };
 
 /**
@@ -357,6 +375,38 @@ export type ComparisonRow = {
 };
 
 /**
+ * Compute
+ *
+ * How gradients are computed on each rank; recorded with the run, alike for every variant.
+ */
+export type Compute = {
+    /**
+     * Device
+     *
+     * Where models live; `auto` takes a CUDA device where there is one.
+     */
+    device?: 'auto' | 'cpu' | 'cuda';
+    /**
+     * Placement
+     *
+     * Pin each rank to a share of the cores, whole L3 domains or NUMA nodes first, and its memory to the fastest node near them that it fits in.
+     */
+    placement?: 'none' | 'core' | 'l3' | 'numa';
+    /**
+     * Precision
+     *
+     * Of forward and backward; weights and updates are always fp32.
+     */
+    precision?: 'fp32' | 'bf16';
+    /**
+     * Threads
+     *
+     * Intra-op threads of a rank; `group`: as many as the cores it is given.
+     */
+    threads?: number | 'group';
+};
+
+/**
  * DryRun
  *
  * The answer to a valid dry run; nothing is stored.
@@ -448,9 +498,16 @@ export type ExperimentSpec = {
     batch?: number;
     budget: Budget;
     /**
+     * Checkpoint every
+     *
+     * Samples between checkpoints; empty: none.
+     */
+    checkpoint_every?: number | null;
+    /**
      * Clusters
      */
     clusters: Array<ClusterChoice>;
+    compute?: Compute;
     /**
      * Description
      */
@@ -464,6 +521,12 @@ export type ExperimentSpec = {
      * Name
      */
     name: string;
+    /**
+     * On a bad worker
+     *
+     * NaN or Inf on one worker: fail the run, or go on without it where the method allows it.
+     */
+    on_bad_worker?: 'fail' | 'drop';
     /**
      * Schema
      */

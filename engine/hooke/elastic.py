@@ -1,0 +1,64 @@
+"""The spring that elastic methods share: how the moving rate a is given, and when it is too stiff."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from hooke.descent import Descent
+
+
+class Elastic(Descent):
+    """An algorithm whose workers are tied to a center: both move by a of their distance at every exchange.
+
+    The literature gives a in three ways: a = lr rho (equations (1) and (2) of arXiv 1708.02983), a itself, or
+    beta = P a, which arXiv 1412.6651 recommends to keep at 0.9 whatever P; with a period tau, implementations
+    differ on whether beta is also divided by tau. The value taken is written into the run's journal.
+    """
+
+    rho: float = Field(
+        1.0,
+        ge=0,
+        le=100,
+        title="Elasticity",
+        description="Spring constant to the center: a = lr rho, unless alpha or beta is given.",
+    )
+    alpha: float | None = Field(
+        None, ge=0, le=2, title="Moving rate", description="a itself; rho then has no effect."
+    )
+    beta: float | None = Field(
+        None, ge=0, le=4, title="Beta", description="a = beta / P, or beta / (P tau); rho then has no effect."
+    )
+    beta_per: Literal["P", "P tau"] = Field(
+        "P", title="Beta is divided by", description="The number of workers, or that times the period."
+    )
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Elastic:
+        if self.alpha is not None and self.beta is not None:
+            raise ValueError("give alpha or beta, not both: each says what the moving rate is")
+        return self
+
+    def rate(self, workers: int) -> float:
+        """Return the moving rate a on that many workers."""
+        if self.alpha is not None:
+            return self.alpha
+        if self.beta is None:
+            return self.lr * self.rho
+        return self.beta / (workers * (getattr(self, "period", 1) if self.beta_per == "P tau" else 1))
+
+    def bound(self, workers: int) -> float:
+        """Return the largest a that can be stable: round robin on f = h x^2 / 2 with eta h -> 0."""
+        del workers
+        return 1.0
+
+    def cautions(self, workers: int) -> list[str]:
+        """Return a warning that says the stability bound when a reaches it."""
+        a, bound = self.rate(workers), self.bound(workers)
+        if a < bound:
+            return []
+        return [
+            f"moving rate a = {a:.4g} is not below {bound:.4g}, the bound beyond which {self.title()} on "
+            f"{workers} worker(s) diverges even without gradients; with them the bound is lower"
+        ]
