@@ -95,7 +95,8 @@ class Window(Protocol):
     """One vector that every rank of a communicator reads and changes without the others taking part.
 
     There are no locks: that is what it is for (Hogwild). `get` may see a vector that others are changing.
-    `accumulate` loses nothing: every element's addition is atomic. `add` is plain loads and stores, so that what another rank stores between them is lost; they need memory shared with the owner.
+    `accumulate` loses nothing: every element's addition is atomic. `add` is plain loads and stores, so that
+    what another rank stores in between is lost; it needs memory shared with the owner.
     """
 
     shared: bool
