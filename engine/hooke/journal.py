@@ -106,9 +106,7 @@ class JournalWriter:
         """Write the block collected so far, if any."""
         if self._n:
             columns = {
-                name: pack(name, values)
-                for name, values in self._columns.items()
-                if not _absent(name, values)
+                name: pack(name, values) for name, values in self._columns.items() if not _absent(name, values)
             }
             n, self._n = self._n, 0
             for values in self._columns.values():
