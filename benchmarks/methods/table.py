@@ -97,7 +97,7 @@ def _conditions(place: Place) -> Iterable[str]:
     yield ""
     yield (
         f"One setting for all, not tuned per method: batch {conditions.BATCH} per worker, learning rate "
-        f"{conditions.LR} ({conditions.LR / 4} where P workers push into one model without averaging, times 1 - mu "
+        f"{conditions.LR} ({conditions.LR / 4} where workers push into one model without averaging, times 1 - mu "
         f"with momentum mu), beta = {conditions.BETA} for springs; exactly: `benchmarks/methods/conditions.py`. A "
         "method that looks slow here may only want another learning rate."
     )
