@@ -1,29 +1,37 @@
 """Collective operations as data: who sends which part of the vector to whom, in which round.
 
 One schedule serves three readers: MPI ranks execute it, the virtual world prices it, and tests count it.
-It is also the single home of the summation order (see `hooke.comm.base`): both all-reduce schedules form
-every element's sum by the same additions in the same order, so they agree bit for bit for every number of
-ranks P and elements n, also n < P.
+It is also the single home of the summation order (see `hooke.comm.base`): tree and halving form every
+element's sum by the same additions in the same order, so they agree bit for bit for every number of ranks P
+and elements n, also n < P. The ring has an order of its own.
 
     tree      binomial reduce to rank 0, binomial broadcast back: the paper's tree. Whole vectors;
               2 ceil(log2 P) rounds, 2 (P - 1) |W| bytes in total; time 2 ceil(log2 P) (A + |W| B).
     halving   recursive-halving reduce-scatter, recursive-doubling all-gather: for a power of two, time
               2 log2(P) A + 2 (P - 1)/P |W| B, optimal in bytes per rank (R. Thakur, R. Rabenseifner, W. Gropp,
               "Optimization of collective communication operations in MPICH", IJHPCA 19(1), 2005).
+    ring      reduce-scatter and all-gather around a ring: time 2 (P - 1) A + 2 (P - 1)/P |W| B for every P,
+              neighbours only (P. Patarasuk, X. Yuan, "Bandwidth optimal all-reduce algorithms for clusters of
+              workstations", JPDC 69(2), 2009).
+    library   MPI's own; no schedule of ours, and no documented order.
 
-The partner distance *doubles* in both reductions (1, 2, 4, ...), which is what makes the orders equal. When P
-is not a power of two, the ranks beyond the largest one, q, first hand their vector to rank r - q and at the
-end receive the result from it.
+The partner distance *doubles* in tree and halving (1, 2, 4, ...), which is what makes their orders equal.
+When P is not a power of two, the ranks beyond the largest one, q, first hand their vector to rank r - q and
+at the end receive the result from it.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-Collective = Literal["tree", "halving"]
+from hooke.comm.elements import add
+from hooke.errors import CommError
+
+Collective = Literal["tree", "halving", "ring", "library"]
 
 
 @dataclass(frozen=True)
@@ -39,39 +47,60 @@ class Part:
 
 @dataclass(frozen=True)
 class Round:
-    """One exchange of this rank with `peer`; a direction in which nothing travels is None.
+    """What this rank sends to `peer` and receives from `sender` (by default `peer`, too) at the same time.
 
-    `add`: what arrives is added to the own elements, else it overwrites them. Both ranks of a pair list
-    their common rounds in the same order, and a rank finishes one round before it begins the next.
+    A direction in which nothing travels is None. `add`: what arrives is added to the own elements, else it
+    overwrites them. Both ranks of a pair list their common rounds in the same order, and a rank finishes one
+    round before it begins the next.
     """
 
     peer: int
     send: Part | None
     receive: Part | None
     add: bool = False
+    sender: int | None = None
+
+    @property
+    def source(self) -> int:
+        """Return the rank from which `receive` comes."""
+        return self.peer if self.sender is None else self.sender
 
 
 Schedule = tuple[tuple[Round, ...], ...]
 """The rounds of every rank."""
 
 
-def ordered_sum(vectors: Sequence[Any]) -> Any:
+def ordered_sum(vectors: Sequence[Any], collective: Collective = "tree") -> Any:
     """Return the sum of equally long arrays in the documented order: the reference for every all-reduce."""
     x = [v.copy() for v in vectors]
-    add_up(x)
+    add_up(x, collective)
     return x[0]
 
 
-def add_up(x: list[Any]) -> None:
+def add_up(x: list[Any], collective: Collective = "tree") -> None:
     """Leave the sum of all arrays in x[0], adding in place in the documented order; the others are scratch."""
+    if collective == "ring":
+        _add_up_around(x)
+        return
     q = largest_power_of_two(len(x))
     for r in range(q, len(x)):
-        x[r - q] += x[r]
+        add(x[r - q], x[r])
     distance = 1
     while distance < q:
         for r in range(0, q, 2 * distance):
-            x[r] += x[r + distance]
+            add(x[r], x[r + distance])
         distance *= 2
+
+
+def _add_up_around(x: list[Any]) -> None:
+    ranks = len(x)
+    for segment, part in enumerate(_segments(ranks, x[0].size)):
+        total = x[segment][part.start : part.stop]
+        for step in range(1, ranks):
+            following = x[(segment + step) % ranks][part.start : part.stop]
+            add(following, total)
+            total = following
+        x[0][part.start : part.stop] = total
 
 
 def largest_power_of_two(ranks: int) -> int:
@@ -87,6 +116,10 @@ def depth(ranks: int) -> int:
 @functools.lru_cache(maxsize=256)
 def allreduce(ranks: int, elements: int, collective: Collective) -> Schedule:
     """Return the rounds that leave the sum of all vectors on every rank."""
+    if collective == "ring":
+        return tuple(_without_empty(_ring(r, ranks, elements)) for r in range(ranks))
+    if collective == "library":
+        raise CommError("the MPI library's own all-reduce has no schedule of ours")
     q = largest_power_of_two(ranks)
     core = _tree if collective == "tree" else _halving
     whole = Part(0, elements)
@@ -98,6 +131,28 @@ def allreduce(ranks: int, elements: int, collective: Collective) -> Schedule:
             mine = core(r, q, elements)
             if r + q < ranks:
                 mine = [Round(r + q, None, whole, add=True), *mine, Round(r + q, whole, None)]
+        rounds.append(_without_empty(mine))
+    return tuple(rounds)
+
+
+@functools.lru_cache(maxsize=256)
+def reduce(ranks: int, elements: int, root: int) -> Schedule:
+    """Return the rounds that leave the sum of all vectors, in the order of `allreduce`, on `root`.
+
+    ceil(log2 P) rounds, (P - 1) |W| bytes in total. The other ranks are left with partial sums.
+    """
+    q = largest_power_of_two(ranks)
+    whole = Part(0, elements)
+    rounds: list[tuple[Round, ...]] = []
+    for r in range(ranks):
+        partner = r - q if r >= q else r + q
+        # One of a pair adds both vectors, for addition commutes: the root if it is one of the two.
+        if partner >= ranks:
+            mine = _up(r, q, whole, root)
+        elif r == root or (r < q and partner != root):
+            mine = [Round(partner, None, whole, add=True), *_up(r % q, q, whole, root)]
+        else:
+            mine = [Round(partner, whole, None)]
         rounds.append(_without_empty(mine))
     return tuple(rounds)
 
@@ -145,6 +200,26 @@ def _tree(r: int, q: int, elements: int) -> list[Round]:
     return up + down[::-1]
 
 
+def _up(place: int, q: int, whole: Part, root: int) -> list[Round]:
+    """Binomial reduce among q = 2^k places to that of `root`, which takes the place root - q if it is beyond q.
+
+    To exchange the halves of a block swaps two summands, so places are renamed by XOR without moving a bit.
+    """
+    root_place = root % q
+    rounds: list[Round] = []
+    distance = 1
+    while distance < q:
+        position = (place ^ root_place) % (2 * distance)
+        peer = place ^ distance
+        rank = root if peer == root_place else peer
+        if position == 0:
+            rounds.append(Round(rank, None, whole, add=True))
+        elif position == distance:
+            rounds.append(Round(rank, whole, None))
+        distance *= 2
+    return rounds
+
+
 def _halving(r: int, q: int, elements: int) -> list[Round]:
     """Reduce-scatter by halving the part and doubling the distance; then the way back with whole sums."""
     up: list[Round] = []
@@ -162,6 +237,26 @@ def _halving(r: int, q: int, elements: int) -> list[Round]:
     return up + down[::-1]
 
 
+def _segments(ranks: int, elements: int) -> list[Part]:
+    """Cut the vector into P parts that differ by one element at most."""
+    bounds = [k * elements // ranks for k in range(ranks + 1)]
+    return [Part(start, stop) for start, stop in itertools.pairwise(bounds)]
+
+
+def _ring(r: int, ranks: int, elements: int) -> list[Round]:
+    """Reduce-scatter, then all-gather: send to the right, receive from the left, P - 1 rounds each."""
+    right, left = (r + 1) % ranks, (r - 1) % ranks
+    parts = _segments(ranks, elements)
+    scatter = [
+        Round(right, parts[(r - k) % ranks], parts[(r - k - 1) % ranks], add=True, sender=left)
+        for k in range(ranks - 1)
+    ]
+    gather = [
+        Round(right, parts[(r + 1 - k) % ranks], parts[(r - k) % ranks], sender=left) for k in range(ranks - 1)
+    ]
+    return scatter + gather
+
+
 def _without_empty(rounds: list[Round]) -> tuple[Round, ...]:
     """Drop directions and rounds in which no element travels (both partners agree: the parts are the same)."""
     kept = []
@@ -169,5 +264,5 @@ def _without_empty(rounds: list[Round]) -> tuple[Round, ...]:
         send = r.send if r.send else None
         receive = r.receive if r.receive else None
         if send or receive:
-            kept.append(Round(r.peer, send, receive, r.add))
+            kept.append(Round(r.peer, send, receive, r.add, r.sender))
     return tuple(kept)

@@ -20,6 +20,7 @@ from hooke.comm import collectives
 from hooke.comm.arrays import Array, array_of, check_length, check_rank, count_collective, count_message
 from hooke.comm.base import ANY, Control, Counter, Message, Traffic, Window
 from hooke.comm.collectives import Collective, Round
+from hooke.comm.elements import portable
 from hooke.comm.mpi_control import MpiControl
 from hooke.comm.mpi_exchange import Exchange, Scratch
 from hooke.comm.mpi_progress import BackgroundMessage, BackgroundSum, Progress
@@ -93,32 +94,34 @@ class MpiComm:
         """Send x; return when it may be overwritten."""
         array, target = array_of(x), check_rank(to, self.size)
         count_message(self.traffic, array)
-        self._patience.until(self._vectors.Isend(array, target, tag).Test)
+        self._patience.until(self._vectors.Isend(portable(array), target, tag).Test)
 
     def isend(self, x: Any, to: int, tag: int = 0) -> BackgroundMessage:
         """Begin to send x."""
         array, target = array_of(x), check_rank(to, self.size)
         count_message(self.traffic, array)
-        request = self._vectors.Isend(array, target, tag)
+        request = self._vectors.Isend(portable(array), target, tag)
         return self._carry(BackgroundMessage(request, self._patience, f"the send to rank {to}"))
 
     def recv(self, into: Any, source: int, tag: int = 0) -> Message:
         """Receive into the vector from `source` or ANY."""
         array = array_of(into)
         status = MPI.Status()
-        request = self._vectors.Irecv(array, self._source(source), tag)
+        request = self._vectors.Irecv(portable(array), self._source(source), tag)
         self._patience.until(lambda: request.Test(status))
         check_length(status.Get_count(MPI.BYTE), array.nbytes, f"message from rank {status.Get_source()} (bytes)")
         return Message(status.Get_source())
 
     def irecv(self, into: Any, source: int, tag: int = 0) -> BackgroundMessage:
         """Begin to receive."""
-        request = self._vectors.Irecv(array_of(into), self._source(source), tag)
+        request = self._vectors.Irecv(portable(array_of(into)), self._source(source), tag)
         return self._carry(BackgroundMessage(request, self._patience, f"the receive from rank {source}"))
 
     def reduce(self, x: Any, root: int = 0) -> None:
         """Leave the sum over ranks in the root's x."""
-        raise NotImplementedError
+        array = array_of(x)
+        rounds = collectives.reduce(self.size, array.size, check_rank(root, self.size))[self.rank]
+        self._execute(array, rounds, asked=self.rank != root)
 
     def window(self, initial: Any, owner: int = 0) -> Window:
         """Return a window on a copy of the owner's vector; collective."""

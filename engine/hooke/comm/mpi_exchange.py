@@ -9,6 +9,7 @@ from mpi4py import MPI
 
 from hooke.comm.arrays import Array
 from hooke.comm.collectives import Round
+from hooke.comm.elements import add, portable
 from hooke.comm.mpi_wait import Patience
 from hooke.errors import CommError
 
@@ -65,7 +66,7 @@ class Exchange:
                 self._requests.pop()
             if self._add is not None:
                 target, arrived = self._add
-                target += arrived
+                add(target, arrived)
                 self._add = None
             following = next(self._rounds, None)
             if following is None:
@@ -80,7 +81,8 @@ class Exchange:
             if following.add:
                 target, into = into, self._scratch.array(self._array, len(part))
                 self._add = (target, into)
-            self._requests.append(self._comm.Irecv(into, following.peer))
+            self._requests.append(self._comm.Irecv(portable(into), following.source))
         part = following.send
         if part is not None:
-            self._requests.append(self._comm.Isend(self._array[part.start : part.stop], following.peer))
+            offered = portable(self._array[part.start : part.stop])
+            self._requests.append(self._comm.Isend(offered, following.peer))

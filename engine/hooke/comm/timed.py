@@ -20,7 +20,7 @@ def connect(comm: Comm, communication: Communication, layout: tuple[Slice, ...],
     The collective of `communication` is chosen where the world is made: `MpiComm(collective)`,
     `run_virtual(..., collective)`.
     """
-    return Timed(Packed(comm, communication.packing, layout), ledger)
+    return Timed(Packed(comm, communication.packing, layout, communication.bucket_bytes), ledger)
 
 
 @dataclass
@@ -35,8 +35,8 @@ class Timed(Wrapper):
     """Charges the time inside every operation to `ledger`: communicate, or what `under` says.
 
     Traffic is counted by the world itself: payload is what this rank asked to send (|W| for an all-reduce, a
-    send, and the root of a broadcast; nothing for a receive, nor for a rank alone), wire and messages are
-    what the schedule made it send. Barriers and control words are not traffic.
+    send, the root of a broadcast and all others of a reduce; nothing for a receive, nor for a rank alone),
+    wire and messages are what the schedule made it send. Barriers and control words are not traffic.
     """
 
     def __init__(self, inner: Comm, ledger: Ledger, account: Account | None = None) -> None:
@@ -91,6 +91,11 @@ class Timed(Wrapper):
         with self.charged():
             pending = self.inner.iallreduce(x)
         return TimedPending(pending, self)
+
+    def reduce(self, x: Vector, root: int = 0) -> None:
+        """Leave the sum over ranks in the root's x."""
+        with self.charged():
+            self.inner.reduce(x, root)
 
     def send(self, x: Vector, to: int, tag: int = 0) -> None:
         """Send x; return when it may be overwritten."""

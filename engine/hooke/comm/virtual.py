@@ -27,6 +27,7 @@ from hooke.comm.network import Network
 from hooke.comm.virtual_collectives import Collectives
 from hooke.comm.virtual_group import Group
 from hooke.comm.virtual_transfer import Transfer
+from hooke.errors import CommError
 from hooke.spec import VirtualCluster
 
 T = TypeVar("T")
@@ -40,6 +41,10 @@ def run_virtual(
     The first exception ends every rank and is raised here, with a note that names the rank. Ranks that all
     wait for another raise Deadlock, which lists who waits for what.
     """
+    if collective == "library":
+        raise CommError(
+            "there is no MPI library in the virtual world: choose the collective tree, halving or ring"
+        )
     if size < 1:
         raise ValueError(f"a virtual world needs at least one rank, not {size}")
     baton = Baton(size)
@@ -114,8 +119,11 @@ class VirtualComm:
         return self._group.post_receive(self.rank, wanted, tag, array_of(into))
 
     def reduce(self, x: Any, root: int = 0) -> None:
-        """Leave the sum over ranks in the root's x."""
-        raise NotImplementedError
+        """Leave the sum over ranks in the root's x; elsewhere x becomes NaN, lest it be mistaken for one."""
+        array = array_of(x)
+        rounds = collectives.reduce(self.size, array.size, self._peer(root))[self.rank]
+        count_collective(self.traffic, array, rounds, asked=self.rank != root)
+        self._collectives.reduce(self.rank, array, root).wait()
 
     def window(self, initial: Any, owner: int = 0) -> Window:
         """Return a window on a copy of the owner's vector; collective."""

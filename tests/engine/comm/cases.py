@@ -107,6 +107,21 @@ def broadcast_from_every_root(comm: Comm) -> Any:
     return None
 
 
+def reduce_leaves_the_ordered_sum_at_every_root(comm: Comm) -> Any:
+    """And a broadcast after it is the all-reduce of tree and halving, bit for bit."""
+    seen = []
+    for root in range(comm.size):
+        for elements in LENGTHS:
+            x = summand(comm.rank, elements, seed=2)
+            comm.reduce(x, root)
+            if comm.rank == root:
+                assert x.tobytes() == expected_sum(comm.size, elements, seed=2), (root, elements)
+            comm.broadcast(x, root)
+            assert x.tobytes() == expected_sum(comm.size, elements, seed=2), (root, elements)
+            seen.append(x)
+    return digest(*seen)
+
+
 def messages_go_round(comm: Comm) -> Any:
     """A ring of nonblocking messages; tags keep two streams apart, posted in opposite order."""
     right, left = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
@@ -205,6 +220,7 @@ def traffic_counts(comm: Comm) -> Any:
     count(lambda: comm.broadcast(x))
     count(comm.barrier)
     count(lambda: comm.control.allreduce((1.0,)))
+    count(lambda: comm.reduce(x, comm.size - 1))
     if comm.rank == 0 and comm.size > 1:
         count(lambda: comm.send(x, 1))
     elif comm.rank == 1:
@@ -213,10 +229,10 @@ def traffic_counts(comm: Comm) -> Any:
 
 
 def packing_moves_no_bit(comm: Comm) -> Any:
-    """The same bits per layer, L times the messages (property P18)."""
+    """The same bits however cut, as many messages as parts (property P18)."""
     results, messages = [], []
-    for packing in ("one", "per-layer"):
-        packed = Packed(comm, packing, LAYOUT)
+    for packing in ("one", "per-layer", "buckets"):
+        packed = Packed(comm, packing, LAYOUT, bucket_bytes=100)  # 64 bytes: 30 elements are 16 and 14
         before = comm.traffic.messages
         x, y, z = (summand(comm.rank, LAYOUT[-1].stop, seed) for seed in range(3))
         packed.allreduce(x)
@@ -234,10 +250,13 @@ def packing_moves_no_bit(comm: Comm) -> Any:
                 packed.irecv(other, 0).wait()
                 assert other.tobytes() == y.tobytes()
         short = summand(comm.rank, 3)
-        packed.allreduce(short)  # has no layers
+        packed.allreduce(short)  # has no layers, and fits in a bucket
+        packed.reduce(x, 0)
+        if comm.rank != 0:
+            x.fill(0)  # scratch
         messages.append(comm.traffic.messages - before)
         results.append(digest(x, y, z, short))
-    assert results[0] == results[1]
+    assert len(set(results)) == 1
     return messages
 
 
@@ -286,6 +305,7 @@ CASES: dict[str, Callable[[Comm], Any]] = {
         iallreduce_is_the_same_in_any_number,
         delays_move_no_bit,
         broadcast_from_every_root,
+        reduce_leaves_the_ordered_sum_at_every_root,
         messages_go_round,
         a_server_receives_from_anyone,
         messages_of_one_rank_keep_their_order,

@@ -47,8 +47,8 @@ def test_sums_do_not_depend_on_who_comes_first(collective, size, elements, delay
 
 @pytest.mark.parametrize("size", range(2, 9))
 def test_the_tree_moves_2_p_minus_1_vectors(size):
-    allreduce, iallreduce, broadcast, barrier, control = zip(
-        *[counts[:5] for counts in virtual(size, CASES["traffic_counts"])], strict=True
+    allreduce, iallreduce, broadcast, barrier, control, reduce = zip(
+        *[counts[:6] for counts in virtual(size, CASES["traffic_counts"])], strict=True
     )
     for counts in (allreduce, iallreduce):
         assert [sum(column) for column in zip(*counts, strict=True)] == [
@@ -57,24 +57,25 @@ def test_the_tree_moves_2_p_minus_1_vectors(size):
             2 * (size - 1),
         ]
     assert [sum(column) for column in zip(*broadcast, strict=True)] == [4000, (size - 1) * 4000, size - 1]
+    assert [sum(column) for column in zip(*reduce, strict=True)] == [*[(size - 1) * 4000] * 2, size - 1]
     assert {tuple(c) for c in (*barrier, *control)} == {(0, 0, 0)}
 
 
 def test_a_rank_alone_sends_nothing():
     (counts,) = virtual(1, CASES["traffic_counts"])
-    assert counts == [[0, 0, 0]] * 5
+    assert counts == [[0, 0, 0]] * 6
 
 
 def test_a_send_counts_once():
-    sent, received, _ = (counts[5:] for counts in virtual(3, CASES["traffic_counts"]))
+    sent, received, _ = (counts[6:] for counts in virtual(3, CASES["traffic_counts"]))
     assert (sent, received) == ([[4000, 4000, 1]], [[0, 0, 0]])
 
 
-def test_packing_per_layer_multiplies_the_messages_by_the_layers():
-    layers = len(LAYOUT)
-    # Two ranks, a tree: per all-reduce and rank 1 message; the root of the broadcast, rank 1, sends 1 more;
-    # rank 0 sends 2 vectors to rank 1; the short vector is 1 message either way.
-    assert virtual(2, CASES["packing_moves_no_bit"]) == [[2 + 2 + 1, 4 * layers + 1], [3 + 1, 3 * layers + 1]]
+def test_packing_multiplies_the_messages_by_the_parts():
+    layers, buckets = len(LAYOUT), 2
+    # Two ranks, a tree: rank 0 sends 2 all-reduces and 2 vectors, rank 1 sends 2 all-reduces, a broadcast and
+    # a vector to be reduced; the short vector is 1 message either way.
+    assert virtual(2, CASES["packing_moves_no_bit"]) == [[4 * n + 1 for n in (1, layers, buckets)]] * 2
 
 
 def test_deadlock_names_every_rank_in_every_rank():
