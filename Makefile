@@ -26,7 +26,7 @@ SOURCES := examples/comparison.yaml \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo up test check check-python check-frontend bench-core setup setup-dev lock clean
+.PHONY: help demo up test check check-python check-frontend bench-core results-virtual results-local setup setup-dev lock clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
@@ -54,6 +54,12 @@ check-frontend: setup
 
 bench-core: setup-dev ## Measure what the core may cost (benchmarks, not tests)
 	@$(VENV)/bin/python -m benchmarks.core
+
+results-virtual: setup-dev ## Measure every method on MNIST-LeNet in virtual time (needs HOOKE_DATA; about an hour)
+	@$(VENV)/bin/python -m benchmarks.methods virtual --jobs $(or $(JOBS),1)
+
+results-local: setup-dev ## The same on this machine's cores: leave the machine alone meanwhile
+	@$(VENV)/bin/python -m benchmarks.methods local
 
 # Python packages and the dashboard do not need one another: they are made side by side.
 setup: ## Install everything and build the dashboard; done already: takes no time
