@@ -8,8 +8,8 @@ from typing import Any
 
 import torch
 from hooke.flat import FlatProblem, Samples
+from hooke.models.lenet import lenet
 from hooke.workload import Problem, Score, workload
-from hooke.workloads.mnist_lenet import lenet
 
 
 def make_lenet() -> FlatProblem:

@@ -1,162 +1,205 @@
 """A PyTorch model as functions of one flat float32 vector: the compute path of the engine.
 
-Every parameter is a view of the one weight vector, every `.grad` a view of the one gradient vector, so that an
-algorithm's arithmetic and a message are single operations over contiguous memory. Nothing is allocated for
-them in the loop: gradients are zeroed and accumulated in place.
+Every parameter is a view of the one weight vector, and gradients are left in views of the one gradient vector, so
+that an algorithm's arithmetic and a message are single operations over contiguous memory.
+
+Local to a worker, and never exchanged: buffers (running statistics of batch normalisation), momentum, and every
+generator. What a gradient draws (dropout, augmentation) is a function of (seed, rank, number of the batch); the
+global generator is not used, because ranks that are threads of one process share it.
 """
 
 from __future__ import annotations
 
-import copy
+import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Literal
 
+import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
+from hooke import device as devices
 from hooke.comm.base import Vector
-from hooke.workload import Score, Slice
+from hooke.errors import CheckpointError, DataInvalid
+from hooke.loader import Batch, Loader
+from hooke.models.layers import Dropout, kaiming, localise
+from hooke.samples import Samples, Source
+from hooke.scorer import Scorer, as_float
+from hooke.task import CLASSES, Task
+from hooke.workload import ALONE, Place, Score, Slice
 
-EVALUATION_BATCH = 256
-"""Test items per forward pass: the activations of a small convolutional net still fit in a core's cache."""
+__all__ = ["Batch", "FlatProblem", "Samples"]
 
-
-@dataclass(frozen=True)
-class Samples:
-    """A part of a data set, shared by every Problem of the process and never written.
-
-    `inputs` (n, ...) are small integers as the files hold them, uint8: a quarter of the memory of float32; the
-    model sees `inputs * scale`. `labels` (n,) are classes, int64.
-    """
-
-    inputs: Tensor
-    labels: Tensor
-    scale: float
-
-    def __len__(self) -> int:
-        return len(self.labels)
-
-
-@dataclass(frozen=True)
-class Batch:
-    """Inputs (b, ...) float32 and labels (b,) int64, in buffers that the next `pick` overwrites."""
-
-    inputs: Tensor
-    labels: Tensor
-
-
-class _Buffers:
-    """Room for one batch of b items. Images lie in channels-last order: convolutions take half the time."""
-
-    def __init__(self, items: int, like: Samples) -> None:
-        shape = (items, *like.inputs.shape[1:])
-        self.raw = torch.empty(shape, dtype=like.inputs.dtype)
-        self.batch = Batch(_empty_input(shape), torch.empty(items, dtype=torch.int64))
-
-
-def _empty_input(shape: tuple[int, ...]) -> Tensor:
-    if len(shape) != 4:
-        return torch.empty(shape)
-    n, channels, height, width = shape
-    # Said by strides: for one channel `to(memory_format=channels_last)` leaves strides that read as either order.
-    strides = (channels * height * width, 1, width * channels, channels)
-    return torch.empty_strided((n, channels, height, width), strides)
+CONSTRUCTION = threading.Lock()
+"""Constructors draw from the global generator; one at a time may set it and put it back."""
+AUGMENTATION, DROPOUT = 2, 3
+"""What a stream of draws is for: part of its seed, beside those of `batches` (none) and of virtual time (1)."""
 
 
 class FlatProblem:
-    """A classifier trained by mean cross-entropy, bound to a training and a test set (implements `Problem`).
+    """A model bound to a training and a test set (implements `Problem`).
 
-    `make` returns the model; the weights it starts with are not used. `initial` draws weights of two and more
-    dimensions from Kaiming's uniform distribution over the fan-in for `nonlinearity`; vectors (biases) start at
-    zero. The model must be deterministic: what it draws would come from the global generator, which ranks share.
-
-    Buffers of a model (running statistics) stay with the rank: only parameters are in the vector, and `evaluate`
-    uses a copy of the rank's own buffers.
+    `make` returns the model. `initialise(model, generator)` draws its weights in place; by default weights of two
+    and more dimensions come from Kaiming's uniform distribution over the fan-in for `nonlinearity`, those of
+    normalisations are one, biases zero; `"own"` keeps what the constructor draws from a seeded generator. `place`
+    says device, precision and threads, `notes` what became of that.
     """
 
     def __init__(
         self,
         make: Callable[[], nn.Module],
-        train: Samples,
-        test: Samples,
+        train: Source,
+        test: Source,
         nonlinearity: Literal["relu", "linear"] = "relu",
+        *,
+        task: Task = CLASSES,
+        initialise: Callable[[nn.Module, torch.Generator], None] | Literal["own"] | None = None,
+        place: Place = ALONE,
     ) -> None:
-        torch.set_num_threads(1)  # a rank is one core; and sums over several threads differ from run to run
+        compute, rank = place.compute, place.rank
+        torch.set_num_threads(devices.threads(compute))  # of this thread: several change sums from run to run
+        self.device = devices.choose(compute, rank)
+        self.notes = devices.notes(compute, self.device)
         self.train_size, self.test_size = len(train), len(test)
-        self._train, self._test, self._nonlinearity = train, test, nonlinearity
-        with torch.random.fork_rng(devices=[]):  # a constructor draws weights that nobody uses
-            self._model = make()
-        self._scorer = copy.deepcopy(self._model).eval()
+        self._train, self._test, self._task = train, test, task
+        self._make, self._place = make, place
+        self._initialise = initialise or kaiming(nonlinearity)
+        self._lowers = compute.precision == "bf16"
+        self._model = self._constructed(0).to(self.device)
         self._parameters = list(self._model.parameters())
-        self._scored = list(self._scorer.parameters())
+        self._dropouts = [m for m in self._model.modules() if isinstance(m, Dropout)]
         self.layout = _layout(self._model)
         self._size = self.layout[-1].stop
-        self._buffers = _Buffers(1, train)
+        self._low = torch.empty(self._size, dtype=torch.bfloat16, device=self.device) if self._lowers else None
+        self._lowered = _lowered(self._model) if self._lowers else frozenset()
+        seen = torch.bfloat16 if self._lowers else torch.float32
+        self._loader = Loader(train, self.device, seen)
+        plain = Loader(train, self.device, seen), Loader(test, self.device, seen)
+        self._scorer = Scorer(self._model, task, (len(train), plain[0]), plain[1], self._autocast)
+        self._picked = self._computed = 0
+        self._trusted = False
         self.bind(self.allocate(), self.allocate())
+
+    def _constructed(self, seed: int) -> nn.Module:
+        with CONSTRUCTION, torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            return localise(self._make())
 
     def allocate(self) -> Tensor:
         """Return a new zero vector of all parameters; PyTorch aligns CPU memory to 64 bytes."""
-        return torch.zeros(self._size, dtype=torch.float32)
+        return torch.zeros(self._size, dtype=torch.float32, device=self.device)
 
     def views(self, vector: Vector) -> dict[str, Tensor]:
         """Return the parameters inside a vector, by name, in the model's shapes: a `state_dict`, not a copy."""
-        flat = self._checked(vector)
+        return self._cut(self._checked(vector))
+
+    def _cut(self, flat: Tensor) -> dict[str, Tensor]:
         return {part.name: flat[part.start : part.stop].view(part.shape) for part in self.layout}
 
     def initial(self, seed: int) -> Tensor:
-        """Return the initial weights, a function of the seed alone."""
+        """Return the initial weights, a function of the seed alone: drawn on the processor for every device."""
+        model = self._constructed(seed)
+        if not isinstance(self._initialise, str):
+            with torch.no_grad():
+                self._initialise(model, torch.Generator().manual_seed(seed))
         vector = self.allocate()
-        generator = torch.Generator().manual_seed(seed)
-        for view in self.views(vector).values():
-            if view.dim() >= 2:
-                nn.init.kaiming_uniform_(view, nonlinearity=self._nonlinearity, generator=generator)
+        for view, parameter in zip(self.views(vector).values(), model.parameters(), strict=True):
+            view.copy_(parameter.detach())
         return vector
 
     def bind(self, weights: Vector, gradient: Vector) -> None:
         """From now on read weights from the one vector and leave gradients in the other."""
-        self._gradient = self._checked(gradient)
-        self._point(self._parameters, weights)
-        for parameter, view in zip(self._parameters, self.views(gradient).values(), strict=True):
-            parameter.grad = view
+        self._weights = self._checked(weights)
+        self._views = list(self.views(gradient).values())
+        full = self.views(weights)
+        low = full if self._low is None else self._cut(self._low)
+        for (name, view), parameter in zip(full.items(), self._parameters, strict=True):
+            parameter.data = low[name] if name in self._lowered else view
 
     def pick(self, indices: Any) -> Batch:
         """Return the batch with these training indices (array or sequence), valid until the next `pick`."""
-        at = torch.as_tensor(indices, dtype=torch.int64)
-        if len(at) != len(self._buffers.raw):
-            self._buffers = _Buffers(len(at), self._train)
-        raw, batch = self._buffers.raw, self._buffers.batch
-        torch.index_select(self._train.inputs, 0, at, out=raw)
-        torch.index_select(self._train.labels, 0, at, out=batch.labels)
-        torch.mul(raw, self._train.scale, out=batch.inputs)
+        batch = self._loader.load(indices, self._augmentation())
+        self._picked += 1
         return batch
 
+    def prefetch(self, indices: Any) -> None:
+        """Begin to read the batch that the next `pick` will ask for, where that gains anything."""
+        if self._loader.worthwhile:
+            self._loader.prefetch(indices, self._augmentation())
+
+    def _augmentation(self) -> np.random.Generator | None:
+        return self._stream(AUGMENTATION, self._picked) if self._train.augments else None
+
+    def _stream(self, purpose: int, number: int) -> np.random.Generator:
+        return np.random.Generator(
+            np.random.PCG64(np.random.SeedSequence([self._place.seed, self._place.rank, purpose, number]))
+        )
+
     def gradient(self, batch: Batch) -> float:
-        """Forward and backward at the bound weights; fill the bound gradient; return the mean loss."""
-        self._gradient.zero_()
-        loss = functional.cross_entropy(self._model(batch.inputs), batch.labels)
-        torch.autograd.backward(loss)
+        """Forward and backward at the bound weights; fill the bound gradient; return the mean loss.
+
+        Raises DataInvalid if the model draws from PyTorch's global generator.
+        """
+        if self._low is not None:
+            self._low.copy_(self._weights)  # one pass, instead of a cast of each layer in each direction
+        if self._dropouts:
+            drawn = int(self._stream(DROPOUT, self._computed).integers(2**62))
+            for position, dropout in enumerate(self._dropouts):
+                dropout.reseed(drawn + position)
+        self._computed += 1
+        before = None if self._trusted else torch.get_rng_state()
+        with self._autocast():
+            output = self._model(batch.inputs)
+        loss = self._task.loss(as_float(output), batch.labels)
+        found = torch.autograd.grad(loss, self._parameters, allow_unused=True, materialize_grads=True)
+        torch._foreach_copy_(self._views, found)
+        if before is not None:
+            self._distrust(before)
         return loss.item()
 
-    def evaluate(self, weights: Vector, start: int, stop: int) -> Score:
-        """Score `weights` on test items start..stop, on a second model: what is bound stays untouched."""
-        self._point(self._scored, weights)
-        for own, scored in zip(self._model.buffers(), self._scorer.buffers(), strict=True):
-            scored.copy_(own)
-        loss_sum, correct = 0.0, 0
-        with torch.no_grad():
-            for at in range(start, stop, EVALUATION_BATCH):
-                part = slice(at, min(at + EVALUATION_BATCH, stop))
-                raw, labels = self._test.inputs[part], self._test.labels[part]
-                answers = self._scorer(torch.mul(raw, self._test.scale, out=_empty_input(tuple(raw.shape))))
-                loss_sum += functional.cross_entropy(answers, labels, reduction="none").double().sum().item()
-                correct += int((answers.argmax(1) == labels).sum())
-        return Score(loss_sum, correct, stop - start)
+    def _distrust(self, before: Tensor) -> None:
+        if not torch.equal(before, torch.get_rng_state()):
+            raise DataInvalid(
+                "the model or its loss draws from PyTorch's global generator, which ranks may share: "
+                "use nn.Dropout, which draws from the worker's own, instead of functional.dropout or torch.rand"
+            )
+        self._trusted = True
 
-    def _point(self, parameters: list[nn.Parameter], vector: Vector) -> None:
-        for parameter, view in zip(parameters, self.views(vector).values(), strict=True):
+    def evaluate(self, weights: Vector, start: int, stop: int) -> Score:
+        """Score `weights` on test items start..stop, on a second model: what is bound stays untouched.
+
+        Batch statistics are computed anew for these weights; see `hooke.scorer`.
+        """
+        for parameter, view in zip(self._scorer.parameters, self.views(weights).values(), strict=True):
             parameter.data = view
+        return self._scorer.score(start, stop)
+
+    def local_state(self) -> dict[str, Any]:
+        """Return what outlives a step beside the vectors, as arrays: buffers, and how far the generators are."""
+        counters = {"drawn": np.array([self._picked, self._computed], dtype=np.int64)}
+        buffers = {f"buffer.{name}": b.detach().cpu().numpy().copy() for name, b in self._model.named_buffers()}
+        return counters | buffers
+
+    def restore_local(self, state: dict[str, Any]) -> None:
+        """Go on where `local_state` was taken; raises CheckpointError for that of another model."""
+        own = self.local_state()
+        if {k: v.shape for k, v in own.items()} != {k: np.shape(v) for k, v in state.items()}:
+            raise CheckpointError(
+                f"the checkpoint's local state {sorted(state)} is not that of this model, {sorted(own)}: "
+                "it was written with another workload, or another version of it"
+            )
+        self._picked, self._computed = (int(n) for n in state["drawn"])
+        for name, buffer in self._model.named_buffers():
+            buffer.copy_(torch.from_numpy(np.asarray(state[f"buffer.{name}"])))
+
+    def synchronize(self) -> None:
+        """Wait until the device has done what was asked of it; on the processor it always has."""
+        if self.device.type == "cuda":
+            torch.cuda.current_stream(self.device).synchronize()
+
+    def _autocast(self) -> AbstractContextManager[Any]:
+        return torch.autocast(self.device.type, torch.bfloat16) if self._lowers else nullcontext()
 
     def _checked(self, vector: Vector) -> Tensor:
         if not isinstance(vector, Tensor):
@@ -176,3 +219,11 @@ def _layout(model: nn.Module) -> tuple[Slice, ...]:
         parts.append(Slice(name, start, start + parameter.numel(), tuple(parameter.shape)))
         start = parts[-1].stop
     return tuple(parts)
+
+
+def _lowered(model: nn.Module) -> frozenset[str]:
+    """Return the parameters that autocast would cast anyway, in every module that reads them."""
+    casting = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d)
+    cast = {id(p) for m in model.modules() if isinstance(m, casting) for p in m.parameters(recurse=False)}
+    other = {id(p) for m in model.modules() if not isinstance(m, casting) for p in m.parameters(recurse=False)}
+    return frozenset(name for name, p in model.named_parameters() if id(p) in cast - other)

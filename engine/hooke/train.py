@@ -39,7 +39,7 @@ from hooke.phases import Ledger  # noqa: E402
 from hooke.rank import Rank  # noqa: E402
 from hooke.recorder import Recorder  # noqa: E402
 from hooke.spec import RunSpec  # noqa: E402
-from hooke.workload import Problem, workload  # noqa: E402
+from hooke.workload import Place, Problem, workload  # noqa: E402
 
 FAILED_USER, FAILED_INFRA = 3, 4
 
@@ -71,7 +71,8 @@ def train_rank(
     if comm.size != spec.ranks:
         raise LaunchError(f"{comm.size} ranks were started, but this run needs {spec.ranks}")
     if problem is None:
-        problem = workload(spec.workload.name).model_validate(spec.workload.parameters).build()
+        chosen_workload = workload(spec.workload.name).model_validate(spec.workload.parameters)
+        problem = chosen_workload.build(Place(spec.compute, spec.seed, comm.rank))
     timed = connect(comm, spec.communication, problem.layout, Ledger(comm.clock))
     recorder = Recorder(folder, comm.rank, oversubscribed)
     with contextlib.closing(recorder):  # what a failing rank has collected belongs in its journal, too

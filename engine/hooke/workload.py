@@ -12,13 +12,14 @@ import importlib
 import inspect
 import pkgutil
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
 from pydantic import BaseModel, ConfigDict
 
 from hooke.comm.base import Vector
 from hooke.errors import NotFound
+from hooke.spec import Compute
 
 
 @dataclass(frozen=True)
@@ -40,12 +41,27 @@ class Score:
     count: int
 
 
+@dataclass(frozen=True)
+class Place:
+    """Who computes and how: (seed, rank) name the streams that a worker's dropout and augmentation draw from."""
+
+    compute: Compute = field(default_factory=Compute)
+    seed: int = 0
+    rank: int = 0
+
+
+ALONE = Place()
+"""Rank 0 of seed 0 with the options that a run has by default."""
+
+
 class Problem(Protocol):
     """A model bound to data, seen as functions of one flat float32 vector."""
 
     layout: tuple[Slice, ...]
     train_size: int
     test_size: int
+    notes: dict[str, str]
+    """What was chosen for computing, in words for the journal: device, precision, threads."""
 
     def allocate(self) -> Vector:
         """Return a new zero vector of all parameters (contiguous, 64-byte aligned)."""
@@ -63,7 +79,16 @@ class Problem(Protocol):
         """Forward and backward at the bound weights; fill the bound gradient; return the mean loss."""
 
     def evaluate(self, weights: Vector, start: int, stop: int) -> Score:
-        """Score `weights` on test items start..stop; touches neither bound weights nor gradient."""
+        """Score `weights` on test items start..stop; touches neither bound weights nor gradient.
+
+        A function of the weights alone: statistics that a model keeps (batch normalisation) are computed anew.
+        """
+
+    def local_state(self) -> dict[str, Any]:
+        """Return what outlives a step beside the vectors, as NumPy arrays: own buffers and generators."""
+
+    def restore_local(self, state: dict[str, Any]) -> None:
+        """Go on where `local_state` was taken; raises CheckpointError for that of another model."""
 
 
 class Workload(BaseModel):
@@ -74,8 +99,12 @@ class Workload(BaseModel):
     target: ClassVar[float]
     """A test accuracy (0..1) that a well-tuned method reaches in a small budget: the form's default."""
 
-    def build(self) -> Problem:
-        """Load the data and make the model; imports torch. Raises DataMissing, saying what to put where."""
+    def build(self, place: Place = ALONE) -> Problem:
+        """Load the data and make the model for one rank; imports torch.
+
+        Data and initial weights depend on no `place`. Raises DataMissing, saying what to put where.
+        """
+        del place
         raise NotImplementedError(f"{type(self).__name__} does not say how it is built")
 
     @classmethod

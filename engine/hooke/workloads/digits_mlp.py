@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
-from hooke.workload import Workload
+from hooke.workload import ALONE, Place, Workload
 
 if TYPE_CHECKING:
     from hooke.flat import FlatProblem, Samples
@@ -46,7 +46,7 @@ class DigitsMLP(Workload):
         128, ge=1, le=8192, title="Second hidden layer", description="Units of the second hidden layer."
     )
 
-    def build(self) -> FlatProblem:
+    def build(self, place: Place = ALONE) -> FlatProblem:
         """Load the data and make the model; imports torch."""
         from torch import nn
 
@@ -62,7 +62,7 @@ class DigitsMLP(Workload):
             )
 
         train, test = load()
-        return FlatProblem(make, train, test, nonlinearity="relu")
+        return FlatProblem(make, train, test, "relu", place=place)
 
 
 def split(count: int) -> tuple[list[int], list[int]]:

@@ -8,9 +8,10 @@ from importlib.resources import files
 
 import pytest
 import torch
+from hooke.models.lenet import lenet
 from hooke.workload import catalogue, describe, workload
 from hooke.workloads import digits_mlp
-from hooke.workloads.mnist_lenet import MnistLenet, lenet
+from hooke.workloads.mnist_lenet import MnistLenet
 from pydantic import ValidationError
 
 

@@ -6,7 +6,8 @@ import struct
 import pytest
 from hooke.errors import DataInvalid, DataMissing
 from hooke.workloads import idx
-from hooke.workloads.mnist_lenet import MnistLenet, folder
+from hooke.workloads.mnist_files import folder
+from hooke.workloads.mnist_lenet import MnistLenet
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -107,11 +108,11 @@ def test_absent_files_say_what_to_put_where(tmp_path, monkeypatch):
         MnistLenet().build()
     monkeypatch.setenv("HOOKE_DATA", str(tmp_path))
     with pytest.raises(DataMissing, match="lacks train-images-idx3-ubyte.gz"):
-        folder()
+        folder("mnist", "mnist-lenet", bare=True)
     write_mnist(tmp_path / "mnist")
     (tmp_path / "mnist" / "t10k-labels-idx1-ubyte.gz").unlink()
     with pytest.raises(DataMissing, match="mnist lacks t10k-labels-idx1-ubyte.gz "):
-        folder()
+        folder("mnist", "mnist-lenet", bare=True)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,59 @@
+"""Layers and beginnings that several models share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+
+class Dropout(nn.Dropout):
+    """Dropout that draws from a generator of its own: ranks may be threads that share the global one."""
+
+    def __init__(self, p: float = 0.5) -> None:
+        super().__init__(p)
+        self._seed = 0
+
+    def reseed(self, seed: int) -> None:
+        """Say what the next forward pass draws from."""
+        self._seed = seed
+
+    def forward(self, input: Tensor) -> Tensor:  # noqa: A002 - the name that nn.Module gives it
+        """Zero each element with probability p and scale the rest by 1 / (1 - p); in evaluation, nothing."""
+        if not self.training or self.p == 0:
+            return input
+        generator = torch.Generator(input.device).manual_seed(self._seed)
+        kept = torch.empty_like(input).bernoulli_(1 - self.p, generator=generator)
+        return input * kept.div_(1 - self.p) if self.p < 1 else input * 0
+
+
+def localise(model: nn.Module) -> nn.Module:
+    """Replace every nn.Dropout by one that draws from the worker's own generator; return the model."""
+    if type(model) is nn.Dropout:
+        return Dropout(model.p)
+    for name, child in model.named_children():
+        if (changed := localise(child)) is not child:
+            setattr(model, name, changed)
+    return model
+
+
+def kaiming(nonlinearity: Literal["relu", "linear"]) -> Callable[[nn.Module, torch.Generator], None]:
+    """Return an initialisation: Kaiming's uniform distribution over the fan-in, norms one, biases zero.
+
+    For `linear` that is Caffe's "xavier" filler, uniform over +-sqrt(3 / fan-in).
+    """
+
+    def draw(model: nn.Module, generator: torch.Generator) -> None:
+        norms = (nn.modules.batchnorm._BatchNorm, nn.LayerNorm, nn.GroupNorm)
+        scales = {id(m.weight) for m in model.modules() if isinstance(m, norms)}
+        for parameter in model.parameters():
+            if id(parameter) in scales:
+                nn.init.ones_(parameter)
+            elif parameter.dim() >= 2:
+                nn.init.kaiming_uniform_(parameter, nonlinearity=nonlinearity, generator=generator)
+            else:
+                nn.init.zeros_(parameter)
+
+    return draw

@@ -1,0 +1,36 @@
+"""Fashion-MNIST and Caffe's LeNet: MNIST's form and cost, and a harder question."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from hooke.workload import ALONE, Place, Workload
+from hooke.workloads import mnist_files
+
+if TYPE_CHECKING:
+    from hooke.flat import FlatProblem
+
+
+class FashionLenet(Workload):
+    """Fashion-MNIST, Caffe's LeNet.
+
+    Data: 60,000 training and 10,000 test images of 28 x 28 pixels with 256 grey levels, ten classes of clothing:
+    the published split. Four IDX files, plain or .gz, in `$HOOKE_DATA/fashion-mnist`. Inputs are divided by 256.
+
+    Model: that of `mnist-lenet`, 431,080 parameters, and its initial weights.
+
+    Loss: mean cross-entropy.
+
+    Licence of the data: MIT, copyright (c) 2017 Zalando SE (H. Xiao, K. Rasul, R. Vollgraf, arXiv 1708.07747).
+    Nothing is downloaded.
+    """
+
+    target: ClassVar[float] = 0.87
+
+    def build(self, place: Place = ALONE) -> FlatProblem:
+        """Load the data and make the model; imports torch. Raises DataMissing, saying what to put where."""
+        from hooke.flat import FlatProblem
+        from hooke.models.lenet import lenet
+
+        train, test = mnist_files.load(mnist_files.folder("fashion-mnist", self.id(), bare=False))
+        return FlatProblem(lenet, train, test, "linear", place=place)
