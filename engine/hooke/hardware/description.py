@@ -8,8 +8,9 @@ import os
 import platform
 import re
 import sys
-from collections.abc import Iterator
-from pathlib import Path, PurePosixPath
+from pathlib import Path
+
+from hooke.hardware.files import cpu_quota, groups, text
 
 DISTRIBUTIONS = ("hooke", "torch", "numpy", "mpi4py")
 """Python packages whose version may change a result or a timing."""
@@ -43,25 +44,25 @@ def usable_cores(root: Path = Path("/")) -> int:
     A quota of 1.5 cores keeps one rank busy, not two. `root` is where /proc and /sys are mounted.
     """
     cores = len(os.sched_getaffinity(0))
-    quotas = [quota for quota in _cpu_quotas(root) if quota > 0]
-    return max(1, min([cores, *(math.floor(quota) for quota in quotas)]))
+    quota = cpu_quota(root)
+    return max(1, cores if quota is None else min(cores, math.floor(quota)))
 
 
 def usable_memory(root: Path = Path("/")) -> int:
     """Return bytes of memory this process may use: the machine's, or the limit of its control groups."""
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     limits = [
-        int(text)
-        for folder in _groups(root, "memory")
+        int(limit)
+        for folder in groups(root, "memory")
         for name in ("memory.max", "memory.limit_in_bytes")
-        if (text := _text(folder / name)).isdigit()
+        if (limit := text(folder / name)).isdigit()
     ]
     return min([total, *limits])
 
 
 def cpu_model(root: Path = Path("/")) -> str:
     """Return the processor's name as the kernel tells it, or at least its architecture."""
-    for line in _text(root / "proc/cpuinfo").splitlines():
+    for line in text(root / "proc/cpuinfo").splitlines():
         key, _, value = line.partition(":")
         if key.strip() in ("model name", "Model", "Hardware") and value.strip():
             return " ".join(value.split())
@@ -72,9 +73,9 @@ def mpi_library() -> str | None:
     """Return name and version of the MPI library: as it says itself where it is loaded, else as installed."""
     loaded = sys.modules.get("mpi4py.MPI")
     if loaded is not None:
-        text = loaded.Get_library_version()
-        found = re.search(r"MPICH Version:\s*(\S+)", text)
-        return f"MPICH {found[1]}" if found else text.splitlines()[0].strip("\0 ,")[:80]
+        said = loaded.Get_library_version()
+        found = re.search(r"MPICH Version:\s*(\S+)", said)
+        return f"MPICH {found[1]}" if found else said.splitlines()[0].strip("\0 ,")[:80]
     wheel = _installed("mpich")
     return f"MPICH {wheel}" if wheel else None
 
@@ -84,35 +85,3 @@ def _installed(name: str) -> str | None:
         return importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:
         return None
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(errors="replace").strip()
-    except OSError:  # another kernel, another mount, no permission: then nothing is known
-        return ""
-
-
-def _groups(root: Path, controller: str) -> Iterator[Path]:
-    """Yield the folders of this process's control group and of its ancestors, in version 2 and in version 1."""
-    for line in _text(root / "proc/self/cgroup").splitlines():
-        _, names, path = line.split(":", 2)
-        if names == "":
-            mounts = [root / "sys/fs/cgroup", root / "sys/fs/cgroup/unified"]
-        elif controller in names.split(","):
-            mounts = [root / "sys/fs/cgroup" / names, root / "sys/fs/cgroup" / controller]
-        else:
-            continue
-        inside = PurePosixPath(path.lstrip("/"))
-        for mount in mounts:
-            yield from (mount / step for step in (inside, *inside.parents))
-
-
-def _cpu_quotas(root: Path) -> Iterator[float]:
-    for folder in _groups(root, "cpu"):
-        quota, _, period = _text(folder / "cpu.max").partition(" ")
-        if quota.isdigit() and period.isdigit():
-            yield int(quota) / int(period)
-        quota, period = _text(folder / "cpu.cfs_quota_us"), _text(folder / "cpu.cfs_period_us")
-        if quota.isdigit() and period.isdigit():
-            yield int(quota) / int(period)
