@@ -60,3 +60,10 @@ def count_message(traffic: Traffic, array: Array) -> None:
     traffic.payload += array.nbytes
     traffic.wire += array.nbytes
     traffic.messages += 1
+
+
+def count_one_sided(traffic: Traffic, array: Array, travels: bool) -> None:
+    """Count a get, put or accumulate: a message, also where ranks share memory, unless the rank is the owner."""
+    traffic.payload += array.nbytes
+    traffic.wire += array.nbytes if travels else 0
+    traffic.messages += travels

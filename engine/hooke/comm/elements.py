@@ -27,6 +27,14 @@ def add(target: Array, other: Array) -> None:
         target += other
 
 
+def add_scaled(target: Array, other: Any, alpha: float) -> None:
+    """Add alpha * other in place. A tensor is added by `Tensor.add_`: the bits of whoever writes that himself."""
+    if isinstance(other, np.ndarray):
+        target += np.float32(alpha) * other
+    else:
+        tensor(target).add_(other, alpha=alpha)
+
+
 def spoil(target: Array) -> None:
     """Overwrite every element by NaN."""
     target.fill(_NAN_BF16 if target.dtype == BF16 else np.nan)

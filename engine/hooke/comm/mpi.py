@@ -25,6 +25,7 @@ from hooke.comm.mpi_control import MpiControl
 from hooke.comm.mpi_exchange import Exchange, Scratch
 from hooke.comm.mpi_progress import BackgroundMessage, BackgroundSum, Progress
 from hooke.comm.mpi_wait import Patience, sleep_precisely
+from hooke.comm.mpi_window import MpiCounter, MpiWindow
 from hooke.errors import CommError
 
 
@@ -47,6 +48,7 @@ class MpiComm:
         self.rank: int = world.Get_rank()
         self.size: int = world.Get_size()
         self.collective = collective
+        self.library: str = MPI.Get_library_version().splitlines()[0].strip()
         self.traffic = Traffic() if traffic is None else traffic
         self._patience = Patience(world)
         self.ranks_on_this_host = self._patience.ranks_on_this_host
@@ -125,11 +127,11 @@ class MpiComm:
 
     def window(self, initial: Any, owner: int = 0) -> Window:
         """Return a window on a copy of the owner's vector; collective."""
-        raise NotImplementedError
+        return MpiWindow(self._sums, initial, owner, self._patience, self.traffic)
 
     def counter(self) -> Counter:
         """Return a counter at 0, kept by rank 0; collective."""
-        raise NotImplementedError
+        return MpiCounter(self._sums, self._patience)
 
     def split(self, color: int, key: int = 0) -> MpiComm:
         """Return the communicator of the ranks that gave the same color, ordered by key; same traffic counts."""

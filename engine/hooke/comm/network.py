@@ -15,6 +15,7 @@ class Network:
     def __init__(self, size: int, constants: VirtualCluster) -> None:
         self.latency = constants.latency
         self.seconds_per_byte = constants.seconds_per_byte
+        self.memory_bandwidth = constants.memory_bandwidth
         self._send_free = [0.0] * size
         self._receive_free = [0.0] * size
 

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from hooke.comm.base import ANY, Comm, Control, ControlPending, Message, Pending, Vector
+from hooke.comm.base import ANY, Comm, Control, ControlPending, Counter, Message, Pending, Vector, Window
 from hooke.comm.packed import Packed
+from hooke.comm.timed_window import TimedCounter, TimedWindow
 from hooke.comm.wrapper import Wrapper
 from hooke.phases import Ledger, Phase
 from hooke.spec import Communication
@@ -123,6 +124,16 @@ class Timed(Wrapper):
         """Return the part's communicator, charged to the same ledger."""
         with self.charged():
             return Timed(self.inner.split(color, key), self.ledger, self.account)
+
+    def window(self, initial: Vector, owner: int = 0) -> Window:
+        """Return a window on a copy of the owner's vector, whose operations are charged."""
+        with self.charged():
+            return TimedWindow(self.inner.window(initial, owner), self.charged)
+
+    def counter(self) -> Counter:
+        """Return a counter at 0, whose operations are charged."""
+        with self.charged():
+            return TimedCounter(self.inner.counter(), self.charged)
 
 
 class TimedPending:

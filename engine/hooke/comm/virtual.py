@@ -27,6 +27,7 @@ from hooke.comm.network import Network
 from hooke.comm.virtual_collectives import Collectives
 from hooke.comm.virtual_group import Group
 from hooke.comm.virtual_transfer import Transfer
+from hooke.comm.virtual_window import VirtualCounter, VirtualWindow
 from hooke.errors import CommError
 from hooke.spec import VirtualCluster
 
@@ -127,11 +128,11 @@ class VirtualComm:
 
     def window(self, initial: Any, owner: int = 0) -> Window:
         """Return a window on a copy of the owner's vector; collective."""
-        raise NotImplementedError
+        return VirtualWindow(self._group, self.rank, initial, owner, self.traffic)
 
     def counter(self) -> Counter:
         """Return a counter at 0, kept by rank 0; collective."""
-        raise NotImplementedError
+        return VirtualCounter(self._group, self.rank)
 
     def split(self, color: int, key: int = 0) -> VirtualComm:
         """Return the communicator of the ranks that gave the same color, ordered by key, then rank.

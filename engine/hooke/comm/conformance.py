@@ -1,0 +1,102 @@
+"""Does this machine's MPI do what a lock-free method relies on? Asked before any of its figures is believed.
+
+One-sided operations have been wrong in released MPI libraries: accumulates that lost additions, counters that
+handed out a number twice. Such a run still trains; it only measures something else than it says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from hooke.comm.arrays import Array
+from hooke.comm.base import Comm, Counter, Window
+from hooke.errors import CommError
+
+_ELEMENTS = 1003
+_ROUNDS = 40
+
+
+def conformance(comm: Comm) -> str:
+    """Try windows and counters with all ranks at once; return a sentence for the run's notes.
+
+    Collective; takes milliseconds. Raises CommError, on every rank, that names the MPI library and what was
+    wrong.
+    """
+    library = _library(comm)
+    window, counter = comm.window(_constant(0)), comm.counter()
+    for what, fault in _trials(comm, window, counter):
+        (faulty,) = comm.control.allreduce((float(bool(fault)),))
+        if faulty:
+            raise CommError(
+                f"{library} failed the conformance test of one-sided operations, {what}: "
+                f"{fault or f'{int(faulty)} other rank(s) saw it'}. Figures of lock-free methods would be wrong "
+                "with it: use another MPI library or version"
+            )
+    shared = int(comm.control.allreduce((float(window.shared),))[0])
+    window.close()
+    counter.close()
+    return (
+        f"One-sided operations of {library} passed the conformance test on {comm.size} rank(s), {shared} of "
+        "which share memory with the window's owner."
+    )
+
+
+def _trials(comm: Comm, window: Window, counter: Counter) -> Iterator[tuple[str, str]]:
+    """Yield (what was tried, what this rank found wrong or nothing); the caller lets all ranks agree on it."""
+    pattern: Any = np.arange(_ELEMENTS, dtype=np.float32) % 5
+    for _ in range(_ROUNDS):
+        window.accumulate(pattern + comm.rank + 1)
+    comm.barrier()
+    everybody = comm.size * (comm.size + 1) / 2
+    yield "accumulates by all ranks at once", _compare(window, _ROUNDS * (comm.size * pattern + everybody))
+    for turn in sorted({0, comm.size // 2, comm.size - 1}):
+        if comm.rank == turn:
+            window.put(_constant(turn + 7))
+        comm.barrier()
+        yield f"a constant stored by rank {turn}", _compare(window, _constant(turn + 7))
+        if comm.rank == turn and window.shared:
+            window.add(pattern, 2.0)
+        elif comm.rank == turn:
+            window.accumulate(2 * pattern)
+        comm.barrier()
+        yield f"an addition by rank {turn} alone", _compare(window, 2 * pattern + turn + 7)
+    yield "numbers taken from a counter", _each_once(comm, counter)
+
+
+def _compare(window: Window, expected: Array) -> str:
+    found = _constant(-1)
+    window.get(found)
+    wrong = np.flatnonzero(found != expected)
+    if not wrong.size:
+        return ""
+    first = int(wrong[0])
+    return f"{wrong.size} of {_ELEMENTS} elements differ, element {first} is {found[first]}, not {expected[first]}"
+
+
+def _each_once(comm: Comm, counter: Counter) -> str:
+    comm.barrier()
+    numbers = [counter.take() for _ in range(_ROUNDS)]
+    times: Any = np.zeros(_ROUNDS * comm.size, np.float32)
+    for number in numbers:
+        if 0 <= number < times.size:
+            times[number] += 1
+    comm.allreduce(times)
+    wrong = np.flatnonzero(times != 1)
+    if not wrong.size:
+        return ""
+    first = int(wrong[0])
+    return f"{wrong.size} of {times.size} numbers were not handed out once, {first} was {int(times[first])} times"
+
+
+def _constant(value: float) -> Any:
+    return np.full(_ELEMENTS, value, np.float32)
+
+
+def _library(comm: Comm) -> str:
+    while (inner := getattr(comm, "inner", None)) is not None:
+        comm = inner
+    library: str = getattr(comm, "library", "the virtual world")
+    return library

@@ -1,0 +1,261 @@
+"""Windows and counters in both worlds; cases in `window_cases.py`."""
+
+import functools
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hooke.comm.base import Comm
+from hooke.comm.conformance import conformance
+from hooke.comm.wrapper import Wrapper
+from hooke.errors import CommError
+
+from tests.engine.comm.window_cases import WINDOW_CASES, constant
+from tests.engine.comm.worlds import A, B, mpirun, virtual
+
+SIZES = (1, 2, 3, 4, 5)
+N = 1600
+MESSAGE = A + 4 * N * B
+ADDITION = 3 * 4 * N / 100e9  # two loads and a store at the default memory bandwidth
+
+
+@functools.cache
+def answers(size: int) -> dict[str, list[Any]]:
+    """Return {case: [answer of each rank]}; the program asserts what holds for every rank."""
+    done = mpirun(size, "tests.engine.comm.window_program")
+    assert done.returncode == 0, f"{size} ranks\n{done.stdout[-2000:]}\n{done.stderr[-6000:]}"
+    found: dict[str, list[Any]] = json.loads(done.stdout)
+    return found
+
+
+@pytest.mark.parametrize("size", range(1, 7))
+@pytest.mark.parametrize("name", WINDOW_CASES)
+def test_case_in_the_virtual_world(name, size):
+    first = virtual(size, WINDOW_CASES[name])
+    assert virtual(size, WINDOW_CASES[name]) == first
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_every_case_holds_under_mpi(size):
+    found = answers(size)
+    assert set(WINDOW_CASES) <= set(found)
+    assert all(len(each) == size for each in found.values())
+    assert found["one_sided_traffic"] == virtual(size, WINDOW_CASES["one_sided_traffic"])
+
+
+def test_real_processes_lose_plain_additions_and_no_atomic_one(record_property):
+    """How much is lost is the machine's business; the program has checked that nothing appears from nowhere."""
+    for size in SIZES[1:]:
+        plain = answers(size)["plain_additions_may_be_lost"]
+        assert len({each["lost"] for each in plain}) == 1  # all ranks read the same sum
+        assert 0 <= plain[0]["lost"] < 1 - 1 / size
+        record_property(f"lost_of_{size}_ranks", plain[0]["lost"])
+        record_property(f"torn_reads_of_{size}_ranks", max(each["torn"] for each in plain))
+        record_property(
+            f"seconds_per_accumulate_of_{size}_ranks", max(answers(size)["atomic_additions_are_never_lost"])
+        )
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_conformance_test_takes_a_moment(size):
+    assert min(answers(size)["conformance_is_quick"]) < 0.3  # measured: 1 ms for 2 ranks, 10 ms for 4 on 2 cores
+
+
+@pytest.mark.parametrize("size", SIZES[1:])
+def test_ranks_that_disagree_are_told_by_mpi(size):
+    for lengths, owners in answers(size)["ranks_that_disagree_are_told"]:
+        assert "offers" in lengths and "another of rank" in owners
+
+
+def test_ranks_that_disagree_are_told_in_the_virtual_world():
+    for disagree in (
+        lambda comm: comm.window(constant(0, 3 + comm.rank)),
+        lambda comm: comm.window(constant(0), comm.rank),
+        lambda comm: comm.counter() if comm.rank else comm.window(constant(0)),
+        lambda comm: comm.barrier() if comm.rank else comm.counter(),
+        lambda comm: comm.counter() if comm.rank else None,
+    ):
+        with pytest.raises(CommError):
+            virtual(2, disagree)
+
+
+# -- virtual time ---------------------------------------------------------------------------------------------
+
+
+def timed(size: int, operation: Callable[[Comm, Any], None]) -> list[float]:
+    def main(comm: Comm) -> float:
+        window = comm.window(constant(0, N))
+        operation(comm, window)
+        return comm.clock()
+
+    return virtual(size, main)
+
+
+@pytest.mark.parametrize("size", range(2, 6))
+@pytest.mark.parametrize("name", ["get", "accumulate", "put"])
+def test_one_sided_messages_share_the_owners_link(name, size):
+    times = timed(size, lambda comm, window: getattr(window, name)(constant(0, N)))
+    assert times == pytest.approx([0, *[k * MESSAGE for k in range(1, size)]])
+
+
+def test_gets_and_accumulates_use_the_two_directions_of_the_link():
+    def operation(comm: Comm, window: Any) -> None:
+        (window.get if comm.rank == 1 else window.accumulate)(constant(0, N))
+
+    assert timed(3, operation) == pytest.approx([0, MESSAGE, MESSAGE])
+
+
+def test_a_plain_addition_takes_the_time_of_memory():
+    assert timed(3, lambda comm, window: window.add(constant(0, N), 0.5)) == pytest.approx(
+        [ADDITION] * 3, rel=1e-6
+    )
+
+
+def test_plain_additions_that_overlap_lose_updates_and_those_that_do_not_lose_none():
+    def main(comm: Comm, delay: float) -> np.ndarray:
+        window = comm.window(constant(0, N))
+        comm.charge(comm.rank * delay)
+        window.add(constant(comm.rank + 1, N))
+        comm.barrier()
+        x = constant(0, N)
+        window.get(x)
+        return x
+
+    at_once = virtual(2, lambda comm: main(comm, 0.0))[0]
+    assert np.all((at_once == 1) | (at_once == 2))  # the later store undoes the other, piece by piece
+    apart = virtual(2, lambda comm: main(comm, 2 * ADDITION))[0]
+    assert np.all(apart == 3)
+
+
+def test_the_losses_of_random_pauses_are_those_of_the_seed():
+    def main(comm: Comm, seed: int) -> tuple[float, bool]:
+        rng = np.random.default_rng([seed, comm.rank])
+        window, one, x, torn = comm.window(constant(0, N)), constant(1, N), constant(0, N), False
+        for _ in range(30):
+            comm.charge(ADDITION * rng.exponential())
+            window.add(one)
+            if comm.rank == 0:
+                window.get(x)
+                torn |= bool(x.min() != x.max())
+        comm.barrier()
+        window.get(x)
+        return float(x.mean()) / (30 * comm.size), torn
+
+    first = virtual(4, lambda comm: main(comm, 1))
+    assert first == virtual(4, lambda comm: main(comm, 1))
+    assert 0.3 < first[0][0] < 0.999 and first[0][1]
+    assert virtual(4, lambda comm: main(comm, 2))[0][0] != first[0][0]
+
+
+def test_a_get_finds_the_vector_as_it_leaves_the_owner():
+    """Rank 1 asks at time 0, when the link is free; rank 0 stores at that moment (its turn is first) or later."""
+
+    def main(comm: Comm, when: float) -> float:
+        window, x = comm.window(constant(0, N)), constant(1, N)
+        if comm.rank == 0:
+            comm.charge(when)
+            window.put(x)
+        else:
+            window.get(x)
+        return float(x[0])
+
+    assert virtual(2, lambda comm: main(comm, 0.0))[1] == 1
+    assert virtual(2, lambda comm: main(comm, MESSAGE))[1] == 0
+
+
+def test_a_counter_is_free_and_follows_virtual_time():
+    def main(comm: Comm) -> tuple[list[int], float]:
+        counter = comm.counter()
+        taken = []
+        for _ in range(2):
+            comm.charge(1.0 + comm.rank)
+            taken.append(counter.take())
+        return taken, comm.clock()
+
+    # at 1 s, 2 s twice (ties to the lower rank), 3 s, 4 s, 6 s
+    assert virtual(3, main) == [([0, 1], 2.0), ([2, 4], 4.0), ([3, 5], 6.0)]
+
+
+# -- a conformance test that can fail ---------------------------------------------------------------------------
+
+
+class Broken(Wrapper):
+    """A library with one bug."""
+
+    library = "Broken MPI 0.1"
+
+    def __init__(self, inner: Comm, bug: str) -> None:
+        super().__init__(inner)
+        self.bug = bug
+        self.inner = None  # type: ignore[assignment]  # its own library, not that of the world beneath
+        self.world = inner
+        self.barrier, self.allreduce = inner.barrier, inner.allreduce  # type: ignore[method-assign]
+
+    def window(self, initial, owner=0):
+        window = self.world.window(initial, owner)
+        sound = {name: getattr(window, name) for name in ("get", "accumulate", "add")}
+        calls = dict.fromkeys(sound, 0)
+
+        def sometimes(name: str, *arguments: object) -> None:
+            calls[name] += 1
+            if calls[name] % 7 or self.rank != self.size - 1:
+                sound[name](*arguments)
+
+        def not_atomic(delta: np.ndarray) -> None:
+            x = np.zeros_like(delta)
+            sound["get"](x)
+            self.world.charge(1e-4)
+            window.put(x + delta)
+
+        def off_by_one_element(into: np.ndarray) -> None:
+            sound["get"](into)
+            into[-1] = into[0] - 1
+
+        def stale_first(delta: np.ndarray, alpha: float) -> None:
+            sound["add"](delta[::-1].copy(), alpha)
+
+        if self.bug == "lost accumulate":
+            window.accumulate = lambda delta: sometimes("accumulate", delta)
+        elif self.bug == "accumulate is not atomic":
+            window.accumulate = not_atomic
+        elif self.bug == "get":
+            window.get = off_by_one_element
+        elif self.bug == "add":
+            window.add = stale_first
+        return window
+
+    def counter(self):
+        counter = self.world.counter()
+        sound, last = counter.take, [-1]
+
+        def twice(amount: int = 1) -> int:
+            number = sound(amount)
+            last[0] = last[0] if number == 5 and last[0] >= 0 else number
+            return last[0]
+
+        if self.bug == "counter":
+            counter.take = twice
+        return counter
+
+
+@pytest.mark.parametrize("bug", ["lost accumulate", "accumulate is not atomic", "get", "add", "counter"])
+@pytest.mark.parametrize("size", [2, 3])
+def test_a_broken_library_is_named_on_every_rank(bug, size):
+    said = {}
+
+    def main(comm: Comm) -> None:
+        try:
+            conformance(Broken(comm, bug))
+        except CommError as error:
+            said[comm.rank] = str(error)
+
+    virtual(size, main)
+    assert sorted(said) == list(range(size))
+    assert all(text.startswith("Broken MPI 0.1 failed the conformance test") for text in said.values())
+    assert any("not" in text and "saw it" not in text for text in said.values())
+
+
+def test_a_sound_library_passes_the_same_way():
+    assert all("passed" in said for said in virtual(3, lambda comm: conformance(Broken(comm, "none"))))

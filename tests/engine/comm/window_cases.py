@@ -1,0 +1,173 @@
+"""What a window and a counter promise, in both worlds; see `cases.py`."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from hooke.comm.base import Comm, Window
+from hooke.comm.conformance import conformance
+from hooke.comm.packed import Packed
+from hooke.comm.timed import connect
+from hooke.errors import CommError
+from hooke.phases import Ledger, Phase
+from hooke.spec import Communication
+
+N = 1001
+
+
+def constant(value: float, elements: int = N) -> np.ndarray:
+    return np.full(elements, value, np.float32)
+
+
+def found(window: Window) -> np.ndarray:
+    x = constant(np.nan)
+    window.get(x)
+    return x
+
+
+def accumulates_lose_nothing(comm: Comm) -> Any:
+    """All ranks hammer on one window of every owner: integers, so the sum is exact whatever the order."""
+    pattern = np.arange(N, dtype=np.float32) % 7
+    for owner in {0, comm.size - 1}:
+        window = comm.window(constant(comm.rank), owner)
+        comm.barrier()
+        for k in range(200):
+            window.accumulate(pattern * (k % 3) + comm.rank)
+        comm.barrier()
+        ranks = comm.size * (comm.size - 1) / 2
+        assert np.array_equal(found(window), owner + comm.size * 199 * pattern + 200 * ranks)
+        window.close()
+    return None
+
+
+def the_owners_copy_is_where_a_window_begins(comm: Comm) -> Any:
+    owner = comm.size // 2
+    mine = constant(comm.rank)
+    window = comm.window(mine, owner)
+    mine.fill(-1)
+    assert np.array_equal(found(window), constant(owner))
+    comm.barrier()
+    if comm.rank == comm.size - 1:
+        window.put(constant(5))
+    comm.barrier()
+    assert np.array_equal(found(window), constant(5))
+    window.close()
+    for use in (lambda: window.get(mine), lambda: window.add(mine), window.close):
+        try:
+            use()
+        except CommError as error:
+            assert "closed" in str(error)
+        else:
+            raise AssertionError("a closed window was used")
+    return None
+
+
+def a_lone_plain_addition_has_the_bits_of_a_servers(comm: Comm) -> Any:
+    if comm.size > 2:
+        return None  # torch takes long to import in every rank
+    import torch
+
+    rng = np.random.default_rng(5)
+    c, delta = (torch.from_numpy(rng.standard_normal(431_081).astype(np.float32)) for _ in range(2))
+    window = comm.window(c)
+    assert window.shared
+    if comm.rank == comm.size - 1:
+        window.add(delta, 0.1)
+        window.add(delta.numpy(), -0.3)  # an array, not a tensor: multiplied, then added
+    comm.barrier()
+    into = torch.empty_like(c)
+    window.get(into)
+    c.add_(delta, alpha=0.1)
+    expected = c.numpy() + np.float32(-0.3) * delta.numpy()
+    assert into.numpy().tobytes() == expected.tobytes()
+    window.close()
+    return None
+
+
+def a_counter_hands_out_each_number_once(comm: Comm) -> Any:
+    counter = comm.counter()
+    mine = [counter.take() for _ in range(100)]
+    assert mine == sorted(set(mine))
+    taken = np.zeros(100 * comm.size, np.float32)
+    taken[mine] = 1
+    comm.allreduce(taken)
+    assert taken.min() == taken.max() == 1
+    comm.barrier()
+    blocks = [counter.take(3) for _ in range(10)]
+    assert all((b - 100 * comm.size) % 3 == 0 for b in blocks)
+    comm.barrier()
+    assert counter.take(0) == 130 * comm.size
+    counter.close()
+    return None
+
+
+def one_sided_traffic(comm: Comm) -> Any:
+    """A vector that crosses from rank to rank is a message; plain additions ask to move bytes and send none."""
+    window = comm.window(constant(0), 0)
+    counts = []
+    for operation in (window.get, window.accumulate, window.put, window.add):
+        before = (comm.traffic.payload, comm.traffic.wire, comm.traffic.messages)
+        operation(constant(0))
+        now = (comm.traffic.payload, comm.traffic.wire, comm.traffic.messages)
+        counts.append([b - a for a, b in zip(before, now, strict=True)])
+    window.close()
+    away = [4 * N, 4 * N * (comm.rank != 0), int(comm.rank != 0)]
+    assert counts == [away, away, away, [4 * N, 0, 0]]
+    return counts
+
+
+def one_sided_time_is_communication(comm: Comm) -> Any:
+    ledger = Ledger(comm.clock)
+    timed = connect(Packed(comm, "one", ()), Communication(packing="buckets", bucket_bytes=1024), (), ledger)
+    window, counter = timed.window(constant(0)), timed.counter()
+    x = constant(1)
+    for _ in range(20):
+        window.get(x)  # type: ignore[arg-type]
+        window.put(x)  # type: ignore[arg-type]
+        window.add(x, 0.5)  # type: ignore[arg-type]
+        window.accumulate(x)  # type: ignore[arg-type]
+        counter.take()
+    window.close()
+    counter.close()
+    ledger.enter(Phase.IDLE)
+    assert ledger.seconds[Phase.COMMUNICATE] > 0
+    assert abs(sum(ledger.seconds.values()) - (ledger.since - ledger.began)) < 1e-9
+    return None
+
+
+def faults_of_windows_are_named(comm: Comm) -> Any:
+    window = comm.window(constant(0))
+    for wrong, says in (
+        (lambda: window.get(constant(0, 3)), "offers 3 elements"),
+        (lambda: window.add(np.zeros(N)), "float32, not float64"),
+        (lambda: comm.window(constant(0), comm.size), "no rank"),
+        (lambda: comm.window(np.zeros(N)), "float32, not float64"),
+    ):
+        try:
+            wrong()
+        except CommError as error:
+            assert says in str(error), error
+        else:
+            raise AssertionError(says)
+    return None
+
+
+def this_world_conforms(comm: Comm) -> Any:
+    said = conformance(comm)
+    assert "passed" in said and f"{comm.size} rank(s), {comm.size} of" in said
+    return None
+
+
+WINDOW_CASES: dict[str, Callable[[Comm], Any]] = {
+    case.__name__: case
+    for case in (
+        accumulates_lose_nothing,
+        the_owners_copy_is_where_a_window_begins,
+        a_lone_plain_addition_has_the_bits_of_a_servers,
+        a_counter_hands_out_each_number_once,
+        one_sided_traffic,
+        one_sided_time_is_communication,
+        faults_of_windows_are_named,
+        this_world_conforms,
+    )
+}

@@ -1,0 +1,134 @@
+"""Windows under MPI; rank 0 prints one JSON document, as `program.py` does, and for the same reasons.
+
+Every case is played twice: in memory that the ranks share, and as across nodes, without plain access.
+"""
+
+import json
+import sys
+import time
+import traceback
+
+import numpy as np
+from hooke.comm.base import Window
+from hooke.comm.conformance import conformance
+from hooke.comm.mpi import MpiComm
+from hooke.comm.mpi_window import MpiWindow
+from hooke.errors import CommError
+from mpi4py import MPI
+
+from tests.engine.comm.window_cases import WINDOW_CASES, constant, found
+
+WORLD = MPI.COMM_WORLD
+ELEMENTS, ROUNDS = 1 << 18, 60
+
+
+class FarComm(MpiComm):
+    """Ranks that act as if no two shared a node."""
+
+    def window(self, initial: object, owner: int = 0) -> Window:
+        return MpiWindow(self._sums, initial, owner, self._patience, self.traffic, map_memory=False)
+
+
+def plain_additions_may_be_lost(comm: MpiComm) -> dict[str, float]:
+    """All ranks add at once: what is in the end less than what was added is lost. Also: is a torn read seen?"""
+    window = comm.window(constant(0, ELEMENTS))
+    one, into, torn = constant(1, ELEMENTS), constant(0, ELEMENTS), 0
+    comm.barrier()
+    for _ in range(ROUNDS):
+        window.add(one)
+        window.get(into)
+        torn += bool(into.min() != into.max())
+    comm.barrier()
+    window.get(into)
+    window.close()
+    added = comm.size * ROUNDS
+    assert into.max() <= added and into.min() >= 1  # nothing is added that nobody added
+    return {"lost": 1 - float(into.mean(dtype=np.float64)) / added, "torn": torn / ROUNDS}
+
+
+def atomic_additions_are_never_lost(comm: MpiComm) -> float:
+    window = comm.window(constant(0, ELEMENTS // 8))
+    one = constant(1, ELEMENTS // 8)
+    comm.barrier()
+    began = time.perf_counter()
+    for _ in range(ROUNDS):
+        window.accumulate(one)
+    seconds = (time.perf_counter() - began) / ROUNDS
+    comm.barrier()
+    window.get(one)
+    window.close()
+    assert one.min() == one.max() == comm.size * ROUNDS
+    return seconds
+
+
+def ranks_that_disagree_are_told(comm: MpiComm) -> list[str]:
+    said = []
+    for ask in (
+        lambda: comm.window(constant(0, 3 + (comm.rank == 0))),
+        lambda: comm.window(constant(0), min(comm.rank, 1)),
+    ):
+        try:
+            ask()
+        except CommError as error:
+            said.append(str(error))
+    return said
+
+
+def far_windows_have_no_plain_additions(comm: MpiComm) -> str:
+    window = comm.window(constant(0))
+    assert window.shared == (comm.rank == 0)
+    said = ""
+    if comm.rank:
+        try:
+            window.add(constant(1))
+        except CommError as error:
+            said = str(error)
+    comm.barrier()
+    assert found(window).max() == 0
+    window.close()
+    return said
+
+
+def conformance_is_quick(comm: MpiComm) -> float:
+    comm.barrier()
+    began = time.perf_counter()
+    conformance(comm)
+    return time.perf_counter() - began
+
+
+def main() -> None:
+    answers: dict[str, list[object]] = {}
+
+    def play(name, run, comm):
+        try:
+            answer = run(comm)
+        except BaseException:
+            print(f"rank {comm.rank} in {name}:\n{traceback.format_exc()}", file=sys.stderr, flush=True)
+            WORLD.Abort(7)
+            raise
+        answers[name] = WORLD.gather(answer)
+
+    near, far = MpiComm(), FarComm()
+    needs_memory = ("a_lone_plain", "one_sided_traffic", "one_sided_time", "this_world", "faults_of")
+    for name, case in WINDOW_CASES.items():
+        play(name, case, near)
+        if not name.startswith(needs_memory):
+            play(f"far {name}", case, far)
+    for run in (plain_additions_may_be_lost, atomic_additions_are_never_lost, conformance_is_quick):
+        play(run.__name__, run, near)
+    play("far atomic_additions_are_never_lost", atomic_additions_are_never_lost, far)
+    play("far conformance", conformance, far)
+    if WORLD.Get_size() > 1:
+        play("ranks_that_disagree_are_told", ranks_that_disagree_are_told, near)
+        play("far_windows_have_no_plain_additions", far_windows_have_no_plain_additions, far)
+    part = near.split(near.rank % 2)
+    play("this_world_conforms after a split", WINDOW_CASES["this_world_conforms"], part)
+    part.close()
+    left_open = near.window(constant(0)), near.counter()  # a run that does not close them ends all the same
+    assert left_open[0].shared
+    if WORLD.Get_rank() == 0:
+        print(json.dumps(answers))
+
+
+if __name__ == "__main__":
+    main()
