@@ -1,0 +1,80 @@
+"""Putting the calling process where a placement wants it: cores by affinity, memory by the kernel's policy.
+
+Works without privileges. What the kernel refuses (a container's filter, say) becomes a note, never an error:
+a run that is not pinned is slower, not wrong. Source of the calls: set_mempolicy(2), sched_setaffinity(2).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import platform
+from collections.abc import Iterable, Sequence
+
+SET_MEMPOLICY = {"x86_64": 238, "aarch64": 237, "ppc64le": 261, "riscv64": 237, "s390x": 270}
+"""Number of the system call, by architecture; libnuma, which knows them too, is often not installed."""
+DEFAULT, PREFERRED, INTERLEAVE, PREFERRED_MANY = 0, 1, 3, 5
+_WORD = 8 * ctypes.sizeof(ctypes.c_ulong)
+
+
+def pin(cpus: Iterable[int]) -> str:
+    """Let every thread of this process run on these cpus only; return what went wrong, or nothing.
+
+    Affinity belongs to threads and is inherited by new ones: those that MPI has started already are moved, too.
+    """
+    wanted = set(cpus)
+    try:
+        os.sched_setaffinity(0, wanted)
+    except (OSError, AttributeError) as error:
+        return f"the kernel refuses to pin to cpus {sorted(wanted)}: {error}"
+    with contextlib.suppress(OSError):
+        for thread in os.listdir("/proc/self/task"):
+            with contextlib.suppress(OSError):  # it has ended meanwhile
+                os.sched_setaffinity(int(thread), wanted)
+    return ""
+
+
+def prefer(nodes: Sequence[int]) -> tuple[str, str]:
+    """Take this thread's memory, and that of threads it will start, from these nodes first.
+
+    Returns (what was done, what went wrong), one of them empty. When the nodes are full, other memory follows:
+    MPOL_BIND would have the kernel kill the process then, so it is not used. Since Linux 5.15 one policy says
+    exactly this for several nodes; before, pages are dealt to them in turn.
+    """
+    choices = [(PREFERRED, "preferred")] if len(nodes) == 1 else [(PREFERRED_MANY, "preferred")]
+    if len(nodes) > 1:
+        choices.append((INTERLEAVE, "interleaved"))
+    problem = "no nodes were named"
+    for policy, word in choices if nodes else ():
+        problem = _set_mempolicy(policy, nodes)
+        if not problem:
+            return word, ""
+    return "", problem
+
+
+def release() -> str:
+    """Return this thread's memory policy to the kernel's default; return what went wrong, or nothing."""
+    return _set_mempolicy(DEFAULT, ())
+
+
+def _set_mempolicy(policy: int, nodes: Sequence[int]) -> str:
+    call = SET_MEMPOLICY.get(platform.machine())
+    if call is None:
+        return f"how to bind memory is not known for {platform.machine()}"
+    words = (max(nodes) // _WORD + 1) if nodes else 0
+    mask = (ctypes.c_ulong * max(1, words))()
+    for node in nodes:
+        mask[node // _WORD] |= 1 << node % _WORD
+    try:
+        libc = ctypes.CDLL(None, use_errno=True)
+        # The kernel reads one bit less than it is told.
+        status = libc.syscall(
+            ctypes.c_long(call), ctypes.c_int(policy), mask if nodes else None, ctypes.c_ulong(words * _WORD + bool(nodes))
+        )
+    except (OSError, AttributeError) as error:
+        return f"there is no system call to bind memory: {error}"
+    if status != 0:
+        number = ctypes.get_errno()
+        return f"the kernel refuses to bind memory to nodes {list(nodes)}: {os.strerror(number)}"
+    return ""

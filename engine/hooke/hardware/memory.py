@@ -1,0 +1,116 @@
+"""Which memory the ranks of a host use first: the fastest that holds all their copies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from hooke.hardware.files import write_list
+from hooke.hardware.topology import Topology
+
+
+@dataclass(frozen=True)
+class Memory:
+    """For each rank the nodes whose memory it takes first, and the reasons.
+
+    `kind`: fast (it must be asked for), own (what the kernel gives to pinned ranks anyway), none.
+    """
+
+    kind: Literal["fast", "own", "none"]
+    nodes: tuple[tuple[int, ...], ...]
+    why: tuple[str, ...]
+
+
+def choose(topology: Topology, near: Sequence[tuple[int, ...]], bytes_per_rank: int | None) -> Memory:
+    """Choose memory for ranks whose cores lie in the NUMA nodes `near`, alike for all of them.
+
+    First the fast memory-only nodes nearest to each, then the ranks' own nodes, then none: the first in which
+    every rank's `bytes_per_rank` fit, at all nodes at once. All ranks get the same kind, because the slowest
+    sets the pace. None for `bytes_per_rank` checks nothing.
+    """
+    why: list[str] = []
+    for kind, name, nodes in _candidates(topology, near, why):
+        lack = _lack(topology, nodes, bytes_per_rank)
+        if not lack:
+            why.append(f"Memory: {name}{_fits(topology, nodes, bytes_per_rank)}.")
+            return Memory(kind, nodes, tuple(why))
+        why.append(f"Not in {name}: {lack}.")
+    why.append("Memory: left to the kernel.")
+    return Memory("none", ((),) * len(near), tuple(why))
+
+
+def _candidates(
+    topology: Topology, near: Sequence[tuple[int, ...]], why: list[str]
+) -> Iterator[tuple[Literal["fast", "own"], str, tuple[tuple[int, ...], ...]]]:
+    fast = sorted(set(topology.fast) & topology.memory_allowed)
+    if fast:
+        kinds = sorted({topology.fast[node] for node in fast})
+        yield (
+            "fast",
+            f"the fast memory nearest to each rank, {_named(fast)} ({'; '.join(kinds)})",
+            _nearest(topology, near, fast),
+        )
+    elif topology.fast:
+        why.append(f"Fast memory lies in {_named(sorted(topology.fast))}, which this process may not use.")
+    unknown = [node.number for node in topology.nodes if node.memory_only and node.number not in topology.fast]
+    if unknown:
+        why.append(f"Memory-only {_named(unknown)} is not used: nothing says that it is fast (CXL is not).")
+    own = [node.number for node in topology.nodes if node.cpus and node.number in topology.memory_allowed]
+    if own:
+        yield "own", "the nodes of each rank's own cores", _nearest(topology, near, own)
+
+
+def _nearest(
+    topology: Topology, near: Sequence[tuple[int, ...]], targets: Sequence[int]
+) -> tuple[tuple[int, ...], ...]:
+    def target(node: int) -> int:
+        distances = topology.node(node).distances
+        return min(targets, key=lambda other: (distances.get(other, 255), other))
+
+    return tuple(tuple(sorted({target(node) for node in nodes})) for nodes in near)
+
+
+def _shares(nodes: Sequence[tuple[int, ...]]) -> dict[int, Fraction]:
+    """Return how many copies each node holds: a rank on several nodes spreads its own evenly."""
+    shares: dict[int, Fraction] = {}
+    for several in nodes:
+        for node in several:
+            shares[node] = shares.get(node, Fraction(0)) + Fraction(1, len(several))
+    return shares
+
+
+def _lack(topology: Topology, nodes: Sequence[tuple[int, ...]], need: int | None) -> str:
+    """Return which node is too small for what, or nothing."""
+    for node, copies in sorted(_shares(nodes).items()):
+        free = topology.node(node).free
+        if need is not None and copies * need > free:
+            return (
+                f"node {node} has {gib(free)} free, {float(copies):g} copies of {gib(need)} need "
+                f"{gib(int(copies * need))}; {int(free // max(1, need))} would fit"
+            )
+    return ""
+
+
+def _fits(topology: Topology, nodes: Sequence[tuple[int, ...]], need: int | None) -> str:
+    if need is None:
+        return ", as far as it reaches: what a rank needs was not said"
+    fullest = min(_shares(nodes).items(), key=lambda item: (topology.node(item[0]).free - item[1] * need, item[0]))
+    node, copies = fullest
+    return (
+        f"; on node {node}, the fullest, {float(copies):g} copies of {gib(need)} fit in "
+        f"{gib(topology.node(node).free)} free"
+    )
+
+
+def _named(nodes: Sequence[int]) -> str:
+    return f"node{'s' * (len(nodes) > 1)} {write_list(nodes)}"
+
+
+def gib(count: int) -> str:
+    """Return bytes in the units that memory is sold in."""
+    for factor, unit in ((2**30, "GiB"), (2**20, "MiB")):
+        if count >= factor:
+            return f"{count / factor:.3g} {unit}"
+    return f"{count / 2**10:.3g} KiB"

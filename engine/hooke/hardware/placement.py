@@ -1,0 +1,206 @@
+"""Which cores and which memory each rank of a host gets, and why: decided here, applied by `binding`.
+
+Source of the aim: You et al., "Scaling deep learning on GPU and Knights Landing clusters" (SC 2017), section 6.2:
+one chip is divided into groups, each with its own copy of weights and data, while all copies fit in MCDRAM.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from hooke.errors import LaunchError
+from hooke.hardware.files import write_list
+from hooke.hardware.memory import Memory, choose
+from hooke.hardware.topology import Core, Topology
+
+By = Literal["core", "l3", "numa"]
+Key = Callable[[Core], tuple[int, ...]]
+
+
+def _node(core: Core) -> tuple[int, ...]:
+    return (core.node,)
+
+
+def _l3(core: Core) -> tuple[int, ...]:
+    # An L3 may be told as wider than a node (sub-NUMA clusters of one die): a domain is in one of each.
+    return (core.node, *core.l3)
+
+
+LEVELS: dict[By, tuple[Key, ...]] = {"core": (), "l3": (_node, _l3), "numa": (_node,)}
+"""What is divided first, from the outermost domain in."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """What one rank gets."""
+
+    cpus: tuple[int, ...]
+    """Hardware threads that it may run on: one per core, unless ranks outnumber cores."""
+    threads: int
+    """Intra-op threads that these keep busy."""
+    nodes: tuple[int, ...]
+    """NUMA nodes of its cores."""
+    memory: tuple[int, ...]
+    """NUMA nodes from which it takes memory first; empty: as the kernel likes."""
+
+
+@dataclass(frozen=True)
+class Placement:
+    """The shares of all ranks of a host, by local rank, and the reasons in sentences."""
+
+    shares: tuple[Share, ...]
+    why: tuple[str, ...]
+    memory: Memory
+    pinned: bool = True
+
+
+def plan(
+    topology: Topology, ranks: int, by: By = "numa", bytes_per_rank: int | None = None, server: bool = False
+) -> Placement:
+    """Divide what this process may use of a machine among the `ranks` of this host.
+
+    `server`: the last of them is one. It gets a core of its own where the others keep one each; else it shares.
+    `bytes_per_rank`: what each puts into memory, for the check that all copies fit; None checks nothing.
+    Raises LaunchError for fewer ranks than one.
+    """
+    workers = ranks - 1 if server else ranks
+    if workers < 1:
+        raise LaunchError(f"{ranks} ranks{' with a server' * server} leave no worker to place; ask for more ranks")
+    cores, why = topology.usable, []
+    if topology.quota is not None and math.floor(topology.quota) < len(cores):
+        return _by_quota(topology, ranks, topology.quota)
+    if workers > len(cores):
+        groups = _crowd(cores, workers, why)
+    else:
+        groups = _divide(cores, workers, by, why)
+    if server:
+        _add_server(groups, cores, why)
+    nodes = [_nodes(topology, cpus) for cpus in groups]
+    memory = choose(topology, nodes, bytes_per_rank)
+    shares = [
+        Share(cpus, len(cpus), of, given) for cpus, of, given in zip(groups, nodes, memory.nodes, strict=True)
+    ]
+    if server:  # it combines vectors as they come: one thread, wherever it runs
+        shares[-1] = replace(shares[-1], threads=1)
+    return Placement(tuple(shares), (*why, *memory.why), memory)
+
+
+def _by_quota(topology: Topology, ranks: int, quota: float) -> Placement:
+    """Pin nothing: the cores are shared with others, who would be pinned to the same ones."""
+    cpus = tuple(sorted(topology.allowed))
+    threads = max(1, math.floor(quota) // ranks)
+    why = (
+        f"The control group grants the time of {quota:g} processors on {len(topology.usable)} shared cores: "
+        "nothing is pinned, or all containers like this one would sit on the same cores.",
+    )
+    nodes = _nodes(topology, cpus)
+    return Placement((Share(cpus, threads, nodes, ()),) * ranks, why, Memory("none", ((),) * ranks, ()), pinned=False)
+
+
+def _crowd(cores: Sequence[Core], workers: int, why: list[str]) -> list[tuple[int, ...]]:
+    """Give out second hardware threads, then begin again from the first."""
+    deepest = max(len(core.cpus) for core in cores)
+    pool = [core.cpus[k] for k in range(deepest) for core in cores if k < len(core.cpus)]
+    shared = "their second hardware threads are used" if workers <= len(pool) else "some share a hardware thread"
+    why.append(f"{workers} workers outnumber {_count(len(cores), 'core')}: {shared}, and times say little about the method.")
+    return [(pool[i % len(pool)],) for i in range(workers)]
+
+
+def _divide(cores: Sequence[Core], workers: int, by: By, why: list[str]) -> list[tuple[int, ...]]:
+    """Return each worker's cpus: parts of one domain while there are enough workers, else equal shares."""
+    parts = _split(list(cores), workers, LEVELS[by])
+    if by != "core":
+        why.append(_borders(cores, parts, by))
+    sizes = sorted({len(part) for part in parts})
+    if len(sizes) == 1:
+        why.append(f"Every worker gets {_count(sizes[0], 'core')}.")
+    else:
+        why.append(f"Workers get {sizes[0]} to {sizes[-1]} cores: {len(cores)} do not divide evenly so.")
+    if any(len(core.cpus) > 1 for core in cores):
+        why.append("One hardware thread per core: dense arithmetic fills a core with one.")
+    return [tuple(core.cpus[0] for core in part) for part in parts]
+
+
+def _split(cores: list[Core], n: int, levels: Sequence[Key]) -> list[list[Core]]:
+    domains = _domains(cores, levels[0]) if levels else [cores]
+    if n < len(domains) or not levels:
+        return _cut(cores, n)
+    counts = _apportion([len(domain) for domain in domains], n)
+    return [part for domain, k in zip(domains, counts, strict=True) for part in _split(domain, k, levels[1:])]
+
+
+def _domains(cores: Iterable[Core], key: Key) -> list[list[Core]]:
+    found: dict[tuple[int, ...], list[Core]] = {}
+    for core in cores:
+        found.setdefault(key(core), []).append(core)
+    return list(found.values())
+
+
+def _borders(cores: Sequence[Core], parts: list[list[Core]], by: By) -> str:
+    """Return in a sentence how the parts lie in the domains, as found, not as meant."""
+    one, key = ("NUMA node", _node) if by == "numa" else ("L3 domain", _l3)
+    missing = ""
+    if by == "l3" and not any(core.l3 for core in cores):
+        one, missing = "NUMA node", " (this processor has no L3 cache)"
+    domains = _domains(cores, key)
+    if all(len(_domains(part, key)) == 1 for part in parts):
+        how = "no group crosses the border of one"
+    elif all(sum(set(domain) <= set(part) for part in parts) for domain in domains):
+        how = "each group has whole ones"
+    elif all(len(_domains(part, _node)) == 1 for part in parts):
+        how = "equal shares cross their borders, but none of a NUMA node"
+    else:
+        how = "too few groups to fill them evenly, equal shares cross their borders"
+    return f"{_count(len(parts), 'worker')} on {_count(len(domains), one)}{missing}: {how}."
+
+
+def _cut(cores: list[Core], n: int) -> list[list[Core]]:
+    """Return n neighbouring parts whose sizes differ by one at most, the larger ones first."""
+    size, more = divmod(len(cores), n)
+    ends = [i * size + min(i, more) for i in range(n + 1)]
+    return [cores[start:stop] for start, stop in zip(ends, ends[1:], strict=False)]
+
+
+def _apportion(sizes: list[int], groups: int) -> list[int]:
+    """Return how many groups each domain holds: one each, then one more where groups are largest.
+
+    No domain holds more groups than cores while the cores suffice for all.
+    """
+    counts = [1] * len(sizes)
+    for _ in range(groups - len(sizes)):
+        counts[max(range(len(sizes)), key=lambda i: (sizes[i] / counts[i], -i))] += 1
+    return counts
+
+
+def _add_server(groups: list[tuple[int, ...]], cores: Sequence[Core], why: list[str]) -> None:
+    largest = max(len(cpus) for cpus in groups)
+    siblings = tuple(cpu for core in cores for cpu in core.cpus[1:])
+    if largest > 1:
+        at = max(i for i, cpus in enumerate(groups) if len(cpus) == largest)
+        groups[at], own = groups[at][:-1], groups[at][-1:]
+        why.append(f"The server has core {own[0]} for itself, taken from worker {at}.")
+        groups.append(own)
+    elif siblings and len(groups) <= len(cores):
+        why.append("No core is left for the server: it runs on the cores' second hardware threads.")
+        groups.append(siblings)
+    else:
+        why.append("No core is left for the server: it runs wherever the kernel finds time for it.")
+        groups.append(tuple(cpu for core in cores for cpu in core.cpus))
+
+
+def _nodes(topology: Topology, cpus: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(sorted({core.node for core in topology.usable if set(core.cpus) & set(cpus)}))
+
+
+def _count(n: int, thing: str) -> str:
+    return f"{n} {thing}{'s' * (n != 1)}"
+
+
+def said(share: Share) -> str:
+    """Return a share in a few words, for the journal."""
+    where = f"cpus {write_list(share.cpus)}"
+    memory = f", memory of node {write_list(share.memory)} first" if share.memory else ""
+    return where + memory
