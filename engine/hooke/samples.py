@@ -13,18 +13,37 @@ from torch import Tensor
 class Source(Protocol):
     """A training or test set. Items are filled into buffers of the loader: nothing is allocated per batch."""
 
-    shape: tuple[int, ...]
-    """Of one item as stored; an image is (height, width, channels)."""
-    dtype: torch.dtype
-    """Of the items as stored: uint8 or float32 (the model sees item * scale + shift), or int64 (as they are)."""
-    label_shape: tuple[int, ...]
-    label_dtype: torch.dtype
-    scale: Tensor | float
-    shift: Tensor | float
-    augments: bool
-    """Whether `read` with a generator differs from `read` without."""
-    slow: bool
-    """Reading takes long enough to be done ahead, by another thread."""
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of one item as stored; an image is (height, width, channels)."""
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Of items as stored: uint8 or float32 (the model sees item * scale + shift), or int64 (as they are)."""
+
+    @property
+    def label_shape(self) -> tuple[int, ...]:
+        """Of one label; () is a number."""
+
+    @property
+    def label_dtype(self) -> torch.dtype:
+        """Of labels: int64 for classes."""
+
+    @property
+    def scale(self) -> Tensor | float:
+        """What stored items are multiplied by; images: perhaps one number per channel."""
+
+    @property
+    def shift(self) -> Tensor | float:
+        """What is added then."""
+
+    @property
+    def augments(self) -> bool:
+        """Whether `read` with a generator differs from `read` without."""
+
+    @property
+    def slow(self) -> bool:
+        """Whether reading takes long enough to be done ahead, by another thread."""
 
     def __len__(self) -> int: ...
 
@@ -93,7 +112,7 @@ def constant(value: float | Sequence[float]) -> Tensor | float:
 
 
 class Windows:
-    """A text for next-character prediction: item i is `length` characters from i * stride, its label the next ones.
+    """A text for next-character prediction: item i is `length` characters from i * stride, labels the next ones.
 
     `codes` (n,) are the characters as small integers, uint8.
     """

@@ -1,0 +1,66 @@
+"""CIFAR-10 and AlexNet: the second workload of the literature on scaling elastic averaging."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from pydantic import Field
+
+from hooke.workload import ALONE, Place, Workload
+from hooke.workloads import cifar_files
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from hooke.flat import FlatProblem
+
+
+class CifarAlexnet(Workload):
+    """CIFAR-10, AlexNet for 32 x 32 pixels.
+
+    Data: 50,000 training and 10,000 test images of 32 x 32 pixels in colour, ten classes: the standard split.
+    In `$HOOKE_DATA/cifar10` the six files of the binary version, plain or .gz; or in `$HOOKE_DATA/cifar10-jpeg`
+    an archive of JPEG files, whose pixels are not the original ones: accuracies are then not comparable with
+    published ones to the last points. Pixels are normalised per channel by mean and deviation of the training set.
+
+    Model: five convolutions of 3 x 3 (64, 192, 384, 256, 256 channels; max-pooling after the first, second and
+    fifth) and three fully connected layers, ReLU, dropout before the first two of these: 7,506,762 parameters at
+    the default width. Weights start from Kaiming's uniform distribution, biases from zero.
+
+    Loss: mean cross-entropy. Dropout and augmentation draw from a stream of each worker's own.
+
+    Data and licence: A. Krizhevsky, "Learning Multiple Layers of Features from Tiny Images" (2009); its publisher
+    states no licence. Nothing is downloaded.
+    """
+
+    target: ClassVar[float] = 0.70
+
+    hidden: int = Field(
+        1024, ge=1, le=8192, title="Fully connected", description="Units of the first two fully connected layers."
+    )
+    dropout: float = Field(
+        0.5, ge=0, lt=1, title="Dropout", description="Share of the fully connected layers' inputs that is zeroed."
+    )
+    augment: bool = Field(
+        False, title="Augment", description="Train on random crops (4 pixels of padding) and mirror images."
+    )
+    form: Literal["auto", "original", "jpeg", "lossless-4k"] = Field(
+        "auto",
+        title="Form of the data",
+        description="`auto`: the published files, else JPEG. `lossless-4k`: 4,000 images, 500 of them for tests.",
+    )
+
+    def build(self, place: Place = ALONE) -> FlatProblem:
+        """Load the data and make the model; imports torch. Raises DataMissing, saying what to put where."""
+        from hooke.flat import FlatProblem
+        from hooke.models.alexnet import alexnet
+
+        form, files = cifar_files.find(self.form, self.id())
+        train, test = cifar_files.load(form, files, self.augment)
+
+        def make() -> nn.Module:
+            return alexnet(self.hidden, self.dropout)
+
+        problem = FlatProblem(make, train, test, "relu", place=place)
+        problem.notes["data"] = form
+        return problem

@@ -1,0 +1,25 @@
+"""Folders of images in ImageNet's form: `train/<class>/*.jpg` and `val/<class>/*.jpg`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hooke.errors import DataMissing
+from hooke.workloads import places
+
+if TYPE_CHECKING:
+    from hooke.image_folder import ImageFolder
+
+
+def load(folder: str, side: int, workload: str) -> tuple[ImageFolder, ImageFolder]:
+    """Return the training and the test set as streams; nothing but names is read. `folder` lies in HOOKE_DATA."""
+    from hooke.image_folder import ImageFolder
+
+    put = f"Put train/<class>/*.jpg and val/<class>/*.jpg into a folder `{folder}`"
+    root: Path = places.data(workload, "images", put) / folder
+    for part in ("train", "val"):
+        if not (root / part).is_dir():
+            raise DataMissing(f"{workload} does not find its images: there is no folder {root / part}. {put}")
+    train = ImageFolder(root / "train", side)
+    return train, ImageFolder(root / "val", side, train.classes)

@@ -1,0 +1,61 @@
+"""ImageNet-style folders and GoogLeNet: the workload of the literature's weak scaling on thousands of cores."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from pydantic import Field
+
+from hooke.workload import ALONE, Place, Workload
+from hooke.workloads import imagenet_files
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from hooke.flat import FlatProblem
+
+
+class ImagenetGooglenet(Workload):
+    """Images in folders, GoogLeNet.
+
+    Data: JPEG or PNG files in `$HOOKE_DATA/<folder>/train/<class>/` and `.../val/<class>/`, of any size; as many
+    classes as there are folders in `train`. They are streamed: a batch is decoded when it is wanted, so the set
+    may be larger than memory. Training takes random windows and mirror images, evaluation the center; pixels are
+    normalised by ImageNet's mean and deviation per channel.
+
+    Model: C. Szegedy and others, arXiv 1409.4842: 22 layers, nine inception modules, local response normalisation
+    and, as published, no batch normalisation; two auxiliary classifiers, whose losses count 0.3 in training and
+    which are dropped for evaluation: 13,378,280 parameters for 1,000 classes, 6,998,552 of them without the
+    auxiliary classifiers. Weights start from Kaiming's uniform distribution, biases from zero.
+
+    Loss: mean cross-entropy, plus 0.3 of that of each auxiliary classifier.
+
+    Licence: that of the images that you put there; ImageNet (O. Russakovsky and others, arXiv 1409.0575) is for
+    research only and has to be asked for. Nothing is downloaded.
+    """
+
+    target: ClassVar[float] = 0.60
+
+    folder: str = Field(
+        "imagenet",
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$",
+        max_length=100,
+        title="Folder",
+        description="Folder of HOOKE_DATA that holds `train` and `val`.",
+    )
+    side: int = Field(224, ge=32, le=512, title="Side", description="Pixels of the squares that the model sees.")
+    dropout: float = Field(
+        0.4, ge=0, lt=1, title="Dropout", description="Share of the last layer's inputs that is zeroed."
+    )
+
+    def build(self, place: Place = ALONE) -> FlatProblem:
+        """List the images and make the model; imports torch. Raises DataMissing, saying what to put where."""
+        from hooke.flat import FlatProblem
+        from hooke.models.googlenet import WITH_AUXILIARIES, GoogLeNet
+
+        train, test = imagenet_files.load(self.folder, self.side, self.id())
+
+        def make() -> nn.Module:
+            return GoogLeNet(len(train.classes), self.dropout)
+
+        return FlatProblem(make, train, test, "relu", task=WITH_AUXILIARIES, place=place)

@@ -1,0 +1,60 @@
+"""ImageNet-style folders and VGG-19: the workload whose weights are hardest to exchange."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from pydantic import Field
+
+from hooke.workload import ALONE, Place, Workload
+from hooke.workloads import imagenet_files
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from hooke.flat import FlatProblem
+
+
+class ImagenetVgg19(Workload):
+    """Images in folders, VGG-19.
+
+    Data: JPEG or PNG files in `$HOOKE_DATA/<folder>/train/<class>/` and `.../val/<class>/`, of any size; as many
+    classes as there are folders in `train`. They are streamed: a batch is decoded when it is wanted, so the set
+    may be larger than memory. Training takes random windows and mirror images, evaluation the center; pixels are
+    normalised by ImageNet's mean and deviation per channel.
+
+    Model: K. Simonyan, A. Zisserman, arXiv 1409.1556, configuration E: 16 convolutions of 3 x 3 in five stages,
+    fully connected 4096, 4096, classes; dropout before the last two: 143,667,240 parameters for 1,000 classes,
+    575 MB in every vector. Weights start from Kaiming's uniform distribution, biases from zero.
+
+    Loss: mean cross-entropy.
+
+    Licence: that of the images that you put there; ImageNet (O. Russakovsky and others, arXiv 1409.0575) is for
+    research only and has to be asked for. Nothing is downloaded.
+    """
+
+    target: ClassVar[float] = 0.60
+
+    folder: str = Field(
+        "imagenet",
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$",
+        max_length=100,
+        title="Folder",
+        description="Folder of HOOKE_DATA that holds `train` and `val`.",
+    )
+    side: int = Field(224, ge=32, le=512, title="Side", description="Pixels of the squares that the model sees.")
+    dropout: float = Field(
+        0.5, ge=0, lt=1, title="Dropout", description="Share of the last two layers' inputs that is zeroed."
+    )
+
+    def build(self, place: Place = ALONE) -> FlatProblem:
+        """List the images and make the model; imports torch. Raises DataMissing, saying what to put where."""
+        from hooke.flat import FlatProblem
+        from hooke.models.vgg import vgg19
+
+        train, test = imagenet_files.load(self.folder, self.side, self.id())
+
+        def make() -> nn.Module:
+            return vgg19(len(train.classes), self.dropout)
+
+        return FlatProblem(make, train, test, "relu", place=place)

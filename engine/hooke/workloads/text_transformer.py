@@ -1,0 +1,118 @@
+"""Any text file and a small Transformer that predicts its next character."""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from pydantic import Field, model_validator
+
+from hooke.errors import DataInvalid, DataMissing
+from hooke.workload import ALONE, Place, Workload
+from hooke.workloads import places
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+    from hooke.flat import FlatProblem
+
+VOCABULARY = 255
+"""Most characters that are told apart; rarer ones are all read as one more."""
+HELD_OUT = 0.1
+"""The last part of the text is the test set."""
+PUT = "Put text files (UTF-8, *.txt) into a folder `text`"
+
+
+class TextTransformer(Workload):
+    """Text, character-level Transformer.
+
+    Data: a text file in UTF-8, `path` inside `$HOOKE_DATA`; without it, all of `$HOOKE_DATA/text/*.txt`, one
+    behind the other in the order of their names. The first nine tenths are for training, at any position; the
+    last tenth is the test set, cut into pieces of `context` characters. The 255 most frequent characters are told
+    apart.
+
+    Model: decoder-only Transformer, normalisation first, learned positions, GELU, no dropout; about
+    12 layers width^2 parameters (421,632 at the default size, for 65 characters). Weights start as GPT-2's.
+
+    Loss: mean cross-entropy per character; accuracy is the share of next characters that are guessed right. A
+    sample is one piece of `context` characters.
+
+    Licence: that of your text. Nothing is downloaded.
+    """
+
+    target: ClassVar[float] = 0.45
+
+    path: str = Field(
+        "", max_length=500, title="File", description="Text file inside HOOKE_DATA; empty: all of text/*.txt."
+    )
+    context: int = Field(64, ge=1, le=4096, title="Context", description="Characters that a prediction looks at.")
+    width: int = Field(128, ge=1, le=4096, title="Width", description="Numbers that stand for a character.")
+    heads: int = Field(4, ge=1, le=64, title="Heads", description="Attention heads; they divide the width.")
+    layers: int = Field(2, ge=1, le=64, title="Layers", description="Blocks of attention and perceptron.")
+
+    @model_validator(mode="after")
+    def _divides(self) -> TextTransformer:
+        if self.width % self.heads:
+            raise ValueError(f"{self.heads} heads do not divide a width of {self.width}")
+        if Path(self.path).is_absolute() or ".." in Path(self.path).parts:
+            raise ValueError("the file lies inside HOOKE_DATA: its path is relative, without `..`")
+        return self
+
+    def build(self, place: Place = ALONE) -> FlatProblem:
+        """Read the text and make the model; imports torch. Raises DataMissing, saying what to put where."""
+        from hooke.flat import FlatProblem
+        from hooke.models.transformer import Transformer, initialise
+        from hooke.samples import Windows
+
+        files = find(self.path, self.id())
+        codes, vocabulary = load(files)
+        cut = len(codes) - int(len(codes) * HELD_OUT)
+        train, test = Windows(codes[:cut], self.context, 1), Windows(codes[cut:], self.context, self.context)
+        if len(train) < 1 or len(test) < 1:
+            raise DataInvalid(
+                f"{files[0]}: {len(codes)} characters are too few: the last tenth must hold a context of "
+                f"{self.context} and one more. Take a longer text or a shorter context"
+            )
+
+        def make() -> nn.Module:
+            return Transformer(vocabulary, self.context, self.width, self.heads, self.layers)
+
+        return FlatProblem(make, train, test, initialise=initialise, place=place)
+
+
+def find(path: str, workload: str) -> tuple[Path, ...]:
+    """Return the files that make up the text, or raise DataMissing."""
+    root = places.data(workload, "a text", PUT)
+    if path:
+        if not (root / path).is_file():
+            raise DataMissing(f"{workload} does not find its text: {root / path} is no file (HOOKE_DATA={root})")
+        return (root / path,)
+    files = tuple(sorted(p for p in (root / "text").glob("*.txt") if p.is_file()))
+    if not files:
+        raise DataMissing(f"{workload} does not find a text: {root / 'text'} holds no *.txt. {PUT}")
+    return files
+
+
+@functools.cache
+def load(files: tuple[Path, ...]) -> tuple[Tensor, int]:
+    """Return the characters as numbers, uint8 (n,), in the order of their code points, and how many there are."""
+    import numpy as np
+    import torch
+
+    text = "".join(map(_text, files))
+    common = sorted(character for character, _ in Counter(text).most_common(VOCABULARY))
+    points = np.frombuffer(text.encode("utf-32-le"), dtype="<u4")
+    known = np.array([ord(character) for character in common], dtype="<u4")
+    codes = np.searchsorted(known, points).clip(max=max(len(known) - 1, 0)).astype(np.int64)
+    rare = known[codes] != points if len(known) else np.zeros(0, dtype=bool)
+    codes[rare] = len(known)
+    return torch.from_numpy(codes.astype(np.uint8)), len(known) + int(rare.any())
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise DataInvalid(f"{path}: not UTF-8 at byte {error.start}; convert it, e.g. with iconv") from None
