@@ -2,38 +2,58 @@
 
 One file per rank in `checkpoints/<samples>/`, written under a temporary name and renamed; the deciding rank's
 `complete.json` comes last, after every rank has reported its file, so a folder without it is never restored.
-Clocks and phase totals go on where they stopped. Only collective stops write checkpoints, when nothing is
-in flight between ranks.
+Only then are older ones deleted: the newest KEPT complete ones stay. Clocks and phase totals go on where they
+stopped. All ranks write together, when nothing is in flight between them; the seconds count as evaluation.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hooke.comm.elements import tensor
 from hooke.errors import CheckpointError
+from hooke.evaluate import aside
 from hooke.phases import Phase
 from hooke.spec import Budget, RunSpec, fingerprint
 
 if TYPE_CHECKING:
     from hooke.rank import Rank
 
+KEPT = 2
+"""Complete checkpoints of a run that stay on disk."""
+LOCAL, RESIDUAL = "local.", "residual."
+"""What the names of a problem's own state and of a wire type's residuals begin with."""
+
 
 def identity(spec: RunSpec) -> str:
     """Return the fingerprint of what a checkpoint belongs to: the run, whatever its budget and target."""
-    return fingerprint(
-        spec.model_copy(update={"budget": Budget(samples=1), "target": None, "checkpoint": "never"})
-    )
+    anyway = {"budget": Budget(samples=1), "target": None, "checkpoint": "never", "checkpoint_every": None}
+    return fingerprint(spec.model_copy(update=anyway))
 
 
-def save(r: Rank, folder: Path) -> Path:
-    """Write this rank's part; collective, returns the checkpoint's folder once it is complete."""
-    place = folder / "checkpoints" / str(_agreed_samples(r))
+def host(vector: Any) -> Any:
+    """Return a vector's elements as an array in host memory: shared where it lies there, else a copy."""
+    return (vector.cpu() if hasattr(vector, "cpu") else vector).numpy()
+
+
+def save(r: Rank, folder: Path) -> None:
+    """Write this rank's part; collective. Nothing is written where the latest checkpoint is as young."""
+    with aside(r.comm, Phase.EVALUATE):
+        mine = (float(r.samples), float(r.samples == r.course.saved > 0)) if r.deciding else (0.0, 0.0)
+        samples, present = map(int, r.comm.control.allreduce(mine))
+        if not present:
+            _save(r, folder / "checkpoints" / str(samples))
+    r.course.saved = samples
+
+
+def _save(r: Rank, place: Path) -> None:
     place.mkdir(parents=True, exist_ok=True)
     meta = {
         "identity": identity(r.spec),
@@ -48,19 +68,34 @@ def save(r: Rank, folder: Path) -> Path:
     path = place / f"rank.{r.rank}.npz"
     temporary = path.with_suffix(".tmp")
     with temporary.open("wb") as file:
-        np.savez(file, meta=np.array(json.dumps(meta)), **{k: v.numpy() for k, v in r.states.items()})
+        np.savez(file, meta=np.array(json.dumps(meta)), **_arrays(r))
     temporary.rename(path)
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     r.comm.barrier()
     if r.deciding:
-        (place / "complete.json").write_text(json.dumps({"ranks": r.comm.size, "identity": meta["identity"]}))
+        temporary = place / "complete.tmp"
+        temporary.write_text(json.dumps({"ranks": r.comm.size, "identity": meta["identity"]}))
+        temporary.rename(place / "complete.json")
+        _sweep(place)
     r.recorder.checkpointed(r, path, path.stat().st_size, digest)
-    return place
 
 
-def _agreed_samples(r: Rank) -> int:
-    mine = float(r.samples) if r.deciding else 0.0
-    return int(r.comm.control.allreduce((mine,))[0])
+def _arrays(r: Rank) -> dict[str, Any]:
+    arrays = {name: host(vector) for name, vector in r.states.items()}
+    if hasattr(r.problem, "local_state"):
+        arrays |= {LOCAL + name: array for name, array in r.problem.local_state().items()}
+    return arrays | {RESIDUAL + name: array for name, array in getattr(r.comm, "residuals", {}).items()}
+
+
+def _sweep(newest: Path) -> None:
+    """Delete what is older than the newest complete checkpoints, half-written ones included."""
+    found = sorted((p for p in newest.parent.iterdir() if p.name.isdigit()), key=lambda p: int(p.name))
+    complete = [p for p in found if (p / "complete.json").exists() and int(p.name) <= int(newest.name)]
+    kept = complete[-KEPT:]
+    for place in found:
+        if int(place.name) < int(newest.name) and place not in kept:
+            (place / "complete.json").unlink(missing_ok=True)  # first: from here on nobody restores it
+            shutil.rmtree(place)
 
 
 def latest(folder: Path) -> Path | None:
@@ -83,14 +118,19 @@ def restore(r: Rank, place: Path) -> None:
     path = place / f"rank.{r.rank}.npz"
     meta, arrays = _read(path)
     if meta["identity"] != identity(r.spec):
-        raise CheckpointError(f"{path} belongs to another run: only budget and target may differ")
+        raise CheckpointError(f"{path} belongs to another run: only budget, target and checkpoints may differ")
+    local = {name.removeprefix(LOCAL): arrays.pop(name) for name in list(arrays) if name.startswith(LOCAL)}
+    if local:
+        r.problem.restore_local(local)
+    for name in [name for name in arrays if name.startswith(RESIDUAL)]:
+        r.comm.residuals[name.removeprefix(RESIDUAL)] = arrays.pop(name)
     for name, array in arrays.items():
         vector = r.problem.allocate()
-        vector.numpy()[:] = array
+        vector.copy_(tensor(array))
         r.restored[name] = vector
     r.params.copy_(r.restored["params"])
     r.t = r.first = int(meta["t"])
-    r.samples = int(meta["samples"])
+    r.samples = r.course.saved = int(meta["samples"])
     r.course.evaluated = int(meta["evaluated"])
     r.serving.turn = int(meta["turn"])
     r.batches.restore(meta["batches"])

@@ -8,6 +8,7 @@ what only one rank knows (a signal, the wall clock) travels as a control word.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Literal, get_args
@@ -30,6 +31,7 @@ class Word(IntEnum):
     GO_ON = 0
     CANCEL = 1
     TIME_OUT = 2
+    CHECKPOINT = 3
 
 
 REASONS: dict[Word, Reason] = {Word.CANCEL: "cancelled", Word.TIME_OUT: "timed_out"}
@@ -43,6 +45,8 @@ class Course:
     evaluated: int = -1
     """Evaluation periods already scored; -1 before the first evaluation, at 0 samples."""
     reason: Reason | None = None
+    saved: int = 0
+    """Samples at the latest checkpoint, or where the run began."""
 
     @property
     def total_steps(self) -> int:
@@ -52,6 +56,11 @@ class Course:
     def evaluation_due(self, samples: int) -> bool:
         """Return whether another evaluation period has been completed."""
         return samples // self.spec.evaluation.every > self.evaluated
+
+    def checkpoint_due(self, samples: int) -> bool:
+        """Return whether another checkpoint period has been completed since the latest checkpoint."""
+        every = self.spec.checkpoint_every
+        return every is not None and self.spec.checkpoint != "never" and samples // every > self.saved // every
 
     def scored(self, samples: int, loss: float, accuracy: float) -> bool:
         """Take note of an evaluation; return whether it met the target (which ends the run)."""
@@ -80,8 +89,11 @@ class Polls:
         """Poll first after the step that follows this one (a restored run does not begin at 0)."""
         self._at = step + 1
 
-    def poll(self, step: int, wish: Word, now: float) -> Word:
-        """Return rank 0's earlier word if a poll is due after this step, else GO_ON."""
+    def poll(self, step: int, wish: Callable[[], Word], now: float) -> Word:
+        """Return rank 0's earlier word if a poll is due after this step, else GO_ON.
+
+        The wish is asked for only where it is sent, because asking may use it up.
+        """
         if step < self._at:
             return Word.GO_ON
         word = Word.GO_ON
@@ -90,8 +102,8 @@ class Polls:
             said, following = self._pending.wait()
             self._pending = None
             word, self._at = Word(int(said)), int(following)
-        if word is Word.GO_ON:
-            words = (float(wish), float(self._at + self._gap(step, now))) if self._deciding else None
+        if word not in REASONS:
+            words = (float(wish()), float(self._at + self._gap(step, now))) if self._deciding else None
             self._pending = self._control.ibroadcast(words)
         return word
 
@@ -128,3 +140,8 @@ class Grants:
         self.left -= steps
         self.active -= 1
         return steps, True
+
+    def give_back(self, steps: int, asking: bool) -> None:
+        """Take back what a worker that left had not used; `asking`: it had not been granted its last steps."""
+        self.left += steps
+        self.active -= asking

@@ -9,22 +9,38 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
-from hooke.algorithm import Algorithm
+from hooke import checkpoint
+from hooke.algorithm import Algorithm, Pace
 from hooke.batches import Batches
 from hooke.comm.base import Pending, Vector
+from hooke.comm.conformance import conformance
 from hooke.comm.timed import Timed
 from hooke.decisions import ENDINGS, Course, Reason, Word
 from hooke.errors import NumericalError
+from hooke.evaluate import aside
+from hooke.free import Free
 from hooke.phases import Phase
 from hooke.recorder import Recorder
-from hooke.serving import Asking, Serving
+from hooke.serving import Asking, Order, Serving
+from hooke.shared import Shared, Updates
 from hooke.spec import RunSpec
 from hooke.stepping import Stepping
 from hooke.workload import Problem, Slice
+
+
+@dataclass(frozen=True)
+class Besides:
+    """What may be asked of a rank beside its run."""
+
+    checkpoint_requested: threading.Event = field(default_factory=threading.Event)
+    order: Order | None = None
+    """The exchanges that the server is to serve again (see `hooke.replay`)."""
 
 
 class Rank:
@@ -42,6 +58,8 @@ class Rank:
         spec: RunSpec,
         recorder: Recorder,
         stop_requested: threading.Event | None = None,
+        folder: Path | None = None,
+        besides: Besides | None = None,
     ) -> None:
         self.comm = comm
         self.algorithm = algorithm
@@ -49,6 +67,13 @@ class Rank:
         self.spec = spec
         self.recorder = recorder
         self.stop_requested = stop_requested or threading.Event()
+        besides = besides or Besides()
+        self.checkpoint_requested = besides.checkpoint_requested
+        self.keep = None if spec.checkpoint == "never" else folder
+        """Where checkpoints go; None: nowhere."""
+        self.drops = spec.on_bad_worker == "drop" and algorithm.may_drop
+        self.notes: dict[str, str] = dict(getattr(problem, "notes", {}))
+        self.windows: list[Shared] = []
         self.ledger = comm.ledger
         self.rank = comm.rank
         self.workers = spec.workers
@@ -72,7 +97,10 @@ class Rank:
         self.jitter = np.random.Generator(np.random.PCG64(np.random.SeedSequence([spec.seed, self.rank, 1])))
         self.stepping = Stepping(self)
         self.asking = Asking(self)
-        self.serving = Serving(self)
+        self.serving = Serving(self, besides.order)
+        self.free = Free(self)
+        if callable(rate := getattr(algorithm, "rate", None)):
+            self.note("moving rate", f"{rate(spec.workers):.6g}")
 
     @property
     def layout(self) -> tuple[Slice, ...]:
@@ -138,25 +166,58 @@ class Rank:
                 "a smaller learning rate or elasticity may help"
             )
 
+    def note(self, key: str, text: str) -> None:
+        """Have the journal's first record say what was chosen for this rank, and why; before the loop begins."""
+        self.notes[key] = text
+
     def wish(self) -> Word:
-        """Return what this rank, if it is the deciding one, wants all to do: a signal only sets a flag."""
+        """Return what this rank, if it is the deciding one, wants all to do: a signal only sets a flag.
+
+        A wish for a checkpoint is said once.
+        """
         if self.stop_requested.is_set():
             return Word.CANCEL
         limit = self.spec.budget.max_seconds
-        return Word.TIME_OUT if limit is not None and self.ledger.wall() > limit else Word.GO_ON
+        if limit is not None and self.ledger.wall() > limit:
+            return Word.TIME_OUT
+        if self.deciding and self.checkpoint_requested.is_set():
+            self.checkpoint_requested.clear()
+            return Word.CHECKPOINT
+        return Word.GO_ON
+
+    def checkpoint(self) -> None:
+        """Write a checkpoint, if the run keeps any; collective."""
+        if self.keep is not None:
+            checkpoint.save(self, self.keep)
 
     def agree_on_ending(self) -> Reason:
         """Wait, idle, until every rank has ended; return the deciding rank's reason, on all of them.
 
         A worker of a method with a server may have left before the reason was known; without its word the
-        ranks would disagree on whether a checkpoint follows.
+        ranks would disagree on whether a checkpoint follows. None follows once a worker has been dropped.
         """
         mine = ENDINGS.index(self.course.reason or "budget") if self.deciding else 0
         self.ledger.enter(Phase.IDLE)
         with self.comm.under(Phase.IDLE):
-            (said,) = self.comm.control.allreduce((float(mine),))
+            said, gone = self.comm.control.allreduce((float(mine), float(len(self.recorder.dropped))))
         self.course.reason = ENDINGS[int(said)]
+        if gone:
+            self.keep = None
         return self.course.reason
+
+    def leave(self) -> None:
+        """Go, as a worker whose numbers went bad, in a method that goes on without it."""
+        (self.free if self.algorithm.pace == "free" else self.asking).leave()
+
+    def settle(self) -> None:
+        """Find out how much of what was pushed into windows is lost, and free them; collective."""
+        with aside(self.comm, Phase.IDLE):
+            balances = [window.balance() for window in self.windows]
+            if pushed := sum(mass for _, mass in balances):
+                self.recorder.lost_mass = sum(lost for lost, _ in balances) / pushed if self.rank == 0 else None
+            for window in self.windows:
+                window.close()
+            self.free.close()
 
     def due(self, t: int, period: int) -> bool:
         """Return whether step t exchanges: every `period` steps, beginning with step 0.
@@ -166,14 +227,38 @@ class Rank:
         """
         return (t - (self.first if self.algorithm.pace == "served" else 0)) % period == 0
 
-    def steps(self, answer: Vector | None = None) -> Iterator[int]:
+    def shared(self, name: str, like: Vector, updates: Updates = "auto") -> Shared:
+        """Return a center that all ranks read and change without locks, at first equal to rank 0's `like`.
+
+        Collective, once per name, before `steps`. Checkpoints keep it as the state `name`. The first one tests
+        the machine's one-sided operations: raises CommError where they are wrong.
+        """
+        if not self.windows:
+            self.note("one-sided operations", conformance(self.comm))
+        shared = Shared(self.comm, self.state(name, like), self.buffer(like), updates)
+        self.windows.append(shared)
+        self.note(f"updates of {name}", shared.mode)
+        return shared
+
+    def refresh(self) -> None:
+        """Take down what shared vectors hold now, at a meeting of all ranks."""
+        for window in self.windows:
+            window.refresh()
+
+    def staleness(self) -> int | None:
+        """Return how many updates of others lay between the latest read and write of a shared vector."""
+        return self.windows[0].staleness if self.windows else None
+
+    def steps(self, answer: Vector | Shared | None = None) -> Iterator[int]:
         """Yield the number of each local step, from the restored one, until the run ends.
 
-        `answer` is the vector that evaluation scores: the center's replica, or by default `params`.
+        `answer` is what evaluation scores: the center's replica, the shared center, or by default `params`.
         """
         if answer is not None:
-            self.answer_vector = answer
-        return self.asking.steps() if self.algorithm.pace == "served" else self.stepping.steps()
+            self.answer_vector = answer.snapshot if isinstance(answer, Shared) else answer
+        loops: dict[Pace, Stepping | Asking | Free]
+        loops = {"together": self.stepping, "served": self.asking, "free": self.free}
+        return loops[self.algorithm.pace].steps()
 
     def requests(
         self, into: Vector | None, order: Literal["arrival", "rank"] = "arrival", period: int = 1

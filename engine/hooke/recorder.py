@@ -6,11 +6,12 @@ import math
 import os
 import socket
 import time
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hooke.events import Checkpointed, Done, Scored, Start
+from hooke.events import Checkpointed, Done, Dropped, Scored, Start
 from hooke.hardware import describe
 from hooke.journal import JournalWriter
 from hooke.phases import PHASES
@@ -36,6 +37,11 @@ class Recorder:
         self.scores: list[Scored] = []
         self.scored_at = -1
         """Samples at the latest evaluation; -1 before the first."""
+        self.staleness: Counter[int] = Counter()
+        """Exchanges by staleness."""
+        self.dropped: list[int] = []
+        """Workers that the run went on without, in the order in which they left."""
+        self.lost_mass: float | None = None
 
     def begin(self, r: Rank) -> None:
         """Agree on the start of the clock, empty the ledger, and say who this rank is."""
@@ -61,6 +67,7 @@ class Recorder:
                 hardware=hardware,
                 versions=versions,
                 restored_step=r.t or None,
+                notes=r.notes,
             )
         )
 
@@ -76,6 +83,8 @@ class Recorder:
 
     def step(self, r: Rank, staleness: int | None = None, worker: int = -1) -> None:
         """Write what grew in the step that has just ended; on a server, in the exchange with `worker`."""
+        if staleness is not None:
+            self.staleness[staleness] += 1
         if self._journal is None or not self._rows:
             return
         clock = r.ledger.train()  # also brings the running phase up to date
@@ -117,6 +126,13 @@ class Recorder:
                 )
             )
 
+    def drop(self, worker: int, step: int) -> None:
+        """Take note that the run goes on without a worker; the rank that decides calls this."""
+        self.dropped.append(worker)
+        why = f"NaN or Inf on rank {worker} at its step {step}: the run goes on without it"
+        if self._journal is not None:
+            self._journal.record(lambda seq: Dropped(seq=seq, worker=worker, step=step, why=why))
+
     def done(self, r: Rank) -> Done:
         """Write and return how this rank ended."""
         clock = r.ledger.train()
@@ -138,6 +154,9 @@ class Recorder:
                 messages=traffic.messages - self._at_start.messages,
                 final_loss=last.loss if last else None,
                 final_accuracy=last.accuracy if last else None,
+                staleness=dict(sorted(self.staleness.items())),
+                lost_mass=self.lost_mass,
+                dropped=self.dropped,
             )
 
         if self._journal is not None:

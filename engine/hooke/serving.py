@@ -1,24 +1,44 @@
 """Methods with a server: workers ask, the server answers, and the answer carries every decision.
 
-A request is a few control words beside the worker's vector; an answer carries how many steps it grants,
-whether they are the last, the global samples so far, and the server's evaluation seconds so far, which the
-worker moves out of its communication: a wait for somebody's evaluation is not a price of the method.
+A request is a few control words beside the worker's vector; an answer carries how many steps it grants, and
+what follows them, the global samples so far, and the server's evaluation seconds so far, which the worker
+moves out of its communication: a wait for somebody's evaluation is not a price of the method.
+
+For a checkpoint the server marks the next answer of every worker: behind the steps that it grants, before its
+next request, the worker waits until all have come so far (`meeting.py`).
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from hooke.comm.base import ANY, Pending, Vector
 from hooke.decisions import REASONS, Grants, Word
+from hooke.errors import JournalError, NumericalError
 from hooke.evaluate import evaluate_alone
+from hooke.meeting import Meeting
 from hooke.phases import Phase
 
 if TYPE_CHECKING:
     from hooke.rank import Rank
 
-REQUEST, FAREWELL = 0.0, 1.0
+REQUEST, FAREWELL, HERE, BAD = 0.0, 1.0, 2.0, 3.0
+"""What a worker says: it asks; it is done; it has come to the meeting; its numbers went bad, and it leaves."""
+MORE, LAST, MEET = 0.0, 1.0, 2.0
+"""What follows the granted steps: another request, the end, a meeting."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """The exchanges of a run that has ended, as its server's journal tells them."""
+
+    workers: tuple[int, ...]
+    """With whom, one after the other."""
+    target_after: int | None = None
+    """After so many the target was reached; None: the budget was used up."""
 
 
 class Answer:
@@ -40,6 +60,8 @@ class Asking:
     def __init__(self, rank: Rank) -> None:
         self._r = rank
         self._until: int | None = None
+        self._meet_at: int | None = None
+        self._outstanding: list[Pending] | None = None
         self._evaluated = 0.0
 
     def steps(self) -> Iterator[int]:
@@ -52,46 +74,82 @@ class Asking:
             r.charge_update()
             r.ledger.enter(Phase.IDLE)
             r.t += 1
+            if r.t == self._meet_at:
+                self._meet()
             r.recorder.step(r)
         r.comm.control.send((FAREWELL, float(r.t), r.loss), r.server)
 
     def request(self, vector: Vector | None, into: Vector) -> Answer:
         """Post the request and both transfers."""
         r = self._r
+        if vector is not None and r.drops:
+            r.check(vector, "the vector to send")  # with `fail` the server finds out, and says so
         r.comm.control.send((REQUEST, float(r.t), r.loss), r.server)
         parts = [] if vector is None else [r.comm.isend(vector, r.server)]
         parts.append(r.comm.irecv(into, r.server))
+        self._outstanding = parts
         return Answer(self, parts)
 
     def hear(self, parts: list[Pending]) -> None:
         """Wait for the answer; charge to evaluation what the server spent on it meanwhile."""
         r = self._r
+        self._outstanding = None
         before = r.ledger.seconds[Phase.COMMUNICATE]
         for part in parts:
             part.wait()
-        _, (steps, last, samples, evaluated) = r.comm.control.recv(r.server)
+        _, (steps, then, samples, evaluated) = r.comm.control.recv(r.server)
         blocked = r.ledger.seconds[Phase.COMMUNICATE] - before
         r.ledger.move(min(evaluated - self._evaluated, blocked), Phase.COMMUNICATE, Phase.EVALUATE)
         self._evaluated = evaluated
         r.samples = int(samples)
-        if last:
+        if then == LAST:
             self._until = r.t + int(steps)
+        elif then == MEET:
+            self._meet_at = r.t + int(steps)
+
+    def _meet(self) -> None:
+        """Say that this worker has come; take part in the checkpoint, if it comes to one."""
+        r = self._r
+        self._meet_at = None
+        before = r.ledger.enter(Phase.EVALUATE)
+        with r.comm.under(Phase.EVALUATE):
+            r.comm.control.send((HERE, float(r.t), r.loss), r.server)
+            _, (together,) = r.comm.control.recv(r.server)
+        r.ledger.enter(before)
+        if together:
+            r.checkpoint()
+
+    def leave(self) -> None:
+        """Go, because this worker's numbers went bad: consume the answer under way, then say so."""
+        r = self._r
+        r.ledger.enter(Phase.IDLE)
+        if self._outstanding is not None:
+            self.hear(self._outstanding)
+        r.comm.control.send((BAD, float(r.t), r.loss), r.server)
 
 
 class Serving:
-    """The loop of a server: whom to answer next, until every worker has said farewell."""
+    """The loop of a server: whom to answer next, until every worker has said farewell.
 
-    def __init__(self, rank: Rank) -> None:
+    With an `order` it serves in that order instead of who comes first, and stops where that run did (a replay).
+    """
+
+    def __init__(self, rank: Rank, order: Order | None = None) -> None:
         self._r = rank
+        self._log = None if order is None else deque(order.workers)
+        self._target_after = None if order is None else order.target_after
         self.turn = 0
         """Whose turn it is in rank order; part of a checkpoint."""
         self._evaluated = 0.0
         self._version = 0
         self._seen: dict[int, int] = {}
         self._began: dict[int, int] = {}
+        self._granted: dict[int, int] = {}
         self.reached: dict[int, int] = {}
         """Steps that each worker had done when it was last heard of."""
         self._last: set[int] = set()
+        self._left: set[int] = set()
+        self._meeting = Meeting(rank)
 
     def requests(self, into: Vector | None, order: Literal["arrival", "rank"], period: int) -> Iterator[int]:
         """Yield the worker to answer; account for its request once the algorithm has handled it."""
@@ -99,13 +157,17 @@ class Serving:
         self._period = period
         self._base = r.samples
         self._grants = Grants(r.course.total_steps - r.samples // r.spec.batch, r.workers)
-        left = set(range(r.workers))
+        self._left = set(range(r.workers))
         r.recorder.begin(r)
         self._evaluate_if_due()
-        while left:
+        self._stop_like_the_log()
+        while self._left:
             worker, kind = self._hear(order)
-            if kind == FAREWELL:
-                left.discard(worker)
+            if kind in (FAREWELL, BAD):
+                self._left.discard(worker)
+                if kind == BAD:
+                    self._drop(worker)
+                self._meeting.give_up()
                 continue
             if into is not None:
                 r.receive(into, worker)
@@ -113,6 +175,8 @@ class Serving:
             yield worker
             self._served(worker)
         r.ledger.enter(Phase.IDLE)
+        if len(r.recorder.dropped) == r.workers:
+            raise NumericalError("no worker is left: the gradients or weights of all of them hold NaN or Inf")
         r.course.reason = r.course.reason or "budget"
         if r.recorder.scored_at != r.samples:
             evaluate_alone(r)
@@ -120,33 +184,74 @@ class Serving:
     def _hear(self, order: Literal["arrival", "rank"]) -> tuple[int, float]:
         """Wait for the next request or farewell; until it comes, the server is idle."""
         r = self._r
-        source = ANY
-        if order == "rank" and len(self._last) < r.workers:
-            while self.turn in self._last:
-                self.turn = (self.turn + 1) % r.workers
-            source, self.turn = self.turn, (self.turn + 1) % r.workers
         r.ledger.enter(Phase.IDLE)
-        with r.comm.under(Phase.IDLE):
-            worker, (kind, step, loss) = r.comm.control.recv(source)
-        self._began.setdefault(worker, int(step))  # steps before this attempt are in the restored samples
-        self.reached[worker] = int(step)
-        steps = sum(reached - self._began[w] for w, reached in self.reached.items())
-        r.samples = self._base + r.spec.batch * steps
-        r.loss = loss
+        while True:
+            source = self._next(order)
+            with r.comm.under(Phase.IDLE):
+                worker, (kind, step, loss) = r.comm.control.recv(source)
+            self._began.setdefault(worker, int(step))  # steps before this attempt are in the restored samples
+            self.reached[worker] = int(step)
+            steps = sum(reached - self._began[w] for w, reached in self.reached.items())
+            r.samples = self._base + r.spec.batch * steps
+            r.loss = loss
+            if kind != HERE:
+                break
+            self._meeting.arrived(worker, self._left)
+        if source != ANY and self._log is None:
+            self.turn = (worker + 1) % r.workers
+        if self._log is not None and (kind == REQUEST) != (worker in self._log):
+            raise JournalError(
+                f"the logged order does not fit this run: worker {worker} "
+                + ("asks again" if kind == REQUEST else "is done")
+                + f", with {len(self._log)} logged exchanges to come"
+            )
+        if self._log:
+            self._log.popleft()
         return worker, kind
+
+    def _next(self, order: Literal["arrival", "rank"]) -> int:
+        """Return whom to listen to: the one in the log, the one whose turn it is, or anybody."""
+        if self._meeting.awaited(self._left):
+            return ANY  # whoever speaks now can only have come to the meeting, or leave
+        if self._log is not None:
+            return self._log[0] if self._log else ANY
+        gone = self._last | (set(range(self._r.workers)) - self._left)
+        if order == "arrival" or len(gone) == self._r.workers:
+            return ANY
+        while self.turn in gone:
+            self.turn = (self.turn + 1) % self._r.workers
+        return self.turn
 
     def answer(self, worker: int, vector: Vector) -> None:
         """Decide, then send the words and the vector."""
         r = self._r
         word = r.wish()
-        if word is not Word.GO_ON:
+        if word in REASONS:
             r.course.reason = r.course.reason or REASONS[word]
         self._grants.stopping = r.course.reason is not None
+        if word is Word.CHECKPOINT or r.course.checkpoint_due(r.samples):
+            self._call_meeting()
         steps, last = self._grants.next(self._period)
+        self._granted[worker] = self._granted.get(worker, 0) + steps
         if last:
             self._last.add(worker)
-        r.comm.control.send((float(steps), float(last), float(r.samples), self._evaluated), worker)
+            self._meeting.give_up()
+        then = LAST if last else MEET if self._meeting.invite(worker) else MORE
+        r.comm.control.send((float(steps), then, float(r.samples), self._evaluated), worker)
         r.comm.send(vector, worker)
+
+    def _call_meeting(self) -> None:
+        """Ask all to come, unless one has been granted its last steps, or would be before the meeting."""
+        enough = self._grants.left - self._period * self._r.workers >= self._r.workers
+        if enough and len(self._left) == self._r.workers and not (self._last or self._grants.stopping):
+            self._meeting.call()
+
+    def _drop(self, worker: int) -> None:
+        """Go on without a worker whose numbers went bad; the others take over what it had been granted."""
+        r = self._r
+        done = self.reached[worker] - self._began[worker]
+        self._grants.give_back(self._granted.get(worker, 0) - done, asking=worker not in self._last)
+        r.recorder.drop(worker, self.reached[worker])
 
     def _served(self, worker: int) -> None:
         r = self._r
@@ -157,7 +262,12 @@ class Serving:
         self._seen[worker] = self._version
         r.t += 1
         self._evaluate_if_due()
+        self._stop_like_the_log()
         r.recorder.step(r, staleness, worker)
+
+    def _stop_like_the_log(self) -> None:
+        if self._r.t == self._target_after:
+            self._r.course.reason = "target"
 
     def _evaluate_if_due(self) -> None:
         if self._r.course.evaluation_due(self._r.samples):

@@ -1,4 +1,4 @@
-"""The step loop of methods without a server: all ranks follow the same course, step by step."""
+"""The step loop of methods whose ranks all follow the same course, step by step, a server among them or not."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Stepping:
         self._r = rank
 
     def steps(self) -> Iterator[int]:
-        """Yield step numbers; between them: journal, checks, evaluation, decisions."""
+        """Yield step numbers; between them: journal, checks, evaluation, decisions, checkpoints."""
         r = self._r
         polls = Polls(r.comm.control, r.deciding, VIRTUAL_POLL_STEPS if r.spec.virtual else None)
         polls.start_after(r.t)
@@ -36,10 +36,12 @@ class Stepping:
             r.check(r.params, "the weights")
             if r.samples >= r.course.total_steps * r.spec.batch:
                 r.course.reason = "budget"
-            word = polls.poll(r.t, r.wish(), r.comm.clock())
-            if word is not Word.GO_ON:
+            word = polls.poll(r.t, r.wish, r.comm.clock())
+            if word in REASONS:
                 r.course.reason = r.course.reason or REASONS[word]
             self._evaluate_if_due()
+            if r.course.reason is None and (word is Word.CHECKPOINT or r.course.checkpoint_due(r.samples)):
+                r.checkpoint()
             r.recorder.step(r)
         polls.close()
         self._evaluate_if_due(last=True)

@@ -5,7 +5,7 @@ Several folders run one after the other (virtual runs share a process, and its i
 file named `cancel` when its turn comes is skipped.
 
 Exit status: 0 ended as meant (also cancelled: the `done` record says why), 3 the algorithm, workload or
-specification raised, 4 anything else. SIGTERM and SIGINT ask for a collective stop.
+specification raised, 4 anything else. SIGTERM and SIGINT ask for a collective stop, SIGUSR1 for a checkpoint.
 """
 
 from __future__ import annotations
@@ -30,14 +30,16 @@ import numpy as np  # noqa: E402
 
 from hooke import checkpoint  # noqa: E402
 from hooke.algorithm import algorithm  # noqa: E402
+from hooke.checkpoint import host  # noqa: E402
 from hooke.comm.base import Comm  # noqa: E402
 from hooke.comm.timed import connect  # noqa: E402
-from hooke.errors import CheckpointError, CommError, HookeError, LaunchError  # noqa: E402
+from hooke.errors import CheckpointError, CommError, HookeError, LaunchError, NumericalError  # noqa: E402
 from hooke.events import Done, Scored  # noqa: E402
 from hooke.expand import validate_run  # noqa: E402
 from hooke.phases import Ledger  # noqa: E402
-from hooke.rank import Rank  # noqa: E402
+from hooke.rank import Besides, Rank  # noqa: E402
 from hooke.recorder import Recorder  # noqa: E402
+from hooke.replay import read_order  # noqa: E402
 from hooke.spec import RunSpec  # noqa: E402
 from hooke.workload import Place, Problem, workload  # noqa: E402
 
@@ -65,6 +67,7 @@ def train_rank(
     stop_requested: threading.Event | None = None,
     resume: bool = False,
     oversubscribed: bool = False,
+    besides: Besides | None = None,
 ) -> Outcome:
     """Run one rank of `spec` on this communicator, from the start or from the latest checkpoint in `folder`."""
     chosen = algorithm(spec.algorithm.name).model_validate(spec.algorithm.parameters)
@@ -76,18 +79,24 @@ def train_rank(
     timed = connect(comm, spec.communication, problem.layout, Ledger(comm.clock))
     recorder = Recorder(folder, comm.rank, oversubscribed)
     with contextlib.closing(recorder):  # what a failing rank has collected belongs in its journal, too
-        rank = Rank(timed, chosen, problem, spec, recorder, stop_requested)
+        rank = Rank(timed, chosen, problem, spec, recorder, stop_requested, folder, besides)
         if resume and folder is not None and (place := checkpoint.latest(folder)) is not None:
             checkpoint.restore(rank, place)
-        chosen.run(rank)
+        try:
+            chosen.run(rank)
+        except NumericalError:
+            if not rank.drops or rank.is_server:
+                raise
+            traceback.print_exc()
+            rank.leave()
         reason = rank.agree_on_ending()
-        stopped = reason in ("cancelled", "timed_out") or spec.checkpoint == "always"
-        if folder is not None and stopped and spec.checkpoint != "never":
-            checkpoint.save(rank, folder)
+        rank.settle()
+        if reason in ("cancelled", "timed_out") or spec.checkpoint == "always":
+            rank.checkpoint()
         done = recorder.done(rank)
     holds_center = rank.is_server or not chosen.servers
-    center = rank.answer_vector.numpy().copy() if holds_center else None
-    outcome = Outcome(comm.rank, rank.params.numpy().copy(), center, done, recorder.scores)
+    center = host(rank.answer_vector).copy() if holds_center else None
+    outcome = Outcome(comm.rank, host(rank.params).copy(), center, done, recorder.scores)
     if folder is not None:
         arrays = {"weights": outcome.weights} | ({"center": center} if rank.holds_center else {})
         np.savez(folder / f"final.{comm.rank}.npz", **arrays)
@@ -100,6 +109,7 @@ def run_spec_virtual(
     make_problem: Callable[[], Problem] | None = None,
     stop_requested: threading.Event | None = None,
     resume: bool = False,
+    besides: Besides | None = None,
 ) -> list[Outcome]:
     """Run all ranks of a virtual run in this process, one thread each, in virtual time."""
     from hooke.comm.virtual import run_virtual
@@ -109,22 +119,35 @@ def run_spec_virtual(
 
     def main(comm: Comm) -> Outcome:
         problem = make_problem() if make_problem else None
-        return train_rank(comm, spec, folder, problem, stop_requested, resume)
+        return train_rank(comm, spec, folder, problem, stop_requested, resume, besides=besides)
 
     return run_virtual(spec.ranks, spec.virtual, main, spec.communication.collective)
 
 
-def _run_folder(folder: Path, stop_requested: threading.Event, resume: bool) -> None:
+@dataclass(frozen=True)
+class _Asked:
+    """What signals have asked for, and the command line."""
+
+    stop: threading.Event
+    checkpoint: threading.Event
+    resume: bool
+    replay: Path | None
+
+
+def _run_folder(folder: Path, asked: _Asked) -> None:
     spec = validate_run(json.loads((folder / "spec.json").read_text()))
     if spec.world == "virtual":
-        run_spec_virtual(spec, folder, None, stop_requested, resume)
+        order = read_order(asked.replay) if asked.replay else None
+        run_spec_virtual(spec, folder, None, asked.stop, asked.resume, Besides(asked.checkpoint, order))
         return
+    if asked.replay:
+        raise LaunchError("a replay runs in the virtual world")
     from hooke.comm.mpi import MpiComm
     from hooke.hardware import usable_cores
 
     comm = MpiComm(spec.communication.collective)
     crowded = comm.ranks_on_this_host > usable_cores()
-    train_rank(comm, spec, folder, None, stop_requested, resume, crowded)
+    train_rank(comm, spec, folder, None, asked.stop, asked.resume, crowded, Besides(asked.checkpoint))
 
 
 def _exit_status(error: BaseException) -> int:
@@ -139,16 +162,18 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="hooke.train", description="Run the ranks of an attempt.")
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--resume", action="store_true", help="go on from the latest complete checkpoint")
+    parser.add_argument("--replay", type=Path, help="serve in the order that the journal in this folder tells")
     options = parser.parse_args(arguments)
-    stop_requested = threading.Event()
+    asked = _Asked(threading.Event(), threading.Event(), options.resume, options.replay)
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop_requested.set())
+        signal.signal(number, lambda *_: asked.stop.set())
+    signal.signal(signal.SIGUSR1, lambda *_: asked.checkpoint.set())
     for folder in options.folders:
-        if stop_requested.is_set():
+        if asked.stop.is_set():
             break
         if (folder / "cancel").exists():
             continue
-        _run_folder(folder, stop_requested, options.resume)
+        _run_folder(folder, asked)
     return 0
 
 
