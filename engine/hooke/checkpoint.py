@@ -84,7 +84,7 @@ def _arrays(r: Rank) -> dict[str, Any]:
     arrays = {name: host(vector) for name, vector in r.states.items()}
     if hasattr(r.problem, "local_state"):
         arrays |= {LOCAL + name: array for name, array in r.problem.local_state().items()}
-    return arrays | {RESIDUAL + name: array for name, array in getattr(r.comm, "residuals", {}).items()}
+    return arrays | {RESIDUAL + name: array for name, array in r.comm.residuals.items()}
 
 
 def _sweep(newest: Path) -> None:

@@ -3,11 +3,11 @@
     python -m hooke.guard DIR [DIR...] -- command [argument...]
     python -m hooke.guard --tether PARENT -- command [argument...]
 
-The first form starts `command`, appends its output to DIR/rank.<rank>.log of the first DIR, passes SIGTERM and
-SIGINT on, waits, leaves exit.<rank>.json (the fields of `hooke.events.RankExit`) in every DIR and ends the way
-the command ended. mpirun cannot be believed about deaths: it names a wrong process, or reports success; the
-earliest of these files is the cause. The second form becomes `command` itself, which gets SIGTERM when PARENT,
-its starter, dies.
+The first form starts `command`, appends its output to DIR/rank.<rank>.log of the first DIR, passes SIGTERM,
+SIGINT and SIGUSR1 on, waits, leaves exit.<rank>.json (the fields of `hooke.events.RankExit`) in every DIR and
+ends the way the command ended. mpirun cannot be believed about deaths: it names a wrong process, or reports
+success; the earliest of these files is the cause. The second form becomes `command` itself, which gets SIGTERM
+when PARENT, its starter, dies.
 
 A guard is two processes. mpirun knows the outer one, and kills it with all others as soon as any rank aborts:
 often because it noticed that its neighbour was gone before the neighbour's guard had put that on disk. So the
@@ -30,8 +30,8 @@ from typing import NoReturn
 
 RANK_VARIABLES = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID")
 """Where MPICH, PMIx, Open MPI and Slurm say which rank a process is."""
-FORWARDED = (signal.SIGTERM, signal.SIGINT)
-ORPHANED = signal.SIGUSR1
+FORWARDED = (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1)
+ORPHANED = signal.SIGUSR2
 """What the kernel sends the witness when the outer process dies."""
 CANNOT_EXECUTE = 127
 """Exit status when the command could not be started, as in a shell."""
@@ -64,6 +64,7 @@ def die_with_parent(number: int, parent: int) -> None:
 def _execute(command: list[str]) -> NoReturn:
     for number in (*FORWARDED, ORPHANED, signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)  # Python ignores the last two, and exec would inherit that
+    signal.signal(signal.SIGUSR1, signal.SIG_IGN)  # a wish for a checkpoint ends nobody who cannot grant it yet
     signal.pthread_sigmask(signal.SIG_UNBLOCK, (*FORWARDED, ORPHANED))
     try:
         os.execvp(command[0], command)  # noqa: S606 - without a shell is the point

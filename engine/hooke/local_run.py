@@ -94,6 +94,11 @@ class LocalRun:
             self._cancelled = True
             self._process.send_signal(signal.SIGTERM)
 
+    def checkpoint(self) -> None:
+        """Ask for a checkpoint; the run goes on. Nothing if it has ended already."""
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGUSR1)
+
     def kill(self) -> None:
         """End every process of the run at once."""
         signal_all(members([self.folder.id]), signal.SIGKILL)
@@ -120,11 +125,20 @@ class LocalRun:
         )
 
 
-def start(folder: Path, spec: RunSpec, resume: bool = False, program: tuple[str, ...] = TRAIN) -> LocalRun:
+def start(
+    folder: Path,
+    spec: RunSpec,
+    resume: bool = False,
+    program: tuple[str, ...] = TRAIN,
+    replay: Path | None = None,
+) -> LocalRun:
     """Start the ranks of a prepared folder; raises LaunchError where mpirun is missing.
 
-    `program` is what a rank runs, as arguments of Python that the folder follows.
+    `program` is what a rank runs, as arguments of Python that the folder follows. `replay`: the server is to
+    answer in the order that the journals in this folder tell (see `hooke.replay`).
     """
+    if replay is not None:
+        program = (*program, "--replay", str(replay.resolve()))
     attempt = AttemptFolder(folder.resolve(), f"local-{uuid.uuid4().hex[:12]}", 1)
     launch = Launch(
         world=spec.world,

@@ -115,17 +115,35 @@ def differences(spec: RunSpec, folder: Path, center: Any, weights: list[Any]) ->
     import numpy as np
 
     found = []
-    for rank in range(spec.ranks):
-        path = folder / f"final.{rank}.npz"
-        name, ours = ("center", center) if rank == spec.workers else (f"weights of worker {rank}", weights[rank])
-        try:
-            with np.load(path) as final:
-                theirs = final["center" if rank == spec.workers else "weights"]
-        except (OSError, KeyError, ValueError) as error:
-            raise LaunchError(f"{path} is missing or damaged: nothing to compare with ({error})") from error
+    for name, theirs, ours in zip(_names(spec), _finals(spec, folder), [*weights, center], strict=True):
         if theirs.tobytes() != ours.tobytes():
             unequal = int((theirs.view(np.uint32) != ours.view(np.uint32)).sum())
             found.append(f"{name}: {unequal} of {ours.size} elements differ")
+    return found
+
+
+def compare(spec: RunSpec, folder: Path, other: Path) -> list[str]:
+    """Return what differs between the final vectors in two folders, as `differences` does."""
+    *weights, center = _finals(spec, folder)
+    return differences(spec, other, center, weights)
+
+
+def _names(spec: RunSpec) -> list[str]:
+    return [f"weights of worker {rank}" for rank in range(spec.workers)] + ["center"]
+
+
+def _finals(spec: RunSpec, folder: Path) -> list[Any]:
+    """Return the weights of every worker, then the center, which the server has."""
+    import numpy as np
+
+    found = []
+    for rank in range(spec.ranks):
+        path = folder / f"final.{rank}.npz"
+        try:
+            with np.load(path) as final:
+                found.append(final["center" if rank == spec.workers else "weights"])
+        except (OSError, KeyError, ValueError) as error:
+            raise LaunchError(f"{path} is missing or damaged: nothing to compare with ({error})") from error
     return found
 
 
@@ -139,6 +157,6 @@ def replay(folder: Path, make_problem: Callable[[], Problem] | None = None) -> R
 
     spec, order = recorded(folder), read_order(folder)
     outcomes = run_spec_virtual(twin(spec), None, make_problem, besides=Besides(order=order))
-    weights = [outcome.weights for outcome in outcomes]
+    weights = [outcome.weights for outcome in outcomes[:-1]]
     found = differences(spec, folder, outcomes[-1].center, weights)
     return Replayed(len(order.workers), outcomes, found)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -35,8 +36,7 @@ def result(
     seconds per worker (mean); the communication fraction is exposed communication / (wall - evaluate), mean over
     workers. What a run that ended early never wrote is null.
     """
-    decides = spec.workers if spec.servers else 0
-    last = done.get(decides)
+    last = done.get(decides(spec))
     workers = [done[rank] for rank in range(spec.workers) if rank in done]
     reached = next((score for score in scores if score.reached), None)
     return {
@@ -63,16 +63,31 @@ def result(
         "samples_per_second": last.samples / last.clock if last and last.clock > 0 else None,
         "communication_fraction": fmean(map(fraction, workers)) if workers else None,
         "phases": _phases(workers),
-        "server_phases": done[decides].phases if spec.servers and decides in done else None,
+        "server_phases": done[spec.workers].phases if spec.servers and spec.workers in done else None,
         "hidden_seconds": fmean(d.hidden for d in workers) if workers else None,
         "payload_bytes": sum(d.payload for d in done.values()) if workers else None,
         "wire_bytes": sum(d.wire for d in done.values()) if workers else None,
         "messages": sum(d.messages for d in done.values()) if workers else None,
+        "staleness": _histogram(done.values()),
+        "lost_mass": done[0].lost_mass if 0 in done else None,
+        "dropped": last.dropped if last else [],
         "evaluations": [
             {"samples": s.samples, "train_seconds": s.clock, "loss": s.loss, "accuracy": s.accuracy}
             for s in scores
         ],
     }
+
+
+def decides(spec: RunSpec) -> int:
+    """Return the rank that evaluates, ends the run, and says so in its journal."""
+    return spec.workers if algorithm(spec.algorithm.name).pace == "served" else 0
+
+
+def _histogram(done: Iterable[Done]) -> dict[int, int]:
+    found: Counter[int] = Counter()
+    for each in done:
+        found.update(each.staleness)
+    return dict(sorted(found.items()))
 
 
 def fraction(done: Done) -> float:
@@ -102,8 +117,21 @@ def table(found: Mapping[str, Any]) -> str:
         hidden = f", {seconds(found['hidden_seconds'])} more hidden" if found["hidden_seconds"] else ""
         lines.append(("communication", percent(found["communication_fraction"]) + hidden + crowded))
         lines.append(("sent", f"{size(found['payload_bytes'])} in {found['messages']:,} messages"))
-    text = columns(lines)
+    text = columns(lines + _odds(found))
     return f"{text}\n{_phase_table(found)}" if found["phases"] else text
+
+
+def _odds(found: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return what only some methods have."""
+    lines = []
+    if stale := found["staleness"]:
+        mean = sum(value * count for value, count in stale.items()) / sum(stale.values())
+        lines.append(("staleness", f"{mean:.2f} updates on average, at most {max(stale)}"))
+    if found["lost_mass"] is not None:
+        lines.append(("lost mass", f"{found['lost_mass']:.2e} of what was pushed (rounding alone: about 1e-7)"))
+    if found["dropped"]:
+        lines.append(("dropped", "worker " + ", ".join(map(str, found["dropped"])) + " (NaN or Inf)"))
+    return lines
 
 
 def _headline(found: Mapping[str, Any]) -> tuple[str, str]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
+from hooke.cli.outcome import decides
 from hooke.cli.text import percent, seconds
 from hooke.cluster.witness import JournalReader
 from hooke.errors import JournalError
@@ -26,8 +27,8 @@ class Follower:
         self.clock = 0.0
         self.loss: float | None = None
         self.scores: list[Scored] = []
-        decides = run.spec.workers if run.spec.servers else 0
-        self._readers = [JournalReader(run.folder.journal(rank)) for rank in sorted({0, decides})]
+        ranks = sorted({0, decides(run.spec)})
+        self._readers = [JournalReader(run.folder.journal(rank)) for rank in ranks]
 
     def look(self) -> list[Scored]:
         """Read what is new and return the new evaluations. A damaged journal is the verdict's business."""

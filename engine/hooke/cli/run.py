@@ -46,14 +46,25 @@ def run(  # noqa: PLR0913 - one parameter per option of the command
     run_dir: Annotated[Path | None, typer.Option(help="Folder of journals, logs and checkpoints; kept.")] = None,
     save: Annotated[Path | None, typer.Option(help="Write final center and weights to this .npz.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in --run-dir.")] = False,
+    replay: Annotated[
+        Path | None,
+        typer.Option(
+            exists=True,
+            file_okay=False,
+            help="Run again what lies in this folder, its server answering in the logged order, in virtual time; "
+            "compare every bit.",
+        ),
+    ] = None,
 ) -> None:
     """Run one experiment cell on this machine and print its result.
 
     The status is 0 if the run succeeded, 1 if it failed, 2 if the specification is wrong, 130 if it was cancelled.
-    Ctrl-C stops all ranks together and leaves a checkpoint; a second one ends them at once.
+    Ctrl-C stops all ranks together and leaves a checkpoint; a second one ends them at once. SIGUSR1 asks for a
+    checkpoint and goes on.
     """
     from hooke.cli.document import load_run, read
-    from hooke.errors import SpecError
+    from hooke.errors import HookeError, SpecError
+    from hooke.expand import cautions
 
     if resume and run_dir is None:
         raise typer.BadParameter("--resume needs --run-dir, the folder that holds the checkpoint")
@@ -61,31 +72,67 @@ def run(  # noqa: PLR0913 - one parameter per option of the command
         raise typer.BadParameter(f"the folder of {save} does not exist", param_hint="--save")
     try:
         resolved = load_run(read(spec), variant, cluster, workers, world, seed)
+        if replay is not None:
+            resolved = _as_replay(resolved, replay)
     except SpecError as error:
         for problem in error.problems:
             print(f"{problem.pointer or '/'}: {problem.message}", file=sys.stderr)
         raise typer.Exit(BAD_SPEC) from None
+    except HookeError as error:
+        print(error, file=sys.stderr)
+        raise typer.Exit(BAD_SPEC) from None
+    for caution in cautions(resolved):
+        print(f"warning: {caution.pointer}: {caution.message}", file=sys.stderr)
     folder = run_dir or Path(tempfile.mkdtemp(prefix="hooke-run-"))
-    report, found = execute(resolved, folder, resume, save)
+    report, found = execute(resolved, folder, resume, save, replay)
     _print(report, found, as_json)
     succeeded = report.state == "succeeded"
+    equal = replay is None or not succeeded or _says_equal(resolved, folder, replay)
     if run_dir is None and succeeded:
         shutil.rmtree(folder)
     elif not succeeded:
         print(f"its journals, logs and checkpoints: {folder}", file=sys.stderr)
     if not succeeded:
         raise typer.Exit(CANCELLED if report.state == "cancelled" else FAILED)
+    if not equal:
+        raise typer.Exit(FAILED)
+
+
+def _as_replay(spec: RunSpec, recorded: Path) -> RunSpec:
+    """Return the run to start as a replay of the one in `recorded`; raises HookeError where it cannot be one."""
+    from hooke import replay
+    from hooke.errors import Problem, SpecError
+
+    replay.read_order(recorded)
+    if not replay.same_run(spec, replay.recorded(recorded)):
+        raise SpecError([Problem("", f"this is not the run that lies in {recorded}: it would not be a replay")])
+    return replay.twin(spec)
+
+
+def _says_equal(spec: RunSpec, folder: Path, recorded: Path) -> bool:
+    from hooke.replay import compare
+
+    found = compare(spec, folder, recorded)
+    for difference in found:
+        print(f"not equal to {recorded}: {difference}", file=sys.stderr)
+    if not found:
+        print(f"center and all weights equal those in {recorded}, bit for bit", file=sys.stderr)
+    return not found
 
 
 def execute(
-    spec: RunSpec, folder: Path, resume: bool = False, save_to: Path | None = None
+    spec: RunSpec,
+    folder: Path,
+    resume: bool = False,
+    save_to: Path | None = None,
+    replay: Path | None = None,
 ) -> tuple[StateReport, dict[str, Any]]:
     """Run `spec` in `folder` to its end, showing progress on stderr; return how it ended and its numbers."""
     from hooke import local_run
     from hooke.cli import outcome
 
     local_run.prepare(folder, spec, resume)
-    started = local_run.start(folder, spec, resume)
+    started = local_run.start(folder, spec, resume, replay=replay)
     scores, report = _follow(started)
     found = outcome.result(spec, report, started.witness.started, started.witness.done, scores)
     found["folder"] = str(folder)
@@ -99,15 +146,22 @@ class _Signals:
 
     def __init__(self) -> None:
         self._arrived = 0
+        self._checkpoint = False
         self._asked_at: float | None = None
 
     def note(self, number: int, frame: FrameType | None) -> None:
         """Count a signal; the loop acts on it, because a handler may interrupt anything."""
-        del number, frame
-        self._arrived += 1
+        del frame
+        if number == signal.SIGUSR1:
+            self._checkpoint = True
+        else:
+            self._arrived += 1
 
     def act(self, started: LocalRun) -> None:
         """Do what the signals so far ask for."""
+        if self._checkpoint:
+            self._checkpoint = False
+            started.checkpoint()
         if self._arrived and self._asked_at is None:
             self._asked_at = time.monotonic()
             print("stopping all ranks together; Ctrl-C again ends them at once", file=sys.stderr)
@@ -120,7 +174,7 @@ def _follow(started: LocalRun) -> tuple[list[Scored], StateReport]:
     from hooke.cli.progress import Follower, display
 
     signals = _Signals()
-    before = {n: signal.signal(n, signals.note) for n in (signal.SIGINT, signal.SIGTERM)}
+    before = {n: signal.signal(n, signals.note) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)}
     try:
         follower = Follower(started)
         with display(started) as shown:
