@@ -2,10 +2,11 @@
 
 Three habits set it apart from calling MPI directly. Waits poll and sleep instead of holding a core
 (`mpi_wait.py`); nonblocking operations are carried on by a thread (`mpi_progress.py`); sums follow the
-schedules of `collectives.py`, because MPI may choose another order for another size or number of ranks.
+schedules of `collectives.py`, because MPI may choose another order for another size or number of ranks
+(`library` asks for just that).
 
-Vectors, blocking collectives, background all-reduces and control words each have a communicator of their
-own, so that their messages never match one another.
+Vectors, blocking collectives, background all-reduces, control words and the library's sums each have a
+communicator of their own, so that their messages never match one another.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from mpi4py import MPI
 
 from hooke.comm import collectives
 from hooke.comm.arrays import Array, array_of, check_length, check_rank, count_collective, count_message
-from hooke.comm.base import ANY, Control, Counter, Message, Traffic, Window
+from hooke.comm.base import ANY, Control, Counter, Message, Pending, Traffic, Window
 from hooke.comm.collectives import Collective, Round
 from hooke.comm.elements import portable
 from hooke.comm.mpi_control import MpiControl
@@ -52,7 +53,7 @@ class MpiComm:
         self.traffic = Traffic() if traffic is None else traffic
         self._patience = Patience(world)
         self.ranks_on_this_host = self._patience.ranks_on_this_host
-        self._vectors, self._sums, self._background, self._words = (world.Dup() for _ in range(4))
+        self._vectors, self._sums, self._background, self._words, self._library = (world.Dup() for _ in range(5))
         self.control: Control = MpiControl(self._words, self._patience)
         self._scratch, self._background_scratch = Scratch(), Scratch()
         self._progress = Progress(self._patience)
@@ -77,12 +78,18 @@ class MpiComm:
 
     def allreduce(self, x: Any) -> None:
         """Overwrite x everywhere by the sum over ranks."""
+        if self.collective == "library":
+            self._patience.until(self._begin_library_sum(array_of(x)).Test)
+            return
         array = array_of(x)
         self._execute(array, self._sum_rounds(array), asked=self.size > 1)
 
-    def iallreduce(self, x: Any) -> BackgroundSum:
+    def iallreduce(self, x: Any) -> Pending:
         """Begin the same in the background."""
         array = array_of(x)
+        if self.collective == "library":
+            request = self._begin_library_sum(array)
+            return self._carry(BackgroundMessage(request, self._patience, "the library's all-reduce"))
         rounds = self._sum_rounds(array)
         count_collective(self.traffic, array, rounds, asked=self.size > 1)
         pending = BackgroundSum(Exchange(self._background, rounds, array, self._background_scratch))
@@ -144,8 +151,18 @@ class MpiComm:
     def close(self) -> None:
         """End the progress thread and free the communicators; collective."""
         self._progress.close()
-        for comm in (self._vectors, self._sums, self._background, self._words):
+        for comm in (self._vectors, self._sums, self._background, self._words, self._library):
             comm.Free()
+
+    def _begin_library_sum(self, array: Array) -> MPI.Request:
+        """Begin MPI's own all-reduce. It does not tell what it sends: |W| and one message are counted."""
+        if array.dtype.itemsize == 2:
+            raise CommError(
+                "the MPI library cannot add the wire types bf16 and fp16: choose another collective, or fp32"
+            )
+        if self.size > 1:
+            count_message(self.traffic, array)
+        return self._library.Iallreduce(MPI.IN_PLACE, array, MPI.SUM)
 
     def _sum_rounds(self, array: Array) -> Sequence[Round]:
         return collectives.allreduce(self.size, array.size, self.collective)[self.rank]

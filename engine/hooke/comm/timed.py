@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from hooke.comm.arrays import Array
 from hooke.comm.base import ANY, Comm, Control, ControlPending, Counter, Message, Pending, Vector, Window
 from hooke.comm.packed import Packed
 from hooke.comm.timed_window import TimedCounter, TimedWindow
+from hooke.comm.wire import Wire
 from hooke.comm.wrapper import Wrapper
 from hooke.phases import Ledger, Phase
 from hooke.spec import Communication
@@ -16,12 +18,18 @@ from hooke.workload import Slice
 
 
 def connect(comm: Comm, communication: Communication, layout: tuple[Slice, ...], ledger: Ledger) -> Timed:
-    """Return `Timed(Packed(comm))`: what an algorithm sees of a world.
+    """Return `Timed(Wire(Packed(comm)))`: what an algorithm sees of a world.
 
     The collective of `communication` is chosen where the world is made: `MpiComm(collective)`,
-    `run_virtual(..., collective)`.
+    `run_virtual(..., collective)`. `residuals` of the result is what error feedback keeps, by name; a restart
+    puts them back with `residuals[name] = array`.
     """
-    return Timed(Packed(comm, communication.packing, layout, communication.bucket_bytes), ledger)
+    packed = Packed(comm, communication.packing, layout, communication.bucket_bytes)
+    if communication.wire == "fp32":
+        return Timed(packed, ledger)
+    residuals: dict[str, Array] = {}
+    wire = Wire(packed, communication.wire, communication.error_feedback, residuals)
+    return Timed(wire, ledger, residuals=residuals)
 
 
 @dataclass
@@ -40,8 +48,16 @@ class Timed(Wrapper):
     wire and messages are what the schedule made it send. Barriers and control words are not traffic.
     """
 
-    def __init__(self, inner: Comm, ledger: Ledger, account: Account | None = None) -> None:
+    def __init__(
+        self,
+        inner: Comm,
+        ledger: Ledger,
+        account: Account | None = None,
+        residuals: dict[str, Array] | None = None,
+    ) -> None:
         super().__init__(inner)
+        self.residuals: dict[str, Array] = {} if residuals is None else residuals
+        """What error feedback has to make up for, by a name that a restarted run gives it again."""
         self.ledger = ledger
         self.account = Account() if account is None else account
         self._phase = Phase.COMMUNICATE
@@ -123,7 +139,7 @@ class Timed(Wrapper):
     def split(self, color: int, key: int = 0) -> Timed:
         """Return the part's communicator, charged to the same ledger."""
         with self.charged():
-            return Timed(self.inner.split(color, key), self.ledger, self.account)
+            return Timed(self.inner.split(color, key), self.ledger, self.account, self.residuals)
 
     def window(self, initial: Vector, owner: int = 0) -> Window:
         """Return a window on a copy of the owner's vector, whose operations are charged."""

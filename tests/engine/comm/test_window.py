@@ -1,7 +1,5 @@
 """Windows and counters in both worlds; cases in `window_cases.py`."""
 
-import functools
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -13,21 +11,12 @@ from hooke.comm.wrapper import Wrapper
 from hooke.errors import CommError
 
 from tests.engine.comm.window_cases import WINDOW_CASES, constant
-from tests.engine.comm.worlds import A, B, mpirun, virtual
+from tests.engine.comm.worlds import A, B, exchange_answers, virtual
 
 SIZES = (1, 2, 3, 4, 5)
 N = 1600
 MESSAGE = A + 4 * N * B
 ADDITION = 3 * 4 * N / 100e9  # two loads and a store at the default memory bandwidth
-
-
-@functools.cache
-def answers(size: int) -> dict[str, list[Any]]:
-    """Return {case: [answer of each rank]}; the program asserts what holds for every rank."""
-    done = mpirun(size, "tests.engine.comm.window_program")
-    assert done.returncode == 0, f"{size} ranks\n{done.stdout[-2000:]}\n{done.stderr[-6000:]}"
-    found: dict[str, list[Any]] = json.loads(done.stdout)
-    return found
 
 
 @pytest.mark.parametrize("size", range(1, 7))
@@ -39,7 +28,7 @@ def test_case_in_the_virtual_world(name, size):
 
 @pytest.mark.parametrize("size", SIZES)
 def test_every_case_holds_under_mpi(size):
-    found = answers(size)
+    found = exchange_answers(size)
     assert set(WINDOW_CASES) <= set(found)
     assert all(len(each) == size for each in found.values())
     assert found["one_sided_traffic"] == virtual(size, WINDOW_CASES["one_sided_traffic"])
@@ -48,24 +37,25 @@ def test_every_case_holds_under_mpi(size):
 def test_real_processes_lose_plain_additions_and_no_atomic_one(record_property):
     """How much is lost is the machine's business; the program has checked that nothing appears from nowhere."""
     for size in SIZES[1:]:
-        plain = answers(size)["plain_additions_may_be_lost"]
+        plain = exchange_answers(size)["plain_additions_may_be_lost"]
         assert len({each["lost"] for each in plain}) == 1  # all ranks read the same sum
         assert 0 <= plain[0]["lost"] < 1 - 1 / size
         record_property(f"lost_of_{size}_ranks", plain[0]["lost"])
         record_property(f"torn_reads_of_{size}_ranks", max(each["torn"] for each in plain))
-        record_property(
-            f"seconds_per_accumulate_of_{size}_ranks", max(answers(size)["atomic_additions_are_never_lost"])
-        )
+        slowest = max(exchange_answers(size)["atomic_additions_are_never_lost"])
+        record_property(f"seconds_per_accumulate_of_{size}_ranks", slowest)
 
 
 @pytest.mark.parametrize("size", SIZES)
 def test_the_conformance_test_takes_a_moment(size):
-    assert min(answers(size)["conformance_is_quick"]) < 0.3  # measured: 1 ms for 2 ranks, 10 ms for 4 on 2 cores
+    assert (
+        min(exchange_answers(size)["conformance_is_quick"]) < 0.3
+    )  # measured: 1 ms for 2 ranks, 10 ms for 4 on 2 cores
 
 
 @pytest.mark.parametrize("size", SIZES[1:])
 def test_ranks_that_disagree_are_told_by_mpi(size):
-    for lengths, owners in answers(size)["ranks_that_disagree_are_told"]:
+    for lengths, owners in exchange_answers(size)["ranks_that_disagree_are_told"]:
         assert "offers" in lengths and "another of rank" in owners
 
 

@@ -1,5 +1,7 @@
 """How the tests enter each world."""
 
+import functools
+import json
 import os
 import subprocess
 import sys
@@ -29,3 +31,12 @@ def mpirun(size: int, module: str, *arguments: str, timeout: float = 200) -> sub
     return subprocess.run(
         command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=timeout, check=False
     )
+
+
+@functools.cache
+def exchange_answers(size: int) -> dict[str, list[Any]]:
+    """Return {case: [answer of each rank]} of `exchange_program`, which asserts what holds for every rank."""
+    done = mpirun(size, "tests.engine.comm.exchange_program")
+    assert done.returncode == 0, f"{size} ranks\n{done.stdout[-2000:]}\n{done.stderr[-6000:]}"
+    found: dict[str, list[Any]] = json.loads(done.stdout)
+    return found

@@ -1,6 +1,7 @@
-"""Windows under MPI; rank 0 prints one JSON document, as `program.py` does, and for the same reasons.
+"""Windows, wire types, the ring and the library's sum under MPI; rank 0 prints one JSON document.
 
-Every case is played twice: in memory that the ranks share, and as across nodes, without plain access.
+As `program.py` does, and for the same reasons. Windows are tried twice: in memory that the ranks share, and
+as across nodes, without plain access.
 """
 
 import json
@@ -16,7 +17,9 @@ from hooke.comm.mpi_window import MpiWindow
 from hooke.errors import CommError
 from mpi4py import MPI
 
+from tests.engine.comm.cases import traffic_counts
 from tests.engine.comm.window_cases import WINDOW_CASES, constant, found
+from tests.engine.comm.wire_cases import WIRE_CASES, the_librarys_sum_is_a_sum, the_ring_adds_in_its_own_order
 
 WORLD = MPI.COMM_WORLD
 ELEMENTS, ROUNDS = 1 << 18, 60
@@ -124,6 +127,17 @@ def main() -> None:
     part = near.split(near.rank % 2)
     play("this_world_conforms after a split", WINDOW_CASES["this_world_conforms"], part)
     part.close()
+    for collective in ("tree", "halving"):
+        comm = MpiComm(collective)
+        for name, case in WIRE_CASES.items():
+            play(f"{name} {collective}", case, comm)
+        comm.close()
+    ring, library = MpiComm("ring"), MpiComm("library")
+    play("ring", the_ring_adds_in_its_own_order, ring)
+    play("ring traffic", traffic_counts, ring)
+    play("library", the_librarys_sum_is_a_sum, library)
+    ring.close()
+    library.close()
     left_open = near.window(constant(0)), near.counter()  # a run that does not close them ends all the same
     assert left_open[0].shared
     if WORLD.Get_rank() == 0:
