@@ -9,9 +9,7 @@ MPI-free when imported: vectors reach an algorithm through its `Rank`.
 from __future__ import annotations
 
 import functools
-import importlib
 import inspect
-import pkgutil
 import re
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -82,16 +80,10 @@ class Algorithm(BaseModel):
 
 @functools.cache
 def catalogue() -> dict[str, type[Algorithm]]:
-    """Return every algorithm in `hooke.algorithms`, by id, in alphabetical order."""
-    import hooke.algorithms as package
+    """Return every algorithm that can be run here, by id, in alphabetical order: see `hooke.catalogue`."""
+    from hooke.catalogue import found
 
-    found: dict[str, type[Algorithm]] = {}
-    for info in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
-        module = importlib.import_module(info.name)
-        for value in vars(module).values():
-            if inspect.isclass(value) and issubclass(value, Algorithm) and value.__module__ == info.name:
-                found[value.id()] = value
-    return dict(sorted(found.items()))
+    return {name: item.cls for name, item in found("algorithm").items.items()}
 
 
 def algorithm(name: str) -> type[Algorithm]:
@@ -103,18 +95,7 @@ def algorithm(name: str) -> type[Algorithm]:
 
 
 def describe() -> list[dict[str, Any]]:
-    """Return the catalogue as plain data: id, title, documentation, servers, JSON Schema of the parameters."""
-    return [
-        {
-            "name": name,
-            "title": cls.title(),
-            "documentation": inspect.getdoc(cls) or "",
-            "servers": cls.servers,
-            "max_workers": cls.max_workers,
-            "pace": cls.pace,
-            "may_drop": cls.may_drop,
-            "deterministic": cls.deterministic,
-            "schema": cls.model_json_schema(),
-        }
-        for name, cls in catalogue().items()
-    ]
+    """Return the catalogue as plain data: id, title, documentation, origin, servers, JSON Schema, ..."""
+    from hooke import catalogue as catalogues
+
+    return [catalogues.describe("algorithm", item) for item in catalogues.found("algorithm").items.values()]

@@ -1,17 +1,40 @@
-"""Validate specifications with a JSON Pointer for each fault, and expand an experiment into runs."""
+"""Expand an experiment into resolved runs; `hooke.validation` says first whether it is one.
+
+What there is to choose from is said by a catalogue (`hooke.offers`): by default the one of this machine.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 
-from pydantic import BaseModel, ValidationError
-
-from hooke import algorithm as algorithms
-from hooke import workload as workloads
-from hooke.errors import NotFound, Problem, SpecError
+from hooke.errors import Problem, SpecError
+from hooke.offers import Catalogue, Offer, here
+from hooke.pointers import pointer
 from hooke.spec import AlgorithmChoice, ClusterChoice, ExperimentSpec, RunSpec, Variant, WorkloadChoice
+from hooke.validation import (
+    Catalogues,
+    cautions,
+    check_experiment,
+    parse_experiment,
+    validate_experiment,
+    validate_run,
+)
+
+__all__ = [
+    "AUTO_WORKERS",
+    "MAX_RUNS",
+    "PlannedRun",
+    "cautions",
+    "check_experiment",
+    "expand",
+    "experiment_cautions",
+    "parse_experiment",
+    "pointer",
+    "resolve",
+    "validate_experiment",
+    "validate_run",
+]
 
 MAX_RUNS = 2000
 """More cells than this in one experiment is refused: it is a mistake more often than a wish."""
@@ -27,153 +50,42 @@ class PlannedRun:
     cluster: str
     host: str
     workers: int
+    servers: int
     seed: int
     spec: RunSpec
+    offered: Catalogue = field(repr=False, compare=False)
+    """What its cluster offers."""
+
+    @property
+    def ranks(self) -> int:
+        """Return the number of MPI processes."""
+        return self.workers + self.servers
 
 
-def pointer(*parts: object) -> str:
-    """Return an RFC 6901 JSON Pointer of the given path."""
-    return "".join("/" + str(p).replace("~", "~0").replace("/", "~1") for p in parts)
-
-
-def _place(document: Any, loc: tuple[int | str, ...]) -> tuple[int | str, ...]:
-    """Return the part of pydantic's location that is a place in the document, or a key missing from it.
-
-    The rest names a branch of a union, which a document does not have.
-    """
-    node = document
-    for depth, part in enumerate(loc):
-        if isinstance(node, dict) and isinstance(part, str):
-            if part not in node:
-                return loc[: depth + 1]
-            node = node[part]
-        elif isinstance(node, (list, tuple)) and isinstance(part, int) and part < len(node):
-            node = node[part]
-        else:
-            return loc[:depth]
-    return loc
-
-
-def _faults(error: ValidationError, document: Any, *prefix: object) -> list[Problem]:
-    """Return one problem per place; what each branch of a union expected is joined by `or`."""
-    found: dict[str, list[str]] = {}
-    for item in error.errors(include_url=False, include_context=False, include_input=False):
-        found.setdefault(pointer(*prefix, *_place(document, item["loc"])), []).append(item["msg"])
-    return [Problem(place, ", or: ".join(dict.fromkeys(said))) for place, said in found.items()]
-
-
-def _parameters(kind: Any, values: dict[str, Any], *prefix: object) -> tuple[BaseModel | None, list[Problem]]:
-    try:
-        return kind.model_validate(values), []
-    except ValidationError as error:
-        return None, _faults(error, values, *prefix, "parameters")
-
-
-def _check_workload(choice: WorkloadChoice) -> list[Problem]:
-    try:
-        return _parameters(workloads.workload(choice.name), choice.parameters, "workload")[1]
-    except NotFound as error:
-        return [Problem("/workload/name", str(error))]
-
-
-def _check_algorithm(name: str, values: dict[str, Any], key: str, *prefix: object) -> list[Problem]:
-    try:
-        return _parameters(algorithms.algorithm(name), values, *prefix)[1]
-    except NotFound as error:
-        return [Problem(pointer(*prefix, key), str(error))]
-
-
-def _twice(names: Sequence[object]) -> list[int]:
-    return [i for i, name in enumerate(names) if name in names[:i]]
-
-
-def _check_cluster(cluster: ClusterChoice, *prefix: object) -> list[Problem]:
-    found = [
-        Problem(pointer(*prefix, "workers", j), "this number of workers is listed twice")
-        for j in _twice(cluster.workers)
-    ]
-    if cluster.on and not cluster.virtual:
-        found.append(Problem(pointer(*prefix, "on"), "only a virtual cluster is computed on another one"))
-    if cluster.virtual and not cluster.on:
-        found.append(Problem(pointer(*prefix, "on"), "name the cluster that computes this virtual one"))
-    if cluster.virtual and "auto" in cluster.workers:
-        found.append(Problem(pointer(*prefix, "workers"), "a virtual cluster needs a number of workers"))
-    return found
-
-
-def validate_experiment(document: Any) -> ExperimentSpec:
-    """Return the experiment that a JSON-like document describes, or raise SpecError with every fault."""
-    try:
-        spec = ExperimentSpec.model_validate(document)
-    except ValidationError as error:
-        raise SpecError(_faults(error, document)) from None
-    problems = _check_workload(spec.workload)
-    for i, variant in enumerate(spec.variants):
-        problems += _check_algorithm(variant.algorithm, variant.parameters, "algorithm", "variants", i)
-    for i in _twice([v.name for v in spec.variants]):
-        problems.append(Problem(f"/variants/{i}/name", "another variant has the same name"))
-    for i in _twice([c.name for c in spec.clusters]):
-        problems.append(Problem(f"/clusters/{i}/name", "another cluster has the same name"))
-    for i, cluster in enumerate(spec.clusters):
-        problems += _check_cluster(cluster, "clusters", i)
-    if spec.baseline not in [v.name for v in spec.variants]:
-        problems.append(Problem("/baseline", "no variant has this name"))
-    if spec.target and spec.target.metric == "test_accuracy" and not 0 < spec.target.value <= 1:
-        problems.append(Problem("/target/value", "an accuracy lies in (0, 1]"))
-    if spec.evaluation.every * 10_000 < spec.budget.samples:
-        problems.append(Problem("/evaluation/every", "more than 10,000 evaluations fit in the budget"))
-    if problems:
-        raise SpecError(problems)
-    return spec
-
-
-def validate_run(document: Any) -> RunSpec:
-    """Return the resolved run that a JSON-like document describes, or raise SpecError with every fault."""
-    try:
-        spec = RunSpec.model_validate(document)
-    except ValidationError as error:
-        raise SpecError(_faults(error, document)) from None
-    problems = _check_workload(spec.workload)
-    problems += _check_algorithm(spec.algorithm.name, spec.algorithm.parameters, "name", "algorithm")
-    if spec.world == "virtual" and spec.virtual is None:
-        problems.append(Problem("/virtual", "the virtual world needs the constants of its network"))
-    if not problems:
-        most = algorithms.algorithm(spec.algorithm.name).max_workers
-        if most is not None and spec.workers > most:
-            problems.append(Problem("/workers", f"{spec.algorithm.name} runs on at most {most} worker(s)"))
-        problems += [Problem("/workers", why) for why in _chosen(spec).faults(spec.workers)]
-    if problems:
-        raise SpecError(problems)
-    return spec
-
-
-def _chosen(spec: RunSpec) -> algorithms.Algorithm:
-    return algorithms.algorithm(spec.algorithm.name).model_validate(spec.algorithm.parameters)
-
-
-def cautions(spec: RunSpec) -> list[Problem]:
-    """Return what a user should know before this valid run starts: stability bounds, say; it runs all the same."""
-    return [Problem("/algorithm/parameters", why) for why in _chosen(spec).cautions(spec.workers)]
-
-
-def resolve(spec: ExperimentSpec, variant: Variant, cluster: ClusterChoice, workers: int, seed: int) -> RunSpec:
+def resolve(
+    spec: ExperimentSpec,
+    variant: Variant,
+    cluster: ClusterChoice,
+    workers: int,
+    seed: int,
+    catalogue: Catalogue | None = None,
+) -> RunSpec:
     """Return one cell with every default written out, so that its fingerprint says all that mattered."""
-    algorithm = algorithms.algorithm(variant.algorithm)
-    workload = workloads.workload(spec.workload.name)
-    most = algorithm.max_workers or workers
+    offered = catalogue or here()
+    method, workload = offered.algorithms[variant.algorithm], offered.workloads[spec.workload.name]
     return RunSpec(
         workload=WorkloadChoice(
             name=spec.workload.name,
-            parameters=workload.model_validate(spec.workload.parameters).model_dump(mode="json"),
+            parameters=workload.resolve(spec.workload.parameters)[0],
+            hash=_source(workload),
         ),
         algorithm=AlgorithmChoice(
-            name=variant.algorithm,
-            parameters=algorithm.model_validate(variant.parameters).model_dump(mode="json"),
+            name=variant.algorithm, parameters=method.resolve(variant.parameters)[0], hash=_source(method)
         ),
         communication=variant.communication,
         batch=spec.batch,
         sharding=spec.sharding,
-        workers=min(workers, most),
+        workers=min(workers, method.max_workers or workers),
         seed=seed,
         world="virtual" if cluster.virtual else "mpi",
         virtual=cluster.virtual,
@@ -182,15 +94,19 @@ def resolve(spec: ExperimentSpec, variant: Variant, cluster: ClusterChoice, work
         evaluation=spec.evaluation,
         compute=spec.compute,
         checkpoint_every=spec.checkpoint_every,
-        on_bad_worker=spec.on_bad_worker,
+        on_bad_worker=spec.on_bad_worker if method.may_drop else "fail",
     )
 
 
-def expand(spec: ExperimentSpec, cores: dict[str, int]) -> list[PlannedRun]:
+def _source(offer: Offer) -> str | None:
+    return offer.hash if offer.own else None
+
+
+def expand(spec: ExperimentSpec, cores: dict[str, int], catalogues: Catalogues | None = None) -> list[PlannedRun]:
     """Return the runs of an experiment, each once, seeds outermost so that early results cover every variant.
 
-    `cores` maps each registered cluster to the cores one run may use there; an unknown cluster, or a product
-    of more than MAX_RUNS cells, raises SpecError.
+    `cores` maps each registered cluster to the cores one run may use there. An unknown cluster, a product of more
+    than MAX_RUNS cells, or parameters that cannot run on a number of workers raise SpecError.
     """
     problems = []
     for i, cluster in enumerate(spec.clusters):
@@ -205,14 +121,58 @@ def expand(spec: ExperimentSpec, cores: dict[str, int]) -> list[PlannedRun]:
         problems.append(Problem("/clusters", f"{count} runs; at most {MAX_RUNS} fit in one experiment"))
     if problems:
         raise SpecError(problems)
-    planned = {}
+    planned: dict[tuple[str, str, int, int], PlannedRun] = {}
+    local = None if catalogues else here()
     for cluster in spec.clusters:
+        offered = local or (catalogues or {})[cluster.host]
         for offset in range(cluster.seeds):
             for asked in cluster.workers:
                 workers = min(AUTO_WORKERS, cores[cluster.host]) if asked == "auto" else asked
                 for variant in spec.variants:
-                    run = resolve(spec, variant, cluster, workers, spec.first_seed + offset)
+                    run = resolve(spec, variant, cluster, workers, spec.first_seed + offset, offered)
                     # a sequential method meets itself at several worker counts, and so may `auto` and a number
-                    cell = (variant.name, cluster.name, run.workers, run.seed)
-                    planned[cell] = PlannedRun(cell[0], cell[1], cluster.host, cell[2], cell[3], run)
+                    name, cell = variant.name, (variant.name, cluster.name, run.workers, run.seed)
+                    servers = offered.algorithms[variant.algorithm].servers
+                    planned[cell] = PlannedRun(
+                        name, cluster.name, cluster.host, run.workers, servers, run.seed, run, offered
+                    )
+    if faults := _of_each(spec, planned.values(), _faults):
+        raise SpecError(faults)
     return list(planned.values())
+
+
+def _faults(run: PlannedRun) -> list[str]:
+    chosen = run.spec.algorithm
+    return run.offered.algorithms[chosen.name].faults(chosen.parameters, run.workers)
+
+
+def experiment_cautions(spec: ExperimentSpec, planned: Iterable[PlannedRun]) -> list[Problem]:
+    """Return what a user should know before these runs start, each thing once for each variant."""
+
+    def say(run: PlannedRun) -> list[str]:
+        said = [caution.message for caution in cautions(run.spec, run.offered)]
+        if spec.on_bad_worker == "drop" and not run.offered.algorithms[run.spec.algorithm.name].may_drop:
+            said.append("the method cannot go on without a worker: NaN or Inf on one fails the run")
+        return said
+
+    return _of_each(spec, planned, say)
+
+
+def _of_each(
+    spec: ExperimentSpec, planned: Iterable[PlannedRun], say: Callable[[PlannedRun], list[str]]
+) -> list[Problem]:
+    """Return what is said of the runs, by variant; numbers of workers of which the same is said stand together."""
+    said: dict[tuple[str, str], set[int]] = {}
+    asked = set()
+    for run in planned:
+        if (cell := (run.variant, run.cluster, run.workers)) not in asked:
+            asked.add(cell)  # seeds change nothing
+            for text in say(run):
+                said.setdefault((run.variant, text), set()).add(run.workers)
+    places = {variant.name: pointer("variants", i, "parameters") for i, variant in enumerate(spec.variants)}
+    return [
+        Problem(
+            places[name], f"with {', '.join(map(str, sorted(workers)))} worker{'s' * (workers != {1})}: {text}"
+        )
+        for (name, text), workers in said.items()
+    ]

@@ -1,8 +1,8 @@
 """ExperimentSpec and RunSpec: the one contract between browser, REST, command line, API and engine.
 
 An experiment is the product variants x clusters x workers x seeds over one workload, with a budget, a
-target and a baseline. `validate_experiment` and `validate_run` are the only validators: both raise SpecError
-with a JSON Pointer for every fault. `expand` (in `hooke.expand`) turns an experiment into resolved runs.
+target and a baseline. `hooke.validation` holds the only validators: they raise SpecError with a JSON Pointer
+for every fault. `expand` (in `hooke.expand`) turns an experiment into resolved runs.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ class WorkloadChoice(Frozen):
 
     name: Name
     parameters: dict[str, Any] = Field(default_factory=dict)
+    hash: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")] | None = None
+    """SHA-256 of the source file that is meant; only of users' own. A cluster that holds another one refuses."""
 
 
 class Communication(Frozen):
@@ -181,6 +183,8 @@ class AlgorithmChoice(Frozen):
 
     name: Name
     parameters: dict[str, Any] = Field(default_factory=dict)
+    hash: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")] | None = None
+    """SHA-256 of the source file that is meant; only of users' own. A cluster that holds another one refuses."""
 
 
 class RunSpec(Frozen):

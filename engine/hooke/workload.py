@@ -8,9 +8,7 @@ solution, say) to the same loop.
 from __future__ import annotations
 
 import functools
-import importlib
 import inspect
-import pkgutil
 import re
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
@@ -120,16 +118,10 @@ class Workload(BaseModel):
 
 @functools.cache
 def catalogue() -> dict[str, type[Workload]]:
-    """Return every workload in `hooke.workloads`, by id, in alphabetical order."""
-    import hooke.workloads as package
+    """Return every workload that can be run here, by id, in alphabetical order: see `hooke.catalogue`."""
+    from hooke.catalogue import found
 
-    found: dict[str, type[Workload]] = {}
-    for info in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
-        module = importlib.import_module(info.name)
-        for value in vars(module).values():
-            if inspect.isclass(value) and issubclass(value, Workload) and value.__module__ == info.name:
-                found[value.id()] = value
-    return dict(sorted(found.items()))
+    return {name: item.cls for name, item in found("workload").items.items()}
 
 
 def workload(name: str) -> type[Workload]:
@@ -141,14 +133,7 @@ def workload(name: str) -> type[Workload]:
 
 
 def describe() -> list[dict[str, Any]]:
-    """Return the catalogue as plain data: id, title, documentation, JSON Schema of the parameters."""
-    return [
-        {
-            "name": name,
-            "title": cls.title(),
-            "documentation": inspect.getdoc(cls) or "",
-            "target": cls.target,
-            "schema": cls.model_json_schema(),
-        }
-        for name, cls in catalogue().items()
-    ]
+    """Return the catalogue as plain data: id, title, documentation, origin, target, JSON Schema."""
+    from hooke import catalogue as catalogues
+
+    return [catalogues.describe("workload", item) for item in catalogues.found("workload").items.values()]

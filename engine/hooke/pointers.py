@@ -1,0 +1,40 @@
+"""JSON Pointers to places in a document, and pydantic's faults told by them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import ValidationError
+
+from hooke.errors import Problem
+
+
+def pointer(*parts: object) -> str:
+    """Return an RFC 6901 JSON Pointer of the given path."""
+    return "".join("/" + str(p).replace("~", "~0").replace("/", "~1") for p in parts)
+
+
+def _place(document: Any, loc: tuple[int | str, ...]) -> tuple[int | str, ...]:
+    """Return the part of pydantic's location that is a place in the document, or a key missing from it.
+
+    The rest names a branch of a union, which a document does not have.
+    """
+    node = document
+    for depth, part in enumerate(loc):
+        if isinstance(node, dict) and isinstance(part, str):
+            if part not in node:
+                return loc[: depth + 1]
+            node = node[part]
+        elif isinstance(node, (list, tuple)) and isinstance(part, int) and part < len(node):
+            node = node[part]
+        else:
+            return loc[:depth]
+    return loc
+
+
+def problems(error: ValidationError, document: Any, *prefix: object) -> list[Problem]:
+    """Return one problem per place; what each branch of a union expected is joined by `or`."""
+    found: dict[str, list[str]] = {}
+    for item in error.errors(include_url=False, include_context=False, include_input=False):
+        found.setdefault(pointer(*prefix, *_place(document, item["loc"])), []).append(item["msg"])
+    return [Problem(place, ", or: ".join(dict.fromkeys(said))) for place, said in found.items()]

@@ -1,0 +1,154 @@
+"""Validate specifications, with a JSON Pointer for each fault.
+
+What there is to choose from is said by a catalogue (`hooke.offers`): by default the one of this machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from hooke.errors import Problem, SpecError
+from hooke.offers import Catalogue, Offer, conflict, here, unknown
+from hooke.pointers import pointer
+from hooke.pointers import problems as told
+from hooke.spec import AlgorithmChoice, ClusterChoice, ExperimentSpec, RunSpec, WorkloadChoice
+
+Catalogues = Mapping[str, Catalogue]
+"""What each registered cluster offers."""
+
+
+def _twice(names: Sequence[object]) -> list[int]:
+    return [i for i, name in enumerate(names) if name in names[:i]]
+
+
+def _check_cluster(cluster: ClusterChoice, *prefix: object) -> list[Problem]:
+    found = [
+        Problem(pointer(*prefix, "workers", j), "this number of workers is listed twice")
+        for j in _twice(cluster.workers)
+    ]
+    if cluster.on and not cluster.virtual:
+        found.append(Problem(pointer(*prefix, "on"), "only a virtual cluster is computed on another one"))
+    if cluster.virtual and not cluster.on:
+        found.append(Problem(pointer(*prefix, "on"), "name the cluster that computes this virtual one"))
+    if cluster.virtual and "auto" in cluster.workers:
+        found.append(Problem(pointer(*prefix, "workers"), "a virtual cluster needs a number of workers"))
+    return found
+
+
+def _check_choice(
+    kind: str, name: str, values: dict[str, Any], catalogues: Catalogues, key: str, *prefix: object
+) -> list[Problem]:
+    """Return the faults of one algorithm or workload, chosen at `prefix`/`key`, with its parameters beside it."""
+    offers: dict[str, Offer] = {
+        host: offer
+        for host, catalogue in catalogues.items()
+        if (offer := getattr(catalogue, f"{kind}s").get(name)) is not None
+    }
+    place = pointer(*prefix, key)
+    if lacking := [host for host in catalogues if host not in offers]:
+        return [Problem(place, unknown(kind, name, catalogues, lacking))]
+    if wrong := conflict(kind, name, offers):
+        return [Problem(place, wrong)]
+    faults = [each for offer in offers.values() for each in offer.resolve(values, *prefix, "parameters")[1]]
+    return list(dict.fromkeys(faults))  # clusters that offer the same find the same
+
+
+def _of(spec: ExperimentSpec, catalogues: Catalogues | None) -> Catalogues:
+    """Return the catalogue of every host of an experiment; of one nobody knows it is said elsewhere."""
+    if catalogues is None:
+        return {"": here()}
+    known = {c.host: catalogues[c.host] for c in spec.clusters if c.host in catalogues}
+    return known or {"": here()}
+
+
+def parse_experiment(document: Any) -> ExperimentSpec:
+    """Return the experiment that a JSON-like document describes, in form only; raises SpecError."""
+    try:
+        return ExperimentSpec.model_validate(document)
+    except ValidationError as error:
+        raise SpecError(told(error, document)) from None
+
+
+def check_experiment(spec: ExperimentSpec, catalogues: Catalogues | None = None) -> None:
+    """Raise SpecError with every fault of an experiment that has the right form.
+
+    Every cluster that it names must offer what it names, from the same source; one without an entry in
+    `catalogues` is left to `expand`.
+    """
+    offered = _of(spec, catalogues)
+    chosen = spec.workload
+    problems = _check_choice("workload", chosen.name, chosen.parameters, offered, "name", "workload")
+    if not problems:
+        sources = [catalogue.workloads[chosen.name] for catalogue in offered.values()]
+        problems = [each for source in sources for each in _check_source("workload", chosen, source)][:1]
+    for i, variant in enumerate(spec.variants):
+        place = ("algorithm", "variants", i)
+        problems += _check_choice("algorithm", variant.algorithm, variant.parameters, offered, *place)
+    for i in _twice([v.name for v in spec.variants]):
+        problems.append(Problem(f"/variants/{i}/name", "another variant has the same name"))
+    for i in _twice([c.name for c in spec.clusters]):
+        problems.append(Problem(f"/clusters/{i}/name", "another cluster has the same name"))
+    for i, cluster in enumerate(spec.clusters):
+        problems += _check_cluster(cluster, "clusters", i)
+    if spec.baseline not in [v.name for v in spec.variants]:
+        problems.append(Problem("/baseline", "no variant has this name"))
+    if spec.target and spec.target.metric == "test_accuracy" and not 0 < spec.target.value <= 1:
+        problems.append(Problem("/target/value", "an accuracy lies in (0, 1]"))
+    if spec.evaluation.every * 10_000 < spec.budget.samples:
+        problems.append(Problem("/evaluation/every", "more than 10,000 evaluations fit in the budget"))
+    if problems:
+        raise SpecError(problems)
+
+
+def validate_experiment(document: Any, catalogues: Catalogues | None = None) -> ExperimentSpec:
+    """Return the experiment that a JSON-like document describes, or raise SpecError with every fault."""
+    spec = parse_experiment(document)
+    check_experiment(spec, catalogues)
+    return spec
+
+
+def validate_run(document: Any, catalogue: Catalogue | None = None) -> RunSpec:
+    """Return the resolved run that a JSON-like document describes, or raise SpecError with every fault."""
+    try:
+        spec = RunSpec.model_validate(document)
+    except ValidationError as error:
+        raise SpecError(told(error, document)) from None
+    offered = catalogue or here()
+    only = {"": offered}
+    problems = _check_choice("workload", spec.workload.name, spec.workload.parameters, only, "name", "workload")
+    problems += _check_choice(
+        "algorithm", spec.algorithm.name, spec.algorithm.parameters, only, "name", "algorithm"
+    )
+    if spec.world == "virtual" and spec.virtual is None:
+        problems.append(Problem("/virtual", "the virtual world needs the constants of its network"))
+    if not problems:
+        method = offered.algorithms[spec.algorithm.name]
+        problems += _check_source("algorithm", spec.algorithm, method)
+        problems += _check_source("workload", spec.workload, offered.workloads[spec.workload.name])
+        if method.max_workers is not None and spec.workers > method.max_workers:
+            why = f"{spec.algorithm.name} runs on at most {method.max_workers} worker(s)"
+            problems.append(Problem("/workers", why))
+        problems += [Problem("/workers", why) for why in method.faults(spec.algorithm.parameters, spec.workers)]
+    if problems:
+        raise SpecError(problems)
+    return spec
+
+
+def _check_source(kind: str, choice: AlgorithmChoice | WorkloadChoice, offer: Offer) -> list[Problem]:
+    if choice.hash is None or choice.hash == offer.hash:
+        return []
+    why = (
+        f"the source of {choice.name!r} here is another one than the run was planned with (SHA-256 "
+        f"{(offer.hash or 'unknown')[:12]}, planned {choice.hash[:12]}): bring the file back, or submit anew"
+    )
+    return [Problem(f"/{kind}/hash", why)]
+
+
+def cautions(spec: RunSpec, catalogue: Catalogue | None = None) -> list[Problem]:
+    """Return what a user should know before this valid run starts: stability bounds, say; it runs all the same."""
+    method = (catalogue or here()).algorithms[spec.algorithm.name]
+    found = method.cautions(spec.algorithm.parameters, spec.workers)
+    return [Problem("/algorithm/parameters", why) for why in found]
