@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hooke.comm.base import Traffic
-from hooke.comm.collectives import Round, sent
+from hooke.comm.schedule import Round, sent
 from hooke.errors import CommError
 
 Array = NDArray[Any]

@@ -1,13 +1,21 @@
 """The communicator that algorithms see: a few words of the MPI standard, in two worlds.
 
 `Comm` is implemented by real MPI (`mpi.py`) and by threads in virtual time (`virtual.py`), and wrapped by
-`Timed` (phases and counters) and `Packed` (one message, or one per layer). Vectors are flat, contiguous
-float32 and are changed in place.
+`Timed` (phases and counters), `Wire` (vectors travel as bf16 or fp16) and `Packed` (one message, one per
+layer, or buckets). Vectors are flat, contiguous float32 and are changed in place.
 
 Summation order. Floating-point addition is not associative, so the order is part of the contract and the
-same in every world, collective and message size: let q be the largest power of two <= P. First x[r - q] +=
-x[r] for r = q..P-1; then, for distance 1, 2, 4, ... < q, x[r] + x[r ^ distance]. Addition commutes, so all
-ranks obtain the same bits. (`collectives.py` is its single home.)
+same in every world and for every message size (`collectives.py` is its single home):
+
+    tree, halving   let q be the largest power of two <= P. First x[r - q] += x[r] for r = q..P-1; then, for
+                    distance 1, 2, 4, ... < q, x[r] + x[r ^ distance]. Every reduce has this order, too, and
+                    so have control words, whatever the collective.
+    ring            element i lies in segment s, the s-th of P parts of the vector as it was passed, or cut by
+                    the packing: x[s] + x[s + 1], + x[s + 2], ... around the ring. Packing changes the bits.
+    library         MPI's own order, which may depend on P, size and machine; not in the virtual world.
+
+Addition commutes, so all ranks obtain the same bits (`library`: as far as MPI sees to it). With a wire type,
+both operands and the sum of every single addition are rounded to it; the order stays.
 """
 
 from __future__ import annotations

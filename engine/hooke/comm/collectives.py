@@ -25,49 +25,13 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from hooke.comm.elements import add
+from hooke.comm.schedule import Part, Round, Schedule, without_empty
 from hooke.errors import CommError
 
 Collective = Literal["tree", "halving", "ring", "library"]
-
-
-@dataclass(frozen=True)
-class Part:
-    """Elements `start` to `stop` of the vector."""
-
-    start: int
-    stop: int
-
-    def __len__(self) -> int:
-        return self.stop - self.start
-
-
-@dataclass(frozen=True)
-class Round:
-    """What this rank sends to `peer` and receives from `sender` (by default `peer`, too) at the same time.
-
-    A direction in which nothing travels is None. `add`: what arrives is added to the own elements, else it
-    overwrites them. Both ranks of a pair list their common rounds in the same order, and a rank finishes one
-    round before it begins the next.
-    """
-
-    peer: int
-    send: Part | None
-    receive: Part | None
-    add: bool = False
-    sender: int | None = None
-
-    @property
-    def source(self) -> int:
-        """Return the rank from which `receive` comes."""
-        return self.peer if self.sender is None else self.sender
-
-
-Schedule = tuple[tuple[Round, ...], ...]
-"""The rounds of every rank."""
 
 
 def ordered_sum(vectors: Sequence[Any], collective: Collective = "tree") -> Any:
@@ -117,7 +81,7 @@ def depth(ranks: int) -> int:
 def allreduce(ranks: int, elements: int, collective: Collective) -> Schedule:
     """Return the rounds that leave the sum of all vectors on every rank."""
     if collective == "ring":
-        return tuple(_without_empty(_ring(r, ranks, elements)) for r in range(ranks))
+        return tuple(without_empty(_ring(r, ranks, elements)) for r in range(ranks))
     if collective == "library":
         raise CommError("the MPI library's own all-reduce has no schedule of ours")
     q = largest_power_of_two(ranks)
@@ -131,7 +95,7 @@ def allreduce(ranks: int, elements: int, collective: Collective) -> Schedule:
             mine = core(r, q, elements)
             if r + q < ranks:
                 mine = [Round(r + q, None, whole, add=True), *mine, Round(r + q, whole, None)]
-        rounds.append(_without_empty(mine))
+        rounds.append(without_empty(mine))
     return tuple(rounds)
 
 
@@ -153,7 +117,7 @@ def reduce(ranks: int, elements: int, root: int) -> Schedule:
             mine = [Round(partner, None, whole, add=True), *_up(r % q, q, whole, root)]
         else:
             mine = [Round(partner, whole, None)]
-        rounds.append(_without_empty(mine))
+        rounds.append(without_empty(mine))
     return tuple(rounds)
 
 
@@ -172,14 +136,8 @@ def broadcast(ranks: int, elements: int, root: int) -> Schedule:
                 mine.append(Round((r + distance) % ranks, whole, None))
             elif position == distance:
                 mine.append(Round((r - distance) % ranks, None, whole))
-        rounds.append(_without_empty(mine))
+        rounds.append(without_empty(mine))
     return tuple(rounds)
-
-
-def sent(rounds: Sequence[Round]) -> tuple[int, int]:
-    """Return (elements, messages) that a rank with these rounds sends."""
-    parts = [r.send for r in rounds if r.send]
-    return sum(len(part) for part in parts), len(parts)
 
 
 def _tree(r: int, q: int, elements: int) -> list[Round]:
@@ -255,14 +213,3 @@ def _ring(r: int, ranks: int, elements: int) -> list[Round]:
         Round(right, parts[(r + 1 - k) % ranks], parts[(r - k) % ranks], sender=left) for k in range(ranks - 1)
     ]
     return scatter + gather
-
-
-def _without_empty(rounds: list[Round]) -> tuple[Round, ...]:
-    """Drop directions and rounds in which no element travels (both partners agree: the parts are the same)."""
-    kept = []
-    for r in rounds:
-        send = r.send if r.send else None
-        receive = r.receive if r.receive else None
-        if send or receive:
-            kept.append(Round(r.peer, send, receive, r.add, r.sender))
-    return tuple(kept)

@@ -20,13 +20,14 @@ from mpi4py import MPI
 from hooke.comm import collectives
 from hooke.comm.arrays import Array, array_of, check_length, check_rank, count_collective, count_message
 from hooke.comm.base import ANY, Control, Counter, Message, Pending, Traffic, Window
-from hooke.comm.collectives import Collective, Round
+from hooke.comm.collectives import Collective
 from hooke.comm.elements import portable
 from hooke.comm.mpi_control import MpiControl
 from hooke.comm.mpi_exchange import Exchange, Scratch
 from hooke.comm.mpi_progress import BackgroundMessage, BackgroundSum, Progress
 from hooke.comm.mpi_wait import Patience, sleep_precisely
 from hooke.comm.mpi_window import MpiCounter, MpiWindow
+from hooke.comm.schedule import Round
 from hooke.errors import CommError
 
 

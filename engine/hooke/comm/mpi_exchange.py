@@ -8,9 +8,9 @@ import numpy as np
 from mpi4py import MPI
 
 from hooke.comm.arrays import Array
-from hooke.comm.collectives import Round
 from hooke.comm.elements import add, portable
 from hooke.comm.mpi_wait import Patience
+from hooke.comm.schedule import Round
 from hooke.errors import CommError
 
 

@@ -12,7 +12,8 @@ from collections.abc import Callable
 
 from hooke.comm import collectives, elements
 from hooke.comm.arrays import Array
-from hooke.comm.collectives import Collective, Part, Schedule
+from hooke.comm.collectives import Collective
+from hooke.comm.schedule import Part, Schedule
 from hooke.comm.virtual_group import Group
 from hooke.comm.virtual_transfer import Transfer
 from hooke.errors import CommError

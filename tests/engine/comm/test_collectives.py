@@ -6,37 +6,48 @@ from math import ceil, log2
 import numpy as np
 import pytest
 from hooke.comm import collectives
-from hooke.comm.collectives import Schedule, ordered_sum
+from hooke.comm.collectives import ordered_sum
+from hooke.comm.schedule import Part, Schedule, sent
+from hooke.errors import CommError
 from hypothesis import given
 from hypothesis import strategies as st
+
+from tests.engine.comm.wire_cases import ring_sum
 
 RANKS = range(1, 10)
 
 
 def execute(schedule: Schedule, vectors: list[np.ndarray]) -> list[np.ndarray]:
-    """Run the rounds of all ranks; a rank offers its next message only when its round before is done."""
+    """Run the rounds of all ranks; a message travels when both its ends are in the round that names it."""
     x = [v.copy() for v in vectors]
-    at = [0] * len(x)
-    while any(at[r] < len(schedule[r]) for r in range(len(x))):
+    rounds = [iter(mine) for mine in schedule]
+    offers: dict[tuple[int, int], Part] = {}
+    wants: dict[tuple[int, int], tuple[Part, bool]] = {}
+    open_messages = [0] * len(x)
+    ended = [False] * len(x)
+    while not all(ended):
         moved = False
         for r in range(len(x)):
-            if at[r] == len(schedule[r]):
-                continue
-            mine = schedule[r][at[r]]
-            p = mine.peer
-            if p < r or at[p] == len(schedule[p]) or schedule[p][at[p]].peer != r:
-                continue
-            theirs = schedule[p][at[p]]
-            assert mine.send == theirs.receive and mine.receive == theirs.send
-            before = {r: x[r].copy(), p: x[p].copy()}
-            for rank, turn, other in ((r, mine, p), (p, theirs, r)):
-                if turn.receive:
-                    part = slice(turn.receive.start, turn.receive.stop)
-                    x[rank][part] = before[rank][part] + before[other][part] if turn.add else before[other][part]
-            at[r] += 1
-            at[p] += 1
-            moved = True
-        assert moved, "the rounds of two ranks do not match: a deadlock"
+            while not open_messages[r] and not ended[r]:
+                turn = next(rounds[r], None)
+                ended[r] = turn is None
+                moved = True
+                if turn is not None and turn.send:
+                    offers[r, turn.peer] = turn.send
+                    open_messages[r] += 1
+                if turn is not None and turn.receive:
+                    wants[turn.source, r] = (turn.receive, turn.add)
+                    open_messages[r] += 1
+        ready = offers.keys() & wants.keys()
+        moving = {ends: x[ends[0]][offers[ends].start : offers[ends].stop].copy() for ends in ready}
+        for (source, target), data in moving.items():
+            part, add = wants.pop((source, target))
+            assert offers.pop((source, target)) == part
+            into = x[target][part.start : part.stop]
+            into[:] = into + data if add else data
+            open_messages[source] -= 1
+            open_messages[target] -= 1
+        assert moved or ready, "the rounds of two ranks do not match: a deadlock"
     return x
 
 
@@ -62,6 +73,37 @@ def test_every_rank_holds_the_ordered_sum_bit_for_bit(collective, ranks, element
     assert [x.tobytes() for x in results] == [expected] * ranks
 
 
+@given(ranks=st.integers(1, 9), elements=st.integers(0, 40), root=st.integers(0, 8), seed=st.integers(0, 1000))
+def test_a_reduce_leaves_the_ordered_sum_at_any_root(ranks, elements, root, seed):
+    root %= ranks
+    summands = vectors(ranks, elements, seed)
+    schedule = collectives.reduce(ranks, elements, root)
+    assert execute(schedule, summands)[root].tobytes() == ordered_sum(summands).tobytes()
+    assert sum(sent(rounds)[0] for rounds in schedule) == (ranks - 1) * elements
+    assert max(map(len, schedule)) <= ceil(log2(ranks))
+
+
+@given(ranks=st.integers(1, 9), elements=st.integers(0, 40), seed=st.integers(0, 1000))
+def test_a_ring_leaves_the_sum_of_its_own_order_everywhere(ranks, elements, seed):
+    summands = vectors(ranks, elements, seed)
+    expected = ring_sum(summands)
+    results = execute(collectives.allreduce(ranks, elements, "ring"), summands)
+    assert [x.tobytes() for x in results] == [expected.tobytes()] * ranks
+    assert ordered_sum(summands, "ring").tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+def test_a_ring_sends_the_least_possible_from_every_rank(ranks):
+    for rounds in collectives.allreduce(ranks, 16 * ranks, "ring"):
+        assert sent(rounds) == (2 * (ranks - 1) * 16, 2 * (ranks - 1))
+        assert len({turn.peer for turn in rounds} | {turn.source for turn in rounds}) == min(2, ranks - 1)
+
+
+def test_the_library_has_no_schedule_of_ours():
+    with pytest.raises(CommError, match="no schedule"):
+        collectives.allreduce(2, 10, "library")
+
+
 @given(ranks=st.integers(1, 9), elements=st.integers(1, 20), seed=st.integers(0, 1000))
 def test_the_ordered_sum_is_the_sum(ranks, elements, seed):
     summands = [np.round(v * 1e3).astype(np.float64) for v in vectors(ranks, elements, seed)]
@@ -80,22 +122,22 @@ def test_broadcast_reaches_every_rank(ranks, elements, root):
 @pytest.mark.parametrize("ranks", RANKS)
 def test_the_tree_sends_2_p_minus_1_vectors_in_2_ceil_log2_p_rounds(ranks):
     schedule = collectives.allreduce(ranks, 1000, "tree")
-    sent = [collectives.sent(rounds) for rounds in schedule]
-    assert sum(elements for elements, _ in sent) == 2 * (ranks - 1) * 1000
-    assert sum(messages for _, messages in sent) == 2 * (ranks - 1)
+    counts = [sent(rounds) for rounds in schedule]
+    assert sum(elements for elements, _ in counts) == 2 * (ranks - 1) * 1000
+    assert sum(messages for _, messages in counts) == 2 * (ranks - 1)
     assert max(map(len, schedule)) == 2 * ceil(log2(ranks))
 
 
 @pytest.mark.parametrize("ranks", [2, 4, 8])
 def test_halving_sends_the_least_possible_from_every_rank(ranks):
     for rounds in collectives.allreduce(ranks, 1024, "halving"):
-        assert collectives.sent(rounds) == (2 * (ranks - 1) * 1024 // ranks, 2 * log2(ranks))
+        assert sent(rounds) == (2 * (ranks - 1) * 1024 // ranks, 2 * log2(ranks))
 
 
 @pytest.mark.parametrize("ranks", RANKS)
 def test_broadcast_is_a_binomial_tree(ranks):
     schedule = collectives.broadcast(ranks, 10, 0)
-    assert sum(collectives.sent(rounds)[0] for rounds in schedule) == 10 * (ranks - 1)
+    assert sum(sent(rounds)[0] for rounds in schedule) == 10 * (ranks - 1)
     assert max(map(len, schedule)) == ceil(log2(ranks))
 
 
