@@ -39,6 +39,7 @@ class Free:
         self._samples = 0
         """Global samples where the segment began."""
         self._base = 0
+        self._turn = 0
         self._word = Word.GO_ON
         self._gone = False
 
@@ -92,7 +93,8 @@ class Free:
         if not self._mine and not self._broken_off():
             taken = self._take(self._take_at_once)
             self._mine = min(max(self._end - taken, 0), self._take_at_once)
-            r.samples = self._samples + r.spec.batch * (min(taken + self._mine, self._end) - self._start)
+            if self._mine:
+                r.samples = self._samples + r.spec.batch * (taken + self._mine - self._start)
         return self._mine > 0
 
     def _broken_off(self) -> bool:
@@ -122,8 +124,17 @@ class Free:
                 raise NumericalError("no worker is left: the gradients or weights of all of them hold NaN or Inf")
             self._decide(Word(int(word)))
             (start,) = r.comm.control.allreduce((float(self._take(0)) if r.deciding else 0.0,))
-        self._start, self._samples = int(start), r.samples
-        self._end = self._start + self._steps_to_next()
+        self._open(int(start), self._steps_to_next())
+
+    def _open(self, start: int, steps: int) -> None:
+        """Begin a segment; where it has fewer steps than workers, deal them out in turn: a race starves some."""
+        r = self._r
+        self._start, self._end, self._samples = start, start + steps, r.samples
+        if steps < r.workers:
+            self._end = start
+            self._mine = int((r.rank - self._turn) % r.workers < steps and not self._gone)
+            self._turn += steps
+            r.samples += r.spec.batch * self._mine
 
     def _decide(self, word: Word) -> None:
         r = self._r

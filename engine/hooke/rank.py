@@ -17,6 +17,7 @@ import numpy as np
 
 from hooke import checkpoint
 from hooke.algorithm import Algorithm, Pace
+from hooke.asking import Asking
 from hooke.batches import Batches
 from hooke.comm.base import Pending, Vector
 from hooke.comm.conformance import conformance
@@ -27,7 +28,7 @@ from hooke.evaluate import aside
 from hooke.free import Free
 from hooke.phases import Phase
 from hooke.recorder import Recorder
-from hooke.serving import Asking, Order, Serving
+from hooke.serving import Order, Serving
 from hooke.shared import Shared, Updates
 from hooke.spec import RunSpec
 from hooke.stepping import Stepping
@@ -261,13 +262,24 @@ class Rank:
         return loops[self.algorithm.pace].steps()
 
     def requests(
-        self, into: Vector | None, order: Literal["arrival", "rank"] = "arrival", period: int = 1
+        self,
+        into: Vector | None,
+        order: Literal["arrival", "rank"] = "arrival",
+        period: int = 1,
+        last_words: bool = False,
     ) -> Iterator[int]:
         """Server: yield the worker to answer next, its vector received in `into`, until all are done.
 
-        `into=None`: the request carries no vector. Each request takes the worker `period` steps further.
+        `into=None`: requests carry no vector; else one may, as `brought` says. Each request takes the worker
+        `period` steps further. `last_words`: behind its last step a worker delivers one more vector, which is
+        yielded like a request; `answer` then does nothing.
         """
-        return self.serving.requests(into, order, period)
+        return self.serving.requests(into, order, period, last_words)
+
+    @property
+    def brought(self) -> bool:
+        """Return whether the request that was yielded last came with a vector (server)."""
+        return self.serving.brought
 
     def answer(self, worker: int, vector: Vector) -> None:
         """Server: reply a vector to the worker whose request was yielded last."""

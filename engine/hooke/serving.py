@@ -15,7 +15,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from hooke.comm.base import ANY, Pending, Vector
+from hooke.asking import BAD, FAREWELL, HERE, LAST, MEET, MORE, REQUEST
+from hooke.comm.base import ANY, Vector
 from hooke.decisions import REASONS, Grants, Word
 from hooke.errors import JournalError, NumericalError
 from hooke.evaluate import evaluate_alone
@@ -24,11 +25,6 @@ from hooke.phases import Phase
 
 if TYPE_CHECKING:
     from hooke.rank import Rank
-
-REQUEST, FAREWELL, HERE, BAD = 0.0, 1.0, 2.0, 3.0
-"""What a worker says: it asks; it is done; it has come to the meeting; its numbers went bad, and it leaves."""
-MORE, LAST, MEET = 0.0, 1.0, 2.0
-"""What follows the granted steps: another request, the end, a meeting."""
 
 
 @dataclass(frozen=True)
@@ -39,93 +35,6 @@ class Order:
     """With whom, one after the other."""
     target_after: int | None = None
     """After so many the target was reached; None: the budget was used up."""
-
-
-class Answer:
-    """An answer under way to a worker, together with the vector on its way to the server."""
-
-    def __init__(self, asking: Asking, parts: list[Pending]) -> None:
-        self._asking = asking
-        self._parts = parts
-        self.hidden = 0.0
-
-    def wait(self) -> None:
-        """Return when both vectors may be used; take note of what the server decided."""
-        self._asking.hear(self._parts)
-
-
-class Asking:
-    """The step loop of a worker that has a server."""
-
-    def __init__(self, rank: Rank) -> None:
-        self._r = rank
-        self._until: int | None = None
-        self._meet_at: int | None = None
-        self._outstanding: list[Pending] | None = None
-        self._evaluated = 0.0
-
-    def steps(self) -> Iterator[int]:
-        """Yield step numbers until the granted ones are done and were the last."""
-        r = self._r
-        r.recorder.begin(r)
-        while self._until is None or r.t < self._until:
-            r.ledger.enter(Phase.UPDATE)
-            yield r.t
-            r.charge_update()
-            r.ledger.enter(Phase.IDLE)
-            r.t += 1
-            if r.t == self._meet_at:
-                self._meet()
-            r.recorder.step(r)
-        r.comm.control.send((FAREWELL, float(r.t), r.loss), r.server)
-
-    def request(self, vector: Vector | None, into: Vector) -> Answer:
-        """Post the request and both transfers."""
-        r = self._r
-        if vector is not None and r.drops:
-            r.check(vector, "the vector to send")  # with `fail` the server finds out, and says so
-        r.comm.control.send((REQUEST, float(r.t), r.loss), r.server)
-        parts = [] if vector is None else [r.comm.isend(vector, r.server)]
-        parts.append(r.comm.irecv(into, r.server))
-        self._outstanding = parts
-        return Answer(self, parts)
-
-    def hear(self, parts: list[Pending]) -> None:
-        """Wait for the answer; charge to evaluation what the server spent on it meanwhile."""
-        r = self._r
-        self._outstanding = None
-        before = r.ledger.seconds[Phase.COMMUNICATE]
-        for part in parts:
-            part.wait()
-        _, (steps, then, samples, evaluated) = r.comm.control.recv(r.server)
-        blocked = r.ledger.seconds[Phase.COMMUNICATE] - before
-        r.ledger.move(min(evaluated - self._evaluated, blocked), Phase.COMMUNICATE, Phase.EVALUATE)
-        self._evaluated = evaluated
-        r.samples = int(samples)
-        if then == LAST:
-            self._until = r.t + int(steps)
-        elif then == MEET:
-            self._meet_at = r.t + int(steps)
-
-    def _meet(self) -> None:
-        """Say that this worker has come; take part in the checkpoint, if it comes to one."""
-        r = self._r
-        self._meet_at = None
-        before = r.ledger.enter(Phase.EVALUATE)
-        with r.comm.under(Phase.EVALUATE):
-            r.comm.control.send((HERE, float(r.t), r.loss), r.server)
-            _, (together,) = r.comm.control.recv(r.server)
-        r.ledger.enter(before)
-        if together:
-            r.checkpoint()
-
-    def leave(self) -> None:
-        """Go, because this worker's numbers went bad: consume the answer under way, then say so."""
-        r = self._r
-        r.ledger.enter(Phase.IDLE)
-        if self._outstanding is not None:
-            self.hear(self._outstanding)
-        r.comm.control.send((BAD, float(r.t), r.loss), r.server)
 
 
 class Serving:
@@ -150,11 +59,15 @@ class Serving:
         self._last: set[int] = set()
         self._left: set[int] = set()
         self._meeting = Meeting(rank)
+        self.brought = False
+        """Whether a vector came with the request that was yielded last."""
 
-    def requests(self, into: Vector | None, order: Literal["arrival", "rank"], period: int) -> Iterator[int]:
+    def requests(
+        self, into: Vector | None, order: Literal["arrival", "rank"], period: int, last_words: bool
+    ) -> Iterator[int]:
         """Yield the worker to answer; account for its request once the algorithm has handled it."""
         r = self._r
-        self._period = period
+        self._period, self._last_words = period, last_words
         self._base = r.samples
         self._grants = Grants(r.course.total_steps - r.samples // r.spec.batch, r.workers)
         self._left = set(range(r.workers))
@@ -168,8 +81,9 @@ class Serving:
                 if kind == BAD:
                     self._drop(worker)
                 self._meeting.give_up()
-                continue
-            if into is not None:
+                if kind == BAD or not last_words:
+                    continue
+            if into is not None and self.brought:
                 r.receive(into, worker)
             r.ledger.enter(Phase.UPDATE)
             yield worker
@@ -188,7 +102,8 @@ class Serving:
         while True:
             source = self._next(order)
             with r.comm.under(Phase.IDLE):
-                worker, (kind, step, loss) = r.comm.control.recv(source)
+                worker, (kind, step, loss, *brings) = r.comm.control.recv(source)
+            self.brought = bool(brings and brings[0]) or kind == FAREWELL
             self._began.setdefault(worker, int(step))  # steps before this attempt are in the restored samples
             self.reached[worker] = int(step)
             steps = sum(reached - self._began[w] for w, reached in self.reached.items())
@@ -199,15 +114,21 @@ class Serving:
             self._meeting.arrived(worker, self._left)
         if source != ANY and self._log is None:
             self.turn = (worker + 1) % r.workers
-        if self._log is not None and (kind == REQUEST) != (worker in self._log):
+        if self._log is not None:
+            self._follow(self._log, worker, kind)
+        return worker, kind
+
+    def _follow(self, log: deque[int], worker: int, kind: float) -> None:
+        """Strike an exchange off the log; raise JournalError where the log has another one."""
+        exchange = kind == REQUEST or self._last_words
+        if exchange and log and log[0] == worker:
+            log.popleft()
+        elif exchange or worker in log:
             raise JournalError(
                 f"the logged order does not fit this run: worker {worker} "
                 + ("asks again" if kind == REQUEST else "is done")
-                + f", with {len(self._log)} logged exchanges to come"
+                + f", with {len(log)} logged exchanges to come"
             )
-        if self._log:
-            self._log.popleft()
-        return worker, kind
 
     def _next(self, order: Literal["arrival", "rank"]) -> int:
         """Return whom to listen to: the one in the log, the one whose turn it is, or anybody."""
@@ -223,8 +144,10 @@ class Serving:
         return self.turn
 
     def answer(self, worker: int, vector: Vector) -> None:
-        """Decide, then send the words and the vector."""
+        """Decide, then send the words and the vector; nothing to a worker that has said its last words."""
         r = self._r
+        if worker not in self._left:
+            return
         word = r.wish()
         if word in REASONS:
             r.course.reason = r.course.reason or REASONS[word]
