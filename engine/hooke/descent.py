@@ -1,4 +1,4 @@
-"""The local step that methods share: plain, heavy ball or Nesterov, as parameters and as one small object."""
+"""The local steps that methods share: plain, heavy ball, Nesterov or AdamW, as parameters and small objects."""
 
 from __future__ import annotations
 
@@ -50,17 +50,54 @@ class LocalStep:
         self._velocity = r.state("velocity") if momentum else None
         self._ahead = r.buffer(r.params) if momentum and nesterov else None
 
+    def point(self) -> Vector:
+        """Return where the method wants its next gradient: the weights, or the look-ahead point."""
+        if self._ahead is None or self._velocity is None:
+            return self._r.params
+        self._ahead.copy_(self._r.params).add_(self._velocity, alpha=self._momentum)
+        return self._ahead
+
     def gradient(self) -> Vector:
         """Return this rank's next gradient where the method wants it."""
-        if self._ahead is None or self._velocity is None:
-            return self._r.gradient()
-        self._ahead.copy_(self._r.params).add_(self._velocity, alpha=self._momentum)
-        return self._r.gradient(at=self._ahead)
+        at = self.point()
+        return self._r.gradient(at=None if at is self._r.params else at)
 
-    def apply(self, g: Vector) -> None:
-        """Step the weights along this gradient."""
+    def move(self, g: Vector, parts: int = 1) -> tuple[Vector, float]:
+        """Take note of a gradient, the sum of `parts`; return what to add to the weights, and its factor."""
         if self._velocity is None:
-            self._r.params.add_(g, alpha=-self._lr)
-        else:
-            self._velocity.mul_(self._momentum).add_(g, alpha=-self._lr)
-            self._r.params.add_(self._velocity)
+            return g, -self._lr / parts
+        self._velocity.mul_(self._momentum).add_(g, alpha=-self._lr / parts)
+        return self._velocity, 1.0
+
+    def apply(self, g: Vector, parts: int = 1) -> None:
+        """Step the weights along this gradient, the sum of `parts`."""
+        by, factor = self.move(g, parts)
+        self._r.params.add_(by, alpha=factor)
+
+
+class AdamStep:
+    """AdamW (Loshchilov and Hutter 2019): m' = b1 m + (1 - b1) g,  v' = b2 v + (1 - b2) g^2,
+
+    x' = (1 - lr w) x - lr m^ / (sqrt(v^) + eps),  m^ = m' / (1 - b1^t),  v^ = v' / (1 - b2^t),  t from 1.
+
+    Both moments are this rank's own: they outlive a step and never travel.
+    """
+
+    def __init__(self, r: Rank, lr: float, decay: float, b1: float = 0.9, b2: float = 0.999) -> None:
+        self._r = r
+        self._lr, self._decay, self._b1, self._b2 = lr, decay, b1, b2
+        self._m, self._v, self._root = r.state("first"), r.state("second"), r.buffer(r.params)
+
+    def gradient(self) -> Vector:
+        """Return this rank's next gradient, at its weights."""
+        return self._r.gradient()
+
+    def apply(self, g: Vector, parts: int = 1) -> None:
+        """Step the weights along this gradient, the sum of `parts`."""
+        t = self._r.t + 1
+        g.mul_(1 / parts)
+        self._m.mul_(self._b1).add_(g, alpha=1 - self._b1)
+        self._v.mul_(self._b2).addcmul_(g, g, value=1 - self._b2)
+        self._root.copy_(self._v).mul_(1 / (1 - self._b2**t)).sqrt_().add_(1e-8)
+        self._r.params.mul_(1 - self._lr * self._decay)
+        self._r.params.addcdiv_(self._m, self._root, value=-self._lr / (1 - self._b1**t))

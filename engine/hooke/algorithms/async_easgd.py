@@ -6,34 +6,37 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
-from hooke.algorithm import Algorithm, Pace
+from hooke.algorithm import Pace
+from hooke.elastic import Elastic
 
 if TYPE_CHECKING:
     from hooke.rank import Rank
 
 
-class AsyncEASGD(Algorithm):
+class AsyncEASGD(Elastic):
     """Async EASGD.
 
     (1) worker   x_i' = x_i - lr (g_i(x_i) + rho (x_i - c))
     (2) center   c'   = c + lr rho (x_i - c)                  whoever comes first, one at a time
 
-    A worker sends x_i and computes g_i while the master answers with c, then applies (2): one atomic swap,
-    so that both sides use the same stretch x_i - c and the exchange conserves sum_i x_i + c. The gradient is
+    A worker sends x_i and computes g_i while the master answers with c, then applies (2). The gradient is
     never stale; only the pull uses a slightly old center. Cost per exchange 2 (A + |W| B), hidden while
     P exchanges fit behind one gradient; beyond that the master is the bottleneck. With `period` tau a worker
     takes tau - 1 plain steps between exchanges, the first exchange being at its step 0.
+
+    Readings: the answer carries the center before (2), one atomic swap, so that both sides use the same
+    stretch x_i - c and the exchange conserves sum_i x_i + c. Momentum, where given, is the worker's own.
 
     Reference: You, Buluc, Demmel, SC17 (arXiv 1708.02983); Zhang, Choromanska, LeCun 2015, Algorithm 1.
     """
 
     servers: ClassVar[int] = 1
     pace: ClassVar[Pace] = "served"
+    may_drop: ClassVar[bool] = True
     deterministic: ClassVar[bool] = False
-    passes: ClassVar[int] = 6
+    passes: ClassVar[int] = 9
+    server_passes: ClassVar[int] = 6
 
-    lr: float = Field(0.05, gt=0, le=10, title="Learning rate", description="Step length eta.")
-    rho: float = Field(1.0, ge=0, le=100, title="Elasticity", description="Spring constant to the center.")
     period: int = Field(1, ge=1, le=10_000, title="Period", description="Local steps per exchange (tau).")
 
     def run(self, r: Rank) -> None:
@@ -45,18 +48,19 @@ class AsyncEASGD(Algorithm):
 
     def serve(self, r: Rank) -> None:
         """Swap with whoever comes first: reply c, then apply (2)."""
-        c, x = r.params, r.buffer(r.params)
+        c, x, a = r.params, r.buffer(r.params), self.rate(r.workers)
         for i in r.requests(x, order="arrival", period=self.period):
             r.answer(i, c)
-            c.lerp_(x, self.lr * self.rho)  # c + a (x - c)
+            c.add_(x.sub_(c), alpha=a)
 
     def work(self, r: Rank) -> None:
         """Ask for the center, compute meanwhile, apply (1)."""
-        x, c = r.params, r.buffer(r.params)
+        x, c, a = r.params, r.buffer(r.params), self.rate(r.workers)
+        step = self.local_step(r)
         for t in r.steps():
             swap = r.request(x, into=c) if r.due(t, self.period) else None
-            g = r.gradient()
+            g = step.gradient()
             if swap:
                 swap.wait()
-                x.lerp_(c, self.lr * self.rho)  # x + a (c - x)
-            x.add_(g, alpha=-self.lr)
+                x.add_(c.sub_(x), alpha=a)
+            step.apply(g)

@@ -6,32 +6,35 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
-from hooke.algorithm import Algorithm, Pace
+from hooke.algorithm import Pace
+from hooke.elastic import Elastic
 
 if TYPE_CHECKING:
     from hooke.rank import Rank
 
 
-class OriginalEASGD(Algorithm):
+class OriginalEASGD(Elastic):
     """Original EASGD (round robin).
 
     (1) worker   x_i' = x_i - lr (g_i(x_i) + rho (x_i - c))
     (2) center   c'   = c + lr rho (x_i - c)                  one worker at a time, in rank order
 
     The master holds the center and talks to one worker at a time; worker i + 1 never exchanges before worker
-    i. All right-hand sides are old values. `serial` is Algorithm 1 of the paper to the letter: only the worker
-    whose turn it is computes. `ordered` lets all workers compute at once and grants only the exchanges in
-    rank order: the fairer baseline. Cost of P exchanges: P (A + |W| B) in each direction, nothing overlapped.
+    i. All right-hand sides are old values. Cost of P exchanges: P (A + |W| B) in each direction, nothing
+    overlapped.
+
+    Readings: `ordered` lets all workers compute at once and grants only the exchanges in rank order, the
+    fairer baseline; `serial` is Algorithm 1 of the paper to the letter: only the worker whose turn it is
+    computes. Momentum, where given, is the worker's own: equations (5) and (6).
 
     Reference: You, Buluc, Demmel, SC17 (arXiv 1708.02983), Algorithm 1, equations (1) and (2).
     """
 
     servers: ClassVar[int] = 1
     pace: ClassVar[Pace] = "served"
-    passes: ClassVar[int] = 6
+    passes: ClassVar[int] = 9
+    server_passes: ClassVar[int] = 6
 
-    lr: float = Field(0.05, gt=0, le=10, title="Learning rate", description="Step length eta.")
-    rho: float = Field(1.0, ge=0, le=100, title="Elasticity", description="Spring constant to the center.")
     mode: Literal["serial", "ordered"] = Field(
         "ordered", title="Mode", description="Compute one worker at a time, or only exchange one at a time."
     )
@@ -45,23 +48,24 @@ class OriginalEASGD(Algorithm):
 
     def serve(self, r: Rank) -> None:
         """Lines 10-14: send c to worker j, fetch x_j, apply (2)."""
-        c, x = r.params, r.buffer(r.params)
+        c, x, a = r.params, r.buffer(r.params), self.rate(r.workers)
         for j in r.requests(None if self.mode == "serial" else x, order="rank"):
             r.answer(j, c)
             if self.mode == "serial":
                 r.receive(x, j)
-            c.lerp_(x, self.lr * self.rho)  # c + a (x - c)
+            c.add_(x.sub_(c), alpha=a)
 
     def work(self, r: Rank) -> None:
         """Gradient at x_i, exchange, apply (1)."""
-        x, c = r.params, r.buffer(r.params)
+        x, c, a = r.params, r.buffer(r.params), self.rate(r.workers)
+        step = self.local_step(r)
         for _ in r.steps():
             if self.mode == "serial":
                 r.request(None, into=c).wait()
-                g = r.gradient()
+                g = step.gradient()
                 r.deliver(x)
             else:
-                g = r.gradient()
+                g = step.gradient()
                 r.request(x, into=c).wait()
-            x.lerp_(c, self.lr * self.rho)  # x + a (c - x)
-            x.add_(g, alpha=-self.lr)
+            x.add_(c.sub_(x), alpha=a)
+            step.apply(g)

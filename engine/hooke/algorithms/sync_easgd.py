@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
-from hooke.algorithm import Algorithm
+from hooke.elastic import Elastic
 
 if TYPE_CHECKING:
     from hooke.rank import Rank
 
 
-class SyncEASGD(Algorithm):
+class SyncEASGD(Elastic):
     """Sync EASGD.
 
     (1) worker   x_i' = x_i - lr (g_i(x_i) + rho (x_i - c))
@@ -24,29 +24,34 @@ class SyncEASGD(Algorithm):
     gradient reads x_i and the transfer reads a copy. Cost per exchange 2 log2(P) (A + |W| B); with overlap
     a step takes max(compute, transfer). With `period` tau, workers take tau - 1 plain steps between exchanges.
 
+    Readings: (2) is computed as c + a (sum_i x_i - P c), in the documented order of summation. Exchanges are
+    at steps 0, tau, 2 tau... Momentum, where given, is the worker's own: equations (5) and (6).
+
     Reference: You, Buluc, Demmel, SC17 (arXiv 1708.02983), Algorithms 2 and 3; Zhang, Choromanska, LeCun 2015.
     """
 
-    passes: ClassVar[int] = 13
+    passes: ClassVar[int] = 19
 
-    lr: float = Field(0.05, gt=0, le=10, title="Learning rate", description="Step length eta.")
-    rho: float = Field(1.0, ge=0, le=100, title="Elasticity", description="Spring constant to the center.")
     period: int = Field(1, ge=1, le=10_000, title="Period", description="Local steps per exchange (tau).")
     overlap: bool = Field(False, title="Overlap", description="Exchange while the gradient is computed.")
+
+    def bound(self, workers: int) -> float:
+        """Return 2 / (P + 1): beyond it, all workers together throw the center further than they were."""
+        return 2 / (workers + 1)
 
     def run(self, r: Rank) -> None:
         """Exchange, compute, apply (1) and (2)."""
         x, c = r.params, r.state("center", like=r.params)
-        total = r.buffer(x)
-        a = self.lr * self.rho
+        total, pull = r.buffer(x), r.buffer(x)
+        a, step = self.rate(r.workers), self.local_step(r)
         for t in r.steps(answer=c):
             exchange = r.due(t, self.period)
             if exchange:
                 total.copy_(x)
                 pending = r.comm.iallreduce(total) if self.overlap else None
-            g = r.gradient()
+            g = step.gradient()
             if exchange:
                 pending.wait() if pending else r.comm.allreduce(total)
-                x.lerp_(c, a)  # x + a (c - x), the old c
-                c.lerp_(total.mul_(1 / r.workers), a * r.workers)
-            x.add_(g, alpha=-self.lr)
+                x.add_(pull.copy_(c).sub_(x), alpha=a)  # the old c
+                c.add_(total.sub_(c, alpha=r.workers), alpha=a)
+            step.apply(g)

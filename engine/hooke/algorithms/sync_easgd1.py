@@ -1,0 +1,64 @@
+"""Sync EASGD1: the center on the host."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from pydantic import Field
+
+from hooke.elastic import Elastic
+
+if TYPE_CHECKING:
+    from hooke.rank import Rank
+
+
+class SyncEASGD1(Elastic):
+    """Sync EASGD1 (center on the host, tree).
+
+    (1) worker   x_i' = x_i - lr (g_i(x_i) + rho (x_i - c))
+    (2) center   c'   = c + lr rho (sum_i x_i - P c)          on the host, once for all workers
+
+    The numbers of Sync EASGD, placed as in Algorithm 2: the center lives on the host, a rank that computes no
+    gradient. It sends c to worker 0, which broadcasts it to the others; their x_i are reduced to worker 0,
+    which sends the sum to the host. Two trees of log2(P) + 1 messages in time, 2 P |W| moved in all, nothing
+    overlapped: 2 (log2(P) + 1) (A + |W| B) per exchange.
+
+    Readings: the tree's root among the devices is worker 0, and the host is one step above it. As Sync EASGD
+    for the rest; the weights of the two are bitwise equal.
+
+    Reference: You, Buluc, Demmel, SC17 (arXiv 1708.02983), Algorithm 2.
+    """
+
+    servers: ClassVar[int] = 1
+    passes: ClassVar[int] = 10
+    server_passes: ClassVar[int] = 6
+
+    period: int = Field(1, ge=1, le=10_000, title="Period", description="Local steps per exchange (tau).")
+
+    def bound(self, workers: int) -> float:
+        """Return 2 / (P + 1), as for Sync EASGD."""
+        return 2 / (workers + 1)
+
+    def run(self, r: Rank) -> None:
+        """Hold the center, or work."""
+        x, other, a = r.params, r.buffer(r.params), self.rate(r.workers)
+        group = r.comm.split(int(r.is_server), r.rank)
+        if r.is_server:
+            for t in r.steps(answer=x):  # the host's x is c
+                if r.due(t, self.period):
+                    r.comm.send(x, 0)
+                    r.comm.recv(other, 0)
+                    x.add_(other.sub_(x, alpha=r.workers), alpha=a)
+            return
+        c, step = r.buffer(x), self.local_step(r)
+        for t in r.steps():
+            g = step.gradient()
+            if r.due(t, self.period):
+                if r.rank == 0:
+                    r.comm.recv(c, r.server)
+                group.broadcast(c, 0)
+                group.reduce(other.copy_(x), 0)
+                if r.rank == 0:
+                    r.comm.send(other, r.server)
+                x.add_(c.sub_(x), alpha=a)
+            step.apply(g)

@@ -1,0 +1,21 @@
+"""Sync EASGD2: the center on the devices."""
+
+from __future__ import annotations
+
+from hooke.algorithms.sync_easgd import SyncEASGD
+
+
+class SyncEASGD2(SyncEASGD):
+    """Sync EASGD2 (center on a device).
+
+    (1) worker   x_i' = x_i - lr (g_i(x_i) + rho (x_i - c))
+    (2) center   c'   = c + lr rho (sum_i x_i - P c)
+
+    Sync EASGD without overlap: only the data cross from host to device, weights go from device to device.
+    Cost per exchange 2 log2(P) (A + |W| B), after the gradient.
+
+    Readings: the paper keeps c on one device and broadcasts it; here every device holds the same replica, and
+    broadcast plus reduction become one all-reduce, which moves as much.
+
+    Reference: You, Buluc, Demmel, SC17 (arXiv 1708.02983), Algorithm 3 without its overlap.
+    """
