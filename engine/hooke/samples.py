@@ -127,7 +127,7 @@ class Windows:
         self._stride = stride
         self._span = torch.arange(length + 1)
         self.shape = self.label_shape = (length,)
-        self._count = (len(codes) - length - 1) // stride + 1
+        self._count = max(0, (len(codes) - length - 1) // stride + 1)
 
     def __len__(self) -> int:
         return self._count

@@ -1,0 +1,41 @@
+"""Sync EASGD whose workers are pulled towards where the center is going: an own algorithm, as an example."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hooke.descent import Descent
+from pydantic import Field
+
+if TYPE_CHECKING:
+    from hooke.rank import Rank
+
+
+class LookaheadEASGD(Descent):
+    """Sync EASGD with a predicted center.
+
+    (1) worker   x_i' = x_i - lr g_i(x_i) - a (x_i - p),        p = c + k (c - c_before)
+    (2) center   c'   = c + b (mean_i x_i - c)
+
+    The center lags behind its workers; p extrapolates its last move k times. k = 0 is Sync EASGD with a = lr rho
+    and b = P a. Every worker keeps a replica of the center; one all-reduce of the x_i per step, cost
+    2 log2(P) (A + |W| B) with the tree.
+    """
+
+    moving: float = Field(0.1, ge=0, le=1, title="Moving rate", description="a: how far a worker is pulled.")
+    ahead: float = Field(1.0, ge=0, le=5, title="Look-ahead", description="k: how far the center is extrapolated.")
+
+    def run(self, r: Rank) -> None:
+        """Exchange, compute, apply (1) and (2)."""
+        x, c, before = r.params, r.state("center", like=r.params), r.state("before", like=r.params)
+        total, predicted = r.buffer(x), r.buffer(x)
+        step = self.local_step(r)
+        for _ in r.steps(answer=c):
+            total.copy_(x)
+            g = step.gradient()
+            r.comm.allreduce(total)
+            predicted.copy_(before).lerp_(c, 1 + self.ahead)  # before + (1 + k) (c - before)
+            before.copy_(c)
+            c.lerp_(total.mul_(1 / r.workers), self.moving * r.workers)
+            x.lerp_(predicted, self.moving)
+            step.apply(g)
