@@ -14,7 +14,7 @@ from hooke.errors import Problem, SpecError
 from hooke.offers import Catalogue, Offer, conflict, here, unknown
 from hooke.pointers import pointer
 from hooke.pointers import problems as told
-from hooke.spec import AlgorithmChoice, ClusterChoice, ExperimentSpec, RunSpec, WorkloadChoice
+from hooke.spec import AlgorithmChoice, ClusterChoice, Communication, ExperimentSpec, RunSpec, WorkloadChoice
 
 Catalogues = Mapping[str, Catalogue]
 """What each registered cluster offers."""
@@ -35,6 +35,19 @@ def _check_cluster(cluster: ClusterChoice, *prefix: object) -> list[Problem]:
         found.append(Problem(pointer(*prefix, "on"), "name the cluster that computes this virtual one"))
     if cluster.virtual and "auto" in cluster.workers:
         found.append(Problem(pointer(*prefix, "workers"), "a virtual cluster needs a number of workers"))
+    return found
+
+
+def _check_communication(chosen: Communication, simulated: bool, *prefix: object) -> list[Problem]:
+    if chosen.collective != "library":
+        return []
+    found = []
+    if chosen.wire != "fp32":
+        why = f"the MPI library cannot add {chosen.wire}: choose another collective, or fp32"
+        found.append(Problem(pointer(*prefix, "communication", "wire"), why))
+    if simulated:
+        why = "a virtual cluster has no MPI library: choose tree, halving or ring"
+        found.append(Problem(pointer(*prefix, "communication", "collective"), why))
     return found
 
 
@@ -87,6 +100,8 @@ def check_experiment(spec: ExperimentSpec, catalogues: Catalogues | None = None)
     for i, variant in enumerate(spec.variants):
         place = ("algorithm", "variants", i)
         problems += _check_choice("algorithm", variant.algorithm, variant.parameters, offered, *place)
+        simulated = any(c.virtual for c in spec.clusters)
+        problems += _check_communication(variant.communication, simulated, "variants", i)
     for i in _twice([v.name for v in spec.variants]):
         problems.append(Problem(f"/variants/{i}/name", "another variant has the same name"))
     for i in _twice([c.name for c in spec.clusters]):
@@ -122,6 +137,7 @@ def validate_run(document: Any, catalogue: Catalogue | None = None) -> RunSpec:
     problems += _check_choice(
         "algorithm", spec.algorithm.name, spec.algorithm.parameters, only, "name", "algorithm"
     )
+    problems += _check_communication(spec.communication, spec.world == "virtual")
     if spec.world == "virtual" and spec.virtual is None:
         problems.append(Problem("/virtual", "the virtual world needs the constants of its network"))
     if not problems:

@@ -2,12 +2,14 @@
 
 import numpy as np
 import pytest
+import torch
 from hooke.comm.base import Comm
 from hooke.comm.packed import Packed
 from hooke.comm.timed import connect
 from hooke.comm.wire import Wire
 from hooke.errors import CommError
 from hooke.phases import Ledger
+from hooke.shared import Shared
 from hooke.spec import Communication
 from hypothesis import given
 from hypothesis import strategies as st
@@ -142,3 +144,18 @@ def test_a_bucket_holds_a_line():
             Packed(comm, "buckets", (), 63)
 
     virtual(1, main)
+
+
+def test_what_a_lock_free_center_lost_is_not_what_rounding_took():
+    """Nothing is lost by turns in virtual time, so the balance must be that of fp32, whatever vectors travel as."""
+
+    def main(comm: Comm) -> float:
+        world = connect(comm, Communication(wire="bf16"), (), Ledger(comm.clock))
+        center, delta = torch.zeros(100), torch.from_numpy(summand(comm.rank, 100))
+        shared = Shared(world, center, torch.zeros(100), "atomic")
+        shared.add(delta, 0.3)
+        world.barrier()
+        lost, pushed = shared.balance()
+        return lost / pushed
+
+    assert max(virtual(3, main)) < 1e-6

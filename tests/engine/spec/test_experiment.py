@@ -129,6 +129,8 @@ def test_deep_garbage_in_parameters_is_refused():
         problems_of(experiment(variants=[variant | {"parameters": parameters}]))
 
 
+LIBRARY_IN_BF16 = {"collective": "library", "wire": "bf16"}
+
 FAULTS: dict[str, tuple[dict[str, Any], set[str]]] = {
     "unknown algorithm": (
         {"variants": [{"name": "sync", "algorithm": "sgd-deluxe"}]},
@@ -180,6 +182,10 @@ FAULTS: dict[str, tuple[dict[str, Any], set[str]]] = {
         {"/clusters/0/workers"},
     ),
     "computed elsewhere, but not virtual": ({"clusters": [{"name": "a", "on": "b"}]}, {"/clusters/0/on"}),
+    "a half type that MPI cannot add, and MPI where there is none": (
+        {"variants": [{"name": "sync", "algorithm": "sync-sgd", "communication": LIBRARY_IN_BF16}]},
+        {"/variants/0/communication/wire", "/variants/0/communication/collective"},
+    ),
     "another schema": ({"schema": "hooke.experiment/2"}, {"/schema"}),
     "a field too many": ({"nmae": "x"}, {"/nmae"}),
     "two faults": ({"batch": 0, "first_seed": -1}, {"/batch", "/first_seed"}),
@@ -215,6 +221,8 @@ def test_both_branches_of_a_union_are_said_at_one_place():
         ({"algorithm": {"name": "sgd"}, "workers": 2}, {"/workers"}),
         ({"workers": 0}, {"/workers"}),
         ({"virtual": None}, {"/virtual"}),
+        ({"communication": LIBRARY_IN_BF16}, {"/communication/wire", "/communication/collective"}),
+        ({"communication": LIBRARY_IN_BF16, "world": "mpi", "virtual": None}, {"/communication/wire"}),
         ({"seed": 2**40}, {"/seed"}),
         ({"budget": {"samples": 0}}, {"/budget/samples"}),
     ],
