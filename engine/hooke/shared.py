@@ -30,7 +30,6 @@ class Shared:
     def __init__(self, comm: Timed, snapshot: Vector, scratch: Vector, updates: Updates) -> None:
         self._comm = comm
         self._window = comm.window(snapshot, 0)
-        self._versions = comm.counter()
         self._scratch = scratch
         self._seen: int | None = None
         self._own = 0
@@ -40,6 +39,7 @@ class Shared:
         self.snapshot = snapshot
         """The vector as it was at the latest meeting of all ranks: what is evaluated, and kept in checkpoints."""
         self._window.get(snapshot)
+        self._versions = comm.counter()  # collective: nobody pushes before all have read the beginning
         self._start = host(snapshot).astype(np.float64)
         self.staleness: int | None = None
         """Updates of other ranks between this rank's latest read and the write that followed it."""

@@ -147,7 +147,7 @@ def test_a_bucket_holds_a_line():
 
 
 def test_what_a_lock_free_center_lost_is_not_what_rounding_took():
-    """Nothing is lost by turns in virtual time, so the balance must be that of fp32, whatever vectors travel as."""
+    """Atomic updates lose nothing, whatever vectors travel as; all have read the beginning before any push."""
 
     def main(comm: Comm) -> float:
         world = connect(comm, Communication(wire="bf16"), (), Ledger(comm.clock))
