@@ -11,6 +11,7 @@ import ctypes
 import os
 import platform
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 SET_MEMPOLICY = {"x86_64": 238, "aarch64": 237, "ppc64le": 261, "riscv64": 237, "s390x": 270}
 """Number of the system call, by architecture; libnuma, which knows them too, is often not installed."""
@@ -29,9 +30,9 @@ def pin(cpus: Iterable[int]) -> str:
     except (OSError, AttributeError) as error:
         return f"the kernel refuses to pin to cpus {sorted(wanted)}: {error}"
     with contextlib.suppress(OSError):
-        for thread in os.listdir("/proc/self/task"):
+        for thread in Path("/proc/self/task").iterdir():
             with contextlib.suppress(OSError):  # it has ended meanwhile
-                os.sched_setaffinity(int(thread), wanted)
+                os.sched_setaffinity(int(thread.name), wanted)
     return ""
 
 
@@ -70,7 +71,10 @@ def _set_mempolicy(policy: int, nodes: Sequence[int]) -> str:
         libc = ctypes.CDLL(None, use_errno=True)
         # The kernel reads one bit less than it is told.
         status = libc.syscall(
-            ctypes.c_long(call), ctypes.c_int(policy), mask if nodes else None, ctypes.c_ulong(words * _WORD + bool(nodes))
+            ctypes.c_long(call),
+            ctypes.c_int(policy),
+            mask if nodes else None,
+            ctypes.c_ulong(words * _WORD + bool(nodes)),
         )
     except (OSError, AttributeError) as error:
         return f"there is no system call to bind memory: {error}"

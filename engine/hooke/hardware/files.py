@@ -1,4 +1,4 @@
-"""Reading what the kernel tells in files, under a `root` where /proc and /sys are mounted; nothing else is asked."""
+"""Reading what the kernel tells in files, under a `root` where /proc and /sys are mounted."""
 
 from __future__ import annotations
 

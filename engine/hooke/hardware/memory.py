@@ -87,7 +87,7 @@ def _lack(topology: Topology, nodes: Sequence[tuple[int, ...]], need: int | None
         free = topology.node(node).free
         if need is not None and copies * need > free:
             return (
-                f"node {node} has {gib(free)} free, {float(copies):g} copies of {gib(need)} need "
+                f"node {node} has {gib(free)} free, {_copies(copies)} of {gib(need)} need "
                 f"{gib(int(copies * need))}; {int(free // max(1, need))} would fit"
             )
     return ""
@@ -99,9 +99,13 @@ def _fits(topology: Topology, nodes: Sequence[tuple[int, ...]], need: int | None
     fullest = min(_shares(nodes).items(), key=lambda item: (topology.node(item[0]).free - item[1] * need, item[0]))
     node, copies = fullest
     return (
-        f"; on node {node}, the fullest, {float(copies):g} copies of {gib(need)} fit in "
+        f"; on node {node}, the fullest, {_copies(copies)} of {gib(need)} fit in "
         f"{gib(topology.node(node).free)} free"
     )
+
+
+def _copies(count: Fraction) -> str:
+    return f"{float(count):.3g} cop{'y' if count == 1 else 'ies'}"
 
 
 def _named(nodes: Sequence[int]) -> str:

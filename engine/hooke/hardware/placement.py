@@ -69,13 +69,12 @@ def plan(
     workers = ranks - 1 if server else ranks
     if workers < 1:
         raise LaunchError(f"{ranks} ranks{' with a server' * server} leave no worker to place; ask for more ranks")
-    cores, why = topology.usable, []
+    cores = topology.usable
+    why: list[str] = []
     if topology.quota is not None and math.floor(topology.quota) < len(cores):
         return _by_quota(topology, ranks, topology.quota)
-    if workers > len(cores):
-        groups = _crowd(cores, workers, why)
-    else:
-        groups = _divide(cores, workers, by, why)
+    give = _crowd if workers > len(cores) else _divide
+    groups = give(cores, workers, by, why)
     if server:
         _add_server(groups, cores, why)
     nodes = [_nodes(topology, cpus) for cpus in groups]
@@ -97,15 +96,18 @@ def _by_quota(topology: Topology, ranks: int, quota: float) -> Placement:
         "nothing is pinned, or all containers like this one would sit on the same cores.",
     )
     nodes = _nodes(topology, cpus)
-    return Placement((Share(cpus, threads, nodes, ()),) * ranks, why, Memory("none", ((),) * ranks, ()), pinned=False)
+    return Placement(
+        (Share(cpus, threads, nodes, ()),) * ranks, why, Memory("none", ((),) * ranks, ()), pinned=False
+    )
 
 
-def _crowd(cores: Sequence[Core], workers: int, why: list[str]) -> list[tuple[int, ...]]:
+def _crowd(cores: Sequence[Core], workers: int, by: By, why: list[str]) -> list[tuple[int, ...]]:
     """Give out second hardware threads, then begin again from the first."""
+    del by
     deepest = max(len(core.cpus) for core in cores)
     pool = [core.cpus[k] for k in range(deepest) for core in cores if k < len(core.cpus)]
     shared = "their second hardware threads are used" if workers <= len(pool) else "some share a hardware thread"
-    why.append(f"{workers} workers outnumber {_count(len(cores), 'core')}: {shared}, and times say little about the method.")
+    why.append(f"{workers} workers outnumber {_count(len(cores), 'core')}: {shared}; times will say little.")
     return [(pool[i % len(pool)],) for i in range(workers)]
 
 
@@ -118,7 +120,10 @@ def _divide(cores: Sequence[Core], workers: int, by: By, why: list[str]) -> list
     if len(sizes) == 1:
         why.append(f"Every worker gets {_count(sizes[0], 'core')}.")
     else:
-        why.append(f"Workers get {sizes[0]} to {sizes[-1]} cores: {len(cores)} do not divide evenly so.")
+        domains = _domains(cores, LEVELS[by][0]) if by != "core" else []
+        even = sizes[-1] - sizes[0] > 1 and len({len(domain) for domain in domains}) == 1
+        hint = f"; a multiple of {len(domains)} workers would" if even else ""
+        why.append(f"Workers get {sizes[0]} to {sizes[-1]} cores: {len(cores)} do not divide evenly so{hint}.")
     if any(len(core.cpus) > 1 for core in cores):
         why.append("One hardware thread per core: dense arithmetic fills a core with one.")
     return [tuple(core.cpus[0] for core in part) for part in parts]

@@ -72,12 +72,8 @@ class Topology:
     @cached_property
     def usable(self) -> tuple[Core, ...]:
         """Return the cores of which this process may use a thread, each with those threads only."""
-        found = (
-            (core, tuple(cpu for cpu in core.cpus if cpu in self.allowed)) for core in self.cores
-        )
-        return tuple(
-            Core(cpus, core.socket, core.node, core.l3, core.l2) for core, cpus in found if cpus
-        )
+        found = ((core, tuple(cpu for cpu in core.cpus if cpu in self.allowed)) for core in self.cores)
+        return tuple(Core(cpus, core.socket, core.node, core.l3, core.l2) for core, cpus in found if cpus)
 
     @property
     def sockets(self) -> tuple[int, ...]:
@@ -119,9 +115,9 @@ def read(root: Path = Path("/")) -> Topology:
 
     Without sysfs (a container that hides it) there is one node with one core for each allowed cpu.
     """
-    allowed = parse_list(status(root, "Cpus_allowed_list")) or parse_list(text(root / "sys/devices/system/cpu/online"))
+    allowed = parse_list(status(root, "Cpus_allowed_list"))
     online = parse_list(text(root / "sys/devices/system/cpu/online")) or allowed
-    allowed &= online
+    allowed = allowed & online or online
     if (cpus := cpuset(root, "cpus")) is not None:
         allowed = allowed & cpus or allowed  # another mount's cpuset is not ours
     nodes = tuple(_nodes(root, online))

@@ -1,0 +1,128 @@
+"""What a rank does about its place: find its neighbours, plan with them, go there, and say so."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hooke.hardware import binding
+from hooke.hardware.description import usable_cores
+from hooke.hardware.files import status, write_list
+from hooke.hardware.memory import choose
+from hooke.hardware.placement import Placement, Share, plan, said
+from hooke.hardware.topology import Topology, read
+
+if TYPE_CHECKING:
+    from hooke.spec import Compute
+
+COPIES = 12
+"""Vectors of all weights that a rank holds at most: weights, gradient, center, momenta, buffers of messages."""
+
+
+@dataclass(frozen=True)
+class Host:
+    """The ranks of this run on one host, as one of them sees them."""
+
+    rank: int
+    """Its number among them."""
+    ranks: int
+    server: bool = False
+    """Whether the last of them is the server."""
+    bound: bool = False
+    """Whether the launcher has given them different cpus already."""
+
+
+@dataclass
+class Placed:
+    """What became of a rank's place: `threads` to compute with, and notes for the journal."""
+
+    threads: int
+    notes: dict[str, str] = field(default_factory=dict)
+    topology: Topology | None = None
+    placement: Placement | None = None
+
+    def compute(self, asked: Compute) -> Compute:
+        """Return the setting with `group` resolved into a number of threads."""
+        return asked.model_copy(update={"threads": self.threads})
+
+    def confirm(self, bytes_per_rank: int) -> dict[str, str]:
+        """Check, now that a rank's need is known, that all copies fit where they go; return all notes.
+
+        Where they do not, memory is left to the kernel from here on, which says so: better slower than half in
+        fast memory, half out of it, differently on each rank.
+        """
+        if self.topology is None or self.placement is None or not self.placement.pinned:
+            return self.notes
+        chosen = choose(self.topology, [share.nodes for share in self.placement.shares], bytes_per_rank)
+        if self.placement.memory.kind == "fast" and chosen.kind != "fast":
+            failed = binding.release()
+            self.notes["memory"] = " ".join(chosen.why) + (f" But {failed}." if failed else "")
+        elif "memory" not in self.notes:
+            self.notes["memory"] = " ".join(chosen.why)
+        else:
+            self.notes["memory"] += " " + chosen.why[-1]
+        return self.notes
+
+
+def neighbours(world: Any, server: bool) -> Host:
+    """Return this rank's host; collective over `world`, an mpi4py communicator.
+
+    `server`: whether the calling rank is one.
+    """
+    node = world.Split_type(sys.modules["mpi4py.MPI"].COMM_TYPE_SHARED)
+    found: list[tuple[bool, frozenset[int]]] = node.allgather((server, frozenset(os.sched_getaffinity(0))))
+    rank, ranks = node.Get_rank(), node.Get_size()
+    node.Free()
+    return Host(rank, ranks, found[-1][0] and ranks > 1, len({cpus for _, cpus in found}) > 1)
+
+
+def place(compute: Compute, host: Host, bytes_per_rank: int | None = None, root: Path = Path("/")) -> Placed:
+    """Move the calling process to its share of this host, before torch starts threads; see `placement.plan`.
+
+    With `placement: none` nothing is touched, and `threads: group` is an equal share of the usable cores. All
+    ranks of the host must have been heard (`neighbours`) before the first is moved: what is free is read once.
+    """
+    if compute.placement == "none":
+        cores = usable_cores(root)
+        return Placed(_threads(compute, max(1, cores // host.ranks)))
+    if host.bound:
+        cpus = os.sched_getaffinity(0)
+        why = f"The launcher has bound this rank to cpus {write_list(cpus)} already: left as it is."
+        return Placed(_threads(compute, min(len(cpus), usable_cores(root))), {"placement": why})
+    topology = read(root)
+    if host.server and host.ranks < 2:
+        host = Host(host.rank, host.ranks)
+    placement = plan(topology, host.ranks, compute.placement, bytes_per_rank, host.server)
+    share = placement.shares[host.rank]
+    placed = Placed(_threads(compute, share.threads), {}, topology, placement)
+    if placement.pinned:
+        _go(placed, share, placement)
+    reasons = placement.why[: len(placement.why) - len(placement.memory.why)]
+    told = "; ".join([said(share), *([placed.notes["placement"]] if "placement" in placed.notes else [])])
+    placed.notes["placement"] = f"{told}. {' '.join(reasons)}" if placement.pinned else " ".join(reasons)
+    if placed.threads > share.threads and compute.threads != "group":
+        placed.notes["placement"] += f" {placed.threads} threads were asked for, more than it has cores."
+    return placed
+
+
+def _go(placed: Placed, share: Share, placement: Placement) -> None:
+    failed = binding.pin(share.cpus)
+    if failed:
+        placed.notes["placement"] = f"not pinned: {failed}"
+    if placement.memory.kind == "fast":
+        how, failed = binding.prefer(share.memory)
+        nodes = write_list(share.memory)
+        placed.notes["memory"] = f"Node {nodes}, {how}." if how else f"Not taken from node {nodes}: {failed}."
+
+
+def _threads(compute: Compute, group: int) -> int:
+    return group if compute.threads == "group" else compute.threads
+
+
+def need(elements: int, root: Path = Path("/")) -> int:
+    """Return bytes that a rank with `elements` weights holds: its memory now, with the data, and vectors to come."""
+    anonymous = status(root, "RssAnon").split()
+    return 1024 * int(anonymous[0] if anonymous else 0) + COPIES * 4 * elements
