@@ -15,8 +15,8 @@ MU = 0.9
 BETA = 0.9
 PERIOD = 10
 TARGET = 0.988
-BATCH = 16
-EVERY = 12_000
+BATCH = 8
+EVERY = 10_000
 SEEDS = 3
 NETWORK = {"latency": 7.2e-6, "seconds_per_byte": 0.9e-9, "compute_seconds_per_sample": 120e-6}
 """Of the virtual clusters: a 10 Gb/s-class network, and the time of one LeNet sample on one core."""
@@ -40,10 +40,10 @@ PLACES = {
             "virtual",
             "MNIST-LeNet, all methods, virtual cluster (simulated)",
             "virtual",
-            {4: 240_000, 8: 360_000},
+            {4: 160_000, 8: 200_000},
             {"precision": "bf16"},
         ),
-        Place("local", "MNIST-LeNet, all methods, local cores", "mpi", {2: 180_000}, {"precision": "bf16"}),
+        Place("local", "MNIST-LeNet, all methods, local cores", "mpi", {2: 120_000}, {"precision": "bf16"}),
     )
 }
 
