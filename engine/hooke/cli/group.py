@@ -22,6 +22,7 @@ OWN = {
     "run": "hooke.cli.run:run",
     "algorithms": "hooke.cli.catalogues:algorithms",
     "workloads": "hooke.cli.catalogues:workloads",
+    "hardware": "hooke.cli.hardware:hardware",
 }
 """Name -> "module:function" of the engine's own commands, in the order of the help page."""
 GROUP = "hooke.commands"

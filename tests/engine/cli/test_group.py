@@ -74,7 +74,7 @@ def test_a_joined_command_runs_and_our_names_win(hooke, joiner):
 def test_unknown_command(hooke):
     ended = hooke("rnu")
     assert ended.status == 2
-    assert "no command is called 'rnu'; there are: run, algorithms, workloads" in ended.err
+    assert "no command is called 'rnu'; there are: run, algorithms, workloads, hardware" in ended.err
 
 
 def test_version(hooke):
