@@ -39,7 +39,7 @@ def evaluate_together(r: Rank) -> None:
         start, stop = size * r.rank // parts, size * (r.rank + 1) // parts
         if r.algorithm.servers:
             start, stop = (0, size) if r.is_server else (0, 0)
-        part = r.problem.evaluate(r.answer_vector, start, stop) if stop > start else Score(0.0, 0, 0)
+        part = r.problem.evaluate(r.answer_vector, start, stop)
         sums = r.comm.control.allreduce((part.loss_sum, float(part.correct), float(part.count)))
         _note(r, Score(sums[0], int(sums[1]), int(sums[2])), r.comm.clock() - began)
 

@@ -127,13 +127,15 @@ class Free:
         self._open(int(start), self._steps_to_next())
 
     def _open(self, start: int, steps: int) -> None:
-        """Begin a segment; where it has fewer steps than workers, deal them out in turn: a race starves some."""
+        """Begin a segment; where there is not a turn for everybody, deal steps out: a race would starve some."""
         r = self._r
         self._start, self._end, self._samples = start, start + steps, r.samples
-        if steps < r.workers:
+        if steps < r.workers * self._take_at_once:
             self._end = start
-            self._mine = int((r.rank - self._turn) % r.workers < steps and not self._gone)
-            self._turn += steps
+            each, more = divmod(steps, r.workers)
+            mine = each + ((r.rank - self._turn) % r.workers < more)
+            self._turn += more
+            self._mine = 0 if self._gone else mine
             r.samples += r.spec.batch * self._mine
 
     def _decide(self, word: Word) -> None:

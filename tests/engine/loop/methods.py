@@ -1,0 +1,96 @@
+"""Small methods that stand for a whole family, written here so that a change of the catalogue cannot hide a fault."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import ClassVar
+from unittest import mock
+
+from hooke import algorithm as algorithms
+from hooke.algorithm import Algorithm, Pace
+from hooke.algorithms.async_easgd import AsyncEASGD
+from hooke.algorithms.original_easgd import OriginalEASGD
+from hooke.rank import Rank
+from hooke.shared import Updates
+
+
+class HostEASGD(Algorithm):
+    """Sync EASGD with its center on a rank of its own.
+
+    The server steps with the workers: broadcast of c, reduction of the x_i to it, equations (1) and (2).
+    """
+
+    servers: ClassVar[int] = 1
+    pace: ClassVar[Pace] = "together"
+
+    lr: float = 0.05
+    rho: float = 1.0
+
+    def rate(self, workers: int) -> float:
+        """Return the moving rate a."""
+        del workers
+        return self.lr * self.rho
+
+    def run(self, r: Rank) -> None:
+        """Step, worker or server."""
+        x, c, total, a = r.params, r.buffer(r.params), r.buffer(r.params), self.rate(r.workers)
+        for _ in r.steps():
+            if r.is_server:
+                r.comm.broadcast(x, root=r.server)
+                total.zero_()
+                r.comm.reduce(total, root=r.server)
+                x.add_(total.add_(x, alpha=-r.workers), alpha=a)
+            else:
+                g = r.gradient()
+                r.comm.broadcast(c, root=r.server)
+                r.comm.reduce(total.copy_(x), root=r.server)
+                x.lerp_(c, a)
+                x.add_(g, alpha=-self.lr)
+
+
+class Unlocked(Algorithm):
+    """Hogwild EASGD: workers are tied to a center that nobody locks."""
+
+    pace: ClassVar[Pace] = "free"
+    may_drop: ClassVar[bool] = True
+    deterministic: ClassVar[bool] = False
+
+    lr: float = 0.05
+    rho: float = 1.0
+    period: int = 1
+    updates: Updates = "atomic"
+
+    def run(self, r: Rank) -> None:
+        """Read the center, pull and push."""
+        x, c, a = r.params, r.buffer(r.params), self.lr * self.rho
+        center = r.shared("center", like=x, updates=self.updates)
+        for t in r.steps(answer=center):
+            g = r.gradient()
+            if r.due(t, self.period):
+                center.read(c)
+                c.sub_(x).mul_(-a)  # a (x - c)
+                center.add(c)
+                x.sub_(c)
+            x.add_(g, alpha=-self.lr)
+
+
+class Forgiving(AsyncEASGD):
+    """Async EASGD that goes on without a worker."""
+
+    may_drop: ClassVar[bool] = True
+
+
+class Turns(OriginalEASGD):
+    """Original EASGD, which is served in rank order and so is deterministic."""
+
+
+METHODS = (HostEASGD, Unlocked, Forgiving, Turns)
+
+
+@contextmanager
+def known() -> Iterator[None]:
+    """Make the methods of this file part of the catalogue."""
+    everything = algorithms.catalogue() | {kind.id(): kind for kind in METHODS}
+    with mock.patch.object(algorithms, "catalogue", lambda: everything):
+        yield

@@ -1,0 +1,136 @@
+"""One run of one method on a quadratic, and what its ranks report; the same in both worlds."""
+
+from __future__ import annotations
+
+import json
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from hooke.comm.base import Comm
+from hooke.comm.virtual import run_virtual
+from hooke.expand import validate_run
+from hooke.journal import records
+from hooke.rank import Besides
+from hooke.spec import RunSpec, canonical
+from hooke.train import train_rank
+
+from tests.engine.contract.problem import Behaviour, Quadratic, Quadratics
+from tests.engine.loop.methods import known
+
+World = Literal["mpi", "virtual"]
+BATCH = 4
+NETWORK = {"latency": 1e-5, "seconds_per_byte": 1e-8, "compute_seconds_per_sample": 1e-4, "compute_jitter": 0.3}
+
+
+@dataclass(frozen=True)
+class Setup:
+    """A run. `steps` are gradients of all workers together."""
+
+    algorithm: str
+    parameters: tuple[tuple[str, Any], ...] = ()
+    workers: int = 3
+    steps: int = 90
+    every: int = 30
+    """Gradients between evaluations."""
+    changes: tuple[tuple[str, Any], ...] = ()
+    """Further keys of the specification."""
+    slow: tuple[int, float] | None = None
+    """(worker, extra seconds per gradient)."""
+    poison: tuple[tuple[int, int], ...] = ()
+    """(worker, its step whose gradient is NaN)."""
+    sleeps: int | None = None
+    """Seed of random sleeps in every gradient."""
+    cancel: tuple[int, int] | None = None
+    """(rank, evaluation): a stop is asked for on this rank, during this evaluation."""
+    cut: int | None = None
+    """Run again from the oldest checkpoint on disk, which has to lie before this many gradients."""
+
+    def spec(self, world: World) -> RunSpec:
+        document: dict[str, Any] = {
+            "workload": {"name": "digits-mlp"},
+            "algorithm": {"name": self.algorithm, "parameters": dict(self.parameters)},
+            "batch": BATCH,
+            "workers": self.workers,
+            "seed": 5,
+            "world": world,
+            "virtual": NETWORK if world == "virtual" else None,
+            "budget": {"samples": self.steps * BATCH},
+            "evaluation": {"every": self.every * BATCH},
+        }
+        with known():
+            return validate_run(document | dict(self.changes))
+
+    @property
+    def ranks(self) -> int:
+        with known():
+            return self.spec("virtual").ranks
+
+
+@dataclass
+class Report:
+    weights: np.ndarray
+    center: np.ndarray | None
+    done: Any
+    scores: list[tuple[int, float]]
+    picked: int
+    spent: np.ndarray
+    start: np.ndarray = field(default_factory=lambda: np.zeros(0))
+
+
+def run_rank(comm: Comm, setup: Setup, world: World, folder: Path | None, resume: bool = False) -> Report:
+    """Train on this rank."""
+    spec = setup.spec(world)
+    bad = dict(setup.poison).get(comm.rank)
+    behaviour = Behaviour(
+        sleeps=setup.sleeps,
+        slow=setup.slow[1] if setup.slow and setup.slow[0] == comm.rank else 0.0,
+        poison=None if bad is None else (bad, np.nan),
+        cancel_at=setup.cancel[1] if setup.cancel and setup.cancel[0] == comm.rank and not resume else None,
+    )
+    family = Quadratics(spread=0.3)
+    problem = Quadratic(family, comm, behaviour, threading.Event(), world == "virtual")
+    if folder is not None and comm.rank == 0:
+        folder.mkdir(exist_ok=True)
+        (folder / "spec.json").write_text(canonical(spec))
+    comm.barrier()
+    with known():
+        out = train_rank(comm, spec, folder, problem, problem.stop_requested, resume, besides=Besides())
+    scores = [(score.samples, score.loss) for score in out.scores]
+    spent, start = problem.spent, family.start(spec.seed)
+    return Report(out.weights, out.center, out.done, scores, len(problem.picked), spent, start)
+
+
+def play(comm: Comm, setup: Setup, world: World, folder: Path) -> list[Report]:
+    """Run, and run again from the oldest checkpoint that was kept, where the setup asks for it."""
+    first = run_rank(comm, setup, world, folder)
+    if setup.cut is None:
+        return [first]
+    comm.barrier()
+    if comm.rank == 0:
+        found = sorted((folder / "checkpoints").iterdir(), key=lambda p: int(p.name))
+        assert len(found) == 2, found
+        assert int(found[0].name) < setup.cut * BATCH, found
+        (found[1] / "complete.json").unlink()
+    comm.barrier()
+    return [first, run_rank(comm, setup, world, folder, resume=True)]
+
+
+def play_virtual(setup: Setup, folder: Path) -> list[list[Report]]:
+    """Return what every rank reports, in the virtual world."""
+    network = setup.spec("virtual").virtual
+    assert network is not None
+    return run_virtual(setup.ranks, network, lambda comm: play(comm, setup, "virtual", folder))
+
+
+def journal(folder: Path, rank: int, kind: str) -> list[Any]:
+    """Return the records of one kind that a rank wrote."""
+    return [record for record in records(folder / f"journal.{rank}.jsonl") if record.kind == kind]
+
+
+def spec_in(folder: Path) -> dict[str, Any]:
+    """Return the document in a run's folder."""
+    document: dict[str, Any] = json.loads((folder / "spec.json").read_text())
+    return document

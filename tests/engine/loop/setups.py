@@ -1,0 +1,35 @@
+"""The runs that are played in both worlds, by name."""
+
+from tests.engine.loop.setup import BATCH, Setup
+
+PERIODIC = (("checkpoint_every", 18 * BATCH),)
+DROP = (("on_bad_worker", "drop"),)
+
+SETUPS = {
+    "one by one": Setup("async-easgd", sleeps=1),
+    "every third": Setup("async-easgd", (("period", 3),), steps=91, sleeps=2),
+    "pushed": Setup("downpour", (("period", 3),), steps=91, sleeps=4),
+    "to the target": Setup(
+        "async-easgd",
+        (("lr", 0.2),),
+        steps=3000,
+        sleeps=3,
+        changes=(("target", {"metric": "test_loss", "value": 2.2}),),
+    ),
+    "atomic": Setup("unlocked", steps=150, every=47, sleeps=1),
+    "plain": Setup("unlocked", (("updates", "plain"),), steps=150, every=47, sleeps=1),
+    "atomic every third": Setup("unlocked", (("period", 3),), steps=150, every=47),
+    "a slow one": Setup("unlocked", steps=150, every=150, slow=(1, 0.02), sleeps=1),
+    "cancelled": Setup("unlocked", steps=4000, every=100, cancel=(0, 3)),
+    "on the host": Setup("host-easgd", sleeps=1),
+    "on the host, twice": Setup("host-easgd", sleeps=1, changes=PERIODIC, cut=80),
+    "in turn": Setup("turns", sleeps=1),
+    "in turn, twice": Setup("turns", sleeps=1, changes=PERIODIC, cut=80),
+    "served, twice": Setup("async-easgd", (("period", 3),), changes=PERIODIC, cut=80),
+    "unlocked, twice": Setup("unlocked", every=10, changes=PERIODIC, cut=80),
+    "one leaves": Setup("forgiving", poison=((1, 4),), changes=DROP),
+    "one leaves its period": Setup("forgiving", (("period", 3),), steps=92, poison=((2, 4),), changes=DROP),
+    "one leaves the lock-free": Setup("unlocked", poison=((1, 4),), changes=DROP),
+    "the first leaves": Setup("unlocked", poison=((0, 2),), changes=DROP),
+    "one leaves before a checkpoint": Setup("forgiving", poison=((1, 4),), changes=(*DROP, *PERIODIC)),
+}

@@ -1,0 +1,99 @@
+"""Lock-free methods: exact at meetings, nobody waits between them, and what is lost is known."""
+
+import numpy as np
+import pytest
+
+from tests.engine.loop.setup import BATCH, journal
+
+WORLDS = ("virtual", "mpi")
+
+
+@pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize("name", ["atomic", "plain", "atomic every third"])
+def test_the_budget_is_spent_exactly_and_evaluations_are_due(played, name, world):
+    reports = played(name, world).first
+    assert sum(report.done.step for report in reports) == sum(report.picked for report in reports) == 150
+    assert {report.done.samples for report in reports} == {150 * BATCH}
+    assert {report.done.reason for report in reports} == {"budget"}
+    for report in reports:
+        assert [samples for samples, _ in report.scores] == [BATCH * k for k in (0, 47, 94, 141, 150)]
+        assert report.scores == reports[0].scores
+        assert report.picked > 1
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_all_ranks_score_one_center(played, world):
+    reports = played("atomic", world).first
+    assert all(np.array_equal(report.center, reports[0].center) for report in reports)
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_atomic_updates_lose_nothing(played, world):
+    """I1: c and all x_i together move by the gradients alone, summed here from what the problem returned."""
+    reports = played("atomic", world).first
+    moved = sum(r.weights.astype(float) - r.start for r in reports) + reports[0].center - reports[0].start
+    gradients = -0.05 * sum(report.spent for report in reports)
+    assert np.abs(moved - gradients).max() < 1e-5
+    assert 0 <= reports[0].done.lost_mass < 1e-5
+    assert [report.done.lost_mass for report in reports[1:]] == [None, None]
+
+
+@pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize("name", ["atomic", "plain"])
+def test_lost_mass_is_what_is_missing_from_the_center(played, name, world):
+    """The same number from outside: what the workers' pulls took from them never arrived at the center."""
+    reports = played(name, world).first
+    missing = sum(r.weights.astype(float) - r.start + 0.05 * r.spent for r in reports)
+    missing += reports[0].center - reports[0].start
+    pulled = sum(np.abs(r.weights.astype(float) - r.start + 0.05 * r.spent).sum() for r in reports)
+    assert np.abs(missing).sum() / pulled < 1e-5 or reports[0].done.lost_mass > 1e-6
+    assert (np.abs(missing).sum() < 1e-4) == (reports[0].done.lost_mass < 1e-5)
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_staleness_is_counted_at_every_write(played, world):
+    run = played("atomic", world)
+    for rank, report in enumerate(run.first):
+        stale = report.done.staleness
+        assert sum(stale.values()) == report.done.step
+        assert min(stale) >= 0
+        notes = journal(run.folder, rank, "start")[0].notes
+        assert "passed the conformance test" in notes["one-sided operations"]
+        assert notes["updates of center"].startswith("element-wise atomic")
+    together = sum(sum(report.done.staleness.values()) for report in run.first)
+    assert together == 150
+    assert played("plain", world).first[0].done.lost_mass is not None
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_a_slow_worker_lowers_only_its_own_rate(played, world):
+    steps = [report.done.step for report in played("a slow one", world).first]
+    assert sum(steps) == 150
+    assert 1 <= steps[1] < min(steps[0], steps[2]) / 3
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_a_wish_brings_all_together_before_the_segment_ends(played, world):
+    reports = played("cancelled", world).first
+    assert {report.done.reason for report in reports} == {"cancelled"}
+    (samples,) = {report.done.samples for report in reports}
+    assert samples == BATCH * sum(report.picked for report in reports)
+    assert 200 * BATCH <= samples < 300 * BATCH, "it was asked for in the evaluation after 200 steps"
+    assert (played("cancelled", world).folder / "checkpoints" / str(samples) / "complete.json").exists()
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_meetings_are_off_the_clock(played, world):
+    for report in played("atomic", world).first:
+        done = report.done
+        assert done.phases["evaluate"] > 0
+        assert sum(done.phases.values()) == pytest.approx(done.wall, rel=1e-6)
+        assert done.clock == pytest.approx(done.wall - done.phases["evaluate"], rel=1e-6)
+
+
+def test_virtual_time_makes_it_deterministic(played, tmp_path):
+    from tests.engine.loop.setup import play_virtual
+
+    again = [reports[0] for reports in play_virtual(played("plain", "virtual").setup, tmp_path / "again")]
+    for one, other in zip(played("plain", "virtual").first, again, strict=True):
+        assert one.weights.tobytes() == other.weights.tobytes()

@@ -1,0 +1,129 @@
+"""Record and replay (P9): the logged order brings back every bit of an asynchronous run."""
+
+import dataclasses
+import json
+import threading
+
+import numpy as np
+import pytest
+from hooke.comm.virtual import run_virtual
+from hooke.errors import JournalError, LaunchError
+from hooke.journal import unpack
+from hooke.rank import Besides
+from hooke.replay import compare, differences, read_order, recorded, same_run, twin
+from hooke.train import train_rank
+
+from tests.engine.contract.problem import Behaviour, Quadratic, Quadratics
+from tests.engine.loop.methods import known
+from tests.engine.loop.setup import Setup, journal, play_virtual
+
+RECORDED = ["one by one", "every third", "pushed", "to the target"]
+
+
+def replayed(folder, order=None):
+    """Replay with the quadratic in place of the specified workload: no delays, no behaviour."""
+    spec = twin(recorded(folder))
+
+    def main(comm):
+        problem = Quadratic(Quadratics(spread=0.3), comm, Behaviour(), threading.Event(), True)
+        besides = Besides(order=order or read_order(folder))
+        return train_rank(comm, spec, None, problem, besides=besides)
+
+    with known():
+        outcomes = run_virtual(spec.ranks, spec.virtual, main)
+        return outcomes, differences(spec, folder, outcomes[-1].center, [o.weights for o in outcomes[:-1]])
+
+
+@pytest.mark.parametrize("world", ["mpi", "virtual"])
+@pytest.mark.parametrize("name", RECORDED)
+def test_a_replay_has_every_bit(played, name, world):
+    run = played(name, world)
+    outcomes, found = replayed(run.folder)
+    assert found == []
+    for one, other in zip(run.first, outcomes, strict=True):
+        assert one.weights.tobytes() == other.weights.tobytes()
+        assert (one.done.step, one.done.reason) == (other.done.step, other.done.reason)
+    assert run.first[-1].done.staleness == outcomes[-1].done.staleness
+
+
+def test_another_order_gives_other_bits(played):
+    """So the comparison can fail."""
+    folder = played("one by one", "mpi").folder
+    order = read_order(folder)
+    swapped = list(order.workers)
+    at = next(i for i in range(10, 80) if swapped[i] != swapped[i + 1])
+    swapped[at], swapped[at + 1] = swapped[at + 1], swapped[at]
+    _, found = replayed(folder, dataclasses.replace(order, workers=tuple(swapped)))
+    assert found
+
+
+def test_staleness_is_that_of_the_order(played):
+    run = played("one by one", "mpi")
+    seen, expected = {}, {}
+    for version, worker in enumerate(read_order(run.folder).workers):
+        if worker in seen:
+            stale = version - seen[worker]
+            expected[stale] = expected.get(stale, 0) + 1
+        seen[worker] = version + 1
+    assert run.first[-1].done.staleness == expected
+    rows = [u for r in journal(run.folder, 3, "steps") for u in unpack("worker", r.columns["worker"])]
+    assert tuple(map(int, rows)) == read_order(run.folder).workers
+
+
+def test_a_log_that_does_not_fit_is_refused(played):
+    folder = played("one by one", "virtual").folder
+    order = read_order(folder)
+    last = order.workers[-1]
+    for workers in (order.workers[:-1], (*order.workers, last)):
+        with pytest.raises(JournalError, match="does not fit"):
+            replayed(folder, dataclasses.replace(order, workers=workers))
+
+
+def test_methods_without_an_order_are_refused(played):
+    with known(), pytest.raises(LaunchError, match="no order to log"):
+        read_order(played("plain", "virtual").folder)
+    with known(), pytest.raises(LaunchError, match="step alike"):
+        read_order(played("on the host", "virtual").folder)
+
+
+def test_runs_that_cannot_be_replayed_are_refused(played, tmp_path):
+    with known(), pytest.raises(LaunchError, match="without worker 1"):
+        read_order(played("one leaves", "virtual").folder)
+    with known(), pytest.raises(LaunchError, match="went on from a checkpoint"):
+        read_order(played("served, twice", "virtual").folder)
+    stopped = Setup("async-easgd", steps=3000, cancel=(3, 2))
+    play_virtual(stopped, tmp_path / "stopped")
+    with pytest.raises(LaunchError, match="stopped from outside"):
+        read_order(tmp_path / "stopped")
+    with pytest.raises(LaunchError, match="no run to replay"):
+        read_order(tmp_path)
+
+
+@pytest.mark.parametrize("lost", ["the last line", "a block", "the column"])
+def test_an_incomplete_journal_is_refused(tmp_path, lost):
+    play_virtual(Setup("async-easgd", steps=40, every=10), tmp_path / "run")
+    path = tmp_path / "run" / "journal.3.jsonl"
+    lines = path.read_text().splitlines()
+    blocks = [i for i, line in enumerate(lines) if '"kind":"steps"' in line]
+    if lost == "the last line":
+        lines.pop()
+    elif lost == "a block":
+        lines.pop(blocks[1])
+    else:
+        record = json.loads(lines[blocks[0]])
+        del record["columns"]["worker"]
+        lines[blocks[0]] = json.dumps(record)
+    path.write_text("\n".join(lines) + "\n")
+    with pytest.raises(JournalError, match=r"journal\.3\.jsonl"):
+        read_order(tmp_path / "run")
+
+
+def test_runs_are_told_apart(played, tmp_path):
+    spec = recorded(played("one by one", "mpi").folder)
+    assert same_run(spec, twin(spec))
+    assert not same_run(spec, spec.model_copy(update={"seed": 6}))
+    assert compare(spec, played("one by one", "mpi").folder, played("one by one", "mpi").folder) == []
+    assert len(compare(spec, played("one by one", "mpi").folder, played("one by one", "virtual").folder)) == 4
+    np.savez(tmp_path / "final.0.npz", other=np.zeros(3))
+    with pytest.raises(LaunchError, match=r"final\.0\.npz"):
+        compare(spec, tmp_path, tmp_path)
