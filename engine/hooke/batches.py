@@ -22,9 +22,13 @@ class Batches:
         self._random = np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, worker])))
         self._own = np.arange(worker % size, size, workers) if sharding == "disjoint" else None
         self._queue = np.empty(0, dtype=np.int64)
+        self._ahead: tuple[Any, Any, Any] | None = None
 
     def next(self) -> Any:
         """Return the indices of the next batch: int64 of shape (batch,)."""
+        if self._ahead is not None:
+            (indices, _, _), self._ahead = self._ahead, None
+            return indices
         if self._own is None:
             return self._random.integers(0, self._size, self.batch)
         while len(self._queue) < self.batch:
@@ -32,11 +36,20 @@ class Batches:
         indices, self._queue = self._queue[: self.batch], self._queue[self.batch :]
         return indices
 
+    def peek(self) -> Any:
+        """Return what `next` will return; the cursor stays before it."""
+        if self._ahead is None:
+            state, queue = self._random.bit_generator.state, self._queue
+            self._ahead = (self.next(), state, queue)
+        return self._ahead[0]
+
     def cursor(self) -> dict[str, Any]:
         """Return what a checkpoint keeps: the generator's state and the rest of a permutation."""
-        return {"random": self._random.bit_generator.state, "queue": self._queue.tolist()}
+        _, state, queue = self._ahead or (None, self._random.bit_generator.state, self._queue)
+        return {"random": state, "queue": queue.tolist()}
 
     def restore(self, cursor: dict[str, Any]) -> None:
         """Go on where `cursor()` was taken."""
+        self._ahead = None
         self._random.bit_generator.state = cursor["random"]
         self._queue = np.asarray(cursor["queue"], dtype=np.int64)

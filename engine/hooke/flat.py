@@ -75,6 +75,7 @@ class FlatProblem:
         self._lowered = _lowered(self._model) if self._lowers else frozenset()
         seen = torch.bfloat16 if self._lowers else torch.float32
         self._loader = Loader(train, self.device, seen)
+        self.reads_ahead = self._loader.worthwhile
         plain = Loader(train, self.device, seen), Loader(test, self.device, seen)
         self._scorer = Scorer(self._model, task, (len(train), plain[0]), plain[1], self._autocast)
         self._picked = self._computed = 0
@@ -124,9 +125,8 @@ class FlatProblem:
         return batch
 
     def prefetch(self, indices: Any) -> None:
-        """Begin to read the batch that the next `pick` will ask for, where that gains anything."""
-        if self._loader.worthwhile:
-            self._loader.prefetch(indices, self._augmentation())
+        """Begin to read the batch that the next `pick` will ask for, in another thread."""
+        self._loader.prefetch(indices, self._augmentation())
 
     def _augmentation(self) -> np.random.Generator | None:
         return self._stream(AUGMENTATION, self._picked) if self._train.augments else None

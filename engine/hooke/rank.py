@@ -135,6 +135,8 @@ class Rank:
             self.problem.bind(at, self._gradient)
         before = self.ledger.enter(Phase.DATA)
         batch = self.problem.pick(self.batches.next())
+        if getattr(self.problem, "reads_ahead", False):
+            self.problem.prefetch(self.batches.peek())
         self.ledger.enter(Phase.COMPUTE)
         if self.spec.virtual is not None:
             self.comm.charge(self._compute_seconds())

@@ -60,6 +60,8 @@ class Problem(Protocol):
     test_size: int
     notes: dict[str, str]
     """What was chosen for computing, in words for the journal: device, precision, threads."""
+    reads_ahead: bool
+    """Whether `prefetch` gains anything: data from disk, or on the way to a device."""
 
     def allocate(self) -> Vector:
         """Return a new zero vector of all parameters (contiguous, 64-byte aligned)."""
@@ -72,6 +74,9 @@ class Problem(Protocol):
 
     def pick(self, indices: Any) -> Any:
         """Return the batch with these training indices (phase data)."""
+
+    def prefetch(self, indices: Any) -> None:
+        """Begin to read the batch that the next `pick` will ask for."""
 
     def gradient(self, batch: Any) -> float:
         """Forward and backward at the bound weights; fill the bound gradient; return the mean loss."""
