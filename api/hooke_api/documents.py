@@ -1,4 +1,4 @@
-"""Experiments as request bodies: validated by the engine's one validator, described by its schema."""
+"""Experiments as request bodies: read by the engine's one validator, described by its schema."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Annotated, Any
 
 from hooke.errors import Problem, SpecError
-from hooke.expand import pointer, validate_experiment
+from hooke.expand import parse_experiment, pointer
 from hooke.spec import ExperimentSpec
 from pydantic import PlainValidator
 
@@ -16,11 +16,16 @@ def storable(text: str) -> bool:
     return "\0" not in text and not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
-def _validate(document: Any) -> ExperimentSpec:
+def storable_text(text: str) -> str:
+    """Return output as text that every database can store: a program may print anything."""
+    return text if storable(text) else "".join(c if storable(c) else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def _parse(document: Any) -> ExperimentSpec:
     problems = list(_unstorable(document))
     if problems:
         raise SpecError(problems)
-    return validate_experiment(document)
+    return parse_experiment(document)
 
 
 def _unstorable(document: Any) -> Iterator[Problem]:
@@ -39,5 +44,6 @@ def _unstorable(document: Any) -> Iterator[Problem]:
                     yield Problem(pointer(*path), "a name contains a zero byte or half of a surrogate pair")
 
 
-SubmittedExperiment = Annotated[ExperimentSpec, PlainValidator(_validate, json_schema_input_type=ExperimentSpec)]
-"""The body of a request that carries an experiment; faults become SpecError, each with its JSON Pointer."""
+SubmittedExperiment = Annotated[ExperimentSpec, PlainValidator(_parse, json_schema_input_type=ExperimentSpec)]
+"""The body of a request that carries an experiment, in form only: what it names is checked by `plan`, which knows
+the clusters. Faults become SpecError, each with its JSON Pointer."""

@@ -7,14 +7,25 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from hooke.events import Done, Scored, Start
+from hooke.events import Done, Dropped, Scored, Start
 from hooke.phases import PHASES
 from numpy.typing import NDArray
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from hooke_api import blocks
-from hooke_api.models import Attempt, Checkpoint, Chunk, EvaluationPoint, RankTotals, Run, Summary
+from hooke_api.documents import storable_text
+from hooke_api.models import (
+    Attempt,
+    Checkpoint,
+    Chunk,
+    DroppedWorker,
+    EvaluationPoint,
+    RankTotals,
+    Run,
+    Summary,
+    now,
+)
 from hooke_api.outbox import announce
 from hooke_api.received import Block, Item
 
@@ -35,6 +46,7 @@ class Figures:
         self.scored: list[Scored] = []
         self.started: list[Start] = []
         self.points = False
+        self.ended: list[Done] = []
 
     def add(self, rank: int, items: Sequence[Item]) -> int:
         """Store the records of a rank that follow on what is stored; return the highest seq stored without gap.
@@ -69,6 +81,11 @@ class Figures:
             run.accuracy, run.loss = _finite(scored.accuracy), _finite(scored.loss)
             if scored.reached and run.time_to_target is None:
                 run.time_to_target = scored.clock
+        for done in self.ended:
+            if done.lost_mass is not None:
+                run.lost_mass = _finite(done.lost_mass)
+            if done.staleness:
+                run.staleness = mean_staleness(list(self.ranks.values()))
         if not self.points:
             return
         run.samples = max(run.samples, *(rank.samples for rank in self.ranks.values()))
@@ -124,6 +141,7 @@ class Figures:
         if isinstance(item, Start):
             totals.role, totals.host, totals.pid = item.role, item.host[:255], item.pid
             totals.unix, totals.monotonic = item.unix, item.monotonic
+            totals.notes = {storable_text(name): storable_text(text) for name, text in item.notes.items()}
             self.attempt.restored_step = item.restored_step
             self.started.append(item)
         elif isinstance(item, Scored):
@@ -140,9 +158,14 @@ class Figures:
                 setattr(totals, phase, seconds)
             totals.hidden, totals.payload, totals.wire = item.hidden, item.payload, item.wire
             totals.messages = item.messages
+            totals.staleness = {str(staleness): count for staleness, count in item.staleness.items()}
+            self.ended.append(item)
             self.points = True
+        elif isinstance(item, Dropped):
+            row = item.model_dump(exclude={"kind", "why"})
+            self.session.add(DroppedWorker(**key, **row, why=storable_text(item.why), at=now()))
         elif not isinstance(item, Block):
-            self.session.add(Checkpoint(**key, **item.model_dump(exclude={"kind"})))
+            self.session.add(Checkpoint(**key, **item.model_dump(exclude={"kind"}), at=now()))
 
     def _add_evaluation(self, key: dict[str, Any], item: Scored) -> None:
         loss, accuracy = _finite(item.loss), _finite(item.accuracy)
@@ -180,6 +203,13 @@ def communication_fraction(ranks: list[RankTotals]) -> float | None:
         if rank.role == "worker" and rank.wall > rank.evaluate
     ]
     return sum(fractions) / len(fractions) if fractions else None
+
+
+def mean_staleness(ranks: list[RankTotals]) -> float | None:
+    """Return the mean over all exchanges that any rank counted."""
+    counted = [(int(staleness), count) for rank in ranks for staleness, count in (rank.staleness or {}).items()]
+    total = sum(count for _, count in counted)
+    return sum(staleness * count for staleness, count in counted) / total if total else None
 
 
 def _finite(value: float) -> float | None:

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 
 from hooke_api import leases
 from hooke_api.database import Database
-from hooke_api.documents import storable
+from hooke_api.documents import storable_text
 from hooke_api.errors import Invalid, Unauthorized
 from hooke_api.figures import Figures
 from hooke_api.lifecycle import Evidence, move
@@ -104,11 +104,11 @@ def _apply_reports(
 def _evidence(report: StateReport) -> Evidence:
     return Evidence(
         "supervisor",
-        _text(report.why),
+        storable_text(report.why),
         exit_code=report.exit_code,
         signal=report.signal,
         rank=report.rank,
-        host=_text(report.host)[:255] if report.host is not None else None,
+        host=storable_text(report.host)[:255] if report.host is not None else None,
         at=datetime.fromtimestamp(report.unix, UTC),
     )
 
@@ -126,15 +126,10 @@ def _store_logs(session: Session, run: Run, attempt: Attempt, received: Received
                     "rank": line.rank,
                     "stream": line.stream,
                     "at": datetime.fromtimestamp(line.unix, UTC),
-                    "text": _text(line.text),
+                    "text": storable_text(line.text),
                 }
             )
     if rows:
         session.execute(insert(Log), rows)
         data = {"id": run.id, "experiment_id": run.experiment_id}
         announce(session, "logs", data, experiment_id=run.experiment_id, run_id=run.id)
-
-
-def _text(text: str) -> str:
-    """Return output as text that every database can store: a program may print anything."""
-    return text if storable(text) else text.replace("\0", "\N{REPLACEMENT CHARACTER}")

@@ -115,6 +115,11 @@ def _faults(record: Any, place: tuple[object, ...]) -> Iterator[Fault]:
         known = {phase.value for phase in PHASES}
         if set(record.phases) != known:
             yield Fault(pointer=pointer(*place, "phases"), message=f"needs exactly: {', '.join(sorted(known))}")
+        if record.lost_mass is not None:
+            values |= {"lost_mass": record.lost_mass}
+        for staleness, exchanges in record.staleness.items():
+            if staleness < 0 or exchanges < 0:
+                yield Fault(pointer=pointer(*place, "staleness", staleness), message="holds a negative number")
         for name, seconds in record.phases.items():
             if not math.isfinite(seconds):
                 yield Fault(pointer=pointer(*place, "phases", name), message="not a finite number")

@@ -275,6 +275,15 @@ class Described(BaseModel):
     name: str = Field(min_length=1, max_length=63)
 
 
+class FileProblem(Record):
+    """Something of a user's that a cluster cannot offer: a file that does not import, a name that is taken."""
+
+    kind: Literal["algorithm", "workload"]
+    name: str = Field(max_length=255)
+    file: str = Field(max_length=4096)
+    error: str = Field(max_length=2000)
+
+
 class AgentHello(Record):
     """What an agent says of its cluster when it starts, and every 10 s after."""
 
@@ -287,8 +296,10 @@ class AgentHello(Record):
     hardware: dict[str, str | int | float]
     versions: dict[str, str]
     algorithms: list[Described] | None = None
-    """`hooke.algorithm.describe()`; only in the first hello of an agent."""
+    """What `hooke.catalogue` describes; only in the first hello of an agent, and when it changed."""
     workloads: list[Described] | None = None
+    problems: list[FileProblem] | None = None
+    """Files of users that are not offered, and why; with the catalogues."""
 
 
 class AgentProof(Record):

@@ -136,8 +136,13 @@ def here() -> Catalogue:
         # the classes as `hooke.algorithm` knows them: what is run is what is validated
         {name: _method(name, cls, methods.items) for name, cls in algorithms.catalogue().items()},
         {name: _workload(name, cls, models.items) for name, cls in workloads.catalogue().items()},
-        {trouble.name: f"{trouble.file}: {trouble.error}" for trouble in (*methods.troubles, *models.troubles)},
+        reasons((trouble.name, trouble.file, trouble.error) for trouble in (*methods.troubles, *models.troubles)),
     )
+
+
+def reasons(troubles: Iterable[tuple[str, str, str]]) -> dict[str, str]:
+    """Return (name, file, error) of what is not offered, by the name that a specification would use."""
+    return {name.lower().replace("_", "-"): f"{file}: {error}" for name, file, error in troubles}
 
 
 def _method(name: str, cls: type[Algorithm], items: Mapping[str, Item]) -> ClassMethod:

@@ -22,12 +22,14 @@ def list_clusters(request: Request, database: DatabaseOf) -> ClusterList:
 
 
 @router.get("/algorithms", operation_id="list_algorithms", tags=["catalogue"])
-def list_algorithms() -> AlgorithmList:
-    """List the algorithms with their documentation and the JSON Schema of their parameters."""
-    return service.algorithms()
+def list_algorithms(database: DatabaseOf) -> AlgorithmList:
+    """List the algorithms of all clusters with their documentation and the JSON Schema of their parameters."""
+    with database.read() as session:
+        return service.algorithms(session)
 
 
 @router.get("/workloads", operation_id="list_workloads", tags=["catalogue"])
-def list_workloads() -> WorkloadList:
-    """List the workloads with their documentation and the JSON Schema of their parameters."""
-    return service.workloads()
+def list_workloads(database: DatabaseOf) -> WorkloadList:
+    """List the workloads of all clusters with their documentation and the JSON Schema of their parameters."""
+    with database.read() as session:
+        return service.workloads(session)

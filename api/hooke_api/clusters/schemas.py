@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from hooke_api.schema import View
+
+
+class FileProblemView(View):
+    """Something of a user's that a cluster cannot offer, and why."""
+
+    kind: Literal["algorithm", "workload"]
+    name: str
+    file: str
+    error: str
 
 
 class ClusterView(View):
@@ -22,6 +31,8 @@ class ClusterView(View):
     seen_at: datetime
     hardware: dict[str, str | int | float]
     versions: dict[str, str]
+    problems: list[FileProblemView]
+    """Files of users that its agent could not read, or whose names are taken."""
 
 
 class ClusterList(View):
@@ -30,33 +41,50 @@ class ClusterList(View):
     items: list[ClusterView]
 
 
-class AlgorithmView(View):
+class Offered(View):
+    """Where an algorithm or a workload comes from, and which clusters offer it."""
+
+    origin: str
+    """built-in | file | entry point"""
+    hash: str
+    """SHA-256 of its source file."""
+    offers: dict[str, str]
+    """Cluster -> SHA-256 of the source there; an experiment needs the same on each of its clusters."""
+
+
+class AlgorithmView(Offered):
     """One algorithm; `parameters` is a JSON Schema: flat properties with title, description, default."""
 
     name: str
     title: str
     documentation: str
+    pace: str
+    """together | served | free: who tells a worker to go on."""
+    may_drop: bool
+    """It goes on without a worker whose numbers went bad."""
     servers: int
     max_workers: int | None
     deterministic: bool
     parameters: dict[str, Any]
 
 
-class WorkloadView(View):
-    """One workload; `target` is the form's default test accuracy."""
+class WorkloadView(Offered):
+    """One workload; `target` is the form's default test accuracy, or null."""
 
     name: str
     title: str
     documentation: str
-    target: float
+    target: float | None
     parameters: dict[str, Any]
 
 
 class AlgorithmList(View):
-    """The catalogue of algorithms, by name, and the schema of how their vectors travel."""
+    """The catalogue of algorithms, by name, and the schemas of an experiment's communication and compute."""
 
     items: list[AlgorithmView]
     communication: dict[str, Any]
+    compute: dict[str, Any]
+    """JSON Schema of how gradients are computed: `compute` of an experiment."""
 
 
 class WorkloadList(View):

@@ -7,11 +7,19 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from hooke.events import AgentHello, Described
-from hooke.workload import describe as describe_workloads
+from hooke.spec import Communication, Compute
 from sqlalchemy import delete, insert, select
 from sqlalchemy.orm import Session
 
-from hooke_api.clusters.schemas import AlgorithmList, AlgorithmView, ClusterView, WorkloadList, WorkloadView
+from hooke_api.catalogues import described
+from hooke_api.clusters.schemas import (
+    AlgorithmList,
+    AlgorithmView,
+    ClusterView,
+    FileProblemView,
+    WorkloadList,
+    WorkloadView,
+)
 from hooke_api.lifecycle import ACTIVE
 from hooke_api.models import DEFAULT_PROJECT, CatalogueEntry, Cluster, Run, now
 from hooke_api.outbox import announce, wake_scheduler
@@ -25,9 +33,11 @@ def hello(session: Session, said: AgentHello, silence: timedelta) -> None:
     if cluster is None:
         cluster = Cluster(name=said.name, project_id=DEFAULT_PROJECT, created_by="agent", created_at=at)
         session.add(cluster)
-    described = {"cores": said.cores, "slots": said.slots, "launcher": said.launcher}
-    documents = {"hardware": dict(said.hardware), "versions": dict(said.versions)}
-    for name, value in {**described, **documents}.items():
+    plain = {"cores": said.cores, "slots": said.slots, "launcher": said.launcher}
+    documents: dict[str, Any] = {"hardware": dict(said.hardware), "versions": dict(said.versions)}
+    if said.problems is not None:
+        documents["problems"] = [problem.model_dump() for problem in said.problems]
+    for name, value in {**plain, **documents}.items():
         if getattr(cluster, name, None) != value:
             setattr(cluster, name, value)
             news = True
@@ -35,7 +45,7 @@ def hello(session: Session, said: AgentHello, silence: timedelta) -> None:
     session.flush()
     _store_catalogue(session, said.name, "algorithm", said.algorithms)
     _store_catalogue(session, said.name, "workload", said.workloads)
-    if news:
+    if news or said.algorithms is not None:
         announce(session, "clusters", {})
         wake_scheduler(session)
 
@@ -76,21 +86,22 @@ def _view(cluster: Cluster, held: Iterable[tuple[int, bool]], at: datetime, sile
         seen_at=cluster.seen_at,
         hardware=cluster.hardware,
         versions=cluster.versions,
+        problems=[FileProblemView.model_validate(problem) for problem in cluster.problems],
     )
 
 
-def algorithms() -> AlgorithmList:
-    """Return the algorithms that specifications may name: the ones that the validator knows."""
-    from hooke.algorithm import describe
-    from hooke.spec import Communication
+def algorithms(session: Session) -> AlgorithmList:
+    """Return the algorithms that specifications may name: the ones that a cluster offers."""
+    items = [AlgorithmView.model_validate(_renamed(entry)) for entry in described(session, "algorithm")]
+    return AlgorithmList(
+        items=items, communication=Communication.model_json_schema(), compute=Compute.model_json_schema()
+    )
 
-    items = [AlgorithmView(**_renamed(entry)) for entry in describe()]
-    return AlgorithmList(items=items, communication=Communication.model_json_schema())
 
-
-def workloads() -> WorkloadList:
+def workloads(session: Session) -> WorkloadList:
     """Return the workloads that specifications may name."""
-    return WorkloadList(items=[WorkloadView(**_renamed(entry)) for entry in describe_workloads()])
+    items = [WorkloadView.model_validate(_renamed(entry)) for entry in described(session, "workload")]
+    return WorkloadList(items=items)
 
 
 def _renamed(entry: dict[str, Any]) -> dict[str, Any]:

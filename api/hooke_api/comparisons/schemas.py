@@ -71,6 +71,10 @@ class ComparisonRow(View):
     """Bytes sent by all ranks of a run."""
     throughput: Estimate
     """Samples per train-clock second, all workers."""
+    staleness: Estimate
+    """Mean center updates between a worker's read and its write; n is 0 where it is not measured."""
+    lost_mass: Estimate
+    """Share of the pushed update mass that a lock-free method lost, fraction; n is 0 for all others."""
     phases: dict[str, float]
     """Mean share of (wall) per phase over workers and seeds; sums to 1 where there is data."""
 

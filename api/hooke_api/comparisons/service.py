@@ -183,6 +183,8 @@ def _row(  # noqa: PLR0913 - what a row is made of
         hidden=estimate(seconds, total(lambda t: t.hidden)),
         wire=estimate("bytes", total(lambda t: t.wire)),
         throughput=estimate(f"samples/{seconds}", throughput),
+        staleness=estimate("updates", lambda run: run.staleness),
+        lost_mass=estimate("fraction", lambda run: run.lost_mass),
         phases={str(p): statistics.fmean(s[str(p)] for s in shares) for p in PHASES} if shares else {},
     )
 

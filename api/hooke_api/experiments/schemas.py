@@ -7,7 +7,7 @@ from datetime import datetime
 from hooke.events import RunState
 from hooke.spec import ExperimentSpec
 
-from hooke_api.schema import View
+from hooke_api.schema import Fault, View
 
 
 class PlannedRunView(View):
@@ -27,8 +27,8 @@ class DryRun(View):
     """The answer to a valid dry run; nothing is stored."""
 
     runs: list[PlannedRunView]
-    warnings: list[str]
-    """What is allowed but deserves a thought: more ranks than cores, fewer than 3 seeds, ..."""
+    warnings: list[Fault]
+    """What is allowed but deserves a thought: more ranks than cores, fewer than 3 seeds, a stability bound, ..."""
 
 
 class ExperimentSummary(View):
@@ -54,6 +54,8 @@ class ExperimentView(ExperimentSummary):
 
     spec: ExperimentSpec
     fingerprint: str
+    warnings: list[Fault]
+    """What was said of it when it was submitted."""
 
 
 class ExperimentPage(View):

@@ -6,37 +6,46 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from hooke.algorithm import algorithm
 from hooke.events import TERMINAL, RunState
-from hooke.expand import PlannedRun, expand
+from hooke.expand import PlannedRun, check_experiment, expand
 from hooke.spec import ExperimentSpec, fingerprint
 from sqlalchemy import func, insert, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from hooke_api import ids
+from hooke_api.catalogues import offered
 from hooke_api.cursors import Cursors
 from hooke_api.database import Database
 from hooke_api.errors import Invalid, NotFound
+from hooke_api.experiments.advice import warnings
 from hooke_api.experiments.schemas import DryRun, ExperimentPage, ExperimentSummary, ExperimentView, PlannedRunView
 from hooke_api.lifecycle import request_cancel
 from hooke_api.models import DEFAULT_PROJECT, Cluster, Experiment, IdempotencyKey, Run, Transition, now
 from hooke_api.outbox import announce, take, wake_scheduler
+from hooke_api.schema import Fault
 
 LISTING = "experiments"
 
 
 def plan(session: Session, spec: ExperimentSpec) -> list[PlannedRun]:
-    """Return the runs that a valid experiment makes on the registered clusters; raises SpecError."""
-    return expand(spec, dict(session.execute(select(Cluster.name, Cluster.cores)).all()))
+    """Return the runs that an experiment makes on the registered clusters.
+
+    Raises SpecError where it asks for something that one of its clusters does not offer, or not like this.
+    """
+    catalogues = offered(session, {cluster.host for cluster in spec.clusters})
+    check_experiment(spec, catalogues)
+    return expand(spec, dict(session.execute(select(Cluster.name, Cluster.cores)).all()), catalogues)
 
 
 def dry_run(session: Session, spec: ExperimentSpec) -> DryRun:
     """Return the runs an experiment would make, and what about it deserves a thought."""
-    from hooke_api.experiments.advice import warnings
-
     planned = plan(session, spec)
-    return DryRun(runs=[_planned_view(run) for run in planned], warnings=warnings(session, spec, planned))
+    return DryRun(runs=[_planned_view(run) for run in planned], warnings=_warnings(session, spec, planned))
+
+
+def _warnings(session: Session, spec: ExperimentSpec, planned: list[PlannedRun]) -> list[Fault]:
+    return [Fault(pointer=w.pointer, message=w.message) for w in warnings(session, spec, planned)]
 
 
 def _planned_view(run: PlannedRun) -> PlannedRunView:
@@ -46,7 +55,7 @@ def _planned_view(run: PlannedRun) -> PlannedRunView:
         host=run.host,
         simulated=run.spec.world == "virtual",
         workers=run.workers,
-        servers=run.spec.servers,
+        servers=run.servers,
         seed=run.seed,
         fingerprint=fingerprint(run.spec),
     )
@@ -95,6 +104,7 @@ def _insert(session: Session, spec: ExperimentSpec, who: str, key: str | None) -
         baseline=spec.baseline,
         spec=spec.model_dump(mode="json", by_alias=True),
         fingerprint=fingerprint(spec),
+        warnings=[warning.model_dump() for warning in _warnings(session, spec, planned)],
         created_at=at,
     )
     session.add(experiment)
@@ -130,7 +140,7 @@ def _run_row(experiment: Experiment, number: int, run: PlannedRun, who: str, at:
         "host": run.host,
         "simulated": run.spec.world == "virtual",
         "workers": run.workers,
-        "servers": algorithm(run.spec.algorithm.name).servers,
+        "servers": run.servers,
         "seed": run.seed,
         "spec": run.spec.model_dump(mode="json", by_alias=True),
         "fingerprint": fingerprint(run.spec),
@@ -170,7 +180,12 @@ def view(session: Session, experiment: Experiment) -> ExperimentView:
     """Return one experiment, whole."""
     counts = _counts(session, [experiment])[experiment.id]
     spec = ExperimentSpec.model_validate(experiment.spec)
-    return ExperimentView(**_summary(experiment, counts), spec=spec, fingerprint=experiment.fingerprint)
+    return ExperimentView(
+        **_summary(experiment, counts),
+        spec=spec,
+        fingerprint=experiment.fingerprint,
+        warnings=[Fault.model_validate(warning) for warning in experiment.warnings],
+    )
 
 
 def cancel(session: Session, experiment_id: str, who: str) -> ExperimentView:

@@ -62,6 +62,9 @@ def agent(instance: Instance) -> Part:
 
 def _environment(instance: Instance) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if name != "HOOKE_AGENT_TOKEN"}
+    if "HOOKE_PATH" in kept:
+        folders = filter(None, kept["HOOKE_PATH"].split(os.pathsep))
+        kept["HOOKE_PATH"] = os.pathsep.join(str(Path(folder).absolute()) for folder in folders)
     return kept | {  # the agent reads its token from the folder, so the API must too
         "HOOKE_HOME": str(instance.home),
         "HOOKE_REDIS_URL": f"unix://{instance.socket}",

@@ -61,6 +61,10 @@ class RankTotals(Base):
     role: Mapped[str] = mapped_column(String(8), default="worker")
     stored: Mapped[int] = mapped_column(BigInteger, default=-1)
     """Highest seq stored without gap."""
+    notes: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    """What was chosen for it and why: device, placement, exchange path, ..."""
+    staleness: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    """Exchanges by staleness, from its `done` record."""
     ended: Mapped[str | None] = mapped_column(String(16))
     """The reason in its `done` record; from then on the totals are the rank's own, exact ones."""
     host: Mapped[str | None] = mapped_column(String(255))
@@ -131,3 +135,22 @@ class Checkpoint(Base):
     path: Mapped[str] = mapped_column(Text)
     bytes: Mapped[int] = mapped_column(BigInteger)
     sha256: Mapped[str] = mapped_column(String(64))
+    at: Mapped[datetime | None]
+    """When its record arrived."""
+
+
+class DroppedWorker(Base):
+    """A worker without which an attempt went on."""
+
+    __tablename__ = "dropped_workers"
+
+    run_id: Mapped[str] = mapped_column(String(40), ForeignKey("runs.id"), primary_key=True)
+    attempt: Mapped[int] = mapped_column(primary_key=True)
+    rank: Mapped[int] = mapped_column(primary_key=True)
+    """Who wrote it down; `worker` is who left."""
+    seq: Mapped[int] = mapped_column(BigInteger, primary_key=True)
+    worker: Mapped[int]
+    step: Mapped[int] = mapped_column(BigInteger)
+    why: Mapped[str] = mapped_column(Text)
+    at: Mapped[datetime]
+    """When its record arrived."""

@@ -22,6 +22,8 @@ class Cluster(Owned, Base):
     launcher: Mapped[str] = mapped_column(String(16))
     hardware: Mapped[dict[str, Any]]
     versions: Mapped[dict[str, Any]]
+    problems: Mapped[list[dict[str, Any]]] = mapped_column(default=list)
+    """Files of users that it cannot offer: `FileProblem`s."""
     created_at: Mapped[datetime]
     seen_at: Mapped[datetime]
 
@@ -36,4 +38,4 @@ class CatalogueEntry(Base):
     """algorithm or workload."""
     name: Mapped[str] = mapped_column(String(64), primary_key=True)
     document: Mapped[dict[str, Any]]
-    """One item of `hooke.algorithm.describe()` or `hooke.workload.describe()`."""
+    """One item as `hooke.catalogue.describe` returns it."""

@@ -50,6 +50,8 @@ class Experiment(Owned, Base):
     spec: Mapped[dict[str, Any]]
     """ExperimentSpec as JSON, aliases included."""
     fingerprint: Mapped[str] = mapped_column(String(64))
+    warnings: Mapped[list[dict[str, Any]]] = mapped_column(default=list)
+    """What was said of it when it was submitted: pointer and message each."""
     created_at: Mapped[datetime]
     finished_at: Mapped[datetime | None]
     """When the last run became terminal."""
@@ -100,6 +102,10 @@ class Run(Owned, Base):
     communication_fraction: Mapped[float | None]
     clock: Mapped[float] = mapped_column(default=0.0)
     """Train clock of the latest point or evaluation, s."""
+    staleness: Mapped[float | None]
+    """Mean over all exchanges, where it is measured."""
+    lost_mass: Mapped[float | None]
+    """Share of the pushed update mass that a lock-free method lost."""
     oversubscribed: Mapped[bool] = mapped_column(Boolean, default=False)
     hardware: Mapped[dict[str, Any]] = mapped_column(deferred=True, default=dict)
     versions: Mapped[dict[str, Any]] = mapped_column(deferred=True, default=dict)
@@ -124,6 +130,8 @@ class Attempt(Base):
     """State reports applied."""
     logs: Mapped[int] = mapped_column(BigInteger, default=-1)
     """Highest log seq stored without gap."""
+    checkpoints_asked: Mapped[int] = mapped_column(default=0)
+    """How often somebody asked for a checkpoint."""
     restored_step: Mapped[int | None] = mapped_column(BigInteger)
     """The step it went on from; points of earlier attempts after it are superseded."""
 

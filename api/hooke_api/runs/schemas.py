@@ -30,6 +30,9 @@ class PhaseTotals(View):
 
     rank: int
     role: str
+    host: str | None
+    notes: dict[str, str]
+    """What was chosen for this rank and why: device, placement, exchange path, ..."""
     steps: int
     wall: float
     data: float
@@ -42,6 +45,27 @@ class PhaseTotals(View):
     payload: int
     wire: int
     messages: int
+
+
+class DroppedView(View):
+    """A worker without which the run went on."""
+
+    attempt: int
+    worker: int
+    step: int
+    why: str
+    at: datetime
+
+
+class CheckpointView(View):
+    """A checkpoint that lies on the cluster."""
+
+    attempt: int
+    step: int
+    samples: int
+    path: str
+    bytes: int
+    at: datetime | None
 
 
 class RunSummary(View):
@@ -70,6 +94,10 @@ class RunSummary(View):
     """Train clock, s; null where the target was not (yet) reached."""
     communication_fraction: float | None
     """Exposed / (wall - evaluate), mean over workers."""
+    staleness: float | None
+    """Mean over all exchanges; null where the method has none, or before its end."""
+    lost_mass: float | None
+    """Share of the pushed update mass that a lock-free method lost; null elsewhere."""
     oversubscribed: bool
     created_at: datetime
     started_at: datetime | None
@@ -83,6 +111,10 @@ class RunView(RunSummary):
     fingerprint: str
     history: list[TransitionView]
     phases: list[PhaseTotals]
+    staleness_histogram: dict[int, int]
+    """Exchanges by staleness, all ranks together: center updates between a worker's read and its write."""
+    dropped: list[DroppedView]
+    checkpoints: list[CheckpointView]
     hardware: dict[str, str | int | float]
     versions: dict[str, str]
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from hooke.events import RunState
 from sqlalchemy import Select, select
@@ -11,8 +13,18 @@ from sqlalchemy.orm import Session, undefer
 from hooke_api.cursors import Cursors
 from hooke_api.errors import NotFound
 from hooke_api.lifecycle import request_cancel
-from hooke_api.models import DEFAULT_PROJECT, Log, RankTotals, Run, Transition
-from hooke_api.runs.schemas import LogLineView, LogPage, PhaseTotals, RunPage, RunSummary, RunView, TransitionView
+from hooke_api.models import DEFAULT_PROJECT, Checkpoint, DroppedWorker, Log, RankTotals, Run, Transition
+from hooke_api.runs.schemas import (
+    CheckpointView,
+    DroppedView,
+    LogLineView,
+    LogPage,
+    PhaseTotals,
+    RunPage,
+    RunSummary,
+    RunView,
+    TransitionView,
+)
 
 
 @dataclass(frozen=True)
@@ -78,16 +90,32 @@ def view(session: Session, run: Run) -> RunView:
         select(RankTotals)
         .where(RankTotals.run_id == run.id, RankTotals.attempt == run.attempt)
         .order_by(RankTotals.rank)
-    )
+    ).all()
     return RunView(
         **RunSummary.model_validate(run).model_dump(),
         spec=run.spec,
         fingerprint=run.fingerprint,
         history=[TransitionView.model_validate(row) for row in history],
         phases=[PhaseTotals.model_validate(row) for row in totals],
+        staleness_histogram=_histogram(totals),
+        dropped=[DroppedView.model_validate(row) for row in _of_run(session, run, DroppedWorker)],
+        checkpoints=[CheckpointView.model_validate(row) for row in _of_run(session, run, Checkpoint)],
         hardware=run.hardware,
         versions=run.versions,
     )
+
+
+def _histogram(totals: Sequence[RankTotals]) -> dict[int, int]:
+    found: dict[int, int] = {}
+    for row in totals:
+        for staleness, count in (row.staleness or {}).items():
+            found[int(staleness)] = found.get(int(staleness), 0) + count
+    return dict(sorted(found.items()))
+
+
+def _of_run(session: Session, run: Run, kind: type[DroppedWorker] | type[Checkpoint]) -> Sequence[Any]:
+    query = select(kind).where(kind.run_id == run.id)
+    return session.scalars(query.order_by(kind.attempt, kind.step, kind.rank, kind.seq)).all()
 
 
 def cancel(session: Session, run_id: str, who: str) -> RunView:

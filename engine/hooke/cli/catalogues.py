@@ -3,37 +3,51 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from hooke.catalogue import Kind
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON with documentation and JSON Schema.")]
 
 
 def algorithms(as_json: AsJson = False) -> None:
-    """List the algorithms and their parameters."""
-    from hooke.algorithm import describe
+    """List the algorithms and their parameters.
 
-    _show(describe(), as_json)
+    Yours are found in the folders named by HOOKE_PATH, and in installed packages.
+    """
+    _show("algorithm", as_json)
 
 
 def workloads(as_json: AsJson = False) -> None:
-    """List the workloads and their parameters."""
-    from hooke.workload import describe
+    """List the workloads and their parameters.
 
-    _show(describe(), as_json)
+    Yours are found in the folders named by HOOKE_PATH, and in installed packages.
+    """
+    _show("workload", as_json)
 
 
-def _show(found: list[dict[str, Any]], as_json: bool) -> None:
+def _show(kind: Kind, as_json: bool) -> None:
+    from hooke.catalogue import describe, found
+
+    here = found(kind)
+    for trouble in here.troubles:
+        print(f"not offered: {trouble.name} ({trouble.file}): {trouble.error}", file=sys.stderr)
+    described = [describe(kind, item) for item in here.items.values()]
     if as_json:
-        print(json.dumps(found, indent=2))
+        print(json.dumps(described, indent=2))
         return
     from hooke.cli.text import columns
 
-    rows = [("NAME", "TITLE", "PARAMETERS")]
-    for item in found:
+    rows = [("NAME", "TITLE", "FROM", "PARAMETERS")]
+    for item in described:
         fields = item["schema"].get("properties", {}).items()
-        rows.append((item["name"], item["title"], ", ".join(_parameter(name, field) for name, field in fields)))
+        source = item["origin"] if item["origin"] == "built-in" else f"{item['origin']} {item['hash'][:8]}"
+        parameters = ", ".join(_parameter(name, field) for name, field in fields)
+        rows.append((item["name"], item["title"], source, parameters))
     print(columns(rows))
 
 

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import logging
+import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
+from pydantic import ValidationError
 
-from hooke import algorithm, hardware, workload
-from hooke.events import AgentHello, AgentProof, Described
+from hooke import catalogue, hardware
+from hooke.events import AgentHello, AgentProof
 
 EVERY = 10.0
+READING = 60.0
+"""Seconds in which the files of users are to be read."""
 SOON = 1.0
 """After a failure, so that a cluster is online as soon as its API is."""
 
@@ -45,20 +53,51 @@ class Line:
         response.raise_for_status()
 
 
-def describe(name: str, *, catalogues: bool) -> AgentHello:
-    """Return what there is to say of this cluster."""
+def describe(name: str, catalogues: dict[str, Any] | None = None) -> AgentHello:
+    """Return what there is to say of this cluster; `catalogues` as `hooke.catalogue.everything` returns them."""
     machine, versions = hardware.describe()
     cores = hardware.usable_cores()
-    return AgentHello(
-        name=name,
-        cores=cores,
-        slots=cores,
-        launcher="local",
-        hardware=machine,
-        versions=versions,
-        algorithms=[Described(**entry) for entry in algorithm.describe()] if catalogues else None,
-        workloads=[Described(**entry) for entry in workload.describe()] if catalogues else None,
+    return AgentHello.model_validate(
+        {
+            "name": name,
+            "cores": cores,
+            "slots": cores,
+            "launcher": "local",
+            "hardware": machine,
+            "versions": versions,
+            **(catalogues or {}),
+        }
     )
+
+
+def read_catalogues() -> dict[str, Any]:
+    """Return both catalogues and their problems, read in a process that a user's file may break.
+
+    Where it breaks, the built-in ones and the reason.
+    """
+    command = [sys.executable, "-m", "hooke.catalogue"]
+    try:
+        result = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=READING, check=False
+        )
+        if result.returncode == 0:
+            return json.loads(result.stdout)  # type: ignore[no-any-return]
+        why = f"status {result.returncode}: {result.stderr.strip()[-500:]}"
+    except (subprocess.TimeoutExpired, OSError, ValueError) as error:
+        why = str(error)
+    told: dict[str, Any] = {f"{kind}s": _built_in(kind) for kind in catalogue.KINDS}
+    said = f"reading the files there ended it all, none is offered: {why}"[:2000]
+    broken = {
+        "kind": "algorithm",
+        "name": catalogue.PATH,
+        "file": os.environ.get(catalogue.PATH, ""),
+        "error": said,
+    }
+    return told | {"problems": [broken]}
+
+
+def _built_in(kind: catalogue.Kind) -> list[dict[str, Any]]:
+    return [catalogue.describe(kind, item) for item in catalogue.built_in(kind).values()]
 
 
 class Herald(threading.Thread):
@@ -70,16 +109,25 @@ class Herald(threading.Thread):
         self._stopped = threading.Event()
 
     def run(self) -> None:
-        """Say hello every ten seconds; an API that was away may have forgotten us, so tell it all again."""
-        catalogues, complaint = True, ""
+        """Say hello every ten seconds; an API that was away may have forgotten us, so tell it all again.
+
+        Files of users are looked at each time: one that is new or changed is told as well.
+        """
+        told: str | None = None
+        catalogues: dict[str, Any] = {}
+        complaint = ""
         while not self._stopped.is_set():
             try:
-                self._line.hello(describe(self._cluster, catalogues=catalogues))
+                stamp = catalogue.stamp()
+                if stamp != told:
+                    catalogues = read_catalogues()
+                    _complain(catalogues["problems"])
+                self._line.hello(describe(self._cluster, catalogues if stamp != told else None))
                 if complaint:
                     _log.warning("the API answers again")
-                catalogues, complaint = False, ""
-            except (httpx.HTTPError, OSError) as error:
-                catalogues = True
+                told, complaint = stamp, ""
+            except (httpx.HTTPError, OSError, ValidationError) as error:
+                told = None
                 if str(error) != complaint:
                     complaint = str(error)
                     _log.warning("the API does not take our hello: %s", error)
@@ -88,3 +136,8 @@ class Herald(threading.Thread):
     def stop(self) -> None:
         """End soon; does not wait."""
         self._stopped.set()
+
+
+def _complain(problems: list[dict[str, Any]]) -> None:
+    for problem in problems:
+        _log.warning("%s %s is not offered: %s: %s", *(problem[key] for key in ("kind", "name", "file", "error")))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +12,8 @@ from typing import Literal, Protocol
 TRAIN = ("-m", "mpi4py", "-m", "hooke.train")
 """What a rank runs, as arguments of Python; `-m mpi4py` makes an uncaught exception end all ranks."""
 
-_PASSED_ON = frozenset({"HOOKE_DATA"})
+_PASSED_ON = frozenset({"HOOKE_DATA", "HOOKE_PATH"})
+"""Each one or several folders, separated as in PATH."""
 _NOT_INHERITED = ("HOOKE_", "PMI_", "PMIX_", "OMPI_")
 
 
@@ -54,8 +56,9 @@ def environment(launch: Launch, inherited: Mapping[str, str]) -> dict[str, str]:
         for name, value in inherited.items()
         if name in _PASSED_ON or not name.startswith(_NOT_INHERITED)
     }
-    if "HOOKE_DATA" in kept:
-        kept["HOOKE_DATA"] = str(Path(kept["HOOKE_DATA"]).absolute())  # ranks start in the attempt's folder
+    for name in _PASSED_ON & kept.keys():
+        folders = filter(None, kept[name].split(os.pathsep))
+        kept[name] = os.pathsep.join(str(Path(folder).absolute()) for folder in folders)  # ranks start elsewhere
     return kept | {
         "HOOKE_ATTEMPT": ",".join(launch.ids),  # how a sweep of /proc finds every process of an attempt
         "OMP_NUM_THREADS": "1",  # one thread per rank: the same bytes every time, and ranks share the cores

@@ -21,7 +21,7 @@ export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends 
 /**
  * List Algorithms
  *
- * List the algorithms with their documentation and the JSON Schema of their parameters.
+ * List the algorithms of all clusters with their documentation and the JSON Schema of their parameters.
  */
 export const listAlgorithms = <ThrowOnError extends boolean = false>(options?: Options<ListAlgorithmsData, ThrowOnError>): RequestResult<ListAlgorithmsResponses, ListAlgorithmsErrors, ThrowOnError> => (options?.client ?? client).get<ListAlgorithmsResponses, ListAlgorithmsErrors, ThrowOnError>({ url: '/api/v1/algorithms', ...options });
 
@@ -168,6 +168,6 @@ export const version = <ThrowOnError extends boolean = false>(options?: Options<
 /**
  * List Workloads
  *
- * List the workloads with their documentation and the JSON Schema of their parameters.
+ * List the workloads of all clusters with their documentation and the JSON Schema of their parameters.
  */
 export const listWorkloads = <ThrowOnError extends boolean = false>(options?: Options<ListWorkloadsData, ThrowOnError>): RequestResult<ListWorkloadsResponses, ListWorkloadsErrors, ThrowOnError> => (options?.client ?? client).get<ListWorkloadsResponses, ListWorkloadsErrors, ThrowOnError>({ url: '/api/v1/workloads', ...options });

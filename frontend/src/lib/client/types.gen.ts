@@ -7,13 +7,19 @@ export type ClientOptions = {
 /**
  * AlgorithmList
  *
- * The catalogue of algorithms, by name, and the schema of how their vectors travel.
+ * The catalogue of algorithms, by name, and the schemas of an experiment's communication and compute.
  */
 export type AlgorithmList = {
     /**
      * Communication
      */
     communication: {
+        [key: string]: unknown;
+    };
+    /**
+     * Compute
+     */
+    compute: {
         [key: string]: unknown;
     };
     /**
@@ -37,13 +43,35 @@ export type AlgorithmView = {
      */
     documentation: string;
     /**
+     * Hash
+     */
+    hash: string;
+    /**
      * Max Workers
      */
     max_workers: number | null;
     /**
+     * May Drop
+     */
+    may_drop: boolean;
+    /**
      * Name
      */
     name: string;
+    /**
+     * Offers
+     */
+    offers: {
+        [key: string]: string;
+    };
+    /**
+     * Origin
+     */
+    origin: string;
+    /**
+     * Pace
+     */
+    pace: string;
     /**
      * Parameters
      */
@@ -157,6 +185,38 @@ export type Budget = {
 };
 
 /**
+ * CheckpointView
+ *
+ * A checkpoint that lies on the cluster.
+ */
+export type CheckpointView = {
+    /**
+     * At
+     */
+    at: string | null;
+    /**
+     * Attempt
+     */
+    attempt: number;
+    /**
+     * Bytes
+     */
+    bytes: number;
+    /**
+     * Path
+     */
+    path: string;
+    /**
+     * Samples
+     */
+    samples: number;
+    /**
+     * Step
+     */
+    step: number;
+};
+
+/**
  * ClusterChoice
  *
  * Where runs execute: a registered cluster, or a virtual one computed on it.
@@ -227,6 +287,10 @@ export type ClusterView = {
      * Online
      */
     online: boolean;
+    /**
+     * Problems
+     */
+    problems: Array<FileProblemView>;
     /**
      * Seen At
      */
@@ -338,6 +402,7 @@ export type ComparisonRow = {
      */
     finished: number;
     hidden: Estimate;
+    lost_mass: Estimate;
     /**
      * Oversubscribed
      */
@@ -361,6 +426,7 @@ export type ComparisonRow = {
      */
     simulated: boolean;
     speed_up: SpeedUp;
+    staleness: Estimate;
     throughput: Estimate;
     time_to_target: TimeToTarget | null;
     /**
@@ -407,6 +473,34 @@ export type Compute = {
 };
 
 /**
+ * DroppedView
+ *
+ * A worker without which the run went on.
+ */
+export type DroppedView = {
+    /**
+     * At
+     */
+    at: string;
+    /**
+     * Attempt
+     */
+    attempt: number;
+    /**
+     * Step
+     */
+    step: number;
+    /**
+     * Why
+     */
+    why: string;
+    /**
+     * Worker
+     */
+    worker: number;
+};
+
+/**
  * DryRun
  *
  * The answer to a valid dry run; nothing is stored.
@@ -419,7 +513,7 @@ export type DryRun = {
     /**
      * Warnings
      */
-    warnings: Array<string>;
+    warnings: Array<Fault>;
 };
 
 /**
@@ -659,6 +753,10 @@ export type ExperimentView = {
      */
     variants: Array<string>;
     /**
+     * Warnings
+     */
+    warnings: Array<Fault>;
+    /**
      * Workload
      */
     workload: string;
@@ -678,6 +776,30 @@ export type Fault = {
      * Pointer
      */
     pointer: string;
+};
+
+/**
+ * FileProblemView
+ *
+ * Something of a user's that a cluster cannot offer, and why.
+ */
+export type FileProblemView = {
+    /**
+     * Error
+     */
+    error: string;
+    /**
+     * File
+     */
+    file: string;
+    /**
+     * Kind
+     */
+    kind: 'algorithm' | 'workload';
+    /**
+     * Name
+     */
+    name: string;
 };
 
 /**
@@ -771,6 +893,10 @@ export type PhaseTotals = {
      */
     hidden: number;
     /**
+     * Host
+     */
+    host: string | null;
+    /**
      * Idle
      */
     idle: number;
@@ -778,6 +904,12 @@ export type PhaseTotals = {
      * Messages
      */
     messages: number;
+    /**
+     * Notes
+     */
+    notes: {
+        [key: string]: string;
+    };
     /**
      * Payload
      */
@@ -984,6 +1116,10 @@ export type RunSummary = {
      */
     loss: number | null;
     /**
+     * Lost Mass
+     */
+    lost_mass: number | null;
+    /**
      * Number
      */
     number: number;
@@ -1007,6 +1143,10 @@ export type RunSummary = {
      * Simulated
      */
     simulated: boolean;
+    /**
+     * Staleness
+     */
+    staleness: number | null;
     /**
      * Started At
      */
@@ -1053,6 +1193,10 @@ export type RunView = {
      */
     cancel_requested: boolean;
     /**
+     * Checkpoints
+     */
+    checkpoints: Array<CheckpointView>;
+    /**
      * Cluster
      */
     cluster: string;
@@ -1064,6 +1208,10 @@ export type RunView = {
      * Created At
      */
     created_at: string;
+    /**
+     * Dropped
+     */
+    dropped: Array<DroppedView>;
     /**
      * Experiment Id
      */
@@ -1099,6 +1247,10 @@ export type RunView = {
      */
     loss: number | null;
     /**
+     * Lost Mass
+     */
+    lost_mass: number | null;
+    /**
      * Number
      */
     number: number;
@@ -1131,6 +1283,16 @@ export type RunView = {
      */
     spec: {
         [key: string]: unknown;
+    };
+    /**
+     * Staleness
+     */
+    staleness: number | null;
+    /**
+     * Staleness Histogram
+     */
+    staleness_histogram: {
+        [key: string]: number;
     };
     /**
      * Started At
@@ -1457,6 +1619,10 @@ export type VirtualCluster = {
  */
 export type WorkloadChoice = {
     /**
+     * Hash
+     */
+    hash?: string | null;
+    /**
      * Name
      */
     name: string;
@@ -1483,7 +1649,7 @@ export type WorkloadList = {
 /**
  * WorkloadView
  *
- * One workload; `target` is the form's default test accuracy.
+ * One workload; `target` is the form's default test accuracy, or null.
  */
 export type WorkloadView = {
     /**
@@ -1491,9 +1657,23 @@ export type WorkloadView = {
      */
     documentation: string;
     /**
+     * Hash
+     */
+    hash: string;
+    /**
      * Name
      */
     name: string;
+    /**
+     * Offers
+     */
+    offers: {
+        [key: string]: string;
+    };
+    /**
+     * Origin
+     */
+    origin: string;
     /**
      * Parameters
      */
@@ -1503,7 +1683,7 @@ export type WorkloadView = {
     /**
      * Target
      */
-    target: number;
+    target: number | null;
     /**
      * Title
      */

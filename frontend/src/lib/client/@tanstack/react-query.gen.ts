@@ -44,7 +44,7 @@ export const listAlgorithmsQueryKey = (options?: Options<ListAlgorithmsData>) =>
 /**
  * List Algorithms
  *
- * List the algorithms with their documentation and the JSON Schema of their parameters.
+ * List the algorithms of all clusters with their documentation and the JSON Schema of their parameters.
  */
 export const listAlgorithmsOptions = (options?: Options<ListAlgorithmsData>) => queryOptions<ListAlgorithmsResponse, ListAlgorithmsError, ListAlgorithmsResponse, ReturnType<typeof listAlgorithmsQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
@@ -379,7 +379,7 @@ export const listWorkloadsQueryKey = (options?: Options<ListWorkloadsData>) => c
 /**
  * List Workloads
  *
- * List the workloads with their documentation and the JSON Schema of their parameters.
+ * List the workloads of all clusters with their documentation and the JSON Schema of their parameters.
  */
 export const listWorkloadsOptions = (options?: Options<ListWorkloadsData>) => queryOptions<ListWorkloadsResponse, ListWorkloadsError, ListWorkloadsResponse, ReturnType<typeof listWorkloadsQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
