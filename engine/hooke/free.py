@@ -68,13 +68,12 @@ class Free:
         r = self._r
         r.ledger.enter(Phase.IDLE)
         self._gone, self._mine = True, 0
-        r.comm.control.send((float(r.t),), 0)
-        left = 1
+        left = True
         while r.course.reason is None:
             if r.deciding and r.spec.virtual is None:
                 self._watch()
             self._meet(left)
-            left = 0
+            left = False
 
     def close(self) -> None:
         """Free the counter; collective."""
@@ -109,7 +108,7 @@ class Free:
         while self._take(0) < self._end and not self._broken_off():
             time.sleep(WATCH_SECONDS)
 
-    def _meet(self, left: int = 0) -> None:
+    def _meet(self, left: bool = False) -> None:
         """Count, evaluate, decide, and open the next segment, together with all ranks; off the clock."""
         r = self._r
         with aside(r.comm, Phase.EVALUATE):
@@ -118,8 +117,8 @@ class Free:
             )
             self._word = Word.GO_ON
             r.samples = self._base + r.spec.batch * int(done)
-            if r.deciding:
-                self._hear_who_left(int(newly))
+            if newly:
+                self._say_who_left(left)
             if gone == r.workers:
                 raise NumericalError("no worker is left: the gradients or weights of all of them hold NaN or Inf")
             self._decide(Word(int(word)))
@@ -151,11 +150,14 @@ class Free:
         if r.course.reason is None and (word is Word.CHECKPOINT or r.course.checkpoint_due(r.samples)):
             r.checkpoint()
 
-    def _hear_who_left(self, left: int) -> None:
+    def _say_who_left(self, left: bool) -> None:
+        """Let the deciding rank take note of those who have left since the last meeting (rare, so one by one)."""
         r = self._r
-        for _ in range(left):
-            worker, (step,) = r.comm.control.recv()
-            r.recorder.drop(worker, int(step))
+        for worker in range(r.workers):
+            mine = (1.0, float(r.t)) if left and worker == r.rank else (0.0, 0.0)
+            gone, step = r.comm.control.allreduce(mine)
+            if gone and r.deciding:
+                r.recorder.drop(worker, int(step))
 
     def _steps_to_next(self) -> int:
         r = self._r
