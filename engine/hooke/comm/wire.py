@@ -33,6 +33,8 @@ WireType = Literal["bf16", "fp16"]
 
 _TYPES: dict[WireType, np.dtype[Any]] = {"bf16": BF16, "fp16": np.dtype(np.float16)}
 
+_BLOCK = 1 << 16  # elements that go through all steps of rounding while they are in the cache
+
 
 class Wire(Wrapper):
     """Rounds what `inner` moves. `residuals` is shared with whoever keeps checkpoints, and with parts."""
@@ -53,6 +55,7 @@ class Wire(Wrapper):
         self._parts = 0
         self._names: dict[tuple[str, int, int], str] = {}
         self._used: dict[str, int] = {}
+        self._wide = np.zeros(_BLOCK, np.float32)
         self._free: dict[int, list[Array]] = {}
 
     def broadcast(self, x: Vector, root: int = 0) -> None:
@@ -136,10 +139,13 @@ class Wire(Wrapper):
         if not self._feedback:
             tensor(half).copy_(tensor(array))
             return half
-        left = tensor(self._residual(way, array))
-        left.add_(tensor(array))
-        tensor(half).copy_(left)
-        left.sub_(tensor(half))
+        left, wide = self._residual(way, array), tensor(self._wide)
+        for start in range(0, array.size, _BLOCK):
+            part = slice(start, start + _BLOCK)
+            kept, sent = tensor(left[part]), tensor(half[part])
+            kept.add_(tensor(array[part]))
+            sent.copy_(kept)
+            kept.sub_(wide[: kept.numel()].copy_(sent))
         return half
 
     def _residual(self, way: str, array: Array) -> Array:

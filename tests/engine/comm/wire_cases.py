@@ -182,6 +182,22 @@ def a_stream_of_updates_loses_nothing_in_the_long_run(comm: Comm) -> Any:
     return errors if comm.rank == 1 else None
 
 
+def long_vectors_are_rounded_in_blocks(comm: Comm) -> Any:
+    """Two blocks and a bit: the second call must make up for the first one's rounding in all of them."""
+    if comm.size != 2:
+        return None
+    n = 2 * (1 << 16) + 77
+    wired, x = Wire(comm, "bf16", True, {}), np.zeros(n, np.float32)
+    left = [np.zeros(n, np.float32)] * 2
+    for step in range(2):
+        wanted = [small(r, n, step) + left[r] for r in range(2)]
+        left = [w - rounded(w, "bf16") for w in wanted]
+        x[:] = small(comm.rank, n, step)
+        wired.allreduce(x)
+        assert x.tobytes() == tree_sum(wanted, "bf16").tobytes()
+    return digest(x)
+
+
 def an_overflow_is_seen_by_everybody(comm: Comm) -> Any:
     if comm.size == 1:
         return None
@@ -218,6 +234,7 @@ WIRE_CASES: dict[str, Callable[[Comm], Any]] = {
         half_the_bytes_travel,
         what_rounding_took_is_sent_later,
         a_stream_of_updates_loses_nothing_in_the_long_run,
+        long_vectors_are_rounded_in_blocks,
         an_overflow_is_seen_by_everybody,
         parts_keep_their_residuals_with_the_whole,
     )
