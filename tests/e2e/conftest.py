@@ -23,8 +23,8 @@ def hooke(tmp_path, free_port):
     """Return a function that starts `hooke ...`; everything it started is gone after the test."""
     started = []
 
-    def start(*arguments: str, home: str = "home", port: int | None = free_port) -> Running:
-        started.append(Running(tmp_path / home, *arguments, port=port))
+    def start(*arguments: str, home: str = "home", port: int | None = free_port, environment=None) -> Running:
+        started.append(Running(tmp_path / home, *arguments, port=port, environment=environment))
         return started[-1]
 
     yield start

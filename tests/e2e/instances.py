@@ -53,18 +53,20 @@ def wait(condition: Callable[[], Any], seconds: float, what: str) -> Any:
 class Running:
     """One started command with a home of its own."""
 
-    def __init__(self, home: Path, *arguments: str, port: int | None = None) -> None:
+    def __init__(
+        self, home: Path, *arguments: str, port: int | None = None, environment: dict[str, str] | None = None
+    ) -> None:
         self.home = home
         home.parent.mkdir(parents=True, exist_ok=True)
         self.output = home.parent / f"{home.name}.out"
         ports = ["--port", str(port)] if port else []
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("HOOKE_")}
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("HOOKE_")}
         with self.output.open("w") as file:
             self.process = subprocess.Popen(
                 [HOOKE, *arguments, "--home", str(home), *ports],
                 stdout=file,
                 stderr=subprocess.STDOUT,
-                env=environment,
+                env=inherited | (environment or {}),
                 start_new_session=True,
             )
 

@@ -1,0 +1,178 @@
+"""Files of users in HOOKE_PATH and in packages: found, described, reported when broken, refused when changed."""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+ALGORITHM = '''"""Mine."""
+from __future__ import annotations
+
+from hooke.algorithm import Algorithm
+from hooke.descent import Descent
+from pydantic import Field
+
+
+class MyDescent(Algorithm):
+    """My descent.
+
+    Every worker walks alone.
+    """
+
+    servers = 0
+    lr: float = Field(0.1, gt=0, title="Rate", description="Step size.")
+
+    def run(self, r):
+        for _ in r.steps(answer=r.params):
+            r.params.add_(r.gradient(), alpha=-self.lr)
+'''.replace("from hooke.descent import Descent\n", "")
+CLASH = ALGORITHM.replace("MyDescent", "SyncSGD")
+WORKLOAD = '''"""Two blobs.
+
+Points around (1, 1) and (-1, -1).
+"""
+import torch
+
+target = 0.8
+
+
+def model(width: int = 4):
+    return torch.nn.Sequential(torch.nn.Linear(2, width), torch.nn.Tanh(), torch.nn.Linear(width, 2))
+
+
+def data(points: int = 256):
+    labels = torch.arange(points) % 2
+    points = torch.randn(points, 2, generator=torch.Generator().manual_seed(1)) + (2 * labels - 1)[:, None]
+    return (points, labels), (points, labels)
+
+
+def loss(output, label):
+    return torch.nn.functional.cross_entropy(output, label)
+'''
+LATER = """
+import json, sys
+from hooke.errors import SpecError
+from hooke.expand import validate_run
+document = json.load(sys.stdin)
+try:
+    print("valid", validate_run(document).ranks)
+except SpecError as error:
+    print([[p.pointer, p.message] for p in error.problems])
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Return a folder as HOOKE_PATH names it, with one good file of each kind."""
+    for kind, name, text in (("algorithms", "mine", ALGORITHM), ("workloads", "two_blobs", WORKLOAD)):
+        (tmp_path / kind).mkdir()
+        (tmp_path / kind / f"{name}.py").write_text(text)
+    return tmp_path
+
+
+def python(*arguments, path, stdin="", **more):
+    environment = {**os.environ, "HOOKE_PATH": str(path), **more}
+    command = [sys.executable, *arguments]
+    return subprocess.run(
+        command, check=False, input=stdin, env=environment, capture_output=True, text=True, timeout=60
+    )
+
+
+def everything(path, **more):
+    result = python("-m", "hooke.catalogue", path=path, **more)
+    assert result.returncode == 0, result.stderr
+    told = json.loads(result.stdout)
+    found = {kind: {item["name"]: item for item in told[kind]} for kind in ("algorithms", "workloads")}
+    return found, {problem["name"]: problem for problem in told["problems"]}
+
+
+def digest(file):
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def test_files_are_described_beside_what_is_built_in(folder):
+    found, problems = everything(folder)
+    mine, blobs = found["algorithms"]["my-descent"], found["workloads"]["two-blobs"]
+    assert problems == {}
+    assert (mine["origin"], mine["hash"]) == ("file", digest(folder / "algorithms" / "mine.py"))
+    assert mine["title"] == "My descent"
+    assert mine["schema"]["properties"]["lr"]["title"] == "Rate"
+    assert (blobs["origin"], blobs["hash"]) == ("file", digest(folder / "workloads" / "two_blobs.py"))
+    assert blobs["target"] == 0.8
+    assert set(blobs["schema"]["properties"]) == {"width", "points"}
+    assert found["algorithms"]["sync-sgd"]["origin"] == "built-in"
+    assert len(found["algorithms"]["sync-sgd"]["hash"]) == 64
+
+
+def test_what_is_broken_is_told_and_hides_nothing(folder):
+    bad = {
+        "syntax": "def (",
+        "raises": "import nothing_of_this_name\n",
+        "exits": "raise SystemExit(3)\n",
+        "empty": "print('hello')\n",
+        "clash": CLASH,
+    }
+    for name, text in bad.items():
+        (folder / "algorithms" / f"{name}.py").write_text(text)
+    (folder / "algorithms" / "_helper.py").write_text("raise RuntimeError('not read')")
+    found, problems = everything(f"{folder}{os.pathsep}{folder / 'absent'}")
+    assert set(problems) == {"syntax", "raises", "exits", "empty", "sync-sgd", "absent"}
+    assert "No module named 'nothing_of_this_name'" in problems["raises"]["error"]
+    assert "(line 1)" in problems["raises"]["error"]
+    assert "is taken (built-in)" in problems["sync-sgd"]["error"]
+    assert problems["sync-sgd"]["file"].endswith("clash.py")
+    assert "holds no algorithm" in problems["empty"]["error"]
+    assert "does not exist" in problems["absent"]["error"]
+    assert "my-descent" in found["algorithms"]
+    assert found["algorithms"]["sync-sgd"]["origin"] == "built-in"
+
+
+def test_a_package_offers_by_entry_points(folder, tmp_path):
+    site = tmp_path / "site"
+    info = site / "mine-1.0.dist-info"
+    info.mkdir(parents=True)
+    (site / "mine_methods.py").write_text(ALGORITHM.replace("MyDescent", "PackagedDescent"))
+    (site / "mine_blobs.py").write_text(WORKLOAD)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(
+        "[hooke.algorithms]\nall = mine_methods\nlost = mine_methods:Lost\n[hooke.workloads]\nblobs = mine_blobs\n"
+    )
+    found, problems = everything("", PYTHONPATH=str(site))
+    packaged = found["algorithms"]["packaged-descent"]
+    assert (packaged["origin"], packaged["hash"]) == ("entry point", digest(site / "mine_methods.py"))
+    assert found["workloads"]["blobs"]["origin"] == "entry point"
+    assert set(problems) == {"lost"}
+    assert "mine" in problems["lost"]["file"]
+
+
+def test_the_command_line_lists_files_and_problems(folder):
+    (folder / "algorithms" / "broken.py").write_text("1 / 0\n")
+    result = python("-m", "hooke", "algorithms", path=folder)
+    assert result.returncode == 0
+    line = next(line for line in result.stdout.splitlines() if line.startswith("my-descent"))
+    assert f"file {digest(folder / 'algorithms' / 'mine.py')[:8]}" in line
+    assert "not offered: broken" in result.stderr
+    assert "ZeroDivisionError (line 1)" in result.stderr
+
+
+def test_a_run_is_refused_where_the_source_is_another(folder):
+    source = folder / "algorithms" / "mine.py"
+    document = {
+        "schema": "hooke.run/1",
+        "workload": {"name": "digits-mlp"},
+        "algorithm": {"name": "my-descent", "parameters": {"lr": 0.2}, "hash": digest(source)},
+        "workers": 2,
+        "budget": {"samples": 100},
+        "evaluation": {"every": 100},
+    }
+    as_planned = python("-c", LATER, path=folder, stdin=json.dumps(document))
+    assert as_planned.stdout == "valid 2\n", as_planned.stderr
+    source.write_text(ALGORITHM + "\n# better\n")
+    changed = python("-c", LATER, path=folder, stdin=json.dumps(document))
+    assert "'/algorithm/hash'" in changed.stdout
+    assert f"planned {document['algorithm']['hash'][:12]}" in changed.stdout
+    gone = python("-c", LATER, path=folder / "absent", stdin=json.dumps(document))
+    assert "no algorithm is called 'my-descent'" in gone.stdout
