@@ -65,11 +65,11 @@ def _document(
     }
 
 
-def run_all(todo: list[Cell], folder: Path, jobs: int) -> dict[Cell, dict[str, Any]]:
-    """Return the result of every cell; those that `folder` holds already are read, not run again."""
+def run_all(todo: list[Cell], folder: Path, jobs: int) -> list[tuple[Cell, dict[str, Any]]]:
+    """Return every cell with its result; those that `folder` holds already are read, not run again."""
     folder.mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(jobs) as pool:
-        return dict(zip(todo, pool.map(lambda cell: _run(cell, folder), todo), strict=True))
+        return list(zip(todo, pool.map(lambda cell: _run(cell, folder), todo), strict=True))
 
 
 def _run(cell: Cell, folder: Path) -> dict[str, Any]:

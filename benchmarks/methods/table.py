@@ -35,13 +35,13 @@ COLUMNS = (
     "payload_bytes",
     "fingerprint",
 )
-Found = dict[Cell, dict[str, Any]]
+Found = list[tuple[Cell, dict[str, Any]]]
 
 
 def write(target: Path, place: Place, found: Found) -> None:
     """Write `target`.md and `target`.csv."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    rows = [_row(cell, result) for cell, result in found.items()]
+    rows = [_row(cell, result) for cell, result in found]
     with target.with_suffix(".csv").open("w", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         writer.writeheader()
