@@ -1,0 +1,67 @@
+"""Forward and backward of LeNet at batch 64 on one core: plain PyTorch as one finds it, and as Hooke computes.
+
+Plain: contiguous images, fp32, `loss.backward()`. Hooke: channels last; with bf16 also autocast, weights cast once
+per step as one vector. Processor time, in turns, the best of several turns: what counts is the ratio.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import torch
+from hooke.flat import FlatProblem
+from hooke.models.lenet import lenet
+from hooke.spec import Compute
+from hooke.workload import Place
+from torch.nn import functional
+
+from benchmarks.core._problems import noise
+
+Result = tuple[str, float, str, float | None]
+BATCH, STEPS, TURNS = 64, 20, 5
+
+
+def plain() -> Callable[[], None]:
+    """LeNet in the way of a tutorial."""
+    model = lenet()
+    data = noise(BATCH)
+    images, labels = data.inputs.float() / 256, data.labels
+
+    def step() -> None:
+        model.zero_grad()
+        functional.cross_entropy(model(images), labels).backward()
+
+    return step
+
+
+def ours(precision: str) -> Callable[[], None]:
+    """The gradient of the real problem, its batch picked before."""
+    place = Place(Compute(device="cpu", precision=precision))
+    problem = FlatProblem(lenet, noise(1000), noise(10), "linear", place=place)
+    weights = problem.initial(0)
+    problem.bind(weights, problem.allocate())
+    batch = problem.pick(np.arange(BATCH))
+    return lambda: problem.gradient(batch) and None
+
+
+def seconds(step: Callable[[], None]) -> float:
+    began = time.thread_time()
+    for _ in range(STEPS):
+        step()
+    return (time.thread_time() - began) / STEPS
+
+
+def measure() -> Iterator[Result]:
+    torch.set_num_threads(1)
+    ways = {"plain PyTorch": plain(), "Hooke, fp32": ours("fp32"), "Hooke, bf16": ours("bf16")}
+    for step in ways.values():
+        seconds(step)
+    best = dict.fromkeys(ways, float("inf"))
+    for _ in range(TURNS):
+        for name, step in ways.items():
+            best[name] = min(best[name], seconds(step))
+    for name, value in best.items():
+        yield f"LeNet, batch {BATCH}, {name}", 1e3 * value, "ms", None
+    yield "bf16 over plain", best["Hooke, bf16"] / best["plain PyTorch"], "", 7.8 / 25
