@@ -14,7 +14,10 @@ undo another `add`. An aligned float32 is loaded and stored whole by every proce
 
 from __future__ import annotations
 
+import math
+import shutil
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,6 +31,16 @@ from hooke.errors import CommError
 
 _LINE = 64
 """Alignment in bytes: a cache line, and the widest vector register."""
+
+_SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - where Linux keeps shared memory, not a file of ours
+
+
+def free_shared_memory() -> float:
+    """Return the bytes that can still be shared on this host.
+
+    MPI reserves without filling: what does not fit would end a rank by SIGBUS at its first store.
+    """
+    return shutil.disk_usage(_SHARED_MEMORY).free if _SHARED_MEMORY.is_dir() else math.inf
 
 
 class MpiWindow:
@@ -122,8 +135,14 @@ class MpiWindow:
         if array.dtype != np.float32:
             raise CommError(f"a window holds float32, not {array.dtype}")
         self._meet()
-        told = self._comm.allgather((array.size, self._owner))
-        for rank, (elements, owner) in enumerate(told):
+        told = self._comm.allgather((array.size, self._owner, free_shared_memory()))
+        room = told[self._owner][2]
+        if array.nbytes + _LINE > room:
+            raise CommError(
+                f"a window of {array.nbytes} bytes does not fit in the {room} bytes free in {_SHARED_MEMORY} on "
+                f"the host of rank {self._owner}: make it larger (in a container: --shm-size)"
+            )
+        for rank, (elements, owner, _) in enumerate(told):
             check_length(elements, array.size, f"the window of rank {self._owner}, as rank {rank} asked for it")
             if owner != self._owner:
                 raise CommError(f"rank {rank} asks for a window of rank {owner}, another of rank {self._owner}")

@@ -10,6 +10,7 @@ import time
 import traceback
 
 import numpy as np
+from hooke.comm import mpi_window
 from hooke.comm.base import Window
 from hooke.comm.conformance import conformance
 from hooke.comm.mpi import MpiComm
@@ -77,6 +78,17 @@ def ranks_that_disagree_are_told(comm: MpiComm) -> list[str]:
     return said
 
 
+def a_window_larger_than_shared_memory_is_refused(comm: MpiComm) -> str:
+    measured, mpi_window.free_shared_memory = mpi_window.free_shared_memory, lambda: 4 * ELEMENTS
+    try:
+        comm.window(constant(0, ELEMENTS))
+    except CommError as error:
+        return str(error)
+    finally:
+        mpi_window.free_shared_memory = measured
+    return ""
+
+
 def far_windows_have_no_plain_additions(comm: MpiComm) -> str:
     window = comm.window(constant(0))
     assert window.shared == (comm.rank == 0)
@@ -121,6 +133,7 @@ def main() -> None:
         play(run.__name__, run, near)
     play("far atomic_additions_are_never_lost", atomic_additions_are_never_lost, far)
     play("far conformance", conformance, far)
+    play("a_window_larger_than_shared_memory_is_refused", a_window_larger_than_shared_memory_is_refused, near)
     if WORLD.Get_size() > 1:
         play("ranks_that_disagree_are_told", ranks_that_disagree_are_told, near)
         play("far_windows_have_no_plain_additions", far_windows_have_no_plain_additions, far)

@@ -59,6 +59,12 @@ def test_ranks_that_disagree_are_told_by_mpi(size):
         assert "offers" in lengths and "another of rank" in owners
 
 
+def test_a_window_that_does_not_fit_in_shared_memory_is_refused_on_every_rank():
+    assert all(
+        "--shm-size" in said for said in exchange_answers(2)["a_window_larger_than_shared_memory_is_refused"]
+    )
+
+
 def test_ranks_that_disagree_are_told_in_the_virtual_world():
     for disagree in (
         lambda comm: comm.window(constant(0, 3 + comm.rank)),
