@@ -26,6 +26,7 @@ from hooke.decisions import ENDINGS, Course, Reason, Word
 from hooke.errors import NumericalError
 from hooke.evaluate import aside
 from hooke.free import Free
+from hooke.hardware.placing import Placed
 from hooke.phases import Phase
 from hooke.recorder import Recorder
 from hooke.serving import Order, Serving
@@ -42,6 +43,8 @@ class Besides:
     checkpoint_requested: threading.Event = field(default_factory=threading.Event)
     order: Order | None = None
     """The exchanges that the server is to serve again (see `hooke.replay`)."""
+    placed: Placed | None = None
+    """Where the rank runs, if somebody placed it."""
 
 
 class Rank:
@@ -70,6 +73,7 @@ class Rank:
         self.stop_requested = stop_requested or threading.Event()
         besides = besides or Besides()
         self.checkpoint_requested = besides.checkpoint_requested
+        self.placed = besides.placed
         self.keep = None if spec.checkpoint == "never" else folder
         """Where checkpoints go; None: nowhere."""
         self.drops = spec.on_bad_worker == "drop" and algorithm.may_drop

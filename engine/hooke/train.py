@@ -32,10 +32,12 @@ from hooke import checkpoint  # noqa: E402
 from hooke.algorithm import algorithm  # noqa: E402
 from hooke.checkpoint import host  # noqa: E402
 from hooke.comm.base import Comm  # noqa: E402
+from hooke.comm.cuda import staging  # noqa: E402
 from hooke.comm.timed import connect  # noqa: E402
 from hooke.errors import CheckpointError, CommError, HookeError, LaunchError, NumericalError  # noqa: E402
 from hooke.events import Done, Scored  # noqa: E402
 from hooke.expand import validate_run  # noqa: E402
+from hooke.hardware.placing import among, notes_of  # noqa: E402
 from hooke.phases import Ledger  # noqa: E402
 from hooke.rank import Besides, Rank  # noqa: E402
 from hooke.recorder import Recorder  # noqa: E402
@@ -75,11 +77,15 @@ def train_rank(
         raise LaunchError(f"{comm.size} ranks were started, but this run needs {spec.ranks}")
     if problem is None:
         chosen_workload = workload(spec.workload.name).model_validate(spec.workload.parameters)
-        problem = chosen_workload.build(Place(spec.compute, spec.seed, comm.rank))
-    timed = connect(comm, spec.communication, problem.layout, Ledger(comm.clock))
+        compute = besides.placed.compute(spec.compute) if besides and besides.placed else spec.compute
+        problem = chosen_workload.build(Place(compute, spec.seed, comm.rank))
+    copies = staging(problem)
+    timed = connect(comm, spec.communication, problem.layout, Ledger(comm.clock), copies)
     recorder = Recorder(folder, comm.rank, oversubscribed)
     with contextlib.closing(recorder):  # what a failing rank has collected belongs in its journal, too
         rank = Rank(timed, chosen, problem, spec, recorder, stop_requested, folder, besides)
+        for key, text in notes_of(rank.placed, problem, copies is not None).items():
+            rank.note(key, text)
         if resume and folder is not None and (place := checkpoint.latest(folder)) is not None:
             checkpoint.restore(rank, place)
         try:
@@ -147,7 +153,9 @@ def _run_folder(folder: Path, asked: _Asked) -> None:
 
     comm = MpiComm(spec.communication.collective)
     crowded = comm.ranks_on_this_host > usable_cores()
-    train_rank(comm, spec, folder, None, asked.stop, asked.resume, crowded, Besides(asked.checkpoint))
+    placed = among(spec.compute, comm, comm.rank >= spec.workers)  # before torch starts threads
+    besides = Besides(asked.checkpoint, placed=placed)
+    train_rank(comm, spec, folder, None, asked.stop, asked.resume, crowded, besides)
 
 
 def _exit_status(error: BaseException) -> int:

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from mpi4py import MPI
 
 from hooke.errors import CommError
+from hooke.hardware.affinity import allowed
 
 _PR_SET_TIMERSLACK = 29
 _SPIN = 100e-6
@@ -29,7 +30,7 @@ class Patience:
         node = world.Split_type(MPI.COMM_TYPE_SHARED)
         self.ranks_on_this_host: int = node.Get_size()
         node.Free()
-        self.crowded = self.ranks_on_this_host > len(os.sched_getaffinity(0))
+        self.crowded = self.ranks_on_this_host > len(allowed())
 
     def backoff(self) -> Backoff:
         """Return what to do between the polls of one wait."""

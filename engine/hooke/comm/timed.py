@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from hooke.comm.arrays import Array
 from hooke.comm.base import ANY, Comm, Control, ControlPending, Counter, Message, Pending, Vector, Window
 from hooke.comm.packed import Packed
+from hooke.comm.staged import Staged, Staging
 from hooke.comm.timed_window import TimedCounter, TimedWindow
 from hooke.comm.wire import Wire
 from hooke.comm.wrapper import Wrapper
@@ -17,19 +18,27 @@ from hooke.spec import Communication
 from hooke.workload import Slice
 
 
-def connect(comm: Comm, communication: Communication, layout: tuple[Slice, ...], ledger: Ledger) -> Timed:
-    """Return `Timed(Wire(Packed(comm)))`: what an algorithm sees of a world.
+def connect(
+    comm: Comm,
+    communication: Communication,
+    layout: tuple[Slice, ...],
+    ledger: Ledger,
+    staging: Staging | None = None,
+) -> Timed:
+    """Return `Timed(Wire(Packed(comm)))`: what an algorithm sees of a world; `Staged` around it on a device.
 
     The collective of `communication` is chosen where the world is made: `MpiComm(collective)`,
     `run_virtual(..., collective)`. `residuals` of the result is what error feedback keeps, by name; a restart
     puts them back with `residuals[name] = array`.
     """
     packed = Packed(comm, communication.packing, layout, communication.bucket_bytes)
-    if communication.wire == "fp32":
-        return Timed(packed, ledger)
     residuals: dict[str, Array] = {}
-    wire = Wire(packed, communication.wire, communication.error_feedback, residuals)
-    return Timed(wire, ledger, residuals=residuals)
+    inner: Comm = packed
+    if communication.wire != "fp32":
+        inner = Wire(packed, communication.wire, communication.error_feedback, residuals)
+    if staging is not None:
+        inner = Staged(inner, staging)
+    return Timed(inner, ledger, residuals=residuals)
 
 
 @dataclass

@@ -1,39 +1,20 @@
-"""Putting the calling process where a placement wants it: cores by affinity, memory by the kernel's policy.
+"""Taking memory from where a placement wants it, by the kernel's policy.
 
 Works without privileges. What the kernel refuses (a container's filter, say) becomes a note, never an error:
-a run that is not pinned is slower, not wrong. Source of the calls: set_mempolicy(2), sched_setaffinity(2).
+a run whose memory lies elsewhere is slower, not wrong. Source of the calls: set_mempolicy(2).
 """
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import os
 import platform
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
 SET_MEMPOLICY = {"x86_64": 238, "aarch64": 237, "ppc64le": 261, "riscv64": 237, "s390x": 270}
 """Number of the system call, by architecture; libnuma, which knows them too, is often not installed."""
 DEFAULT, PREFERRED, INTERLEAVE, PREFERRED_MANY = 0, 1, 3, 5
 _WORD = 8 * ctypes.sizeof(ctypes.c_ulong)
-
-
-def pin(cpus: Iterable[int]) -> str:
-    """Let every thread of this process run on these cpus only; return what went wrong, or nothing.
-
-    Affinity belongs to threads and is inherited by new ones: those that MPI has started already are moved, too.
-    """
-    wanted = set(cpus)
-    try:
-        os.sched_setaffinity(0, wanted)
-    except (OSError, AttributeError) as error:
-        return f"the kernel refuses to pin to cpus {sorted(wanted)}: {error}"
-    with contextlib.suppress(OSError):
-        for thread in Path("/proc/self/task").iterdir():
-            with contextlib.suppress(OSError):  # it has ended meanwhile
-                os.sched_setaffinity(int(thread.name), wanted)
-    return ""
 
 
 def prefer(nodes: Sequence[int]) -> tuple[str, str]:

@@ -10,6 +10,7 @@ import re
 import sys
 from pathlib import Path
 
+from hooke.hardware.affinity import allowed
 from hooke.hardware.files import cpu_quota, groups, text
 
 DISTRIBUTIONS = ("hooke", "torch", "numpy", "mpi4py")
@@ -43,7 +44,7 @@ def usable_cores(root: Path = Path("/")) -> int:
 
     A quota of 1.5 cores keeps one rank busy, not two. `root` is where /proc and /sys are mounted.
     """
-    cores = len(os.sched_getaffinity(0))
+    cores = len(allowed())
     quota = cpu_quota(root)
     return max(1, cores if quota is None else min(cores, math.floor(quota)))
 

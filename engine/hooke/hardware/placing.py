@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hooke.hardware import binding
+from hooke.hardware import affinity, binding
 from hooke.hardware.description import usable_cores
+from hooke.hardware.exchange import cuda_awareness, path
 from hooke.hardware.files import status, write_list
 from hooke.hardware.memory import choose
 from hooke.hardware.placement import Placement, Share, plan, said
@@ -43,6 +44,8 @@ class Placed:
     notes: dict[str, str] = field(default_factory=dict)
     topology: Topology | None = None
     placement: Placement | None = None
+    bound: str = ""
+    """What the kernel said to the wish for fast memory."""
 
     def compute(self, asked: Compute) -> Compute:
         """Return the setting with `group` resolved into a number of threads."""
@@ -55,16 +58,13 @@ class Placed:
         fast memory, half out of it, differently on each rank.
         """
         if self.topology is None or self.placement is None or not self.placement.pinned:
-            return self.notes
+            return dict(self.notes)
         chosen = choose(self.topology, [share.nodes for share in self.placement.shares], bytes_per_rank)
-        if self.placement.memory.kind == "fast" and chosen.kind != "fast":
-            failed = binding.release()
-            self.notes["memory"] = " ".join(chosen.why) + (f" But {failed}." if failed else "")
-        elif "memory" not in self.notes:
-            self.notes["memory"] = " ".join(chosen.why)
-        else:
-            self.notes["memory"] += " " + chosen.why[-1]
-        return self.notes
+        said = " ".join([*([self.bound] if self.bound else []), *chosen.why])
+        if self.placement.memory.kind == "fast" and chosen.kind != "fast" and (failed := binding.release()):
+            said += f" But {failed}."
+        self.notes["memory"] = said
+        return dict(self.notes)
 
 
 def neighbours(world: Any, server: bool) -> Host:
@@ -77,6 +77,15 @@ def neighbours(world: Any, server: bool) -> Host:
     rank, ranks = node.Get_rank(), node.Get_size()
     node.Free()
     return Host(rank, ranks, found[-1][0] and ranks > 1, len({cpus for _, cpus in found}) > 1)
+
+
+def among(compute: Compute, comm: Any, server: bool) -> Placed:
+    """Place the calling rank among those of its host; collective over `comm`, an `MpiComm` of the whole run."""
+    if compute.placement == "none":
+        return place(compute, Host(0, comm.ranks_on_this_host))
+    affinity.unpin()
+    binding.release()
+    return place(compute, neighbours(sys.modules["mpi4py.MPI"].COMM_WORLD, server))
 
 
 def place(compute: Compute, host: Host, bytes_per_rank: int | None = None, root: Path = Path("/")) -> Placed:
@@ -109,13 +118,13 @@ def place(compute: Compute, host: Host, bytes_per_rank: int | None = None, root:
 
 
 def _go(placed: Placed, share: Share, placement: Placement) -> None:
-    failed = binding.pin(share.cpus)
+    failed = affinity.pin(share.cpus)
     if failed:
         placed.notes["placement"] = f"not pinned: {failed}"
     if placement.memory.kind == "fast":
         how, failed = binding.prefer(share.memory)
         nodes = write_list(share.memory)
-        placed.notes["memory"] = f"Node {nodes}, {how}." if how else f"Not taken from node {nodes}: {failed}."
+        placed.bound = f"Node {nodes}, {how}." if how else f"Not taken from node {nodes}: {failed}."
 
 
 def _threads(compute: Compute, group: int) -> int:
@@ -123,6 +132,14 @@ def _threads(compute: Compute, group: int) -> int:
 
 
 def need(elements: int, root: Path = Path("/")) -> int:
-    """Return bytes that a rank with `elements` weights holds: its memory now, with the data, and vectors to come."""
+    """Return bytes that a rank of `elements` weights holds: its memory now, with the data, and vectors to come."""
     anonymous = status(root, "RssAnon").split()
     return 1024 * int(anonymous[0] if anonymous else 0) + COPIES * 4 * elements
+
+
+def notes_of(placed: Placed | None, problem: Any, staged: bool) -> dict[str, str]:
+    """Return what a rank says about its place, its memory checked, and how its vectors travel."""
+    notes = {} if placed is None else placed.confirm(need(problem.layout[-1].stop))
+    if staged:
+        notes["exchange"] = path(1, cuda_awareness())
+    return notes

@@ -50,9 +50,13 @@ def expand(name: str, root: Path, allowed: str = "", mems: str = "", cgroup: dic
             ]
             caches += [(3, "Unified", holding(machine["l3"], cpu))] * bool(machine["l3"])
             for index, (level, kind, shared) in enumerate(caches):
-                put(f"{place}/cache/index{index}/level", level)
-                put(f"{place}/cache/index{index}/type", kind)
-                put(f"{place}/cache/index{index}/shared_cpu_list", shared)
+                one = f"caches/{level}-{kind}-{shared}"  # written once, seen by all who share it
+                if not (root / one).exists():
+                    put(f"{one}/level", level)
+                    put(f"{one}/type", kind)
+                    put(f"{one}/shared_cpu_list", shared)
+                (root / place / "cache").mkdir(exist_ok=True)
+                (root / place / f"cache/index{index}").symlink_to(root / one)
     put("sys/devices/system/node/online", nodes)
     for number, node in enumerate(machine["nodes"]):
         place = f"sys/devices/system/node/node{number}"

@@ -31,7 +31,7 @@ def cases(draw):
     return replace(whole, allowed=allowed), ranks, by, need, server
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(cases())
 def test_every_rank_gets_its_own_part_of_what_is_allowed(case):
     topology, ranks, by, need, server = case
@@ -53,7 +53,7 @@ def test_every_rank_gets_its_own_part_of_what_is_allowed(case):
             assert len(given_out) == len(topology.usable), "a core is left idle"
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(cases())
 def test_groups_are_balanced_and_keep_inside_borders(case):
     topology, ranks, by, need, server = case
@@ -82,7 +82,7 @@ def test_groups_are_balanced_and_keep_inside_borders(case):
         assert all(len({of[cpu] for cpu in share.cpus}) == 1 for share in shares)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(cases())
 def test_what_is_put_into_a_memory_fits_there(case):
     topology, ranks, by, need, server = case
