@@ -62,13 +62,8 @@ class MpiWindow:
         self._agree(array)
         size = array.nbytes + _LINE if self._mine else 0
         one_node = map_memory and patience.ranks_on_this_host == comm.Get_size()
-        try:
-            make = MPI.Win.Allocate_shared if one_node else MPI.Win.Allocate
-            self._window: MPI.Win | None = make(size, 1, MPI.INFO_NULL, comm)
-            self._window.Lock_all()
-            segment = self._segment(self._window) if self._mine or map_memory else None
-        except MPI.Exception as error:
-            raise CommError(f"MPI could not make a window of {array.nbytes} bytes: {error}") from error
+        self._window: MPI.Win | None = _allocate(comm, size, 1, one_node)
+        segment = self._segment(self._window) if self._mine or map_memory else None
         # Segments begin at the start of a page or of a line in every process, so the offset is the same in all.
         start = -segment.ctypes.data % _LINE if segment is not None else 0
         self._start = int(self._comm.bcast(start, self._owner))
@@ -192,9 +187,7 @@ class MpiCounter:
         self._comm, self._patience = comm, patience
         mine, size = comm.Get_rank() == 0, np.dtype(np.int64).itemsize
         one_node = patience.ranks_on_this_host == comm.Get_size()
-        make = MPI.Win.Allocate_shared if one_node else MPI.Win.Allocate
-        self._window: MPI.Win | None = make(size if mine else 0, size, MPI.INFO_NULL, comm)
-        self._window.Lock_all()
+        self._window: MPI.Win | None = _allocate(comm, size if mine else 0, size, one_node)
         if mine:
             memory: Any = self._window.tomemory()
             np.frombuffer(memory, np.int64)[:] = 0
@@ -224,3 +217,14 @@ class MpiCounter:
 
     def _meet(self) -> None:
         self._patience.until(self._comm.Ibarrier().Test)
+
+
+def _allocate(comm: MPI.Intracomm, size: int, unit: int, one_node: bool) -> MPI.Win:
+    """Return a window on `size` bytes of this rank, with the epoch open that lasts as long as the window."""
+    make = MPI.Win.Allocate_shared if one_node else MPI.Win.Allocate
+    try:
+        window = make(size, unit, MPI.INFO_NULL, comm)
+        window.Lock_all()
+    except MPI.Exception as error:
+        raise CommError(f"MPI could not make a window on {size} bytes of this rank: {error}") from error
+    return window
