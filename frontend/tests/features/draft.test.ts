@@ -86,6 +86,11 @@ it("the empty form compares the baseline of the paper with its successor", () =>
     servers: 0,
     max_workers: null,
     deterministic: true,
+    pace: "together",
+    may_drop: false,
+    origin: "built-in",
+    hash: "",
+    offers: {},
     parameters: {},
   });
   const draft = emptyDraft(

@@ -19,6 +19,7 @@ const SCHEMA = {
     limit: { anyOf: [{ type: "number", minimum: 0 }, { type: "null" }], title: "Limit", default: null },
     kind: { $ref: "#/$defs/Kind", default: "a" },
     note: { type: "string" },
+    threads: { anyOf: [{ type: "integer" }, { const: "group", type: "string" }], default: 1 },
   },
   $defs: { Kind: { enum: ["a", "b"], title: "Kind" } },
 };
@@ -34,6 +35,7 @@ it("makes one control per property, in order", () => {
     ["limit", "number"],
     ["kind", "choice"],
     ["note", "text"],
+    ["threads", "mixed"],
   ]);
 });
 
@@ -51,6 +53,11 @@ it("carries title, description, default, bounds and choices", () => {
   expect(only?.choices).toEqual(["heavyball"]);
   expect(limit).toMatchObject({ title: "Limit", bounds: "at least 0", default: null });
   expect(kind).toMatchObject({ title: "Kind", choices: ["a", "b"] });
+});
+
+it("knows where an empty field is null", () => {
+  const nullable = fieldsFromSchema(SCHEMA).filter((field) => field.nullable);
+  expect(nullable.map((field) => field.name)).toEqual(["limit"]);
 });
 
 it("has no fields for what is no object schema", () => {

@@ -1,5 +1,12 @@
 import type { ComparisonRow, Estimate, ExperimentView } from "@/lib/client/types.gen";
-import { formatBytes, formatCount, formatPercent, formatRatio, NONE } from "@/lib/format/numbers";
+import {
+  formatBytes,
+  formatCount,
+  formatNumber,
+  formatPercent,
+  formatRatio,
+  NONE,
+} from "@/lib/format/numbers";
 import { formatSeconds } from "@/lib/format/time";
 import { Figure } from "@/lib/ui/figure";
 import ui from "@/lib/ui/ui.module.css";
@@ -18,6 +25,7 @@ const WIDTHS = [
   ["communication", 126],
   ["sent", 134],
   ["throughput", 138],
+  ["staleness", 118],
   ["runs", 46],
 ] as const;
 
@@ -69,6 +77,7 @@ export function ComparisonTable({
   const rows = group?.rows ?? [];
   const domain = forestDomain(rows.map((row) => row.speed_up));
   const seconds = group?.simulated ? "virtual s" : "s";
+  const stale = rows.some((row) => row.staleness.n > 0);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
     <section className={ui.tableWrap} aria-label="Comparison" tabIndex={0}>
@@ -78,7 +87,7 @@ export function ComparisonTable({
           variant's, paired by seed.
         </caption>
         <colgroup>
-          {WIDTHS.map(([column, width]) => (
+          {WIDTHS.filter(([column]) => stale || column !== "staleness").map(([column, width]) => (
             <col key={column} style={{ width }} />
           ))}
         </colgroup>
@@ -110,6 +119,15 @@ export function ComparisonTable({
               <br />
               per {seconds}
             </th>
+            {stale && (
+              <th
+                scope="col"
+                className={ui.number}
+                title="Center updates between a worker's read and its write"
+              >
+                Staleness
+              </th>
+            )}
             <th scope="col" className={ui.number}>
               Runs
             </th>
@@ -136,6 +154,11 @@ export function ComparisonTable({
               <td className={ui.number}>{estimate(row.communication_fraction, percent)}</td>
               <td className={ui.number}>{estimate(row.wire, bytes)}</td>
               <td className={ui.number}>{estimate(row.throughput, count)}</td>
+              {stale && (
+                <td className={ui.number} data-testid="staleness">
+                  {row.staleness.n > 0 ? estimate(row.staleness, formatNumber) : NONE}
+                </td>
+              )}
               <td className={ui.number}>
                 <Figure
                   value={`${row.finished} / ${row.runs}`}

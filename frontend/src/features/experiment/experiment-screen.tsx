@@ -15,6 +15,7 @@ import { Phases } from "./phases";
 import { RunsTable } from "./runs-table";
 import { useComparison, useExperiment, useLiveExperiment } from "./use-experiment";
 import { Verdict } from "./verdict";
+import { Warnings } from "./warnings";
 
 const route = getRouteApi("/experiments/$experimentId");
 
@@ -49,6 +50,7 @@ function Page({ experiment }: { experiment: ExperimentView }) {
   return (
     <>
       <ExperimentHeader experiment={experiment} />
+      <Warnings experiment={experiment} />
       {search.tab === "json" && (
         <Section title="Specification">
           <JsonView value={experiment.spec} label="Specification as JSON" />

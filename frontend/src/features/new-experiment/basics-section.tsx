@@ -6,6 +6,7 @@ import { ChoiceField, LongTextField, NumberField, TextField } from "./fields";
 import styles from "./form.module.css";
 import { useForm } from "./form-context";
 import { SchemaForm } from "./schema-form";
+import { Source } from "./source";
 
 const SHARDINGS = [
   { value: "iid", label: "i.i.d. stream per worker" },
@@ -37,7 +38,8 @@ export function WorkloadSection({ workloads }: { workloads: readonly WorkloadVie
           onChoice={(name) =>
             change((old) => {
               const target = workloads.find((one) => one.name === name)?.target;
-              const accuracy = valueAt(old, ["target", "metric"]) === "test_accuracy" && target !== undefined;
+              const accuracy =
+                valueAt(old, ["target", "metric"]) === "test_accuracy" && typeof target === "number";
               return {
                 ...old,
                 workload: { name, parameters: {} },
@@ -58,6 +60,7 @@ export function WorkloadSection({ workloads }: { workloads: readonly WorkloadVie
       {chosen && (
         <details className={styles.details}>
           <summary>Parameters of the workload</summary>
+          {chosen.origin !== "built-in" && <Source offered={chosen} />}
           <SchemaForm schema={chosen.parameters} path={["workload", "parameters"]} />
           <pre className={styles.documentation}>{chosen.documentation}</pre>
         </details>

@@ -9,6 +9,7 @@ import { BudgetSection, WorkloadSection } from "./basics-section";
 import { ClustersSection } from "./clusters-section";
 import { fieldId, type Json } from "./document";
 import { EXAMPLE } from "./example";
+import { ExecutionSection } from "./execution-section";
 import { faultsByField, nearestField } from "./faults";
 import styles from "./form.module.css";
 import { FormContext } from "./form-context";
@@ -90,6 +91,7 @@ export function Builder({ start, algorithms, workloads, clusters }: BuilderProps
           <VariantsSection catalogue={algorithms} />
           <ClustersSection clusters={clusters} />
           <BudgetSection workloads={workloads} />
+          <ExecutionSection compute={algorithms.compute} />
         </div>
         <aside className={styles.side} aria-label="Plan">
           <Tabs defaultValue="plan" keepMounted={false}>

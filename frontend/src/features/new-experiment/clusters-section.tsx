@@ -15,7 +15,7 @@ const VIRTUAL_FIELDS = [
   ["seconds_per_byte", "Seconds per byte", "Inverse bandwidth of one link direction", 0.9e-9],
   ["compute_seconds_per_sample", "Compute time", "Forward and backward, seconds per sample", 20e-6],
   ["compute_jitter", "Jitter", "Sigma of the log-normal factor on each step's compute", 0.05],
-  ["memory_bandwidth", "Memory bandwidth", "Bytes per second; prices vector updates", 10e9],
+  ["memory_bandwidth", "Memory bandwidth", "Bytes per second; prices vector updates", 100e9],
 ] as const;
 
 /** Where the runs execute: registered clusters, and simulated ones computed on them. */
@@ -65,6 +65,7 @@ export function ClustersSection({ clusters }: { clusters: readonly ClusterView[]
       }
     >
       <div {...control} tabIndex={-1}>
+        <Problems clusters={clusters} />
         {error && <p className={styles.error}>{error}</p>}
         <div className={styles.cards}>
           {objectsAt(draft, ["clusters"]).map((cluster, index) => (
@@ -74,6 +75,23 @@ export function ClustersSection({ clusters }: { clusters: readonly ClusterView[]
         </div>
       </div>
     </Section>
+  );
+}
+
+/** Files of users that a cluster could not read: it offers everything else. */
+function Problems({ clusters }: { clusters: readonly ClusterView[] }) {
+  const found = clusters.flatMap((cluster) =>
+    cluster.problems.map((problem) => ({ ...problem, cluster: cluster.name })),
+  );
+  if (found.length === 0) return null;
+  return (
+    <ul className={styles.warnings} data-testid="file-problems">
+      {found.map(({ cluster, kind, name, file, error }) => (
+        <li key={`${cluster} ${file} ${name}`}>
+          {cluster} does not offer your {kind} <strong>{name}</strong> ({file}): {error}
+        </li>
+      ))}
+    </ul>
   );
 }
 

@@ -5,7 +5,10 @@ export interface FormField {
   readonly name: string;
   readonly title: string;
   readonly description: string;
-  readonly kind: "number" | "integer" | "boolean" | "choice" | "text";
+  /** `mixed`: a number or a word, such as 4 or "group". */
+  readonly kind: "number" | "integer" | "boolean" | "choice" | "text" | "mixed";
+  /** An empty field is null, which is not the same as its default. */
+  readonly nullable: boolean;
   readonly choices: readonly (string | number)[];
   readonly default: unknown;
   /** Such as "> 0, at most 10"; empty where nothing bounds it. */
@@ -26,7 +29,13 @@ function resolve(property: Json, root: Json): Json {
   return property;
 }
 
+function branchesOf(property: Json): Json[] {
+  return Array.isArray(property.anyOf) ? property.anyOf.filter(isJson) : [];
+}
+
 function kindOf(property: Json): FormField["kind"] {
+  const types = branchesOf(property).map((branch) => branch.type);
+  if (types.includes("string") && (types.includes("integer") || types.includes("number"))) return "mixed";
   if (Array.isArray(property.enum) || "const" in property) return "choice";
   const type = property.type;
   return type === "number" || type === "integer" || type === "boolean" ? type : "text";
@@ -60,6 +69,7 @@ export function fieldsFromSchema(schema: unknown): FormField[] {
     const property = resolve(raw, schema);
     return {
       name,
+      nullable: raw.type === "null" || branchesOf(raw).some((branch) => branch.type === "null"),
       title: typeof property.title === "string" ? property.title : name,
       description: typeof property.description === "string" ? property.description : "",
       kind: kindOf(property),

@@ -48,19 +48,25 @@ export function LongTextField({ path, label, description }: FieldProps) {
   );
 }
 
-/** A number as people type it, exponents too: 7.2e-6. An empty field leaves the value to its default. */
+/**
+ * A number as people type it, exponents too: 7.2e-6. An empty field leaves the value to its default, or is null
+ * where the number is `nullable`.
+ */
 export function NumberField({
   path,
   label,
   description,
   fallback,
+  nullable = false,
   ...rest
-}: FieldProps & Omit<TextInputProps, "value" | "onChange">) {
+}: FieldProps & { nullable?: boolean } & Omit<TextInputProps, "value" | "onChange">) {
   const { value, set, error, control } = useField(path);
   const [typed, setTyped] = useState<string>();
-  const shown = value ?? fallback;
+  const shown = nullable && value === null ? null : (value ?? fallback);
   const current = typeof shown === "number" && !Number.isNaN(shown) ? String(shown) : "";
-  const agrees = typed !== undefined && Object.is(parseNumber(typed), value === null ? Number.NaN : value);
+  const read = (text: string) => parseNumber(text) ?? (nullable ? null : undefined);
+  const agrees =
+    typed !== undefined && (Object.is(read(typed), value) || (value === null && Number.isNaN(read(typed))));
   const wrong = typed !== undefined && Number.isNaN(parseNumber(typed)) ? "This is no number." : undefined;
   return (
     <TextInput
@@ -74,7 +80,27 @@ export function NumberField({
       value={agrees ? typed : current}
       onChange={(event) => {
         setTyped(event.currentTarget.value);
-        set(parseNumber(event.currentTarget.value));
+        set(read(event.currentTarget.value));
+      }}
+    />
+  );
+}
+
+/** A number or a word: what reads as a number is one. */
+export function MixedField({ path, label, description, fallback }: FieldProps) {
+  const { value, set, error, control } = useField(path);
+  const shown = value ?? fallback;
+  return (
+    <TextInput
+      {...control}
+      label={label}
+      description={description}
+      error={error}
+      autoComplete="off"
+      value={shown === undefined || shown === null ? "" : String(shown)}
+      onChange={(event) => {
+        const text = event.currentTarget.value.trim();
+        set(text === "" ? undefined : /^-?\d+$/.test(text) ? Number(text) : text);
       }}
     />
   );

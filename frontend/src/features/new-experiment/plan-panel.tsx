@@ -24,7 +24,7 @@ export function PlanPanel({ plan, error, faults, settled, focus }: PlanPanelProp
       {error ? (
         <Faults error={error} faults={faults} focus={focus} />
       ) : plan ? (
-        <Plan plan={plan} />
+        <Plan plan={plan} focus={focus} />
       ) : (
         <Loader size="sm" />
       )}
@@ -74,7 +74,7 @@ function cells(runs: readonly PlannedRunView[]): Cell[] {
   return [...found.values()];
 }
 
-function Plan({ plan }: { plan: DryRun }) {
+function Plan({ plan, focus }: { plan: DryRun; focus: (pointer: string) => void }) {
   return (
     <>
       <p className={styles.total} data-testid="plan-total">
@@ -97,8 +97,12 @@ function Plan({ plan }: { plan: DryRun }) {
       </table>
       {plan.warnings.length > 0 && (
         <ul className={styles.warnings} data-testid="warnings">
-          {plan.warnings.map((warning) => (
-            <li key={warning}>{warning}</li>
+          {plan.warnings.map(({ pointer, message }) => (
+            <li key={`${pointer} ${message}`}>
+              <button type="button" onClick={() => focus(pointer)} data-pointer={pointer}>
+                <strong>{placeName(pointer)}</strong>: {message}
+              </button>
+            </li>
           ))}
         </ul>
       )}

@@ -1,13 +1,22 @@
 import type { Path } from "./document";
 import { withValue } from "./document";
-import { ChoiceField, NumberField, SwitchField, TextField } from "./fields";
+import { ChoiceField, MixedField, NumberField, SwitchField, TextField } from "./fields";
 import { type FormField, fieldsFromSchema } from "./fields-from-schema";
 import styles from "./form.module.css";
 import { useForm } from "./form-context";
 
 /** A flat form made from a JSON Schema; it writes into the document below `path`. */
-export function SchemaForm({ schema, path }: { schema: unknown; path: Path }) {
-  const fields = fieldsFromSchema(schema);
+export function SchemaForm({
+  schema,
+  path,
+  without = [],
+}: {
+  schema: unknown;
+  path: Path;
+  /** Fields that mean nothing with the values of the others. */
+  without?: readonly string[];
+}) {
+  const fields = fieldsFromSchema(schema).filter((field) => !without.includes(field.name));
   if (fields.length === 0) return null;
   return (
     <div className={styles.grid}>
@@ -20,12 +29,15 @@ export function SchemaForm({ schema, path }: { schema: unknown; path: Path }) {
 
 function SchemaField({ field, path }: { field: FormField; path: Path }) {
   const { change } = useForm();
-  const description = [field.description.replace(/\.$/, ""), field.bounds].filter(Boolean).join("; ");
+  const empty = field.nullable && !/\bempty\b/i.test(field.description) ? "may be empty" : "";
+  const description = [field.description.replace(/\.$/, ""), field.bounds, empty].filter(Boolean).join("; ");
   const shared = { path, label: field.title, description, fallback: field.default };
   switch (field.kind) {
     case "number":
     case "integer":
-      return <NumberField {...shared} />;
+      return <NumberField {...shared} nullable={field.nullable} />;
+    case "mixed":
+      return <MixedField {...shared} />;
     case "boolean":
       return <SwitchField {...shared} />;
     case "choice":

@@ -1,13 +1,15 @@
-import { Button, Menu, Radio } from "@mantine/core";
+import { Button, Radio } from "@mantine/core";
 import type { AlgorithmList } from "@/lib/client/types.gen";
 import { Section } from "@/lib/ui/section";
 import { VariantLine } from "@/lib/ui/variant-chip";
-import { objectsAt, textAt } from "./document";
-import { shortTitle, withCopy, withoutVariant, withVariant, withVariantName } from "./draft";
-import { ChoiceField, TextField } from "./fields";
+import { AddVariant, AlgorithmField } from "./algorithm-picker";
+import { isJson, objectsAt, textAt, valueAt } from "./document";
+import { withCopy, withoutVariant, withVariant, withVariantName } from "./draft";
+import { TextField } from "./fields";
 import styles from "./form.module.css";
 import { useField, useForm } from "./form-context";
 import { SchemaForm } from "./schema-form";
+import { Source } from "./source";
 
 /** The methods to compare, one card each; the colour is the one that every chart will use. */
 export function VariantsSection({ catalogue }: { catalogue: AlgorithmList }) {
@@ -19,20 +21,10 @@ export function VariantsSection({ catalogue }: { catalogue: AlgorithmList }) {
       title="Variants"
       testId="variants"
       aside={
-        <Menu shadow="md" position="bottom-end">
-          <Menu.Target>
-            <Button size="xs" variant="default" data-testid="add-variant">
-              Add variant
-            </Button>
-          </Menu.Target>
-          <Menu.Dropdown>
-            {catalogue.items.map((algorithm) => (
-              <Menu.Item key={algorithm.name} onClick={() => change((old) => withVariant(old, algorithm))}>
-                {algorithm.title}
-              </Menu.Item>
-            ))}
-          </Menu.Dropdown>
-        </Menu>
+        <AddVariant
+          algorithms={catalogue.items}
+          add={(algorithm) => change((old) => withVariant(old, algorithm))}
+        />
       }
     >
       <div {...control} tabIndex={-1}>
@@ -54,6 +46,15 @@ export function VariantsSection({ catalogue }: { catalogue: AlgorithmList }) {
       </div>
     </Section>
   );
+}
+
+/** Fields of `communication` that say nothing beside the values of the others. */
+export function meaningless(communication: unknown): string[] {
+  const chosen = isJson(communication) ? communication : {};
+  return [
+    ...(chosen.packing === "buckets" ? [] : ["bucket_bytes"]),
+    ...(chosen.wire === undefined || chosen.wire === "fp32" ? ["error_feedback"] : []),
+  ];
 }
 
 function VariantCard({
@@ -106,10 +107,9 @@ function VariantCard({
           label="Name"
           onText={(text) => change((old) => withVariantName(old, index, text))}
         />
-        <ChoiceField
+        <AlgorithmField
           path={[...path, "algorithm"]}
-          label="Algorithm"
-          choices={catalogue.items.map((one) => ({ value: one.name, label: shortTitle(one) }))}
+          algorithms={catalogue.items}
           onChoice={(value) =>
             change((old) => {
               const variants = objectsAt(old, ["variants"]);
@@ -122,11 +122,16 @@ function VariantCard({
       {known && <SchemaForm schema={known.parameters} path={[...path, "parameters"]} />}
       <details className={styles.details}>
         <summary>How its vectors travel</summary>
-        <SchemaForm schema={catalogue.communication} path={[...path, "communication"]} />
+        <SchemaForm
+          schema={catalogue.communication}
+          path={[...path, "communication"]}
+          without={meaningless(valueAt(draft, [...path, "communication"]))}
+        />
       </details>
       {known && (
         <details className={styles.details}>
           <summary>About {known.title}</summary>
+          {known.origin !== "built-in" && <Source offered={known} />}
           <pre className={styles.documentation}>{known.documentation}</pre>
         </details>
       )}

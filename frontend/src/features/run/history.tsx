@@ -1,7 +1,9 @@
 import type { RunView, TransitionView } from "@/lib/client/types.gen";
+import { formatBytes, formatCount } from "@/lib/format/numbers";
 import { formatClock, formatMoment, formatSeconds } from "@/lib/format/time";
 import { Section } from "@/lib/ui/section";
 import { StateBadge } from "@/lib/ui/state-badge";
+import outcome from "./outcome.module.css";
 import styles from "./run.module.css";
 
 function evidence(step: TransitionView): string {
@@ -46,6 +48,35 @@ export function History({ run }: { run: RunView }) {
           );
         })}
       </ol>
+      <Kept run={run} />
     </Section>
+  );
+}
+
+const SHOWN = 5;
+
+/** Workers that left, and the newest checkpoints. */
+function Kept({ run }: { run: RunView }) {
+  const { dropped, checkpoints } = run;
+  if (dropped.length + checkpoints.length === 0) return null;
+  const newest = checkpoints.slice(-SHOWN);
+  return (
+    <ul className={outcome.kept} data-testid="kept">
+      {dropped.map((one) => (
+        <li key={`${one.attempt} ${one.worker} ${one.step}`} data-testid="dropped-worker">
+          <strong>
+            Worker {one.worker} left at step {formatCount(one.step)}
+          </strong>
+          : {one.why}; the run went on without it.
+        </li>
+      ))}
+      {newest.map((one) => (
+        <li key={`${one.attempt} ${one.step}`} data-testid="checkpoint">
+          Checkpoint at step {formatCount(one.step)}, {formatBytes(one.bytes)}
+          {one.at && ` · ${formatClock(one.at)}`}
+        </li>
+      ))}
+      {checkpoints.length > SHOWN && <li>and {formatCount(checkpoints.length - SHOWN)} earlier ones</li>}
+    </ul>
   );
 }

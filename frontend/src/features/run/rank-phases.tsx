@@ -4,6 +4,7 @@ import { formatBytes, formatCount, formatPercent } from "@/lib/format/numbers";
 import { formatSeconds } from "@/lib/format/time";
 import { PHASES } from "@/lib/theme/palette";
 import { Section } from "@/lib/ui/section";
+import outcome from "./outcome.module.css";
 import styles from "./run.module.css";
 
 function shares(rank: PhaseTotals): Record<string, number> {
@@ -17,6 +18,22 @@ const NOTHING = 1e-7;
 function fraction(rank: PhaseTotals): number | null {
   const train = rank.wall - rank.evaluate;
   return train > 0 ? rank.communicate / train : null;
+}
+
+/** What was chosen for a rank, and why. */
+function Notes({ rank }: { rank: PhaseTotals }) {
+  const notes = Object.entries(rank.notes);
+  if (notes.length === 0) return null;
+  return (
+    <dl className={outcome.notes} data-testid="rank-notes">
+      {notes.map(([name, text]) => (
+        <div key={name} className={outcome.note}>
+          <dt>{name}</dt>
+          <dd>{text}</dd>
+        </div>
+      ))}
+    </dl>
+  );
 }
 
 /** One bar per rank: where its wall time went. */
@@ -44,6 +61,7 @@ export function RankPhases({ run }: { run: RunView }) {
                 {rank.hidden > NOTHING && ` · ${formatSeconds(rank.hidden)} hidden`}
               </span>
             </span>
+            <Notes rank={rank} />
           </div>
         ))}
         {run.phases.length === 0 && <p className={styles.quiet}>No rank has taken a step yet.</p>}

@@ -14,6 +14,7 @@ import { Logs } from "./logs";
 import { RankPhases } from "./rank-phases";
 import { RunCurves } from "./run-curves";
 import { RunHeader } from "./run-header";
+import { Staleness } from "./staleness";
 import { useExperimentOf, useLiveRun, useRun } from "./use-run";
 
 const route = getRouteApi("/runs/$runId");
@@ -50,6 +51,7 @@ function Page({ run }: { run: RunView }) {
       <History run={run} />
       <RunCurves run={run} index={index} target={experiment.data?.spec.target ?? undefined} />
       <RankPhases run={run} />
+      <Staleness run={run} />
       <Logs run={run} />
       <Section title="Specification" testId="run-spec">
         <JsonView value={run.spec} label="Resolved specification as JSON" />

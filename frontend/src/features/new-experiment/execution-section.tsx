@@ -1,0 +1,33 @@
+import { Section } from "@/lib/ui/section";
+import { ChoiceField, NumberField } from "./fields";
+import styles from "./form.module.css";
+import { SchemaForm } from "./schema-form";
+
+const ON_BAD_WORKER = [
+  { value: "fail", label: "fail the run" },
+  { value: "drop", label: "go on without it, where the method can" },
+];
+
+/** How gradients are computed, alike for every variant, and what is kept on the way. */
+export function ExecutionSection({ compute }: { compute: unknown }) {
+  return (
+    <Section title="Execution" testId="execution">
+      <SchemaForm schema={compute} path={["compute"]} />
+      <div className={styles.grid}>
+        <NumberField
+          path={["checkpoint_every"]}
+          label="Checkpoint every"
+          description="Samples between checkpoints; empty: none"
+          nullable
+        />
+        <ChoiceField
+          path={["on_bad_worker"]}
+          label="NaN or Inf on a worker"
+          description="What becomes of the run"
+          fallback="fail"
+          choices={ON_BAD_WORKER}
+        />
+      </div>
+    </Section>
+  );
+}
