@@ -88,12 +88,11 @@ def _arrays(r: Rank) -> dict[str, Any]:
 
 
 def _sweep(newest: Path) -> None:
-    """Delete what is older than the newest complete checkpoints, half-written ones included."""
+    """Delete all but the newest complete checkpoints: older ones, and what an attempt that died was writing."""
     found = sorted((p for p in newest.parent.iterdir() if p.name.isdigit()), key=lambda p: int(p.name))
-    complete = [p for p in found if (p / "complete.json").exists() and int(p.name) <= int(newest.name)]
-    kept = complete[-KEPT:]
+    kept = [place for place in found if (place / "complete.json").exists()][-KEPT:]
     for place in found:
-        if int(place.name) < int(newest.name) and place not in kept:
+        if place not in kept:
             (place / "complete.json").unlink(missing_ok=True)  # first: from here on nobody restores it
             shutil.rmtree(place)
 

@@ -1,4 +1,4 @@
-"""Small methods that stand for a whole family, written here so that a change of the catalogue cannot hide a fault."""
+"""Small methods that stand for a family each, written here so that no change of the catalogue hides a fault."""
 
 from __future__ import annotations
 
@@ -70,6 +70,7 @@ class Unlocked(Algorithm):
             if r.due(t, self.period):
                 center.read(c)
                 c.sub_(x).mul_(-a)  # a (x - c)
+                r.problem.mass += float(c.double().abs().sum())  # type: ignore[attr-defined]  # ours, for the tests
                 center.add(c)
                 x.sub_(c)
             x.add_(g, alpha=-self.lr)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -77,7 +77,9 @@ class Report:
     scores: list[tuple[int, float]]
     picked: int
     spent: np.ndarray
-    start: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    start: np.ndarray
+    mass: float
+    """Sum of the L1 norms of all updates of a shared center, counted by the method."""
 
 
 def run_rank(comm: Comm, setup: Setup, world: World, folder: Path | None, resume: bool = False) -> Report:
@@ -92,6 +94,7 @@ def run_rank(comm: Comm, setup: Setup, world: World, folder: Path | None, resume
     )
     family = Quadratics(spread=0.3)
     problem = Quadratic(family, comm, behaviour, threading.Event(), world == "virtual")
+    problem.mass = 0.0
     if folder is not None and comm.rank == 0:
         folder.mkdir(exist_ok=True)
         (folder / "spec.json").write_text(canonical(spec))
@@ -99,8 +102,8 @@ def run_rank(comm: Comm, setup: Setup, world: World, folder: Path | None, resume
     with known():
         out = train_rank(comm, spec, folder, problem, problem.stop_requested, resume, besides=Besides())
     scores = [(score.samples, score.loss) for score in out.scores]
-    spent, start = problem.spent, family.start(spec.seed)
-    return Report(out.weights, out.center, out.done, scores, len(problem.picked), spent, start)
+    picked, start = len(problem.picked), family.start(spec.seed)
+    return Report(out.weights, out.center, out.done, scores, picked, problem.spent, start, problem.mass)
 
 
 def play(comm: Comm, setup: Setup, world: World, folder: Path) -> list[Report]:

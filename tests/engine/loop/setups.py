@@ -12,9 +12,9 @@ SETUPS = {
     "to the target": Setup(
         "async-easgd",
         (("lr", 0.2),),
-        steps=3000,
+        steps=600,
         sleeps=3,
-        changes=(("target", {"metric": "test_loss", "value": 2.2}),),
+        changes=(("target", {"metric": "test_loss", "value": 3.5}),),
     ),
     "atomic": Setup("unlocked", steps=150, every=47, sleeps=1),
     "plain": Setup("unlocked", (("updates", "plain"),), steps=150, every=47, sleeps=1),

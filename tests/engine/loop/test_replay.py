@@ -44,6 +44,7 @@ def test_a_replay_has_every_bit(played, name, world):
         assert one.weights.tobytes() == other.weights.tobytes()
         assert (one.done.step, one.done.reason) == (other.done.step, other.done.reason)
     assert run.first[-1].done.staleness == outcomes[-1].done.staleness
+    assert run.first[-1].done.reason == ("target" if name == "to the target" else "budget")
 
 
 def test_another_order_gives_other_bits(played):
