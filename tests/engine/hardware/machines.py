@@ -74,5 +74,6 @@ def expand(name: str, root: Path, allowed: str = "", mems: str = "", cgroup: dic
 @functools.cache
 def machine(name: str) -> Topology:
     """Return what is read from the expanded tree."""
-    with tempfile.TemporaryDirectory() as folder:
+    memory = Path("/dev/shm")  # noqa: S108 - thousands of small files
+    with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as folder:
         return read(expand(name, Path(folder)))
