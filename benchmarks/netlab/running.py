@@ -1,0 +1,184 @@
+"""A Hooke run, or any other program, on the hosts of a lab, with what the links carried meanwhile.
+
+Everything but the start is the product's own: the folder, guards, journals, verdict and result of `hooke run`.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from hooke import local_run
+from hooke.cli import outcome
+from hooke.cli.progress import Follower, display
+from hooke.cluster.launchers.base import Launch
+from hooke.cluster.places import AttemptFolder
+from hooke.cluster.processes import members, signal_all, sweep
+from hooke.events import StateReport
+from hooke.local_run import LocalRun
+from hooke.spec import RunSpec
+
+from benchmarks.netlab.lab import Lab
+from benchmarks.netlab.starting import NetlabLauncher, command, emulation, environment
+
+LOOK = 0.1
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+class Meter:
+    """What a run costs outside of itself: bytes on the links, processor time of its processes.
+
+    Links are read at the beginning and at the end. Processor time is read every quarter of a second while all
+    ranks are in their loop, because the processes are gone at the end; it includes evaluation.
+    """
+
+    def __init__(self, lab: Lab | None, attempt: str) -> None:
+        self._lab, self._attempt = lab, attempt
+        self._before = lab.traffic() if lab else {}
+        self._seconds: dict[int, float] = {}
+        self._at_start: dict[int, float] = {}
+        self._looked = 0.0
+
+    def look(self, training: bool) -> None:
+        """Read the processor time of every process of the run, as long as all ranks are in their loop."""
+        now = time.monotonic()
+        if not training or now - self._looked < 0.25:
+            return
+        self._looked = now
+        for pid in members([self._attempt]):
+            if (seconds := cpu_seconds(pid)) is not None:
+                self._seconds[pid] = seconds
+        if not self._at_start:
+            self._at_start = dict(self._seconds)
+
+    def result(self) -> dict[str, Any]:
+        """Return `cpu_seconds` (of all processes, while all ranks were in their loop) and `link`."""
+        begun = self._at_start
+        cpu = sum(s - begun.get(pid, 0.0) for pid, s in self._seconds.items()) if begun else None
+        found: dict[str, Any] = {"cpu_seconds": cpu}
+        if self._lab:
+            after = self._lab.traffic()
+            sent = {host: after[host].since(self._before[host]) for host in after}
+            found["link"] = {
+                "frame_bytes": sum(t.frames for t in sent.values()),
+                "wire_bytes": sum(t.wire for t in sent.values()),
+                "dropped": sum(t.dropped for t in sent.values()),
+                "frame_bytes_by_host": [sent[host].frames for host in sorted(sent)],
+            }
+        return found
+
+
+def cpu_seconds(pid: int) -> float | None:
+    """Return the user and system seconds of a process and its threads, or None where there is none."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return None
+    return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+def hooke(lab: Lab, spec: RunSpec, folder: Path, save: Path | None = None) -> tuple[StateReport, dict[str, Any]]:
+    """Run `spec` on the lab's hosts to its end; return how it ended, and the result of `hooke run --json`.
+
+    The result also has `cpu_seconds`, `link` and `emulated`. Ctrl-C asks the ranks to stop, twice ends them.
+    """
+    local_run.prepare(folder, spec)
+    attempt = AttemptFolder(folder.resolve(), f"netlab-{uuid.uuid4().hex[:12]}", 1)
+    meter = Meter(lab, attempt.id)
+    run = _start(lab, spec, attempt)
+    asked = threading.Event()
+    before = signal.signal(signal.SIGINT, lambda *_: run.kill() if asked.is_set() else asked.set())
+    try:
+        scores, report = _follow(run, meter, asked)
+    except BaseException:
+        run.kill()
+        raise
+    finally:
+        signal.signal(signal.SIGINT, before)
+    found = outcome.result(spec, report, run.witness.started, run.witness.done, scores)
+    found |= meter.result() | {"emulated": emulation(lab, spec.ranks), "folder": str(folder)}
+    found["oversubscribed"] = found["emulated"]["oversubscribed"]  # a rank sees only those of its own host
+    if save is not None and report.state == "succeeded":
+        outcome.save(save, spec, folder)
+    return report, found
+
+
+def _start(lab: Lab, spec: RunSpec, attempt: AttemptFolder) -> LocalRun:
+    launch = Launch(spec.world, spec.ranks, (attempt.path,), (attempt.id,))
+    launcher = NetlabLauncher(lab)
+    with attempt.launcher_log.open("ab") as log:
+        process = subprocess.Popen(
+            [*tether(), *launcher.command(launch)],
+            env=launcher.environment(launch, os.environ),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    return LocalRun(spec, attempt, process)
+
+
+def _follow(run: LocalRun, meter: Meter, asked: threading.Event) -> tuple[list[Any], StateReport]:
+    follower, cancelled = Follower(run), False
+    with display(run) as shown:
+        while run.poll():
+            shown.show(follower, follower.look())
+            meter.look(run.witness.all_started and not run.witness.done)
+            if asked.is_set() and not cancelled:
+                cancelled = True
+                run.cancel()
+            time.sleep(LOOK)
+    report = run.finish()
+    follower.look()
+    return follower.scores, report
+
+
+def program(
+    lab: Lab | None,
+    ranks: int,
+    words: Sequence[str],
+    training: Callable[[], bool] = lambda: True,
+    output: Any = None,
+) -> tuple[int, dict[str, Any]]:
+    """Run any program as MPI ranks; return its status, and what it cost. No process of it is left.
+
+    Without a lab its ranks run on this machine. `training`: whether all ranks are in their loop.
+    """
+    attempt = f"netlab-{uuid.uuid4().hex[:12]}.1"
+    kept = dict(os.environ) | {"HOOKE_ATTEMPT": attempt, "PYTHONUNBUFFERED": "1"}
+    line = command(lab, ranks, words) if lab else _here(ranks, words)
+    meter = Meter(lab, attempt)
+    process = subprocess.Popen(
+        [*tether(), *line],
+        env=environment(lab, kept) if lab else kept | {"OMP_NUM_THREADS": "1", "UCX_LOG_LEVEL": "error"},
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        start_new_session=True,
+    )
+    try:
+        while process.poll() is None:
+            meter.look(training())
+            time.sleep(LOOK)
+    finally:
+        signal_all(members([attempt]), signal.SIGKILL) if process.poll() is None else None
+        sweep([attempt])
+    return process.returncode, meter.result() | ({"emulated": emulation(lab, ranks)} if lab else {})
+
+
+def tether() -> list[str]:
+    """Return the words before a command that gets SIGTERM when this process dies."""
+    return [sys.executable, "-m", "hooke.guard", "--tether", str(os.getpid()), "--"]
+
+
+def _here(ranks: int, words: Sequence[str]) -> list[str]:
+    from hooke.cluster.launchers.local import mpirun
+
+    return [mpirun(), "-launcher", "fork", "-n", str(ranks), *words]

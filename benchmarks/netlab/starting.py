@@ -1,0 +1,76 @@
+"""mpirun on the hosts of a lab: command line and environment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from hooke.cluster.launchers import base
+from hooke.cluster.launchers.base import Launch
+from hooke.cluster.launchers.local import mpirun
+from hooke.hardware import usable_cores
+
+from benchmarks.netlab.lab import Lab, LabError
+
+AGENT = Path(__file__).with_name("agent.sh")
+EVERYWHERE = {
+    "UCX_TLS": "tcp,self",  # the hosts share this machine's memory, but must not know
+    "UCX_LOG_LEVEL": "error",
+    "GLOO_SOCKET_IFNAME": "eth0",  # else it looks up the host's name, which no server knows
+    "OMP_NUM_THREADS": "1",
+}
+
+
+def command(lab: Lab, ranks: int, program: Sequence[str], hosts: int | None = None) -> list[str]:
+    """Return the command line that starts `ranks` of a program, rank i on host i + 1, round and round.
+
+    mpirun itself runs on host 1: its proxies must reach it over the lab's network.
+    """
+    used = min(ranks, lab.hosts) if hosts is None else hosts
+    if used > lab.hosts:
+        raise LabError(f"lab {lab.name!r} has {lab.hosts} hosts, not {used}")
+    addresses = ",".join(lab.address(host) for host in range(1, used + 1))
+    launching = ["-launcher", "ssh", "-launcher-exec", str(AGENT), "-hosts", addresses, "-n", str(ranks)]
+    return lab.inside(1, [mpirun(), *launching, *program])
+
+
+def environment(lab: Lab, inherited: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment of mpirun and of all ranks."""
+    return {**inherited, **EVERYWHERE, "NETLAB": lab.name}
+
+
+class NetlabLauncher:
+    """Starts the ranks of a Hooke run on the hosts of a lab (a `hooke.cluster.launchers.base.Launcher`)."""
+
+    def __init__(self, lab: Lab) -> None:
+        self.lab = lab
+
+    def command(self, launch: Launch) -> list[str]:
+        """Return mpirun with one guard per rank."""
+        if launch.world != "mpi":
+            raise LabError("a virtual world needs no hosts: use `hooke run`")
+        return command(self.lab, launch.ranks, base.guarded(launch))
+
+    def environment(self, launch: Launch, inherited: Mapping[str, str]) -> dict[str, str]:
+        """Return the common environment of a run, and that of the lab."""
+        return environment(self.lab, base.environment(launch, inherited))
+
+
+def emulation(lab: Lab, ranks: int) -> dict[str, object]:
+    """Return what must stand beside every figure measured on a lab."""
+    cores = usable_cores()
+    return {
+        "hosts": min(ranks, lab.hosts),
+        "ranks": ranks,
+        "cores": cores,
+        "rate": lab.rate,
+        "oversubscribed": ranks > cores,
+        "note": caution(ranks, cores),
+    }
+
+
+def caution(ranks: int, cores: int) -> str:
+    """Return in words whether ranks had a core each."""
+    if ranks > cores:
+        return f"oversubscribed: {ranks} emulated hosts on {cores} cores"
+    return f"{ranks} emulated hosts on {cores} cores: a core each"

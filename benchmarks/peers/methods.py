@@ -1,0 +1,232 @@
+"""The peers: what somebody writes today who has a PyTorch model and several machines.
+
+Each is the loop of its documentation, and nothing else: model, data order, initial weights, evaluation and clock
+come from `training`. Exposed communication is measured where each one waits:
+
+    ddp, post-local   from the moment at which backward hands over its last bucket, that is, has computed its last
+                      gradient, until backward returns; and the averaging of post-local SGD
+    mpi4py            the blocking call
+
+Annotations are not postponed here: DDP looks at those of its hook.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+import torch
+import torch.distributed as dist
+from hooke.phases import Ledger, Phase
+from torch import Tensor, nn
+
+from benchmarks.peers.settings import Settings
+
+
+class Method(Protocol):
+    """One peer on one rank."""
+
+    def step(self, loss: Callable[[nn.Module], Tensor]) -> float:
+        """Take one step: forward, backward, exchange, update; return the loss."""
+
+    def answer(self) -> Tensor:
+        """Return the weights that are scored, flat; collective, off the clock."""
+
+    def sums(self, words: list[float]) -> list[float]:
+        """Return the sums over all ranks: for evaluation, off the clock. Also a barrier."""
+
+    def close(self) -> None:
+        """End all connections."""
+
+
+@contextmanager
+def charged(ledger: Ledger, phase: Phase) -> Iterator[None]:
+    """Charge the body to a phase."""
+    before = ledger.enter(phase)
+    yield
+    ledger.enter(before)
+
+
+def flat(model: nn.Module) -> Tensor:
+    """Return a copy of all parameters as one vector."""
+    return torch.cat([p.detach().reshape(-1) for p in model.parameters()])
+
+
+class Plain:
+    """One worker, no communication: the loop of every tutorial."""
+
+    def __init__(self, model: nn.Module, settings: Settings, ledger: Ledger) -> None:
+        if settings.workers != 1:
+            raise SystemExit("the plain loop has one worker")
+        self._model, self._ledger = model, ledger
+        self._optimizer = torch.optim.SGD(model.parameters(), settings.lr)
+
+    def step(self, loss: Callable[[nn.Module], Tensor]) -> float:
+        """Take one step."""
+        with charged(self._ledger, Phase.COMPUTE):
+            self._optimizer.zero_grad()
+            found = loss(self._model)
+            found.backward()
+        self._optimizer.step()
+        return found.item()
+
+    def answer(self) -> Tensor:
+        """Return its weights."""
+        return flat(self._model)
+
+    def sums(self, words: list[float]) -> list[float]:
+        """Return the words."""
+        return words
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+class Mpi4py:
+    """Average the gradients with one blocking all-reduce of one buffer, then step."""
+
+    def __init__(self, model: nn.Module, settings: Settings, ledger: Ledger) -> None:
+        from mpi4py import MPI
+
+        self._comm, self._in_place = MPI.COMM_WORLD, MPI.IN_PLACE
+        self._model, self._ledger = model, ledger
+        self._optimizer = torch.optim.SGD(model.parameters(), settings.lr)
+
+    def step(self, loss: Callable[[nn.Module], Tensor]) -> float:
+        """Take one step."""
+        parameters = list(self._model.parameters())
+        with charged(self._ledger, Phase.COMPUTE):
+            self._optimizer.zero_grad()
+            found = loss(self._model)
+            found.backward()
+        gradient = torch.cat([p.grad.reshape(-1) for p in parameters if p.grad is not None])
+        with charged(self._ledger, Phase.COMMUNICATE):
+            self._comm.Allreduce(self._in_place, gradient.numpy())
+        gradient /= self._comm.Get_size()
+        start = 0
+        for p in parameters:
+            if p.grad is not None:
+                p.grad.copy_(gradient[start : start + p.numel()].view_as(p))
+            start += p.numel()
+        self._optimizer.step()
+        return found.item()
+
+    def answer(self) -> Tensor:
+        """Return the weights, which are the same on all ranks."""
+        return flat(self._model)
+
+    def sums(self, words: list[float]) -> list[float]:
+        """Return the sums over all ranks."""
+        return self._comm.allreduce(torch.tensor(words, dtype=torch.float64).numpy()).tolist()  # type: ignore[no-any-return]
+
+    def close(self) -> None:
+        """Do nothing: MPI ends with the process."""
+
+
+class Ddp:
+    """DistributedDataParallel over gloo."""
+
+    def __init__(self, model: nn.Module, settings: Settings, ledger: Ledger, folder: Path, rank: int) -> None:
+        from torch.nn.parallel import DistributedDataParallel
+
+        self._ledger, self._workers = ledger, settings.workers
+        store = f"file://{folder.resolve()}/store"
+        dist.init_process_group("gloo", init_method=store, rank=rank, world_size=settings.workers)
+        self._model = DistributedDataParallel(model, gradient_as_bucket_view=True)
+        self._last_gradient = 0.0
+        self._optimizer: Any = torch.optim.SGD(self._model.parameters(), settings.lr)
+        state, hook = self._hook(settings)
+        self._model.register_comm_hook(state, self._marking(hook))
+
+    def _hook(self, settings: Settings) -> tuple[Any, Callable[..., Any]]:
+        from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook
+
+        del settings
+        return None, allreduce_hook
+
+    def _marking(self, hook: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the hook, which also notes when the last gradients are there: what follows is waiting."""
+
+        def marked(state: Any, bucket: dist.GradBucket) -> torch.futures.Future[Tensor]:
+            if bucket.is_last():
+                self._last_gradient = time.perf_counter()
+            return hook(state, bucket)  # type: ignore[no-any-return]
+
+        return marked
+
+    def step(self, loss: Callable[[nn.Module], Tensor]) -> float:
+        """Take one step."""
+        with charged(self._ledger, Phase.COMPUTE):
+            self._optimizer.zero_grad()
+            found = loss(self._model)
+            found.backward()
+            waited = time.perf_counter() - self._last_gradient
+        self._ledger.move(waited, Phase.COMPUTE, Phase.COMMUNICATE)
+        self._optimizer.step()
+        return found.item()
+
+    def answer(self) -> Tensor:
+        """Return the weights, which are the same on all ranks."""
+        return flat(self._model)
+
+    def sums(self, words: list[float]) -> list[float]:
+        """Return the sums over all ranks."""
+        tensor = torch.tensor(words, dtype=torch.float64)
+        dist.all_reduce(tensor)
+        return list(tensor.tolist())
+
+    def close(self) -> None:
+        """Leave the group."""
+        dist.destroy_process_group()
+
+
+class PostLocal(Ddp):
+    """PyTorch's post-local SGD: DDP for the first `warmup` steps, then local steps, averaged every `period`.
+
+    As its documentation shows it, on hosts of one worker each: a subgroup is one rank, so that local steps send
+    nothing.
+    """
+
+    def _hook(self, settings: Settings) -> tuple[Any, Callable[..., Any]]:
+        import torch.distributed.algorithms.model_averaging.averagers as averagers
+        from torch.distributed.algorithms.ddp_comm_hooks import post_localSGD_hook as hooks
+        from torch.distributed.optim import PostLocalSGDOptimizer
+
+        averager = _Charged(averagers.PeriodicModelAverager(settings.period, settings.warmup), self._ledger)
+        self._optimizer = PostLocalSGDOptimizer(optim=self._optimizer, averager=averager)
+        alone, _ = dist.new_subgroups(group_size=1)
+        state = hooks.PostLocalSGDState(None, alone, settings.warmup, post_local_gradient_allreduce=False)
+        return state, hooks.post_localSGD_hook
+
+    def answer(self) -> Tensor:
+        """Return the average of all workers' weights."""
+        mean = flat(self._model)
+        dist.all_reduce(mean)
+        return mean / self._workers
+
+
+class _Charged:
+    """An averager whose time is communication (it is told after each step, and averages in every period-th)."""
+
+    def __init__(self, averager: Any, ledger: Ledger) -> None:
+        self._averager, self._ledger = averager, ledger
+
+    def average_parameters(self, params: Any) -> None:
+        """Average, if it is time to."""
+        with charged(self._ledger, Phase.COMMUNICATE):
+            self._averager.average_parameters(params)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._averager, name)
+
+
+def make(settings: Settings, model: nn.Module, ledger: Ledger, folder: Path, rank: int) -> Method:
+    """Return the method that the settings name."""
+    if settings.method == "ddp":
+        return Ddp(model, settings, ledger, folder, rank)
+    if settings.method == "post-local":
+        return PostLocal(model, settings, ledger, folder, rank)
+    if settings.method == "mpi4py":
+        return Mpi4py(model, settings, ledger)
+    return Plain(model, settings, ledger)

@@ -1,0 +1,66 @@
+"""What a peer is asked to train, in the terms of a Hooke run."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from hooke.expand import validate_run
+from hooke.spec import RunSpec
+
+METHODS = ("ddp", "post-local", "mpi4py", "plain")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One run of a peer. `period` and `warmup` (steps) are post-local SGD's; `samples` is the budget."""
+
+    method: str
+    workers: int = 1
+    seed: int = 0
+    lr: float = 0.1
+    batch: int = 16
+    samples: int = 360_000
+    every: int = 12_000
+    target: float | None = 0.988
+    precision: str = "fp32"
+    sharding: str = "iid"
+    period: int = 10
+    warmup: int = 100
+
+    def spec(self) -> RunSpec:
+        """Return the Hooke run with the same data order, budget, target and evaluations.
+
+        Its algorithm stands for any that steps together: what a peer does instead is its own affair.
+        """
+        return validate_run(
+            {
+                "schema": "hooke.run/1",
+                "workload": {"name": "mnist-lenet"},
+                "algorithm": {"name": "sync-sgd", "parameters": {"lr": self.lr}},
+                "batch": self.batch,
+                "workers": self.workers,
+                "seed": self.seed,
+                "sharding": self.sharding,
+                "budget": {"samples": self.samples},
+                "target": {"metric": "test_accuracy", "value": self.target} if self.target else None,
+                "evaluation": {"every": self.every},
+                "compute": {"precision": self.precision},
+            }
+        )
+
+    def parameters(self) -> dict[str, Any]:
+        """Return what belongs to the method."""
+        own = {"period": self.period, "warmup": self.warmup} if self.method == "post-local" else {}
+        return {"lr": self.lr, **own}
+
+    def write(self, folder: Path) -> None:
+        """Leave these settings for the ranks."""
+        (folder / "peer.json").write_text(json.dumps(asdict(self)))
+
+    @staticmethod
+    def read(folder: Path) -> Settings:
+        """Return what `write` left."""
+        return Settings(**json.loads((folder / "peer.json").read_text()))

@@ -1,0 +1,134 @@
+"""One rank of a peer: the loop around a method. Run as `python -m benchmarks.peers.training FOLDER`.
+
+Data order, initial weights, budget, evaluation and phases are those of a Hooke run: the same classes. What
+the product does beside (journals, checks for NaN, collective decisions) a peer does not.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import sys
+import time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from hooke.batches import Batches
+from hooke.decisions import Course
+from hooke.guard import rank_of
+from hooke.models.lenet import lenet
+from hooke.phases import Ledger, Phase
+from hooke.workload import Place
+from hooke.workloads.mnist_lenet import MnistLenet
+from torch import Tensor, nn
+
+from benchmarks.peers import methods
+from benchmarks.peers.settings import Settings
+
+
+@dataclass
+class Outcome:
+    """What one rank is left with; `scores` are (samples, train seconds, loss, accuracy)."""
+
+    rank: int
+    reason: str
+    samples: int
+    steps: int
+    clock: float
+    wall: float
+    cpu: float
+    phases: dict[str, float]
+    host: str
+    scores: list[tuple[int, float, float, float]] = field(default_factory=list)
+    weights: Any = None
+    """What was evaluated: float32 array."""
+
+
+class Worker:
+    """One rank: counts, evaluates off the clock, ends."""
+
+    def __init__(self, settings: Settings, folder: Path, rank: int) -> None:
+        self._settings, self._rank, self._folder = settings, rank, folder
+        spec = self._spec = settings.spec()
+        self._course = Course(spec)
+        self._problem = MnistLenet().build(Place(spec.compute, spec.seed, rank))
+        self._batches = Batches(self._problem.train_size, spec.batch, spec.seed, rank, spec.workers, spec.sharding)
+        model = lenet()
+        nn.utils.vector_to_parameters(self._problem.initial(spec.seed).clone(), model.parameters())
+        model = model.to(memory_format=torch.channels_last)  # as the images are: a twentieth faster than without
+        self._ledger = Ledger(time.perf_counter)
+        self._method = methods.make(settings, model, self._ledger, folder, rank)
+        self._samples = self._steps = 0
+        self._scores: list[tuple[int, float, float, float]] = []
+
+    def train(self) -> Outcome:
+        """Train to the end of the budget, or to the target."""
+        course, ledger, spec = self._course, self._ledger, self._spec
+        self._method.sums([0.0])
+        (self._folder / f"started.{self._rank}").touch()
+        ledger.begin()
+        cpu = time.process_time()
+        self._evaluate()
+        while course.reason is None:
+            ledger.enter(Phase.DATA)
+            batch = self._problem.pick(self._batches.next())
+            ledger.enter(Phase.UPDATE)
+            self._method.step(lambda model, batch=batch: self._loss(model, batch.inputs, batch.labels))
+            ledger.enter(Phase.IDLE)
+            self._steps += 1
+            self._samples += spec.batch * spec.workers
+            if self._samples >= course.total_steps * spec.batch:
+                course.reason = "budget"
+            if course.evaluation_due(self._samples):
+                self._evaluate()
+        if self._scores[-1][0] != self._samples:
+            self._evaluate()
+        clock, cpu = ledger.train(), time.process_time() - cpu
+        phases = {str(phase): seconds for phase, seconds in ledger.seconds.items()}
+        weights = self._method.answer().numpy()
+        self._method.close()
+        wall, host = ledger.since - ledger.began, os.uname().nodename
+        diverged = not math.isfinite(self._scores[-1][2])
+        reason = "diverged" if diverged else str(course.reason)
+        return Outcome(
+            self._rank, reason, self._samples, self._steps, clock, wall, cpu, phases, host, self._scores, weights
+        )
+
+    def _loss(self, model: nn.Module, inputs: Tensor, labels: Tensor) -> Tensor:
+        low = self._settings.precision == "bf16"
+        with torch.autocast("cpu", torch.bfloat16) if low else contextlib.nullcontext():
+            output = model(inputs)
+        return nn.functional.cross_entropy(output.float(), labels)
+
+    def _evaluate(self) -> None:
+        """Score the answer, every rank a share of the test set, off the clock; stop where it diverged."""
+        course, problem = self._course, self._problem
+        before = self._ledger.enter(Phase.EVALUATE)
+        self._method.sums([0.0])
+        size, parts = problem.test_size, self._spec.workers
+        answer = self._method.answer()
+        part = problem.evaluate(answer, size * self._rank // parts, size * (self._rank + 1) // parts)
+        loss, correct, count = self._method.sums([part.loss_sum, float(part.correct), float(part.count)])
+        self._ledger.enter(before)
+        course.scored(self._samples, loss / count, correct / count)
+        self._scores.append((self._samples, self._ledger.train(), loss / count, correct / count))
+        if not math.isfinite(loss):
+            course.reason = "budget"
+
+
+def main() -> None:
+    """Train as the folder says; leave this rank's outcome there."""
+    folder = Path(sys.argv[1])
+    rank = rank_of(dict(os.environ))
+    outcome = Worker(Settings.read(folder), folder, rank).train()
+    np.save(folder / f"weights.{rank}.npy", outcome.weights)
+    (folder / f"outcome.{rank}.json").write_text(json.dumps(asdict(outcome) | {"weights": None}))
+
+
+if __name__ == "__main__":
+    main()
