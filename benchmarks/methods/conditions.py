@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-LR = 0.1
+LR = 0.07
 MU = 0.9
 BETA = 0.9
 PERIOD = 10
@@ -40,7 +40,7 @@ PLACES = {
             "virtual",
             "MNIST-LeNet, all methods, virtual cluster (simulated)",
             "virtual",
-            {4: 160_000, 8: 200_000},
+            {4: 120_000, 8: 200_000},
             {"precision": "bf16"},
         ),
         Place("local", "MNIST-LeNet, all methods, local cores", "mpi", {2: 120_000}, {"precision": "bf16"}),
