@@ -104,11 +104,11 @@ def far_windows_have_no_plain_additions(comm: MpiComm) -> str:
     return said
 
 
-def conformance_is_quick(comm: MpiComm) -> float:
+def conformance_is_quick(comm: MpiComm) -> dict[str, float]:
     comm.barrier()
-    began = time.perf_counter()
+    began, before = time.perf_counter(), time.process_time()
     conformance(comm)
-    return time.perf_counter() - began
+    return {"seconds": time.perf_counter() - began, "processor": time.process_time() - before}
 
 
 def main() -> None:

@@ -47,10 +47,11 @@ def test_real_processes_lose_plain_additions_and_no_atomic_one(record_property):
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_the_conformance_test_takes_a_moment(size):
-    assert (
-        min(exchange_answers(size)["conformance_is_quick"]) < 0.3
-    )  # measured: 1 ms for 2 ranks, 10 ms for 4 on 2 cores
+def test_the_conformance_test_takes_a_moment(size, record_property):
+    taken = exchange_answers(size)["conformance_is_quick"]
+    record_property("seconds", max(each["seconds"] for each in taken))
+    # Measured on 2 idle cores: 1 ms for 2 ranks, 10 ms for 4. Processor time, because others may want the cores.
+    assert max(each["processor"] for each in taken) < 0.3
 
 
 @pytest.mark.parametrize("size", SIZES[1:])
