@@ -40,8 +40,9 @@ class SpeedUp(View):
     pairs: int
     censored: int
     """Pairs in which one side missed the target and stands at its budget: the ratio is a bound."""
-    claim: Literal["baseline", "faster", "slower", "not shown", "at least", "at most", "no claim"]
-    """`at least` / `at most`: a bound because of censored seeds. `no claim`: fewer than 3 pairs, or unpaired."""
+    claim: Literal["baseline", "faster", "slower", "same", "not shown", "at least", "at most", "no claim"]
+    """`same`: practically, the whole interval lies within 1% of 1. `at least` /
+    `at most`: a bound because of censored seeds. `no claim`: fewer than 3 pairs, or unpaired."""
     sentence: str
     """The claim in words, e.g. 'Sync EASGD reaches the target 2.1x faster (95% interval 1.8 to 2.5, 5 seeds)'."""
 

@@ -21,7 +21,11 @@ from hooke_api.intervals import Interval, interval
 LEAST_PAIRS = 3
 """Fewer pairs than this and nothing is claimed."""
 
-Claim = Literal["baseline", "faster", "slower", "not shown", "at least", "at most", "no claim"]
+NEGLIGIBLE = 1.01
+"""Times to the target whose ratio lies, with its whole interval, within this factor of 1 are practically the same:
+nobody chooses a method for one percent, however sure it is."""
+
+Claim = Literal["baseline", "faster", "slower", "same", "not shown", "at least", "at most", "no claim"]
 
 
 @dataclass(frozen=True)
@@ -101,9 +105,16 @@ def compare(baseline: Mapping[int, Outcome], variant: Mapping[int, Outcome]) -> 
         return replace(found, high=None, claim="at least" if above and claim == "not shown" else claim)
     if by_variant:
         return replace(found, low=None, claim="at most" if below and claim == "not shown" else claim)
-    if claim == "not shown" and (above or below):
-        return replace(found, claim="faster" if above else "slower")
-    return found
+    if claim == "not shown" and _negligible(logs):
+        claim = "same"
+    elif claim == "not shown" and (above or below):
+        claim = "faster" if above else "slower"
+    return replace(found, claim=claim)
+
+
+def _negligible(logs: Interval) -> bool:
+    limit = math.log(NEGLIGIBLE)
+    return logs.low is not None and logs.high is not None and -limit <= logs.low <= logs.high <= limit
 
 
 def _exp(value: float | None) -> float | None:

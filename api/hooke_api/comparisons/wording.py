@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from hooke.spec import Target
 
-from hooke_api.comparisons.verdict import LEAST_PAIRS, Claim, Verdict
+from hooke_api.comparisons.verdict import LEAST_PAIRS, NEGLIGIBLE, Claim, Verdict
 from hooke_api.intervals import Interval
 
 
@@ -92,6 +92,9 @@ def sentence(variant: str, baseline: str, verdict: Verdict, marks: str, why_unpa
         return f"No claim on {variant}: {why_unpaired or _too_few(verdict)}."
     v = verdict.swapped if verdict.claim in ("slower", "at most") else verdict
     note = f"{count(v.pairs, 'seed')}{marks}"
+    if verdict.claim == "same":
+        ratio = f"ratio {figure(v.ratio or 0)}, and its 95% interval {_ends(v)} lies within {_percent()} of 1"
+        return f"{variant} and {baseline} are practically the same: {ratio} ({note})."
     if verdict.claim == "not shown":
         return f"Not shown that {variant} and {baseline} differ: {_why_not(variant, baseline, verdict)} ({note})."
     missed = _missed(verdict, baseline, variant)
@@ -105,6 +108,10 @@ def sentence(variant: str, baseline: str, verdict: Verdict, marks: str, why_unpa
         return f"{variant} reaches the target {bound}{ratio}x faster than {baseline} ({note})."
     bound = "at least " if verdict.claim == "at most" else ""
     return f"{variant} takes {bound}{ratio}x as long as {baseline} to reach the target ({note})."
+
+
+def _percent() -> str:
+    return f"{100 * (NEGLIGIBLE - 1):.3g}%"
 
 
 def _too_few(verdict: Verdict) -> str:
@@ -122,6 +129,7 @@ def _why_not(variant: str, baseline: str, v: Verdict) -> str:
 GROUPS: tuple[tuple[str, tuple[Claim, ...]], ...] = (
     ("faster", ("faster", "at least")),
     ("slower", ("slower", "at most")),
+    ("practically the same", ("same",)),
     ("not shown", ("not shown",)),
 )
 

@@ -79,7 +79,7 @@ def _speed_up(speed: dict[str, Any]) -> tuple[str, str]:
     if claim == "at most":
         return f"<= {high:.2f}x", "slower"
     ends = ", ".join("-" if end is None else f"{end:.2f}" for end in (low, high))
-    return f"{ratio:.2f}x [{ends}]", claim
+    return f"{ratio:.2f}x [{ends}]", "practically the same" if claim == "same" else claim
 
 
 def _estimate(estimate: dict[str, Any], factor: float, form: str, unit: str, interval: bool = True) -> str:

@@ -39,7 +39,9 @@ def test_claims_exactly_when_the_paired_t_test_rejects(times):
     p = stats.ttest_1samp(differences, 0).pvalue
     assume(abs(p - 0.05) > 1e-9)
     found = compare(reached(*(b for b, _ in times)), reached(*(v for _, v in times)))
-    assert (found.claim in ("faster", "slower")) == (p < 0.05)
+    small = max(abs(math.log(found.low)), abs(math.log(found.high))) <= math.log(1.01)
+    assert (found.claim == "same") == small
+    assert (found.claim in ("faster", "slower")) == (p < 0.05 and not small)
     if found.claim == "not shown":
         assert found.low <= 1 <= found.high
 
@@ -53,6 +55,24 @@ def test_by_hand():
     assert found.claim == "not shown"  # 0.93 to 6.8
 
 
+@pytest.mark.parametrize(
+    ("factors", "claim"),
+    [
+        ((1.003, 1.004, 1.003), "same"),  # surely faster, by what nobody would notice
+        ((0.999, 1.001, 1.0), "same"),
+        ((1.02, 1.021, 1.02), "faster"),
+        ((1.009, 1.0095, 1.0105), "faster"),  # 1.0078 to 1.0115: not all of it within 1%
+        ((0.99, 1.0, 1.01), "not shown"),
+        ((1.003, 1.004), "no claim"),
+    ],
+)
+def test_practically_the_same_only_where_the_whole_interval_is_within_one_percent(factors, claim):
+    baseline, variant = reached(*(10 * f for f in factors)), reached(*[10.0] * len(factors))
+    assert compare(baseline, variant).claim == claim
+    swapped = {"faster": "slower"}.get(claim, claim)
+    assert compare(variant, baseline).claim == swapped
+
+
 def test_fewer_than_three_pairs_claim_nothing():
     for n in (0, 1, 2):
         found = compare(reached(*[10.0] * n), reached(*[1.0] * n))
@@ -61,7 +81,7 @@ def test_fewer_than_three_pairs_claim_nothing():
 
 
 def test_equal_times_are_not_faster():
-    assert compare(reached(3, 4, 5), reached(3, 4, 5)).claim == "not shown"
+    assert compare(reached(3, 4, 5), reached(3, 4, 5)).claim == "same"
 
 
 def test_only_common_seeds_are_pairs():

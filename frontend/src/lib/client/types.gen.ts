@@ -1414,7 +1414,7 @@ export type SpeedUp = {
     /**
      * Claim
      */
-    claim: 'baseline' | 'faster' | 'slower' | 'not shown' | 'at least' | 'at most' | 'no claim';
+    claim: 'baseline' | 'faster' | 'slower' | 'same' | 'not shown' | 'at least' | 'at most' | 'no claim';
     /**
      * High
      */
