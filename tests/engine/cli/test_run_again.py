@@ -1,0 +1,115 @@
+"""`hooke run` again: from a checkpoint after a death, and in the order of another run."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+
+import numpy as np
+import pytest
+from hooke.journal import records
+
+from tests.engine.cli.conftest import RUN, command
+
+ENDLESS = {"budget": {"samples": 10**9}, "evaluation": {"every": 10**6}}
+VIRTUAL = {"world": "virtual", "virtual": {"compute_seconds_per_sample": 1e-5}}
+ASYNC = {"algorithm": {"name": "async-easgd", "parameters": {"lr": 0.1, "period": 3}}}
+
+
+def wait_until(condition, seconds=60.0):
+    until = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < until, "nothing happened"
+        time.sleep(0.05)
+    return found
+
+
+def finals(file):
+    with np.load(file) as saved:
+        return {name: saved[name].tobytes() for name in saved.files if name != "spec"}
+
+
+def test_a_checkpoint_asked_for_survives_the_death_of_a_rank(hooke, spec, tmp_path):
+    """Ask by SIGUSR1 under real MPI, kill a rank, go on: every bit is that of a run that nobody disturbed."""
+    folder = tmp_path / "out"
+    with subprocess.Popen(
+        command("run", spec(**ENDLESS), "--run-dir", folder, "--json"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            wait_until(lambda: all((folder / f"journal.{rank}.jsonl").exists() for rank in range(2)))
+            process.send_signal(signal.SIGUSR1)
+            (complete,) = wait_until(lambda: list(folder.glob("checkpoints/*/complete.json")))
+            wait_until(lambda: any(r.kind == "checkpoint" for r in records(folder / "journal.1.jsonl")))
+            assert process.poll() is None, "the run goes on"
+            os.kill(next(iter(records(folder / "journal.1.jsonl"))).pid, signal.SIGKILL)
+            process.communicate(timeout=30)
+        finally:
+            process.kill()
+    assert process.returncode == 1
+    budget = {"samples": int(complete.parent.name) + 3200}
+    again = spec(**ENDLESS | {"budget": budget})
+    ended = hooke("run", again, "--run-dir", folder, "--resume", "--save", tmp_path / "again.npz")
+    assert ended.status == 0, ended.err
+    straight = spec(**ENDLESS | {"budget": budget} | VIRTUAL)
+    ended = hooke("run", straight, "--save", tmp_path / "straight.npz")
+    assert ended.status == 0, ended.err
+    assert finals(tmp_path / "again.npz") == finals(tmp_path / "straight.npz")
+    assert set(finals(tmp_path / "again.npz")) == {"center", "worker_0", "worker_1"}
+
+
+def test_a_replay_has_every_bit_of_the_run(hooke, spec, tmp_path):
+    recorded, file = tmp_path / "recorded", spec(**ASYNC)
+    ended = hooke("run", file, "--run-dir", recorded, "--json")
+    assert ended.status == 0, ended.err
+    assert sum(ended.json["staleness"].values()) > 50
+    again = hooke("run", file, "--replay", recorded, "--json", "--save", tmp_path / "again.npz")
+    assert again.status == 0, again.err
+    assert "bit for bit" in again.err
+    assert again.json["simulated"]
+    with np.load(recorded / "final.2.npz") as final, np.load(tmp_path / "again.npz") as saved:
+        assert final["center"].tobytes() == saved["center"].tobytes()
+        center = saved["center"].copy()
+    center[7] += 1
+    np.savez(recorded / "final.2.npz", weights=center, center=center)
+    unequal = hooke("run", file, "--replay", recorded)
+    assert unequal.status == 1
+    assert f"center: 1 of {center.size} elements differ" in unequal.err
+    other = hooke("run", spec(**ASYNC, seed=9), "--replay", recorded)
+    assert other.status == 2
+    assert "not the run" in other.err
+
+
+def test_a_run_without_an_order_is_not_replayed(hooke, spec, tmp_path):
+    (tmp_path / "old").mkdir()
+    refused = hooke("run", spec(), "--replay", tmp_path / "old")
+    assert refused.status == 2
+    assert "holds no run to replay" in refused.err
+
+
+@pytest.mark.parametrize("name", ["hogwild-easgd", "sync-easgd1"])
+def test_methods_of_other_shapes_are_saved_and_told(hooke, spec, tmp_path, name):
+    """A center in a window, and one on a server that steps along: every vector is saved, every figure shown."""
+    file = spec(algorithm={"name": name, "parameters": {"lr": 0.1}}, **VIRTUAL)
+    ended = hooke("run", file, "--save", tmp_path / "all.npz")
+    assert ended.status == 0, ended.err
+    with np.load(tmp_path / "all.npz") as saved:
+        assert set(saved.files) == {"center", "worker_0", "worker_1", "spec"}
+        assert not np.array_equal(saved["center"], saved["worker_0"])
+    assert "3,200 samples" in ended.err.replace("of 3,200 samples", "3,200 samples"), "evaluations are followed"
+    assert ("lost mass" in ended.out) == ("staleness" in ended.out) == (name == "hogwild-easgd")
+
+
+def test_cautions_are_said_before_the_run(hooke, spec):
+    ended = hooke("run", spec(algorithm={"name": "sync-easgd", "parameters": {"lr": 1.0, "rho": 1.0}}, **VIRTUAL))
+    assert "warning: /algorithm/parameters: moving rate a = 1" in ended.err
+
+
+def test_json_has_what_only_some_methods_have(hooke, spec):
+    found = hooke("run", spec(**VIRTUAL), "--json").json
+    assert (found["staleness"], found["lost_mass"], found["dropped"]) == ({}, None, [])
+    assert json.dumps(found)
+    assert RUN["algorithm"]["name"] == found["algorithm"]
