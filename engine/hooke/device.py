@@ -39,6 +39,12 @@ def choose(compute: Compute, rank: int) -> torch.device:
     return torch.device("cpu")
 
 
+def global_draws(device: torch.device) -> list[torch.Tensor]:
+    """Return the states of the global generators that a computation on this device may draw from."""
+    states = [torch.get_rng_state()]
+    return states if device.type == "cpu" else [*states, torch.cuda.get_rng_state(device)]
+
+
 def threads(compute: Compute) -> int:
     """Return the intra-op threads of a rank; `group`: as many as the cores that it may use."""
     return len(os.sched_getaffinity(0)) if compute.threads == "group" else compute.threads

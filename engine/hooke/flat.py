@@ -148,7 +148,7 @@ class FlatProblem:
             for position, dropout in enumerate(self._dropouts):
                 dropout.reseed(drawn + position)
         self._computed += 1
-        before = None if self._trusted else torch.get_rng_state()
+        before = None if self._trusted else devices.global_draws(self.device)
         with self._autocast():
             output = self._model(batch.inputs)
         loss = self._task.loss(as_float(output), batch.labels)
@@ -158,8 +158,8 @@ class FlatProblem:
             self._distrust(before)
         return loss.item()
 
-    def _distrust(self, before: Tensor) -> None:
-        if not torch.equal(before, torch.get_rng_state()):
+    def _distrust(self, before: list[Tensor]) -> None:
+        if not all(map(torch.equal, before, devices.global_draws(self.device))):
             raise DataInvalid(
                 "the model or its loss draws from PyTorch's global generator, which ranks may share: "
                 "use nn.Dropout, which draws from the worker's own, instead of functional.dropout or torch.rand"

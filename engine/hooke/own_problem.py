@@ -14,18 +14,17 @@ from hooke.samples import Mapped, Samples, Source
 from hooke.task import custom
 from hooke.workload import Place
 
+_SHARED: dict[tuple[int, str], tuple[Source, Source]] = {}
+"""Tensors are read only, so ranks that are threads of one process share them; a user's data set may not be."""
+
 
 def build(module: Any, path: Path, model: dict[str, Any], data: dict[str, Any], place: Place) -> FlatProblem:
     """Call the functions of an executed file; raises DataInvalid where they return something else than promised.
 
     PyTorch's global generator is seeded alike on every rank while `data` runs: what it draws, all ranks draw.
     """
-    with CONSTRUCTION, torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        parts = module.data(**data)
-    if not isinstance(parts, tuple | list) or len(parts) != 2:
-        raise DataInvalid(f"{path}: data() must return (train, test), not {type(parts).__name__}")
-    train, test = (_source(path, name, part) for name, part in zip(("train", "test"), parts, strict=True))
+    with CONSTRUCTION:
+        train, test = _parts(module, path, data)
 
     def make() -> nn.Module:
         made = module.model(**model)
@@ -43,6 +42,21 @@ def build(module: Any, path: Path, model: dict[str, Any], data: dict[str, Any], 
     problem = FlatProblem(make, train, test, task=task, initialise="own", place=place)
     problem.notes["workload"] = str(path)
     return problem
+
+
+def _parts(module: Any, path: Path, data: dict[str, Any]) -> tuple[Source, Source]:
+    key = id(module), repr(data)
+    if key in _SHARED:
+        return _SHARED[key]
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        parts = module.data(**data)
+    if not isinstance(parts, tuple | list) or len(parts) != 2:
+        raise DataInvalid(f"{path}: data() must return (train, test), not {type(parts).__name__}")
+    train, test = (_source(path, name, part) for name, part in zip(("train", "test"), parts, strict=True))
+    if isinstance(train, Samples) and isinstance(test, Samples):
+        _SHARED[key] = train, test
+    return train, test
 
 
 def _source(path: Path, name: str, part: Any) -> Source:

@@ -107,8 +107,8 @@ def _archive(path: Path) -> tuple[Any, Any, int]:
     kept = places.cache(f"cifar10-{digest[:32]}.npy")
     with contextlib.suppress(OSError, ValueError, EOFError):  # absent or damaged: decode again
         table = np.load(kept, mmap_mode="c", allow_pickle=False)
-        if table.dtype == np.uint8 and table.ndim == 2 and table.shape[1] == RECORD + 1:
-            return table[:, 2:].reshape(-1, 32, 32, 3), table[:, 1], int((table[:, 0] == 0).sum())
+        if table.dtype == np.uint8 and table.ndim == 1 and len(table) % (RECORD + 1) == 0:
+            return _cut(table)
     table = _decoded(path)
     with contextlib.suppress(OSError):  # no place to keep it: the next start decodes again
         kept.parent.mkdir(parents=True, exist_ok=True)
@@ -116,11 +116,20 @@ def _archive(path: Path) -> tuple[Any, Any, int]:
         with temporary.open("wb") as out:
             np.save(out, table)
         temporary.replace(kept)  # whole or not at all, whichever rank comes first
-    return table[:, 2:].reshape(-1, 32, 32, 3), table[:, 1], int((table[:, 0] == 0).sum())
+    return _cut(table)
+
+
+def _cut(table: Any) -> tuple[Any, Any, int]:
+    count = len(table) // (RECORD + 1)
+    parts, labels, pixels = table[:count], table[count : 2 * count], table[2 * count :]
+    return pixels.reshape(count, 32, 32, 3), labels, int((parts == 0).sum())
 
 
 def _decoded(path: Path) -> Any:
-    """Return one row per image: part (0 training, 1 test), class, pixels; sorted by part, class and name."""
+    """Return the part (0 training, 1 test) of every image, then every class, then all pixels, as one array.
+
+    Images are sorted by part, class and name. Pixels lie together, so that they can be used as they are mapped.
+    """
     import numpy as np
     from PIL import Image
 
@@ -144,8 +153,6 @@ def _decoded(path: Path) -> Any:
         raise DataInvalid(f"{path}: damaged at or behind {name!r} ({error}); fetch it again") from error
     if not any(part == 0 for part, _, _ in rows) or not any(part == 1 for part, _, _ in rows):
         raise DataInvalid(f"{path}: no images in train/<class>/ or none in test/<class>/")
-    table = np.empty((len(rows), RECORD + 1), dtype=np.uint8)
-    for row, key in zip(table, sorted(rows), strict=True):
-        row[0], row[1] = key[:2]
-        row[2:] = np.frombuffer(rows[key], dtype=np.uint8)
-    return table
+    keys = sorted(rows)
+    head = bytes(part for part, _, _ in keys) + bytes(label for _, label, _ in keys)
+    return np.frombuffer(bytearray(head + b"".join(rows[key] for key in keys)), dtype=np.uint8)

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from hooke import catalogue
+from hooke import algorithm, catalogue, workload
 from hooke.errors import DataInvalid, NotFound
 from hooke.expand import validate_run
 from hooke.own_workload import from_file, from_module, is_own
@@ -121,10 +121,21 @@ def test_the_example_trains_in_the_product(monkeypatch, tmp_path):
     assert trained.loss_sum < 0.8 * fresh.loss_sum
 
 
-def test_without_look_ahead_the_example_is_sync_easgd(monkeypatch):
-    """k = 0: the built-in method with a = lr rho, up to rounding."""
+@pytest.fixture
+def in_the_catalogue(monkeypatch):
+    """The folder of examples is in HOOKE_PATH; catalogues are read once per process, so also afterwards anew."""
+    kept = catalogue.found, workload.catalogue, algorithm.catalogue
     monkeypatch.setenv("HOOKE_PATH", str(EXAMPLE.parents[1]))
-    catalogue.found.cache_clear()
+    for each in kept:
+        each.cache_clear()
+    yield
+    monkeypatch.undo()
+    for each in kept:
+        each.cache_clear()
+
+
+def test_without_look_ahead_the_example_is_sync_easgd(in_the_catalogue):
+    """k = 0: the built-in method with a = lr rho, up to rounding."""
     results = []
     for name, parameters in (
         ("sync-easgd", {"lr": 0.25, "rho": 0.5}),
@@ -139,7 +150,6 @@ def test_without_look_ahead_the_example_is_sync_easgd(monkeypatch):
             "evaluation": {"every": 10**6}, "compute": {"device": "cpu"},
         }  # fmt: skip
         results.append(np.stack([outcome.weights for outcome in run_spec_virtual(validate_run(spec))]))
-    catalogue.found.cache_clear()
     builtin, plain, ahead = results
     np.testing.assert_allclose(builtin, plain, rtol=1e-4, atol=1e-5)
     assert np.abs(builtin - ahead).max() > 1e-3
