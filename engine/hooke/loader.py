@@ -39,7 +39,9 @@ class _Room:
         self.labels = torch.empty(labels, dtype=source.label_dtype, pin_memory=pinned)
         self.there = torch.empty_like(self.raw, device=device) if pinned else self.raw
         self.labels_there = torch.empty_like(self.labels, device=device) if pinned else self.labels
+        # Both are there on a device only: the copy to it has ended, the computation from it has ended.
         self.copied = torch.cuda.Event() if pinned else None  # type: ignore[no-untyped-call]
+        self.used = torch.cuda.Event() if pinned else None  # type: ignore[no-untyped-call]
         whole = self.raw.dtype == torch.int64
         self.seen = self.there if whole else torch.empty(shape, dtype=dtype, device=device)
         inputs = self.seen.permute(0, 3, 1, 2) if len(shape) == 4 else self.seen
@@ -53,6 +55,7 @@ class Loader:
         self._source, self._device, self._dtype = source, device, dtype
         self._rooms: list[_Room] = []
         self._ahead: tuple[Any, Future[_Room]] | None = None
+        self._last: _Room | None = None
         self._thread: ThreadPoolExecutor | None = None
         cuda = device.type == "cuda"
         self._side = torch.cuda.Stream(device) if cuda else None  # type: ignore[no-untyped-call]
@@ -63,14 +66,17 @@ class Loader:
         """Whether reading ahead gains anything: gathering from memory is cheaper than a thread."""
 
     def load(self, at: Any, random: np.random.Generator | None = None) -> Batch:
-        """Return the items `at`; `random` augments them. The batch before stays valid, older ones do not."""
+        """Return the items `at`; `random` augments them. They are valid until the next `load`."""
         at = torch.as_tensor(at, dtype=torch.int64)
+        if self._last is not None and self._last.used is not None:
+            self._last.used.record(torch.cuda.current_stream(self._device))
         ahead, self._ahead = self._ahead, None
         room = ahead[1].result() if ahead is not None else None
         if ahead is None or room is None or not torch.equal(ahead[0], at):
             room = self._read(at, random)
         if room.copied is not None:
             torch.cuda.current_stream(self._device).wait_event(room.copied)
+        self._last = room
         if room.seen is not room.there:
             torch.mul(room.there, self._scale, out=room.seen)
             if isinstance(self._shift, Tensor) or self._shift:
@@ -81,7 +87,7 @@ class Loader:
         """Begin to read the items that the next `load` will ask for, with the same generator as it would give."""
         at = torch.as_tensor(at, dtype=torch.int64).clone()
         if self._thread is None:
-            self._thread = ThreadPoolExecutor(1, "hooke-prefetch")
+            self._thread = ThreadPoolExecutor(1, "hooke-prefetch", self._enter)
         self._ahead = (at, self._thread.submit(self._read, at, random))
 
     def close(self) -> None:
@@ -91,12 +97,17 @@ class Loader:
             self._thread.shutdown(wait=True)
             self._thread = None
 
+    def _enter(self) -> None:
+        if self._side is not None:
+            torch.cuda.set_device(self._device)  # of the thread: else pinned memory would belong to device 0
+
     def _read(self, at: Tensor, random: np.random.Generator | None) -> _Room:
         room = self._free(len(at))
         if room.copied is not None:
             room.copied.synchronize()  # the copy out of these pinned buffers may still run
         self._source.read(at, room.raw, room.labels, random)
-        if self._side is not None and room.copied is not None:
+        if self._side is not None and room.copied is not None and room.used is not None:
+            self._side.wait_event(room.used)  # what computes from this room may not have ended
             with torch.cuda.stream(self._side):
                 room.there.copy_(room.raw, non_blocking=True)
                 room.labels_there.copy_(room.labels, non_blocking=True)
@@ -113,7 +124,3 @@ class Loader:
         else:
             self._rooms.append(self._rooms.pop(0))
         return self._rooms[-1]
-
-
-def _on(device: torch.device, value: Tensor | float) -> Tensor | float:
-    return value.to(device) if isinstance(value, Tensor) else value
