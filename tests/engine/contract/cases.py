@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 from unittest import mock
@@ -16,6 +16,7 @@ import numpy as np
 from hooke.algorithm import Algorithm, catalogue
 from hooke.comm.base import Comm
 from hooke.comm.virtual import run_virtual
+from hooke.elastic import Elastic
 from hooke.expand import validate_run
 from hooke.rank import Rank
 from hooke.spec import RunSpec
@@ -28,6 +29,8 @@ WORLDS: tuple[World, ...] = ("virtual", "mpi")
 BATCH = 4
 STEPS = 12
 """Local steps of a worker in most cases."""
+SILENT = ("lr", "rho", "alpha", "beta")
+"""Parameters that do not show in test ids."""
 NETWORK = {"latency": 1e-5, "seconds_per_byte": 1e-8, "compute_seconds_per_sample": 1e-4, "compute_jitter": 0.3}
 
 
@@ -78,12 +81,33 @@ class Case:
     @property
     def values(self) -> dict[str, Any]:
         """Return every parameter, defaults included."""
-        return self.kind.model_validate(dict(self.parameters)).model_dump()
+        return self.method.model_dump()
+
+    @property
+    def method(self) -> Algorithm:
+        """Return the algorithm with its parameters."""
+        return self.kind.model_validate(dict(self.parameters))
+
+    @property
+    def rate(self) -> float:
+        """Return the moving rate of an elastic method."""
+        method = self.method
+        assert isinstance(method, Elastic)
+        return method.rate(self.workers)
+
+    @property
+    def parts(self) -> int:
+        """Return how many workers share one set of weights, being one worker of the outer method."""
+        return int(self.values.get("parts", 1))
+
+    def pulling(self, a: float) -> Case:
+        """Return the case with this moving rate, however its method is given one by default."""
+        return replace(self, parameters=(*self.parameters, ("beta", None), ("alpha", a)))
 
     @property
     def name(self) -> str:
         """Return a short name for test ids."""
-        changed = "".join(f"-{key}={value}" for key, value in self.parameters if key not in ("lr", "rho"))
+        changed = "".join(f"-{key}={value}" for key, value in self.parameters if key not in SILENT)
         return f"{self.algorithm}{changed}-P{self.workers}"
 
     @property

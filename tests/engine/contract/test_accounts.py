@@ -14,12 +14,12 @@ from tests.engine.contract.cases import BATCH, NETWORK, WORLDS, Case, play_virtu
 
 LAYER_COUNT = 4
 QUIET = (("compute_jitter", 0.0),)
-MEMORY = 10e9
+MEMORY = 100e9
 """Bytes per second of the virtual cluster's memory, by default."""
 
 
-def ids(case):
-    return case.name
+def ids(value):
+    return value.name if isinstance(value, Case) else str(value)
 
 
 def weight_bytes(case):
@@ -35,13 +35,12 @@ def total(reports, what):
     return sum(report.done[what] for report in reports)
 
 
-@pytest.mark.parametrize("world", WORLDS)
-@pytest.mark.parametrize("case", suite.family((2, 3, 4)), ids=ids)
+@pytest.mark.parametrize(("case", "world"), suite.worlds(), ids=ids)
 def test_the_budget_is_spent_to_the_sample(played, case, world):
     reports = played(suite.straight(case), world)
     assert sum(len(r.picked) for r in reports) * BATCH == case.budget
     assert {report.done["reason"] for report in reports} == {"budget"}
-    deciding = reports[-1] if case.kind.servers else reports[0]
+    deciding = reports[-1] if suite.served(case) else reports[0]
     assert deciding.done["samples"] == case.budget
     assert [samples for samples, _ in deciding.scores][-1] == case.budget
     for report in reports[: case.workers]:
@@ -50,14 +49,14 @@ def test_the_budget_is_spent_to_the_sample(played, case, world):
 
 
 @pytest.mark.parametrize("extra", [-3 * BATCH + 1, 1, BATCH, 2 * BATCH + 1])
-@pytest.mark.parametrize("case", suite.family((1, 2, 4, 5)), ids=ids)
+@pytest.mark.parametrize("case", suite.defaults((1, 2, 5)), ids=ids)
 def test_a_budget_that_does_not_divide_is_rounded_up(played, case, extra):
-    """Synchronous methods to whole rounds of all workers, methods with a server to whole batches."""
+    """Methods that step together to whole rounds of all workers, the others to whole batches."""
     reports = played(replace(case, extra=extra), "virtual")
-    unit = BATCH if case.kind.servers else BATCH * case.workers
+    unit = BATCH * case.workers if case.kind.pace == "together" else BATCH
     expected = math.ceil((case.budget + extra) / unit) * unit
     assert sum(len(r.picked) for r in reports) * BATCH == expected
-    assert (reports[-1] if case.kind.servers else reports[0]).done["samples"] == expected
+    assert (reports[-1] if suite.served(case) else reports[0]).done["samples"] == expected
 
 
 @pytest.mark.parametrize("case", suite.family((2, 4)), ids=ids)
@@ -66,12 +65,14 @@ def test_a_budget_of_one_sample_is_one_step_each(played, case):
     assert [len(r.picked) for r in reports[: case.workers]] == [1] * case.workers
 
 
-@pytest.mark.parametrize("world", WORLDS)
-@pytest.mark.parametrize("case", suite.family((2, 4)), ids=ids)
+@pytest.mark.property("P23")
+@pytest.mark.parametrize(
+    ("case", "world"), [(case, world) for world in WORLDS for case in suite.restarted(world)], ids=ids
+)
 def test_a_restart_spends_no_sample_twice(played, case, world):
     reports = played(suite.TWINS["halted and restarted"](case), world)
     assert sum(len(r.picked) for r in reports) * BATCH == case.budget
-    deciding = reports[-1] if case.kind.servers else reports[0]
+    deciding = reports[-1] if suite.served(case) else reports[0]
     assert deciding.done["samples"] == case.budget
     scored = [samples for samples, _ in deciding.scores]
     assert scored == sorted(set(scored))
@@ -81,7 +82,7 @@ def test_a_restart_spends_no_sample_twice(played, case, world):
 def test_evaluations_keep_their_cadence(played, case):
     """At 0, after each `every` samples or as soon as the method can, and at the end."""
     reports = played(case, "virtual")
-    deciding = reports[-1] if case.kind.servers else reports[0]
+    deciding = reports[-1] if suite.served(case) else reports[0]
     scored = [samples for samples, _ in deciding.scores]
     assert scored[0] == 0
     assert scored[-1] == case.budget
@@ -90,24 +91,42 @@ def test_evaluations_keep_their_cadence(played, case):
         assert 0 < after - before <= case.every + grain
 
 
-@pytest.mark.parametrize("world", WORLDS)
-@pytest.mark.parametrize("case", [c for c in suite.family((2, 3, 4)) if c.kind.servers], ids=ids)
+def one_all_reduce(case):
+    """Return whether it all-reduces one vector of all weights per exchange, and sends nothing else."""
+    other = ("chip-easgd", "powersgd", "post-local-sgd")
+    return case.kind.pace == "together" and not case.kind.servers and case.algorithm not in other
+
+
+def meetings(case, steps):
+    """P21: return how often a worker exchanges; averaging methods do so after a step, after every period-th."""
+    period = case.values.get("period", 1)
+    if suite.spring(case) or "period" not in case.values:
+        return exchanges(steps, period)
+    return steps // period
+
+
+@pytest.mark.property("P19", "P21")
+@pytest.mark.parametrize(("case", "world"), [pair for pair in suite.worlds() if suite.served(pair[0])], ids=ids)
 def test_traffic_of_methods_with_a_server(played, case, world):
-    """P19, P21: per exchange one vector up and one down, each one message; nothing else travels."""
+    """Per exchange one vector up and one down, each one message; nothing else travels.
+
+    A push of gradients belongs to the exchange before: the first request brings nothing, the last words do.
+    """
     reports = played(suite.straight(case), world)
     count = sum(exchanges(len(r.picked), case.values.get("period", 1)) for r in reports[: case.workers])
-    assert len(reports[-1].served) == count
+    pushes = 0 if suite.spring(case) else case.workers
+    assert len(reports[-1].served) == count + pushes
     assert total(reports, "payload") == 2 * weight_bytes(case) * count
     assert total(reports, "wire") == 2 * weight_bytes(case) * count
     assert total(reports, "messages") == 2 * count
 
 
-@pytest.mark.parametrize("world", WORLDS)
-@pytest.mark.parametrize("case", [c for c in suite.family((2, 3, 4)) if not c.kind.servers], ids=ids)
+@pytest.mark.property("P19", "P21")
+@pytest.mark.parametrize(("case", "world"), [pair for pair in suite.worlds() if one_all_reduce(pair[0])], ids=ids)
 def test_traffic_of_one_all_reduce_per_exchange(played, case, world):
-    """P19, P21: the tree moves 2 (P - 1) |W| in as many messages."""
+    """The tree moves 2 (P - 1) |W| in as many messages."""
     reports = played(suite.straight(case), world)
-    count = exchanges(len(reports[0].picked), case.values.get("period", 1))
+    count = meetings(case, len(reports[0].picked))
     moved = 2 * (case.workers - 1) * count
     assert total(reports, "wire") == moved * weight_bytes(case)
     assert total(reports, "messages") == moved
@@ -115,32 +134,77 @@ def test_traffic_of_one_all_reduce_per_exchange(played, case, world):
     assert [report.done["payload"] for report in reports] == [asked] * case.workers
 
 
+@pytest.mark.property("P19", "P21")
 @pytest.mark.parametrize(
-    "case", [c for c in suite.family((2, 4)) if not c.kind.servers and c.workers > 1], ids=ids
+    ("case", "world"), [pair for pair in suite.worlds() if pair[0].algorithm == "sync-easgd1"], ids=ids
 )
+def test_traffic_of_a_center_on_the_host(played, case, world):
+    """Two trees of P - 1 messages, and one message each between worker 0 and the host: 2 P |W|."""
+    reports = played(suite.straight(case), world)
+    moved = 2 * case.workers * meetings(case, len(reports[0].picked))
+    assert total(reports, "wire") == moved * weight_bytes(case)
+    assert total(reports, "messages") == moved
+
+
+@pytest.mark.property("P19")
+@pytest.mark.parametrize("parts", [1, 2, 4])
+def test_traffic_of_chips(played, parts):
+    """Inside: gradients every step, and the sum comes in by a broadcast. Between: only one part of each chip."""
+    case = Case("chip-easgd", (("parts", parts), ("period", 3)), 4)
+    reports = played(case, "virtual")
+    chips, steps, count = 4 // parts, len(reports[0].picked), exchanges(len(reports[0].picked), 3)
+    inside = chips * (2 * (parts - 1) * steps + (parts - 1) * count)
+    assert total(reports, "messages") == inside + 2 * (chips - 1) * count
+    assert total(reports, "wire") == total(reports, "messages") * weight_bytes(case)
+
+
+@pytest.mark.property("P19")
+@pytest.mark.parametrize("rank", [1, 2, 4])
+def test_traffic_of_thin_matrices(played, rank):
+    """Of the 37 weights of a layout 20 are a 4 x 5 matrix: 4 r rows' part and 17 whole ones, then 5 r."""
+    case = Case("powersgd", (("rank", rank),), 2)
+    reports = played(case, "virtual")
+    steps = len(reports[0].picked)
+    assert total(reports, "wire") == 2 * steps * 4 * (4 * rank + 17 + 5 * rank)
+    assert total(reports, "messages") == 2 * steps * 2
+
+
+@pytest.mark.property("P19", "P21")
+def test_traffic_after_the_switch(played):
+    """Post-local SGD: every step until t0, every H-th after it."""
+    case = Case("post-local-sgd", (("switch", 5), ("period", 3)), 2)
+    reports = played(case, "virtual")
+    assert total(reports, "messages") == 2 * (5 + (len(reports[0].picked) - 5) // 3)
+
+
+@pytest.mark.property("P19")
+@pytest.mark.parametrize("case", [c for c in suite.family((2, 4)) if one_all_reduce(c) and c.workers > 1], ids=ids)
 def test_traffic_of_halving(played, case):
     """Bandwidth-optimal: 2 (P - 1) / P |W| per rank, in 2 log2 P messages."""
     reports = played(replace(case, collective="halving"), "virtual")
-    count = exchanges(len(reports[0].picked), case.values.get("period", 1))
+    count = meetings(case, len(reports[0].picked))
     assert total(reports, "wire") == 2 * (case.workers - 1) * weight_bytes(case) * count
     assert {report.done["messages"] for report in reports} == {2 * int(math.log2(case.workers)) * count}
     most = max(report.done["wire"] for report in reports)
     assert most < 2 * (case.workers - 1) / case.workers * weight_bytes(case) * count * 1.1
 
 
-@pytest.mark.parametrize("case", [c for c in suite.family((2, 4)) if c.kind.deterministic], ids=ids)
+@pytest.mark.property("P18")
+@pytest.mark.parametrize(
+    "case", [c for c in suite.family((2, 4)) if c.kind.deterministic and c.algorithm != "powersgd"], ids=ids
+)
 def test_packing_changes_the_number_of_messages_alone(played, case):
-    """P18: one message per layer instead of one."""
+    """One message per layer instead of one."""
     one, layers = played(case, "virtual"), played(replace(case, packing="per-layer"), "virtual")
     assert total(layers, "messages") == LAYER_COUNT * total(one, "messages")
     assert total(layers, "wire") == total(one, "wire")
     assert total(layers, "payload") == total(one, "payload")
 
 
-@pytest.mark.parametrize("world", WORLDS)
-@pytest.mark.parametrize("case", suite.family((2, 3, 4)), ids=ids)
+@pytest.mark.property("P20")
+@pytest.mark.parametrize(("case", "world"), suite.worlds(), ids=ids)
 def test_phases_sum_to_the_wall(played, case, world):
-    """P20: exactly in virtual time."""
+    """Exactly in virtual time."""
     for report in played(suite.straight(case), world):
         done = report.done
         assert set(done["phases"]) == set(map(str, PHASES))
@@ -151,7 +215,7 @@ def test_phases_sum_to_the_wall(played, case, world):
         assert done["wall"] > 0
 
 
-@pytest.mark.parametrize("case", [*suite.family((2,)), *suite.family((4,))], ids=ids)
+@pytest.mark.parametrize("case", [*suite.family((2,)), *suite.defaults((4,))], ids=ids)
 def test_rows_of_the_journal_add_up(tmp_path, case):
     reports = play_virtual(replace(case, journal=True), tmp_path)
     for rank, report in enumerate(reports):
@@ -168,8 +232,10 @@ def test_rows_of_the_journal_add_up(tmp_path, case):
         assert columns["step"] == list(range(1, report.done["step"] + 1))
         assert columns["samples"] == sorted(columns["samples"])
         assert columns["clock"] == sorted(columns["clock"])
-        for name in ("payload", "wire", "messages"):
-            assert sum(columns[name]) == report.done[name]
+        words = suite.served(case) and not suite.spring(case) and rank < case.workers
+        last = {"payload": weight_bytes(case), "wire": weight_bytes(case), "messages": 1}
+        for name in ("payload", "wire", "messages"):  # the push behind the last step is in no step's row
+            assert sum(columns[name]) + words * last[name] == report.done[name]
         for phase in ("data", "compute", "update"):
             assert sum(columns[phase]) == pytest.approx(report.done["phases"][phase], rel=1e-5, abs=1e-9)
         with np.load(tmp_path / f"final.{rank}.npz") as final:
@@ -186,15 +252,16 @@ def prices(case):
     """Return seconds per step of: compute, one message of |W|, and the update of a worker and of a server."""
     compute = BATCH * NETWORK["compute_seconds_per_sample"]
     message = NETWORK["latency"] + weight_bytes(case) * NETWORK["seconds_per_byte"]
-    worker = weight_bytes(case) * case.kind.passes / MEMORY
-    server = weight_bytes(case) * case.kind.server_passes / MEMORY
+    worker = weight_bytes(case) * case.method.vector_passes(server=False) / MEMORY
+    server = weight_bytes(case) * case.method.vector_passes(server=True) / MEMORY
     return compute, message, worker, server
 
 
 @pytest.mark.parametrize("slow_network", [False, True])
-@pytest.mark.parametrize("case", [c for c in suite.family((2, 4)) if not c.kind.servers], ids=ids)
+@pytest.mark.property("P19")
+@pytest.mark.parametrize("case", [c for c in suite.family((2, 4)) if one_all_reduce(c)], ids=ids)
 def test_time_of_synchronous_methods(played, case, slow_network):
-    """P19: compute + transfer + update, and max(compute, transfer) + update where they overlap."""
+    """Compute + transfer + update, and max(compute, transfer) + update where they overlap."""
     network = (*QUIET, ("latency", 1e-3)) if slow_network else QUIET
     reports = played(replace(case, network=network, every=10**6), "virtual")
     compute, message, update, _ = prices(case)
@@ -203,13 +270,13 @@ def test_time_of_synchronous_methods(played, case, slow_network):
     assert (transfer > compute) == (slow_network and case.workers > 1)
     meeting = max(compute, transfer) if case.values.get("overlap") else compute + transfer
     steps = len(reports[0].picked)
-    meetings = exchanges(steps, case.values.get("period", 1))
-    expected = meetings * meeting + (steps - meetings) * compute + steps * update
+    count = meetings(case, steps)
+    expected = count * meeting + (steps - count) * compute + steps * update
     for report in reports:
         assert report.done["clock"] == pytest.approx(expected, rel=1e-3)
-        exposed = meetings * (meeting - compute)
+        exposed = count * (meeting - compute)
         assert report.done["phases"]["communicate"] == pytest.approx(exposed, rel=1e-3, abs=1e-9)
-        hidden = meetings * min(compute, transfer) if case.values.get("overlap") else 0
+        hidden = count * min(compute, transfer) if case.values.get("overlap") else 0
         assert report.done["hidden"] == pytest.approx(hidden, rel=1e-3, abs=1e-9)
 
 
@@ -235,11 +302,13 @@ def test_the_one_port_of_the_server_saturates(played, case):
     assert reports[-1].done["clock"] < played(literal, "virtual")[-1].done["clock"]
 
 
+@pytest.mark.property("P12")
 @pytest.mark.parametrize("workers", [2, 3, 5])
-@pytest.mark.parametrize("name", [c.algorithm for c in suite.one_slow()])
+@pytest.mark.parametrize("name", [c.algorithm for c in suite.one_slow() if suite.served(c)])
 def test_staleness_of_equal_workers_is_one_less_than_their_number(tmp_path, name, workers):
-    """P12: between two exchanges of a worker all others exchange once."""
-    case = Case(name, workers=workers, steps=30, journal=True, network=QUIET)
+    """Between two exchanges of a worker all others exchange once."""
+    period = (("period", 1),)
+    case = Case(name, period, workers, steps=30, journal=True, network=QUIET)
     play_virtual(case, tmp_path)
     blocks = [r for r in records(tmp_path / f"journal.{workers}.jsonl") if r.kind == "steps"]
     measured = [value for block in blocks for value in unpack("staleness", block.columns["staleness"])]

@@ -15,7 +15,7 @@ def ids(case):
 
 
 def deciding(case, reports):
-    return reports[-1] if case.kind.servers else reports[0]
+    return reports[-1] if suite.served(case) else reports[0]
 
 
 @pytest.mark.parametrize("world", WORLDS)
@@ -30,22 +30,23 @@ def test_a_run_ends_at_the_first_evaluation_that_meets_the_target(played, case, 
     assert spent == deciding(case, reports).done["samples"] < case.budget
     samples = [samples for samples, _ in deciding(case, reports).scores]
     # a server's workers finish what they were granted, and one step more: they hear of the end with an answer
-    slack = (case.values.get("period", 1) + 1) * case.workers * BATCH if case.kind.servers else 0
+    slack = (case.values.get("period", 1) + 1) * case.workers * BATCH if suite.served(case) else 0
     assert 0 <= spent - samples[met] <= slack
 
 
-@pytest.mark.parametrize("case", suite.family((1, 2, 4)), ids=ids)
+@pytest.mark.parametrize("case", suite.defaults((1, 2, 4)), ids=ids)
 def test_a_run_ends_when_its_time_is_over(played, case):
     """Here in virtual seconds; the deciding rank notices, and all end at the same step."""
     hasty = replace(case, steps=200, seconds=0.02, every=10**6)
     reports = played(hasty, "virtual")
     assert {report.done["reason"] for report in reports} == {"timed_out"}
     assert deciding(hasty, reports).done["samples"] < hasty.budget
-    if not case.kind.servers:
+    if case.kind.pace == "together":
         assert len({report.done["step"] for report in reports}) == 1
 
 
-@pytest.mark.parametrize("case", [c for c in suite.family((2, 3)) if c.kind.deterministic], ids=ids)
+@pytest.mark.property("P23")
+@pytest.mark.parametrize("case", [c for c in suite.defaults((2, 3)) if c.kind.deterministic], ids=ids)
 def test_disjoint_shards_restart_bitwise_too(tmp_path, case):
     own = replace(case, sharding="disjoint", steps=40)
     straight = play_virtual(own, tmp_path)
@@ -55,7 +56,7 @@ def test_disjoint_shards_restart_bitwise_too(tmp_path, case):
         assert {item % case.workers for item in seen} == {one}
 
 
-@pytest.mark.parametrize("case", suite.family((2,)), ids=ids)
+@pytest.mark.parametrize("case", suite.defaults((2,)), ids=ids)
 def test_seeds_and_workers_see_different_batches(played, case):
     reports, others = played(case, "virtual"), played(replace(case, seed=case.seed + 1), "virtual")
     streams = [str(r.picked[:6]) for r in (*reports[: case.workers], *others[: case.workers])]

@@ -6,15 +6,27 @@ import numpy as np
 import pytest
 from hooke import algorithm, evaluate
 from hooke.algorithms.async_easgd import AsyncEASGD
+from hooke.algorithms.async_msgd import AsyncMSGD
+from hooke.algorithms.async_sgd import AsyncSGD
+from hooke.algorithms.chip_easgd import ChipEASGD
+from hooke.algorithms.diloco import Diloco
+from hooke.algorithms.eamsgd import EAMSGD
+from hooke.algorithms.local_sgd import LocalSGD
 from hooke.algorithms.original_easgd import OriginalEASGD
+from hooke.algorithms.powersgd import Powersgd
+from hooke.algorithms.slowmo import Slowmo
+from hooke.algorithms.sma import SMA
 from hooke.algorithms.sync_easgd import SyncEASGD
+from hooke.algorithms.sync_easgd1 import SyncEASGD1
 from hooke.comm.virtual import VirtualComm
+from hooke.descent import LocalStep
 
 from tests.engine.contract import suite
 from tests.engine.contract.cases import Case, play_virtual
+from tests.engine.contract.expected import assert_follows, center_of, drift
+from tests.engine.contract.problem import Quadratics
 from tests.engine.contract.test_accounts import test_time_of_synchronous_methods as assert_time
 from tests.engine.contract.test_bitwise import assert_same_bits
-from tests.engine.contract.test_equations import assert_follows, drift
 
 SYNC = Case("sync-easgd", workers=4)
 
@@ -36,7 +48,7 @@ class GaussSeidel(SyncEASGD):
 
     def run(self, r):
         x, c = r.params, r.state("center", like=r.params)
-        total, a = r.buffer(x), self.lr * self.rho
+        total, a = r.buffer(x), self.rate(r.workers)
         for _ in r.steps(answer=c):
             total.copy_(x)
             r.comm.allreduce(total)
@@ -62,7 +74,7 @@ class LateExchange(AsyncEASGD):
         c, x = r.params, r.buffer(r.params)
         for i in r.requests(x, order="arrival", period=self.period):
             x.sub_(c)
-            c.add_(x, alpha=self.lr * self.rho)
+            c.add_(x, alpha=self.rate(r.workers))
             r.answer(i, c)
 
 
@@ -80,7 +92,153 @@ class FirstCome(OriginalEASGD):
         c, x = r.params, r.buffer(r.params)
         for j in r.requests(x, order="arrival"):
             r.answer(j, c)
-            c.add_(x.sub_(c), alpha=self.lr * self.rho)
+            c.add_(x.sub_(c), alpha=self.rate(r.workers))
+
+
+class LostLastPush(AsyncSGD):
+    """Workers leave with what they have not pushed."""
+
+    def work(self, r, step, moves):
+        r.deliver = lambda u: r.comm.send(u.zero_(), r.server)
+        super().work(r, step, moves)
+
+
+class MeanOfThePush(AsyncSGD):
+    """A push over several steps is their mean instead of their sum."""
+
+    def serve(self, r, step, moves):
+        right = step.apply
+        step.apply = lambda u: right(u, self.period)
+        super().serve(r, step, moves)
+
+
+class BehindItself(AsyncMSGD):
+    """Momentum at the master and at the worker: applied twice."""
+
+    def work(self, r, step, moves):
+        super().work(r, LocalStep(r, self.lr, self.momentum), True)
+
+
+class LooksBack(EAMSGD):
+    """Nesterov's point on the wrong side: x - mu v."""
+
+    def local_step(self, r):
+        step = super().local_step(r)
+        step.point = lambda: step._ahead.copy_(r.params).add_(step._velocity, alpha=-self.momentum)
+        return step
+
+
+class PullsFirst(EAMSGD):
+    """The gradient is taken after the pull."""
+
+    def work(self, r):
+        x, c, a = r.params, r.buffer(r.params), self.rate(r.workers)
+        step = self.local_step(r)
+        for t in r.steps():
+            if r.due(t, self.period):
+                r.request(x, into=c).wait()
+                x.add_(c.sub_(x), alpha=a)
+            step.apply(step.gradient())
+
+
+class Uphill(Diloco):
+    """The outer gradient points from the center to the average: the sign that replica equality cannot see."""
+
+    def run(self, r):
+        Diloco.run(self.model_copy(update={"outer_lr": -self.outer_lr}), r)
+
+
+class SlowUphill(Slowmo):
+    """The same mistake in SlowMo."""
+
+    def run(self, r):
+        Slowmo.run(self.model_copy(update={"slow_lr": -self.slow_lr}), r)
+
+
+class SumOfWeights(LocalSGD):
+    """Averages over one worker too few."""
+
+    def run(self, r):
+        r.workers = r.workers - 1
+        super().run(r)
+
+
+class Stretched(SMA):
+    """The center's last move is that of two exchanges ago."""
+
+    def run(self, r):
+        state = r.state
+        r.state = lambda name, like=None: state(name, like if name != "last move" else r.params)
+        super().run(r)
+
+
+class WholeSum(ChipEASGD):
+    """Parts add up their gradients, and forget to divide."""
+
+    def run(self, r):
+        step = self.local_step(r)
+        right, step.apply = step.apply, lambda g, parts=1: right(g)
+        object.__setattr__(self, "local_step", lambda _: step)
+        super().run(r)
+
+
+class NewCenterOnHost(SyncEASGD1):
+    """The host answers with the center after its update."""
+
+    def run(self, r):
+        if not r.is_server:
+            super().run(r)
+            return
+        c, other, a = r.params, r.buffer(r.params), self.rate(r.workers)
+        r.comm.split(1, r.rank)
+        for _ in r.steps(answer=c):
+            ahead = c.clone().mul_(1.001)
+            r.comm.send(ahead, 0)
+            r.comm.recv(other, 0)
+            c.add_(other.sub_(c, alpha=r.workers), alpha=a)
+
+
+class ForgetfulError(Powersgd):
+    """No error feedback: what does not fit into the matrices is lost."""
+
+    def run(self, r):
+        state = r.state
+        error = r.buffer(r.params)
+        clean = type("Clean", (), {"add_": lambda _, g: error.copy_(g)})()
+        r.state = lambda name, like=None: clean if name == "error" else state(name, like)
+        super().run(r)
+
+
+WRONG = [
+    (LostLastPush, Case("async-sgd", workers=2)),
+    (MeanOfThePush, Case("async-sgd", (("period", 3),), workers=2)),
+    (BehindItself, Case("async-msgd", workers=2)),
+    (LooksBack, Case("eamsgd", (("period", 3),), workers=2)),
+    (PullsFirst, Case("eamsgd", (("period", 3),), workers=2)),
+    (Uphill, Case("diloco", (("period", 3),), workers=2)),
+    (SlowUphill, Case("slowmo", (("period", 3),), workers=2)),
+    (SumOfWeights, Case("local-sgd", (("period", 3),), workers=3)),
+    (Stretched, Case("sma", workers=2)),
+    (WholeSum, Case("chip-easgd", workers=4)),
+    (NewCenterOnHost, Case("sync-easgd1", workers=2)),
+    (ForgetfulError, Case("powersgd", (("rank", 1),), workers=2)),
+]
+
+
+@pytest.mark.parametrize(("wrong", "case"), WRONG, ids=lambda value: getattr(value, "__name__", None))
+def test_the_equations_tell_a_wrong_method(catalogued, tmp_path, wrong, case):
+    assert_follows(case, play_virtual(case, tmp_path))
+    catalogued(wrong)
+    with pytest.raises((AssertionError, ValueError)):
+        assert_follows(case, play_virtual(case, tmp_path))
+
+
+@pytest.mark.parametrize("wrong", [Uphill, SlowUphill])
+def test_one_round_uphill_grows_the_center(catalogued, tmp_path, wrong):
+    bowl = Quadratics(curvature=1.0, noise=0.0, origin=True)
+    catalogued(wrong)
+    case = Case(wrong.__mro__[1].id(), (("period", 3), ("lr", 0.05)), 2, steps=3, problem=bowl)
+    assert np.linalg.norm(center_of(play_virtual(case, tmp_path))) > np.linalg.norm(bowl.start(case.seed))
 
 
 def test_pulling_to_the_new_center_breaks_conservation(catalogued, tmp_path):
@@ -154,7 +312,7 @@ def test_a_sum_in_the_order_of_arrival_moves_bits(monkeypatch, tmp_path):
     """What base.py's documented order is for: another order of the same numbers has other bits."""
     straight = play_virtual(SYNC, tmp_path)
 
-    def backwards(arrays):
+    def backwards(arrays, _collective):
         total = sum(arrays[::-1][1:], arrays[-1].copy())
         for array in arrays:
             array[:] = total

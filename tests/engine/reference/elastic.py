@@ -63,6 +63,8 @@ class Constants:
     rho: float
     period: int = 1
     momentum: float = 0.0
+    nesterov: bool = False
+    center_momentum: float = 0.0
 
     @property
     def a(self) -> float:
@@ -71,10 +73,14 @@ class Constants:
 
 
 def _one_worker(s: Spring, i: int, gradient: Gradient, k: Constants) -> Array:
-    """Advance worker i by (5)(6), which is (1) without momentum; return d = x_i - c, or 0 if not due."""
+    """Advance worker i by (5)(6), which is (1) without momentum; return d = x_i - c, or 0 if not due.
+
+    With Nesterov (Algorithm 2 of 1412.6651) the gradient is at y + mu v, where y is x_i before the pull.
+    """
     t, y = s.t[i], s.x[i]
     d = y - s.c if due(t, k.period) else np.zeros_like(y)
-    s.v[i] = k.momentum * s.v[i] - k.eta * gradient(i, t, y)
+    at = y + k.momentum * s.v[i] if k.nesterov else y
+    s.v[i] = k.momentum * s.v[i] - k.eta * gradient(i, t, at)
     s.x[i] = y + s.v[i] - k.a * d
     s.t[i] = t + 1
     return d
@@ -123,6 +129,27 @@ def sync_easgd(s: Spring, gradient: Gradient, k: Constants, rounds: int) -> Spri
         s.c = s.c + k.a * np.sum(d, axis=0)
         s.centers.append(s.c.copy())
     return s
+
+
+def sma(s: Spring, gradient: Gradient, k: Constants, rounds: int) -> Spring:
+    """SMA (CrossBow): Sync EASGD with c' = c + a SUM (x_i - c) + mu (c - c_before), at every exchange."""
+    before = s.c
+    for t in range(rounds):
+        exchange = due(t, k.period)
+        d = [_one_worker(s, i, gradient, k) for i in range(len(s.x))]
+        if exchange:
+            s.c, before = s.c + k.a * np.sum(d, axis=0) + k.center_momentum * (s.c - before), s.c
+    return s
+
+
+def chip_easgd(start: Array, gradient: Gradient, k: Constants, rounds: int, workers: int, parts: int) -> Spring:
+    """Sync EASGD between chips, whose gradient is the mean over their parts; `s.x` is one per chip."""
+
+    def of_chip(chip: int, t: int, x: Array) -> Array:
+        members = range(chip * parts, (chip + 1) * parts)
+        return np.asarray(np.mean([gradient(i, t, x) for i in members], axis=0))
+
+    return sync_easgd(Spring.at(start, workers // parts), of_chip, k, rounds)
 
 
 def gauss_seidel_easgd(s: Spring, gradient: Gradient, k: Constants, rounds: int) -> Spring:
