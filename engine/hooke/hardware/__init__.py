@@ -1,7 +1,7 @@
 """The machine: what a run was measured on, how it is built, and which part of it a rank gets.
 
 `describe` and its parts name the host; `topology.read` sees its structure; `placement.plan` divides it among
-ranks; `place` puts the calling rank there. Nothing here imports torch, NumPy or MPI.
+ranks; `placing.place` puts the calling rank there. Nothing here imports torch, NumPy or MPI.
 """
 
 from hooke.hardware.description import cpu_model, describe, mpi_library, usable_cores, usable_memory

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 SET_MEMPOLICY = {"x86_64": 238, "aarch64": 237, "ppc64le": 261, "riscv64": 237, "s390x": 270}
 """Number of the system call, by architecture; libnuma, which knows them too, is often not installed."""
 DEFAULT, PREFERRED, INTERLEAVE, PREFERRED_MANY = 0, 1, 3, 5
+_preferring = False
 _WORD = 8 * ctypes.sizeof(ctypes.c_ulong)
 
 
@@ -24,6 +25,7 @@ def prefer(nodes: Sequence[int]) -> tuple[str, str]:
     MPOL_BIND would have the kernel kill the process then, so it is not used. Since Linux 5.15 one policy says
     exactly this for several nodes; before, pages are dealt to them in turn.
     """
+    global _preferring  # noqa: PLW0603
     choices = [(PREFERRED, "preferred")] if len(nodes) == 1 else [(PREFERRED_MANY, "preferred")]
     if len(nodes) > 1:
         choices.append((INTERLEAVE, "interleaved"))
@@ -31,13 +33,17 @@ def prefer(nodes: Sequence[int]) -> tuple[str, str]:
     for policy, word in choices if nodes else ():
         problem = _set_mempolicy(policy, nodes)
         if not problem:
+            _preferring = True
             return word, ""
     return "", problem
 
 
 def release() -> str:
-    """Return this thread's memory policy to the kernel's default; return what went wrong, or nothing."""
-    return _set_mempolicy(DEFAULT, ())
+    """Undo `prefer`, and only that: a policy that numactl has set stays; return what went wrong, or nothing."""
+    global _preferring  # noqa: PLW0603 - the process has one main thread
+    failed = _set_mempolicy(DEFAULT, ()) if _preferring else ""
+    _preferring = False
+    return failed
 
 
 def _set_mempolicy(policy: int, nodes: Sequence[int]) -> str:

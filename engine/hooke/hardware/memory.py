@@ -95,7 +95,7 @@ def _lack(topology: Topology, nodes: Sequence[tuple[int, ...]], need: int | None
 
 def _fits(topology: Topology, nodes: Sequence[tuple[int, ...]], need: int | None) -> str:
     if need is None:
-        return ", as far as it reaches: what a rank needs was not said"
+        return "; unchecked, for what a rank needs was not said"
     fullest = min(_shares(nodes).items(), key=lambda item: (topology.node(item[0]).free - item[1] * need, item[0]))
     node, copies = fullest
     return (

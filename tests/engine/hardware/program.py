@@ -18,6 +18,11 @@ from mpi4py import MPI
 from tests.engine.hardware.staged_cases import CASES, both
 
 
+def policies_in_use() -> list[str]:
+    """Return the memory policies of this process as the kernel tells them."""
+    return sorted(set(re.findall(r"^\w+ (\S+)", Path("/proc/self/numa_maps").read_text(), re.M)))
+
+
 def placed(comm: MpiComm) -> dict[str, object]:
     started = threading.Event()
     ended = threading.Event()
@@ -36,8 +41,9 @@ def placed(comm: MpiComm) -> dict[str, object]:
     ended.set()
     old.join()
     how, failed = binding.prefer((0,))
-    policies = re.findall(r"^\w+ (\S+)", Path("/proc/self/numa_maps").read_text(), re.M) if how else []
+    policies = policies_in_use() if how else []
     released = binding.release()
+    after = policies_in_use() if how else []
     return {
         "whole": whole,
         "threads": found.threads,
@@ -47,7 +53,7 @@ def placed(comm: MpiComm) -> dict[str, object]:
         "again": again.notes,
         "crowded": crowded,
         "bound": bound.notes,
-        "memory": [how, failed, released, sorted(set(policies))],
+        "memory": [how, failed, released, policies, after],
     }
 
 

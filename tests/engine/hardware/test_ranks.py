@@ -98,11 +98,12 @@ def test_a_launcher_that_binds_is_respected():
 
 def test_the_kernel_takes_the_memory_policy_or_says_why_not():
     for rank in answers()["placed"]:
-        how, failed, released, policies = rank["memory"]
+        how, failed, released, policies, after = rank["memory"]
         assert bool(how) != bool(failed)
         if how:
             assert any(policy.startswith("prefer") for policy in policies)
             assert released == ""
+            assert not any(policy.startswith("prefer") for policy in after)
 
 
 def test_a_need_too_large_is_told():
