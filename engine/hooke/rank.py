@@ -19,7 +19,7 @@ from hooke import checkpoint
 from hooke.algorithm import Algorithm, Pace
 from hooke.asking import Asking
 from hooke.batches import Batches
-from hooke.comm.base import Pending, Vector
+from hooke.comm.base import Pending, Updates, Vector
 from hooke.comm.conformance import conformance
 from hooke.comm.timed import Timed
 from hooke.decisions import ENDINGS, Course, Reason, Word
@@ -30,7 +30,7 @@ from hooke.hardware.placing import Placed
 from hooke.phases import Phase
 from hooke.recorder import Recorder
 from hooke.serving import Order, Serving
-from hooke.shared import Shared, Updates
+from hooke.shared import Shared
 from hooke.spec import RunSpec
 from hooke.stepping import Stepping
 from hooke.workload import Problem, Slice

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import math
 from contextlib import AbstractContextManager
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from hooke.checkpoint import host
-from hooke.comm.base import Vector
+from hooke.comm.base import Updates, Vector
 from hooke.comm.timed import Timed
 from hooke.errors import NumericalError
 from hooke.evaluate import aside
 from hooke.phases import Phase
-
-Updates = Literal["plain", "atomic", "auto"]
-"""Plain loads and stores in shared memory, element-wise atomic additions, or plain wherever memory is shared."""
 
 
 class Shared:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 from pydantic import Field
 
 from hooke.algorithm import Pace
+from hooke.comm.base import Updates
 from hooke.descent import Descent
-from hooke.shared import Updates
 
 if TYPE_CHECKING:
     from hooke.rank import Rank

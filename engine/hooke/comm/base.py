@@ -21,10 +21,14 @@ both operands and the sum of every single addition are rounded to it; the order 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 ANY = -1
 """Receive from whichever rank sends first."""
+
+Updates = Literal["plain", "atomic", "auto"]
+"""How a window is added to: plain loads and stores in shared memory, element-wise atomic additions, or plain
+wherever memory is shared."""
 
 
 class Vector(Protocol):

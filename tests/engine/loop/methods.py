@@ -11,8 +11,8 @@ from hooke import algorithm as algorithms
 from hooke.algorithm import Algorithm, Pace
 from hooke.algorithms.async_easgd import AsyncEASGD
 from hooke.algorithms.original_easgd import OriginalEASGD
+from hooke.comm.base import Updates
 from hooke.rank import Rank
-from hooke.shared import Updates
 
 
 class HostEASGD(Algorithm):
