@@ -1,5 +1,5 @@
 import type { RunView } from "@/lib/client/types.gen";
-import { formatCount, formatNumber, formatPercent } from "@/lib/format/numbers";
+import { formatCount, formatNumber, formatPercentTick } from "@/lib/format/numbers";
 import { Section } from "@/lib/ui/section";
 import styles from "./outcome.module.css";
 
@@ -40,7 +40,7 @@ export function Staleness({ run }: { run: RunView }) {
         <span className={styles.quiet}>
           {run.staleness !== null &&
             `mean ${formatNumber(run.staleness)} center updates over ${formatCount(total)} exchanges`}
-          {run.lost_mass !== null && ` · lost ${formatPercent(run.lost_mass, 2)} of pushed update mass`}
+          {run.lost_mass !== null && ` · lost ${formatPercentTick(run.lost_mass)} of pushed update mass`}
         </span>
       }
     >
