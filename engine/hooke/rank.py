@@ -16,15 +16,15 @@ from typing import Literal
 import numpy as np
 
 from hooke import checkpoint
+from hooke.accord import Accord
 from hooke.algorithm import Algorithm, Pace
 from hooke.asking import Asking
 from hooke.batches import Batches
 from hooke.comm.base import Pending, Updates, Vector
 from hooke.comm.conformance import conformance
 from hooke.comm.timed import Timed
-from hooke.decisions import ENDINGS, Course, Reason, Word
+from hooke.decisions import Course
 from hooke.errors import NumericalError
-from hooke.evaluate import aside
 from hooke.free import Free
 from hooke.hardware.placing import Placed
 from hooke.phases import Phase
@@ -47,7 +47,7 @@ class Besides:
     """Where the rank runs, if somebody placed it."""
 
 
-class Rank:
+class Rank(Accord):
     """What `Algorithm.run` is given.
 
     `params` is this worker's x (on a server: the center), equal on every rank at the start; `workers` is P;
@@ -177,54 +177,10 @@ class Rank:
         """Have the journal's first record say what was chosen for this rank, and why; before the loop begins."""
         self.notes[key] = text
 
-    def wish(self) -> Word:
-        """Return what this rank, if it is the deciding one, wants all to do: a signal only sets a flag.
-
-        A wish for a checkpoint is said once.
-        """
-        if self.stop_requested.is_set():
-            return Word.CANCEL
-        limit = self.spec.budget.max_seconds
-        if limit is not None and self.ledger.wall() > limit:
-            return Word.TIME_OUT
-        if self.deciding and self.checkpoint_requested.is_set():
-            self.checkpoint_requested.clear()
-            return Word.CHECKPOINT
-        return Word.GO_ON
-
     def checkpoint(self) -> None:
         """Write a checkpoint, if the run keeps any; collective."""
         if self.keep is not None:
             checkpoint.save(self, self.keep)
-
-    def agree_on_ending(self) -> Reason:
-        """Wait, idle, until every rank has ended; return the deciding rank's reason, on all of them.
-
-        A worker of a method with a server may have left before the reason was known; without its word the
-        ranks would disagree on whether a checkpoint follows. None follows once a worker has been dropped.
-        """
-        mine = ENDINGS.index(self.course.reason or "budget") if self.deciding else 0
-        self.ledger.enter(Phase.IDLE)
-        with self.comm.under(Phase.IDLE):
-            said, gone = self.comm.control.allreduce((float(mine), float(len(self.recorder.dropped))))
-        self.course.reason = ENDINGS[int(said)]
-        if gone:
-            self.keep = None
-        return self.course.reason
-
-    def leave(self) -> None:
-        """Go, as a worker whose numbers went bad, in a method that goes on without it."""
-        (self.free if self.algorithm.pace == "free" else self.asking).leave()
-
-    def settle(self) -> None:
-        """Find out how much of what was pushed into windows is lost, and free them; collective."""
-        with aside(self.comm, Phase.IDLE):
-            balances = [window.balance() for window in self.windows]
-            if pushed := sum(mass for _, mass in balances):
-                self.recorder.lost_mass = sum(lost for lost, _ in balances) / pushed if self.rank == 0 else None
-            for window in self.windows:
-                window.close()
-            self.free.close()
 
     def due(self, t: int, period: int) -> bool:
         """Return whether step t exchanges: every `period` steps, beginning with step 0.
@@ -246,15 +202,6 @@ class Rank:
         self.windows.append(shared)
         self.note(f"updates of {name}", shared.mode)
         return shared
-
-    def refresh(self) -> None:
-        """Take down what shared vectors hold now, at a meeting of all ranks."""
-        for window in self.windows:
-            window.refresh()
-
-    def staleness(self) -> int | None:
-        """Return how many updates of others lay between the latest read and write of a shared vector."""
-        return self.windows[0].staleness if self.windows else None
 
     def steps(self, answer: Vector | Shared | None = None) -> Iterator[int]:
         """Yield the number of each local step, from the restored one, until the run ends.
