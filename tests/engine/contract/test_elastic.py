@@ -1,0 +1,110 @@
+"""How a moving rate is given, when it is too stiff, and what the catalogue refuses or warns of."""
+
+import re
+
+import numpy as np
+import pytest
+from hooke.algorithm import catalogue
+from hooke.elastic import Elastic
+from pydantic import ValidationError
+
+from tests.engine.contract.cases import Case, play_virtual
+from tests.engine.contract.expected import center_of
+from tests.engine.contract.problem import Quadratics
+
+ELASTIC = [name for name, kind in catalogue().items() if issubclass(kind, Elastic)]
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "workers", "rate"),
+    [
+        ("sync-easgd", {"lr": 0.1, "rho": 2.0}, 4, 0.2),
+        ("sync-easgd", {"alpha": 0.3, "rho": 2.0}, 4, 0.3),
+        ("async-easgd", {"beta": 0.9}, 4, 0.225),
+        ("async-easgd", {"beta": 0.9, "period": 5}, 4, 0.225),
+        ("async-easgd", {"beta": 0.9, "period": 5, "beta_per": "P tau"}, 4, 0.045),
+        ("easgd", {}, 6, 0.15),
+        ("easgd", {"beta": None, "alpha": 0.3}, 6, 0.3),
+        ("original-easgd", {"beta": 0.9, "beta_per": "P tau"}, 3, 0.3),
+        ("chip-easgd", {"beta": 0.9, "parts": 3}, 9, 0.3),
+    ],
+)
+def test_the_moving_rate(name, given, workers, rate):
+    assert catalogue()[name].model_validate(given).rate(workers) == pytest.approx(rate)
+
+
+def test_two_ways_at_once_are_refused():
+    with pytest.raises(ValidationError, match="not both"):
+        catalogue()["easgd"].model_validate({"alpha": 0.1})
+
+
+def size(name, given, a, steps, folder):
+    """Return how far from rest a run without gradients is, after one kick that moves the workers apart."""
+    still = Quadratics(curvature=0.0, noise=0.0, kick=3.0, origin=True)
+    case = Case(name, given, 4, steps=steps, problem=still, every=10**6).pulling(a)
+    reports = play_virtual(case, folder)
+    apart = np.array([report.weights - center_of(reports) for report in reports[:4]])
+    return float(np.abs(apart).max())
+
+
+@pytest.mark.property("P16")
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("sync-easgd", ()),
+        ("sync-easgd1", ()),
+        ("sync-easgd3", ()),
+        ("chip-easgd", (("parts", 2),)),
+        ("sma", (("center_momentum", 0.5),)),
+    ],
+)
+def test_the_bound_is_where_it_begins_to_diverge(name, given, tmp_path):
+    bound = catalogue()[name].model_validate(dict(given)).bound(4)
+    below, above = bound * 0.97, bound * 1.03
+    assert size(name, given, below, 40, tmp_path) < 0.5 * size(name, given, below, 10, tmp_path)
+    assert size(name, given, above, 40, tmp_path) > 2 * size(name, given, above, 10, tmp_path)
+
+
+@pytest.mark.parametrize("name", ELASTIC)
+def test_a_caution_says_the_bound(name):
+    kind = catalogue()[name]
+    given = {"beta": None, "period": 1} if "period" in kind.model_fields else {"beta": None}
+    bound = kind.model_validate(given).bound(4)
+    assert kind.model_validate(given | {"alpha": bound * 0.99}).cautions(4) == []
+    (caution,) = kind.model_validate(given | {"alpha": bound * 1.01}).cautions(4)
+    assert f"{bound:.4g}" in caution
+    assert kind.model_validate({}).cautions(4) == []
+
+
+def test_what_cannot_run_is_refused_with_a_reason():
+    assert catalogue()["mdownpour"].model_validate({"period": 2}).faults(2)
+    (fault,) = catalogue()["chip-easgd"].model_validate({"parts": 4}).faults(6)
+    assert re.search(r"6 workers .* multiple of 4", fault)
+    assert catalogue()["chip-easgd"].model_validate({"parts": 3}).faults(6) == []
+
+
+@pytest.mark.property("P12")
+@pytest.mark.parametrize("workers", [1, 2, 3, 4])
+def test_stale_gradients_have_an_edge_of_their_own(workers, tmp_path):
+    """Equal workers served in order: c' = c - eta g(c of P - 1 updates ago); the edge falls from 2 with P."""
+    edge = 2 * np.sin(np.pi / (2 * (2 * (workers - 1) + 1)))
+
+    def end(eta_h, steps):
+        bowl = Quadratics(curvature=eta_h, noise=0.0, origin=True)
+        quiet = (("compute_jitter", 0.0),)
+        case = Case("async-sgd", (("lr", 1.0),), workers, steps=steps, problem=bowl, every=10**6, network=quiet)
+        return float(np.abs(center_of(play_virtual(case, tmp_path))).max())
+
+    assert end(edge * 0.9, 120) < 0.5 * end(edge * 0.9, 30)
+    assert end(edge * 1.1, 120) > 2 * end(edge * 1.1, 30)
+
+
+@pytest.mark.property("P13")
+@pytest.mark.parametrize("name", ["hogwild-sgd", "hogwild-easgd"])
+def test_plain_stores_lose_mass_and_say_how_much(name, tmp_path):
+    network = (("memory_bandwidth", 1e5),)  # a store takes long enough for another worker's to come between
+    lost = {}
+    for updates in ("plain", "atomic"):
+        case = Case(name, (("updates", updates),), 4, steps=40, network=network)
+        lost[updates] = play_virtual(case, tmp_path)[0].done["lost_mass"]
+    assert 0 <= lost["atomic"] < 1e-4 < lost["plain"] < 1
