@@ -9,7 +9,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 import uuid
 from collections.abc import Callable, Sequence
@@ -29,6 +28,9 @@ from hooke.spec import RunSpec
 from benchmarks.netlab.lab import Lab
 from benchmarks.netlab.starting import NetlabLauncher, command, emulation, environment
 
+ENDING = (signal.SIGINT, signal.SIGTERM)
+GRACE = 30.0
+"""Seconds between asking the ranks to stop and ending them: enough to write a checkpoint."""
 LOOK = 0.1
 TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -93,16 +95,18 @@ def hooke(lab: Lab, spec: RunSpec, folder: Path, save: Path | None = None) -> tu
     local_run.prepare(folder, spec)
     attempt = AttemptFolder(folder.resolve(), f"netlab-{uuid.uuid4().hex[:12]}", 1)
     meter = Meter(lab, attempt.id)
-    run = _start(lab, spec, attempt)
-    asked = threading.Event()
-    before = signal.signal(signal.SIGINT, lambda *_: run.kill() if asked.is_set() else asked.set())
+    asked: list[float] = []
+    handlers = {n: signal.signal(n, lambda *_: asked.append(time.monotonic())) for n in ENDING}
     try:
-        scores, report = _follow(run, meter, asked)
-    except BaseException:
-        run.kill()
-        raise
+        run = _start(lab, spec, attempt)
+        try:
+            scores, report = _follow(run, meter, asked)
+        except BaseException:
+            run.kill()
+            raise
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
     found = outcome.result(spec, report, run.witness.started, run.witness.done, scores)
     found |= meter.result() | {"emulated": emulation(lab, spec.ranks), "folder": str(folder)}
     found["oversubscribed"] = found["emulated"]["oversubscribed"]  # a rank sees only those of its own host
@@ -126,15 +130,17 @@ def _start(lab: Lab, spec: RunSpec, attempt: AttemptFolder) -> LocalRun:
     return LocalRun(spec, attempt, process)
 
 
-def _follow(run: LocalRun, meter: Meter, asked: threading.Event) -> tuple[list[Any], StateReport]:
+def _follow(run: LocalRun, meter: Meter, asked: list[float]) -> tuple[list[Any], StateReport]:
     follower, cancelled = Follower(run), False
     with display(run) as shown:
         while run.poll():
             shown.show(follower, follower.look())
             meter.look(run.witness.all_started and not run.witness.done)
-            if asked.is_set() and not cancelled:
+            if asked and not cancelled:
                 cancelled = True
                 run.cancel()
+            elif len(asked) > 1 or (asked and time.monotonic() - asked[0] > GRACE):
+                run.kill()
             time.sleep(LOOK)
     report = run.finish()
     follower.look()
