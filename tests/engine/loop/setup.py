@@ -25,6 +25,24 @@ BATCH = 4
 NETWORK = {"latency": 1e-5, "seconds_per_byte": 1e-8, "compute_seconds_per_sample": 1e-4, "compute_jitter": 0.3}
 
 
+class Moody(Quadratic):
+    """Its gradients depend on how many there were: a state of its own, beside every vector."""
+
+    moods = 0
+
+    def gradient(self, batch: Any) -> float:
+        loss = super().gradient(batch)
+        self.moods += 1
+        self._gradient.mul_(1 + 0.1 * (self.moods % 7))
+        return loss
+
+    def local_state(self) -> dict[str, np.ndarray]:
+        return {"moods": np.array([self.moods])}
+
+    def restore_local(self, state: dict[str, np.ndarray]) -> None:
+        (self.moods,) = map(int, state["moods"])
+
+
 @dataclass(frozen=True)
 class Setup:
     """A run. `steps` are gradients of all workers together."""
@@ -45,6 +63,7 @@ class Setup:
     """Seed of random sleeps in every gradient."""
     cancel: tuple[int, int] | None = None
     """(rank, evaluation): a stop is asked for on this rank, during this evaluation."""
+    moody: bool = False
     cut: int | None = None
     """Run again from the oldest checkpoint on disk, which has to lie before this many gradients."""
 
@@ -93,7 +112,8 @@ def run_rank(comm: Comm, setup: Setup, world: World, folder: Path | None, resume
         cancel_at=setup.cancel[1] if setup.cancel and setup.cancel[0] == comm.rank and not resume else None,
     )
     family = Quadratics(spread=0.3)
-    problem = Quadratic(family, comm, behaviour, threading.Event(), world == "virtual")
+    kind = Moody if setup.moody else Quadratic
+    problem = kind(family, comm, behaviour, threading.Event(), world == "virtual")
     problem.mass = 0.0
     if folder is not None and comm.rank == 0:
         folder.mkdir(exist_ok=True)

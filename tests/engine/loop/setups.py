@@ -3,6 +3,7 @@
 from tests.engine.loop.setup import BATCH, Setup
 
 PERIODIC = (("checkpoint_every", 18 * BATCH),)
+ROUNDED = (("communication", {"wire": "bf16", "packing": "per-layer"}),)
 DROP = (("on_bad_worker", "drop"),)
 
 SETUPS = {
@@ -27,6 +28,8 @@ SETUPS = {
     "in turn, twice": Setup("turns", sleeps=1, changes=PERIODIC, cut=80),
     "served, twice": Setup("async-easgd", (("period", 3),), changes=PERIODIC, cut=80),
     "unlocked, twice": Setup("unlocked", every=10, changes=PERIODIC, cut=80),
+    "moody, rounded, in turn": Setup("turns", moody=True, changes=(*PERIODIC, *ROUNDED), cut=80),
+    "moody, rounded, all alike": Setup("sync-easgd", moody=True, changes=(*PERIODIC, *ROUNDED), cut=80),
     "one leaves": Setup("forgiving", poison=((1, 4),), changes=DROP),
     "one leaves its period": Setup("forgiving", (("period", 3),), steps=92, poison=((2, 4),), changes=DROP),
     "one leaves the lock-free": Setup("unlocked", poison=((1, 4),), changes=DROP),

@@ -55,6 +55,20 @@ def test_a_served_restart_has_every_bit(played, world):
 
 
 @pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize("name", ["moody, rounded, in turn", "moody, rounded, all alike"])
+def test_what_problem_and_wire_type_keep_comes_back(played, name, world):
+    """Buffers and generators of the model, and what rounding has left to be sent."""
+    run = played(name, world)
+    for rank, (one, other) in enumerate(zip(run.last, run.first, strict=True)):
+        assert one.weights.tobytes() == other.weights.tobytes()
+        place = sorted((run.folder / "checkpoints").iterdir(), key=lambda p: int(p.name))[-1]
+        with np.load(place / f"rank.{rank}.npz") as file:
+            kept = set(file.files)
+        assert "local.moods" in kept
+        assert any(key.startswith("residual.") for key in kept)
+
+
+@pytest.mark.parametrize("world", WORLDS)
 @pytest.mark.parametrize("name", TWICE)
 def test_no_sample_is_spent_twice(played, name, world):
     run = played(name, world)

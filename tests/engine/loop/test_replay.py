@@ -6,11 +6,13 @@ import threading
 
 import numpy as np
 import pytest
+from hooke.algorithm import catalogue
 from hooke.comm.virtual import run_virtual
 from hooke.errors import JournalError, LaunchError
 from hooke.journal import unpack
 from hooke.rank import Besides
 from hooke.replay import compare, differences, read_order, recorded, same_run, twin
+from hooke.spec import VirtualCluster
 from hooke.train import train_rank
 
 from tests.engine.contract.problem import Behaviour, Quadratic, Quadratics
@@ -21,8 +23,9 @@ RECORDED = ["one by one", "every third", "pushed", "to the target"]
 
 
 def replayed(folder, order=None):
-    """Replay with the quadratic in place of the specified workload: no delays, no behaviour."""
+    """Replay with the quadratic in place of the specified workload, at speeds that would give another order."""
     spec = twin(recorded(folder))
+    spec = spec.model_copy(update={"virtual": VirtualCluster(compute_jitter=1.5, compute_seconds_per_sample=1e-4)})
 
     def main(comm):
         problem = Quadratic(Quadratics(spread=0.3), comm, Behaviour(), threading.Event(), True)
@@ -45,6 +48,19 @@ def test_a_replay_has_every_bit(played, name, world):
         assert (one.done.step, one.done.reason) == (other.done.step, other.done.reason)
     assert run.first[-1].done.staleness == outcomes[-1].done.staleness
     assert run.first[-1].done.reason == ("target" if name == "to the target" else "budget")
+
+
+SERVED = [name for name, kind in catalogue().items() if kind.pace == "served" and not kind.deterministic]
+
+
+@pytest.mark.parametrize("name", SERVED)
+def test_every_method_that_is_served_in_any_order_has_one(name, tmp_path):
+    fields = catalogue()[name].model_fields
+    period = (("period", 3),) if "period" in fields and name != "mdownpour" else ()
+    run = play_virtual(Setup(name, period, steps=61), tmp_path / "run")
+    outcomes, found = replayed(tmp_path / "run")
+    assert found == []
+    assert [o.done.step for o in outcomes] == [reports[0].done.step for reports in run]
 
 
 def test_another_order_gives_other_bits(played):
