@@ -5,9 +5,11 @@ import json
 import subprocess
 import sys
 from importlib.resources import files
+from pathlib import Path
 
 import pytest
 import torch
+from hooke.catalogue import built_in
 from hooke.models.lenet import lenet
 from hooke.workload import catalogue, describe, workload
 from hooke.workloads import digits_mlp
@@ -16,7 +18,15 @@ from pydantic import ValidationError
 
 
 def test_ids():
-    assert {"digits-mlp", "mnist-lenet"} <= set(catalogue())
+    assert {
+        "cifar-alexnet", "cifar-resnet20", "digits-mlp", "fashion-lenet", "imagenet-googlenet", "imagenet-vgg19",
+        "mnist-lenet", "text-transformer",
+    } <= set(catalogue())  # fmt: skip
+
+
+def test_every_workload_has_a_row_in_the_documentation():
+    page = (Path(__file__).parents[3] / "docs" / "workloads.md").read_text()
+    assert [name for name in built_in("workload") if f"\n| `{name}` |" not in page] == []
 
 
 def test_listing_workloads_imports_neither_torch_nor_numpy():
@@ -85,6 +95,19 @@ def test_lenet_is_caffes():
     sizes = [p.numel() for p in lenet().parameters()]
     assert sizes == [500, 20, 25_000, 50, 400_000, 500, 5_000, 10]
     assert sum(sizes) == 431_080
+
+
+def test_real_fashion_mnist(data_root, monkeypatch):
+    if not (data_root / "fashion-mnist").is_dir():
+        pytest.skip(f"NOT TESTED HERE: {data_root} holds no fashion-mnist")
+    monkeypatch.setenv("HOOKE_DATA", str(data_root))
+    problem = workload("fashion-lenet")().build()
+    assert torch.bincount(problem._train.labels).tolist() == [6000] * 10
+    assert torch.bincount(problem._test.labels).tolist() == [1000] * 10
+    # the published mean and deviation of the training pixels, 0.2860 and 0.3530
+    pixels = problem._train.inputs[::10].float() / 255
+    assert float(pixels.mean()) == pytest.approx(0.286, abs=0.005)
+    assert float(pixels.std()) == pytest.approx(0.353, abs=0.005)
 
 
 def test_real_mnist(mnist, monkeypatch):
