@@ -31,6 +31,8 @@ LEFT_BEHIND = ("journal.*.jsonl", "final.*.npz", "exit.*.json", "rank.*.log", "l
 """What a resumed run would mix up with its own; it is moved into a folder `before.<n>`."""
 PATIENCE = 3.0
 """Seconds between a rank's end without its last record and the end of the others, who may wait for it."""
+BACKSTOP = 60.0
+"""Seconds behind its wall limit after which a run is ended from outside: a rank that hangs cannot stop itself."""
 LOG_LINES = 60
 """Last lines of each rank's output that are evidence."""
 
@@ -69,11 +71,14 @@ class LocalRun:
         self._process = process
         self._cancelled = False
         self._unfinished_since: float | None = None
+        self._running_since: float | None = None
+        self._cause = ""
 
     def poll(self) -> bool:
         """Read what is new; return whether the run is still going on.
 
-        A rank that ended without its last record leaves the others waiting: they are ended after PATIENCE.
+        A rank that ended without its last record leaves the others waiting: they are ended after PATIENCE. So
+        is a run that goes on BACKSTOP seconds behind its wall limit.
         """
         running = self._process.poll() is None
         self.witness.look()
@@ -82,7 +87,19 @@ class LocalRun:
             self._unfinished_since = self._unfinished_since or now
             if now - self._unfinished_since > PATIENCE:
                 self.kill()
+        if running and not self._cause:
+            self._watch_limit()
         return running
+
+    def _watch_limit(self) -> None:
+        limit = self.spec.budget.max_seconds if self.spec.world == "mpi" else None  # else they are virtual seconds
+        if limit is None or not self.witness.all_started:
+            return
+        now = time.monotonic()
+        self._running_since = self._running_since or now
+        if now - self._running_since > limit + BACKSTOP:
+            self._cause = f"still running {BACKSTOP:g} s behind its wall limit of {limit:g} s: a rank hangs"
+            self.kill()
 
     def _mpi_exits(self) -> list[RankExit]:
         """A virtual world's one process stands for all of its ranks: its end is the end of the run."""
@@ -119,6 +136,7 @@ class LocalRun:
                 logs={rank: _last_lines(self.folder.rank_log(rank)) for rank in ranks},
                 host=os.uname().nodename,
                 cancelled=self._cancelled,
+                cause=self._cause,
                 damaged=self.witness.damaged,
                 left=left,
             )

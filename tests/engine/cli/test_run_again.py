@@ -8,9 +8,11 @@ import time
 
 import numpy as np
 import pytest
+from hooke import local_run
 from hooke.journal import records
+from hooke.spec import RunSpec
 
-from tests.engine.cli.conftest import RUN, command
+from tests.engine.cli.conftest import RUN, command, processes_of
 
 ENDLESS = {"budget": {"samples": 10**9}, "evaluation": {"every": 10**6}}
 VIRTUAL = {"world": "virtual", "virtual": {"compute_seconds_per_sample": 1e-5}}
@@ -113,3 +115,20 @@ def test_json_has_what_only_some_methods_have(hooke, spec):
     assert (found["staleness"], found["lost_mass"], found["dropped"]) == ({}, None, [])
     assert json.dumps(found)
     assert RUN["algorithm"]["name"] == found["algorithm"]
+
+
+def test_a_rank_that_hangs_behind_the_wall_limit_is_ended(tmp_path, monkeypatch):
+    monkeypatch.setattr(local_run, "BACKSTOP", 1.0)
+    spec = RunSpec.model_validate(RUN | ENDLESS | {"budget": {"samples": 10**9, "max_seconds": 1.0}})
+    local_run.prepare(tmp_path / "out", spec)
+    started = local_run.start(tmp_path / "out", spec)
+    try:
+        wait_until(lambda: started.poll() and started.witness.all_started)
+        os.kill(started.witness.started[1].pid, signal.SIGSTOP)
+        wait_until(lambda: not started.poll(), seconds=30)
+    finally:
+        started.kill()
+    report = started.finish()
+    assert report.state == "failed_infra"
+    assert "wall limit of 1 s: a rank hangs" in report.why
+    assert processes_of(tmp_path / "out") == []
