@@ -146,7 +146,7 @@ def test_traffic_of_a_center_on_the_host(played, case, world):
     assert total(reports, "messages") == moved
 
 
-@pytest.mark.property("P19")
+@pytest.mark.property("P19", of=("chip-easgd",), workers=4)
 @pytest.mark.parametrize("parts", [1, 2, 4])
 def test_traffic_of_chips(played, parts):
     """Inside: gradients every step, and the sum comes in by a broadcast. Between: only one part of each chip."""
@@ -158,7 +158,7 @@ def test_traffic_of_chips(played, parts):
     assert total(reports, "wire") == total(reports, "messages") * weight_bytes(case)
 
 
-@pytest.mark.property("P19")
+@pytest.mark.property("P19", of=("powersgd",), workers=2)
 @pytest.mark.parametrize("rank", [1, 2, 4])
 def test_traffic_of_thin_matrices(played, rank):
     """Of the 37 weights of a layout 20 are a 4 x 5 matrix: 4 r rows' part and 17 whole ones, then 5 r."""
@@ -169,7 +169,7 @@ def test_traffic_of_thin_matrices(played, rank):
     assert total(reports, "messages") == 2 * steps * 2
 
 
-@pytest.mark.property("P19", "P21")
+@pytest.mark.property("P19", "P21", of=("post-local-sgd",), workers=2)
 def test_traffic_after_the_switch(played):
     """Post-local SGD: every step until t0, every H-th after it."""
     case = Case("post-local-sgd", (("switch", 5), ("period", 3)), 2)

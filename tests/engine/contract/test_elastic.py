@@ -47,7 +47,7 @@ def size(name, given, a, steps, folder):
     return float(np.abs(apart).max())
 
 
-@pytest.mark.property("P16")
+@pytest.mark.property("P16", workers=4)
 @pytest.mark.parametrize(
     ("name", "given"),
     [
@@ -83,7 +83,7 @@ def test_what_cannot_run_is_refused_with_a_reason():
     assert catalogue()["chip-easgd"].model_validate({"parts": 3}).faults(6) == []
 
 
-@pytest.mark.property("P12")
+@pytest.mark.property("P12", of=("async-sgd",))
 @pytest.mark.parametrize("workers", [1, 2, 3, 4])
 def test_stale_gradients_have_an_edge_of_their_own(workers, tmp_path):
     """Equal workers served in order: c' = c - eta g(c of P - 1 updates ago); the edge falls from 2 with P."""
@@ -99,7 +99,7 @@ def test_stale_gradients_have_an_edge_of_their_own(workers, tmp_path):
     assert end(edge * 1.1, 120) > 2 * end(edge * 1.1, 30)
 
 
-@pytest.mark.property("P13")
+@pytest.mark.property("P13", workers=4)
 @pytest.mark.parametrize("name", ["hogwild-sgd", "hogwild-easgd"])
 def test_plain_stores_lose_mass_and_say_how_much(name, tmp_path):
     network = (("memory_bandwidth", 1e5),)  # a store takes long enough for another worker's to come between

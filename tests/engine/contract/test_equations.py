@@ -190,10 +190,11 @@ def test_stability_edge(played, case, eta_h):
 
 
 @pytest.mark.property("P14")
+@pytest.mark.parametrize("world", ["mpi"])
 @pytest.mark.parametrize("case", suite.torn(), ids=ids)
-def test_nobody_sees_a_torn_center(played, case):
+def test_nobody_sees_a_torn_center(played, case, world):
     """P14: when every version of the center is constant over its elements, so is everything read from it."""
-    reports = played(case, "mpi")
+    reports = played(case, world)
     assert [report.torn for report in reports] == [0] * case.ranks
     # who comes how often is the scheduler's choice; that each comes, and how often all together, is not
     assert all(report.picked for report in reports[: case.workers])

@@ -74,13 +74,13 @@ def test_one_worker_makes_averaging_methods_sequential(played, name, momentum):
     same_center(played, this, Case("sgd", momentum, 1))
 
 
-@pytest.mark.property("P1")
+@pytest.mark.property("P1", of=("async-sgd",))
 def test_momentum_at_a_single_worker_is_momentum_at_the_master(played):
     for momentum in (HEAVY, NESTEROV):
         same_center(played, Case("async-sgd", (*momentum, ("momentum_at", "worker")), 1), Case("sgd", momentum, 1))
 
 
-@pytest.mark.property("P1")
+@pytest.mark.property("P1", of=("mdownpour",))
 def test_mdownpour_of_one_worker_is_nesterov(played):
     same_center(played, Case("mdownpour", HEAVY, 1), Case("sgd", NESTEROV, 1))
 
@@ -108,7 +108,7 @@ def test_a_preset_without_its_setting_is_the_method(played, this, that, workers)
     same_center(played, bare(this), bare(that))
 
 
-@pytest.mark.property("P2")
+@pytest.mark.property("P2", workers=3)
 @pytest.mark.parametrize("name", ["async-measgd", "eamsgd", "sync-easgd", "original-easgd", "hogwild-easgd"])
 def test_without_elasticity_momentum_is_that_of_each_worker_alone(played, name):
     kind = (("momentum_kind", "heavy-ball"),)
@@ -120,7 +120,7 @@ def test_without_elasticity_momentum_is_that_of_each_worker_alone(played, name):
         np.testing.assert_array_equal(bits(report.weights), bits(alone))
 
 
-@pytest.mark.property("P7")
+@pytest.mark.property("P7", of=("sync-easgd1", "sync-easgd2", "sync-easgd3"))
 @pytest.mark.parametrize("momentum", EVERY_MOMENTUM, ids=ids)
 @pytest.mark.parametrize("period", [1, 3])
 @pytest.mark.parametrize("workers", [1, 3, 4, 7])
@@ -135,7 +135,7 @@ def test_three_placements_have_one_result(played, workers, period, momentum):
             np.testing.assert_array_equal(bits(one.weights), bits(two.weights))
 
 
-@pytest.mark.property("P17")
+@pytest.mark.property("P17", of=("sma",))
 @pytest.mark.parametrize("momentum", EVERY_MOMENTUM, ids=ids)
 @pytest.mark.parametrize("workers", [2, 3, 5])
 def test_sma_without_its_momentum_is_sync_easgd(played, workers, momentum):
@@ -146,13 +146,13 @@ def test_sma_without_its_momentum_is_sync_easgd(played, workers, momentum):
     )
 
 
-@pytest.mark.property("P17")
+@pytest.mark.property("P17", of=("local-sgd",))
 @pytest.mark.parametrize("workers", [2, 3, 5])
 def test_local_sgd_of_one_step_is_sync_sgd(played, workers):
     near_center(played, Case("local-sgd", (("period", 1),), workers), Case("sync-sgd", (), workers))
 
 
-@pytest.mark.property("P17")
+@pytest.mark.property("P17", of=("post-local-sgd",))
 @pytest.mark.parametrize("momentum", EVERY_MOMENTUM, ids=ids)
 @pytest.mark.parametrize("workers", [2, 3, 5])
 def test_post_local_sgd_has_two_limits(played, workers, momentum):
@@ -177,14 +177,14 @@ def test_outer_optimizers_without_momentum_are_local_sgd(played, name, limit, wo
     near_center(played, Case(name, (*every, *limit), workers), Case("local-sgd", every, workers))
 
 
-@pytest.mark.property("P17")
+@pytest.mark.property("P17", of=("powersgd",))
 @pytest.mark.parametrize("momentum", EVERY_MOMENTUM, ids=ids)
 @pytest.mark.parametrize("workers", [1, 2, 3, 5])
 def test_powersgd_at_full_rank_is_sync_sgd(played, workers, momentum):
     near_center(played, Case("powersgd", (("rank", 4), *momentum), workers), Case("sync-sgd", momentum, workers))
 
 
-@pytest.mark.property("P17")
+@pytest.mark.property("P17", of=("chip-easgd",))
 @pytest.mark.parametrize("momentum", EVERY_MOMENTUM, ids=ids)
 @pytest.mark.parametrize("workers", [2, 3, 5])
 def test_chips_of_one_part_are_sync_easgd_and_one_chip_is_sync_sgd(played, workers, momentum):
@@ -196,7 +196,7 @@ def test_chips_of_one_part_are_sync_easgd_and_one_chip_is_sync_sgd(played, worke
         np.testing.assert_array_equal(bits(mine.weights), bits(other.weights))
 
 
-@pytest.mark.property("P17")
+@pytest.mark.property("P17", workers=2)
 @pytest.mark.parametrize("name", ["slowmo", "diloco"])
 def test_one_round_of_an_outer_optimizer_goes_downhill(played, name):
     """The sign: on f = x^2 / 2, one round must reduce |c|."""
@@ -206,7 +206,7 @@ def test_one_round_of_an_outer_optimizer_goes_downhill(played, name):
     assert np.linalg.norm(center_of(played(case, "virtual"))) < 0.95 * np.linalg.norm(before)
 
 
-@pytest.mark.property("P5")
+@pytest.mark.property("P5", workers=4)
 @pytest.mark.parametrize("name", ["sync-sgd", "local-sgd", "post-local-sgd", "slowmo", "diloco", "powersgd"])
 def test_identical_workers_are_one(played, name):
     """Equal batches on all workers: averages change nothing."""
