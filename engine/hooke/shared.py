@@ -10,6 +10,7 @@ import numpy as np
 
 from hooke.checkpoint import host
 from hooke.comm.base import Updates, Vector
+from hooke.comm.elements import add_scaled, tensor
 from hooke.comm.timed import Timed
 from hooke.errors import NumericalError
 from hooke.evaluate import aside
@@ -21,7 +22,7 @@ class Shared:
 
     `read` may see elements of different ages. `add` in plain mode may lose what others store meanwhile; in
     atomic mode nothing is lost. Made and closed by all ranks together. What is counted beside the vector
-    (updates, their sum and size) costs the method nothing: its seconds are idle.
+    (updates, their sum and size) costs the method nothing: its seconds are off the clock, as those of evaluations.
     """
 
     def __init__(self, comm: Timed, snapshot: Vector, scratch: Vector, updates: Updates) -> None:
@@ -64,11 +65,11 @@ class Shared:
             self._window.accumulate(self._scratch.copy_(delta).mul_(alpha))
 
     def _count(self, delta: Vector, alpha: float) -> None:
-        push = alpha * host(delta).astype(np.float64)
-        mass = float(np.abs(push).sum())
+        push = host(delta)
+        mass = abs(alpha) * float(np.abs(push).sum(dtype=np.float64))
         if not math.isfinite(mass):
             raise NumericalError(f"an update of rank {self._comm.rank} of the shared center holds NaN or Inf")
-        self._pushed += push
+        add_scaled(self._pushed, tensor(push), alpha)
         self._mass += mass
         version = self._versions.take()
         if self._seen is not None:
@@ -98,4 +99,4 @@ class Shared:
         self._versions.close()
 
     def _beside(self) -> AbstractContextManager[None]:
-        return aside(self._comm, Phase.IDLE)
+        return aside(self._comm, Phase.EVALUATE)
