@@ -28,11 +28,13 @@ class Descent(Algorithm):
         """Return the step of this rank's weights."""
         return LocalStep(r, self.lr, self.momentum, nesterov=self.momentum_kind == "nesterov")
 
+    def velocity_passes(self) -> int:
+        """Return what momentum adds to the vector passes of a step: five, Nesterov's point three more."""
+        return 0 if not self.momentum else 8 if self.momentum_kind == "nesterov" else 5
+
     def vector_passes(self, server: bool) -> int:
-        """Return the vector reads and writes of one step; a velocity adds five, Nesterov's point three more."""
-        if server or not self.momentum:
-            return super().vector_passes(server)
-        return super().vector_passes(server) + (8 if self.momentum_kind == "nesterov" else 5)
+        """Return the vector reads and writes of one step; velocities are the workers'."""
+        return super().vector_passes(server) + (0 if server else self.velocity_passes())
 
 
 class LocalStep:

@@ -19,14 +19,13 @@ class AsyncSGD(Descent):
     worker   pull x = c;  u = g_i(x)              tau > 1: tau steps x' = x - lr g_i(x), u their gradients' sum
     master   c' = c - lr u                        whoever comes first, one at a time
 
-    A worker pushes the sum u of its raw gradients and pulls the center with the same request; its first
-    request brings nothing, its last push follows its last step, so no gradient is lost. The gradient is stale
-    by what the master applied meanwhile: P - 1 updates between workers of equal speed. Cost per exchange
-    2 (A + |W| B), not hidden; the master saturates at 1 / (2 (A + |W| B)) pushes per second.
+    A worker pushes the sum u of its raw gradients and pulls the center with the same request; its first request
+    brings nothing, and a last push follows its last step. The gradient is stale by what the master applied
+    meanwhile: P - 1 updates between workers of equal speed. Cost per exchange 2 (A + |W| B), not hidden.
 
-    Readings: with momentum, v lives at the master, one for all, under the same lock (`momentum_at = master`:
-    v' = mu v - lr u, c' = c + v'); `worker` gives every worker its own and pushes the sum of its moves. With
-    Nesterov at the master, workers pull the look-ahead point c + mu v. Asynchrony adds momentum of its own.
+    Readings: with momentum, v lives at the master, one for all (`momentum_at = master`: v' = mu v - lr u,
+    c' = c + v'); `worker` gives every worker its own and pushes the sum of its moves. With Nesterov at the
+    master, workers pull the look-ahead point c + mu v.
 
     Reference: You, Buluc, Demmel, SC17 (arXiv 1708.02983), the asynchronous baseline; Dean et al. 2012.
     """
@@ -42,14 +41,16 @@ class AsyncSGD(Descent):
         "master", title="Momentum at", description="One velocity at the master, or each worker's own."
     )
 
+    def vector_passes(self, server: bool) -> int:
+        """Return the vector reads and writes: a velocity costs where it lives."""
+        here = server == (self.momentum_at == "master")
+        return (self.server_passes if server else self.passes) + here * self.velocity_passes()
+
     def run(self, r: Rank) -> None:
         """Hold the center, or work."""
         own = self.momentum_at == "worker" and self.momentum > 0
         step = self.local_step(r) if own != r.is_server else LocalStep(r, self.lr)
-        if r.is_server:
-            self.serve(r, step, own)
-        else:
-            self.work(r, step, own)
+        (self.serve if r.is_server else self.work)(r, step, own)
 
     def serve(self, r: Rank, step: LocalStep, moves: bool) -> None:
         """Apply what comes, answer with the center."""
@@ -60,7 +61,7 @@ class AsyncSGD(Descent):
             r.answer(i, step.point())
 
     def work(self, r: Rank, step: LocalStep, moves: bool) -> None:
-        """Push and pull, then take local steps, the first of them at the pulled point."""
+        """Push and pull, then take local steps from there."""
         x, u = r.params, r.state("unsent")
         filled = float(r.buffer(u).addcmul_(u, u).sum()) > 0  # of an attempt that was interrupted
         for t in r.steps():

@@ -37,6 +37,12 @@ class Diloco(Descent):
     outer_lr: float = Field(0.7, gt=0, le=10, title="Outer learning rate", description="Of the outer steps.")
     outer_momentum: float = Field(0.9, ge=0, lt=1, title="Outer momentum", description="Of the outer steps (mu).")
 
+    def cautions(self, workers: int) -> list[str]:
+        """Say that AdamW has moments of its own."""
+        del workers
+        idle = self.momentum > 0 and self.inner == "adamw"
+        return ["momentum has no effect with inner = adamw, which has moments of its own"] if idle else []
+
     def run(self, r: Rank) -> None:
         """Step alone, then take an outer step together."""
         x, c, m, delta = r.params, r.state("center", like=r.params), r.state("outer"), r.buffer(r.params)

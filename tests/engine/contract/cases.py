@@ -58,6 +58,8 @@ class Case:
     """The same, by a signal that the deciding rank gets during this evaluation, counted from 1."""
     poison: tuple[int, int, float] | None = None
     """(worker, step, value): this gradient holds this value."""
+    drop: bool = False
+    """Go on without a worker whose numbers went bad."""
     sharding: Literal["iid", "disjoint"] = "iid"
     target: float | None = None
     """Loss of the center at which the run ends."""
@@ -130,6 +132,7 @@ class Case:
             "target": None if self.target is None else {"metric": "test_loss", "value": self.target},
             "budget": {"samples": samples or self.budget, "max_seconds": self.seconds},
             "evaluation": {"every": self.every},
+            "on_bad_worker": "drop" if self.drop else "fail",
             "checkpoint": "never" if self.whole else "on-stop" if self.cancel else "always",
         }
         return validate_run(document)

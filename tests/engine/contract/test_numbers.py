@@ -12,6 +12,7 @@ from hooke.journal import records, unpack
 from tests.engine.contract import suite
 from tests.engine.contract.cases import Case, problem_of, train, watched
 from tests.engine.contract.conftest import run_program
+from tests.engine.contract.expected import center_of
 
 
 def ids(case):
@@ -67,6 +68,17 @@ def test_weights_that_overflow_never_reach_a_center(case):
         assert re.search(rf"\brank {victim}\b", text)
         assert re.search(r"\bstep [45]\b", text)
         assert np.isfinite(ranks[case.ranks - 1].answer_vector.numpy()).all()
+
+
+@pytest.mark.property("P24")
+@pytest.mark.parametrize("case", [c for c in suite.defaults((3,)) if c.kind.may_drop], ids=ids)
+def test_a_method_that_may_goes_on_without_a_bad_worker(played, case):
+    reports = played(replace(case, poison=(1, 4, np.nan), drop=True), "virtual")
+    deciding = reports[-1] if suite.served(case) else reports[0]
+    assert deciding.done["dropped"] == [1]
+    assert deciding.done["reason"] == "budget"
+    assert deciding.done["samples"] == case.budget
+    assert np.isfinite(center_of(reports)).all()
 
 
 def test_under_mpi_the_run_ends_and_the_log_names_rank_and_step(tmp_path):
