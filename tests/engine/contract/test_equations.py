@@ -22,7 +22,7 @@ CONSERVING = [
     if suite.spring(c)
     and not c.values["momentum"]
     and not c.values.get("center_momentum")
-    and c.values.get("updates") != "auto"  # plain stores lose some: see test_free.py
+    and c.values.get("updates") != "auto"  # plain stores lose some: see test_elastic.py
 ]
 
 
