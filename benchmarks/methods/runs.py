@@ -34,10 +34,10 @@ class Cell:
 
 
 def cells(place: Place, seeds: int, only: list[str]) -> list[Cell]:
-    """Return every cell of a table, seeds outermost."""
+    """Return every cell of a table, numbers of workers outermost."""
     found = []
-    for seed in range(seeds):
-        for workers, samples in place.samples.items():
+    for workers, samples in place.samples.items():
+        for seed in range(seeds):
             for label, (name, parameters) in conditions.METHODS.items():
                 if only and name not in only:
                     continue
