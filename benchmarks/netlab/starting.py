@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -13,12 +14,24 @@ from hooke.hardware import usable_cores
 from benchmarks.netlab.lab import Lab, LabError
 
 AGENT = Path(__file__).with_name("agent.sh")
+TRANSPORTS = {
+    "ofi": {"MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "tcp"},
+    "ucx": {"MPIR_CVAR_CH4_NETMOD": "ucx", "UCX_TLS": "tcp,self"},  # not sm: hosts share memory, but must not know
+}
+"""How MPICH reaches other hosts, both by TCP. Over UCX, MPICH 5.0.2 loses messages to ANY_SOURCE."""
 EVERYWHERE = {
-    "UCX_TLS": "tcp,self",  # the hosts share this machine's memory, but must not know
     "UCX_LOG_LEVEL": "error",
     "GLOO_SOCKET_IFNAME": "eth0",  # else it looks up the host's name, which no server knows
     "OMP_NUM_THREADS": "1",
 }
+
+
+def transport() -> str:
+    """Return the transport that NETLAB_TRANSPORT names: `ofi` if none."""
+    named = os.environ.get("NETLAB_TRANSPORT", "ofi")
+    if named not in TRANSPORTS:
+        raise LabError(f"NETLAB_TRANSPORT is one of {', '.join(TRANSPORTS)}, not {named!r}")
+    return named
 
 
 def command(lab: Lab, ranks: int, program: Sequence[str], hosts: int | None = None) -> list[str]:
@@ -36,7 +49,7 @@ def command(lab: Lab, ranks: int, program: Sequence[str], hosts: int | None = No
 
 def environment(lab: Lab, inherited: Mapping[str, str]) -> dict[str, str]:
     """Return the environment of mpirun and of all ranks."""
-    return {**inherited, **EVERYWHERE, "NETLAB": lab.name}
+    return {**inherited, **EVERYWHERE, **TRANSPORTS[transport()], "NETLAB": lab.name}
 
 
 class NetlabLauncher:
@@ -64,6 +77,7 @@ def emulation(lab: Lab, ranks: int) -> dict[str, object]:
         "ranks": ranks,
         "cores": cores,
         "rate": lab.rate,
+        "transport": transport(),
         "oversubscribed": ranks > cores,
         "note": caution(ranks, cores),
     }
