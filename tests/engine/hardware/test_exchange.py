@@ -73,8 +73,10 @@ def test_devices_of_the_driver(tmp_path):
     assert cuda_devices(tmp_path) == ("NVIDIA H200", "NVIDIA A100-SXM4-40GB")
 
 
-def test_the_way_is_said_with_its_reason():
-    aware, not_aware = cuda_awareness({"MV2_USE_CUDA": "1"}), cuda_awareness({"MV2_USE_CUDA": "0"})
+def test_the_way_is_said_with_its_reason(tmp_path):
+    silent = tmp_path / "libmpi.so.0"  # another test may have loaded a library that speaks for itself
+    silent.write_text("not a library")
+    aware, not_aware = (cuda_awareness({"MV2_USE_CUDA": value}, silent) for value in "10")
     assert path(0, aware).startswith("from main memory")
     assert path(2, not_aware).startswith("through pinned host buffers, because MPI does not take device memory")
     assert "MV2_USE_CUDA=0" in path(2, not_aware)
