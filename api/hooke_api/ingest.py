@@ -7,7 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 import structlog
 from fastapi import APIRouter, Request
-from hooke.events import TERMINAL, TRANSITIONS, IngestAnswer, RunState, StateReport
+from hooke.events import IngestAnswer, StateReport
+from hooke.states import TERMINAL, TRANSITIONS, RunState
 from sqlalchemy import insert, select
 from sqlalchemy.orm import Session
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
-from hooke.events import TERMINAL, AgentProof, RunState
+from hooke.events import AgentProof
+from hooke.states import TERMINAL, RunState
 from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 

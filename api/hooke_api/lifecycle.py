@@ -1,7 +1,7 @@
 """A run's life: the one place that changes a run's state.
 
 Every change is a compare-and-set in the database: it names the state and the attempt it believes in, and of two
-sessions that believe the same only one succeeds. Changes that `hooke.events.TRANSITIONS` does not list are
+sessions that believe the same only one succeeds. Changes that `hooke.states.TRANSITIONS` does not list are
 refused.
 """
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from hooke.events import TERMINAL, TRANSITIONS, RunState
+from hooke.states import TERMINAL, TRANSITIONS, RunState
 from sqlalchemy import CursorResult, func, select, update
 from sqlalchemy.orm import Session
 from sqlalchemy.orm.attributes import set_committed_value

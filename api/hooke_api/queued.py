@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from hooke.events import RunState
+from hooke.states import RunState
 from sqlalchemy import exists, or_, select
 from sqlalchemy.orm import Session, undefer
 

@@ -15,7 +15,8 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 import structlog
-from hooke.events import LaunchOrder, RunState
+from hooke.events import LaunchOrder
+from hooke.states import RunState
 from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 

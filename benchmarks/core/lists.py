@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from statistics import quantiles
 
-from hooke.events import RunState
+from hooke.states import RunState
 from hooke_api import ids
 from hooke_api.cursors import Cursors
 from hooke_api.database import Database

@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
-from hooke.events import STEP_COLUMNS, RunState
+from hooke.events import STEP_COLUMNS
+from hooke.states import RunState
 from hooke_api import blocks
 from hooke_api.database import Database
 from hooke_api.ids import experiment_id, run_id

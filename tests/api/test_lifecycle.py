@@ -4,8 +4,8 @@ import itertools
 import threading
 
 import pytest
-from hooke.events import TERMINAL, TRANSITIONS, RunState
 from hooke.spec import ExperimentSpec
+from hooke.states import TERMINAL, TRANSITIONS, RunState
 from hooke_api.experiments import service as experiments
 from hooke_api.lifecycle import Evidence, IllegalTransition, move, request_cancel
 from hooke_api.models import Cluster, Event, Experiment, Run, Transition, now

@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from hooke.events import TERMINAL, RunState
 from hooke.phases import PHASES
 from hooke.spec import ExperimentSpec, Target
+from hooke.states import TERMINAL, RunState
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from hooke.events import RunState
 from hooke.spec import ExperimentSpec
+from hooke.states import RunState
 
 from hooke_api.schema import Fault, View
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from hooke.events import TERMINAL, RunState
 from hooke.expand import PlannedRun, check_experiment, expand
 from hooke.spec import ExperimentSpec, fingerprint
+from hooke.states import TERMINAL, RunState
 from sqlalchemy import func, insert, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from hooke.events import TERMINAL, RunState
+from hooke.states import TERMINAL, RunState
 from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
 

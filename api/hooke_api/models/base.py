@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from hooke.events import RunState
+from hooke.states import RunState
 from sqlalchemy import (
     JSON,
     BigInteger,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
-from hooke.events import RunState
+from hooke.states import RunState
 
 from hooke_api.database import DatabaseOf
 from hooke_api.runs import service

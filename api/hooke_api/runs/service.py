@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hooke.events import RunState
+from hooke.states import RunState
 from sqlalchemy import Select, select
 from sqlalchemy.orm import Session, undefer
 

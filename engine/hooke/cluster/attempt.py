@@ -14,10 +14,11 @@ from hooke.cluster.tail import LogBook, last_lines
 from hooke.cluster.verdict import Evidence, judge
 from hooke.cluster.witness import Witness
 from hooke.errors import SpecError
-from hooke.events import TERMINAL, StateReport
+from hooke.events import StateReport
 from hooke.expand import validate_run
 from hooke.journal import read_new
 from hooke.spec import RunSpec, canonical
+from hooke.states import TERMINAL
 
 _LOOK_BACK = 80
 """Last lines of a rank's output in which its traceback is looked for."""

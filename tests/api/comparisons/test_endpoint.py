@@ -4,7 +4,8 @@ import math
 import statistics
 
 import pytest
-from hooke.events import RankRecords, RunState
+from hooke.events import RankRecords
+from hooke.states import RunState
 from hooke_api.models import RankTotals, Run
 from sqlalchemy import select
 

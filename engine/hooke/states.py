@@ -1,0 +1,46 @@
+"""A run's states, and which of them may follow which: what the API enforces and everybody else reads."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class RunState(StrEnum):
+    """A run's life; each state in a sentence."""
+
+    QUEUED = "queued"
+    """Stored, waiting for free slots."""
+    DISPATCHED = "dispatched"
+    """Sent to the cluster's queue; sent again if nothing starts in time."""
+    STARTING = "starting"
+    """A supervisor has it and is starting ranks."""
+    RUNNING = "running"
+    """Every rank is in its step loop; true only while the lease is renewed."""
+    LOST = "lost"
+    """The lease expired; the run may be alive, and nothing is restarted before its death is proven."""
+    SUCCEEDED = "succeeded"
+    """Status 0 and a `done` record from every rank."""
+    FAILED_USER = "failed_user"
+    """The algorithm, the workload or the specification raised."""
+    FAILED_INFRA = "failed_infra"
+    """A rank, mpirun, a host or a disk died."""
+    CANCELLED = "cancelled"
+    """Somebody asked, and every process is gone."""
+    TIMED_OUT = "timed_out"
+    """The wall limit was reached."""
+
+
+TERMINAL = frozenset(
+    {RunState.SUCCEEDED, RunState.FAILED_USER, RunState.FAILED_INFRA, RunState.CANCELLED, RunState.TIMED_OUT}
+)
+"""No transition leaves these."""
+
+TRANSITIONS: dict[RunState, frozenset[RunState]] = {
+    RunState.QUEUED: frozenset({RunState.DISPATCHED, RunState.CANCELLED}),
+    RunState.DISPATCHED: frozenset(
+        {RunState.STARTING, RunState.QUEUED, RunState.CANCELLED, RunState.LOST, RunState.FAILED_INFRA}
+    ),
+    RunState.STARTING: frozenset({RunState.RUNNING, RunState.LOST} | TERMINAL),
+    RunState.RUNNING: frozenset({RunState.LOST} | TERMINAL),
+    RunState.LOST: frozenset({RunState.STARTING, RunState.RUNNING, RunState.QUEUED} | TERMINAL),
+}
