@@ -7,14 +7,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from hooke.catalogue import built_in
 from hooke.states import TERMINAL, RunState
-from sqlalchemy import ColumnElement, func, select
+from sqlalchemy import ColumnElement, and_, func, select
 from sqlalchemy.orm import Session
 
 from hooke_api import blocks
 from hooke_api.metrics.attempts import Begun, keep_scores, keep_steps
 from hooke_api.metrics.table import COLUMNS, Column, Floats, RankColumns, Table, aggregate, writing_workers
-from hooke_api.models import Attempt, Chunk, EvaluationPoint, RankTotals, Run
+from hooke_api.models import Attempt, CatalogueEntry, Chunk, EvaluationPoint, RankTotals, Run
 
 IDS_PER_QUERY = 500
 
@@ -38,7 +39,18 @@ class Facts:
     servers: int
     seed: int
     state: RunState
+    algorithm: str
     batch: int
+    pace: str | None
+    """How its cluster describes the algorithm; null where it described none."""
+
+    @property
+    def lockstep(self) -> bool:
+        """Return whether step s of every worker belongs to one round, a server or not."""
+        pace = self.pace
+        if pace is None and self.algorithm in (known := built_in("algorithm")):
+            pace = known[self.algorithm].cls.pace
+        return pace == "together" if pace is not None else self.servers == 0
 
     @property
     def ended(self) -> bool:
@@ -83,9 +95,15 @@ class Kept:
 
 def read_facts(session: Session, *where: ColumnElement[bool]) -> list[Facts]:
     """Return the facts of the runs that meet the conditions, in order of number."""
-    batch = Run.spec["batch"].as_integer()
-    columns = [getattr(Run, name) for name in Facts.__annotations__ if name != "batch"]
-    query = select(*columns, batch).where(*where).order_by(Run.experiment_id, Run.number)
+    found = {"batch": Run.spec["batch"].as_integer(), "pace": CatalogueEntry.document["pace"].as_string()}
+    columns = [found[name] if name in found else getattr(Run, name) for name in Facts.__annotations__]
+    described = and_(
+        CatalogueEntry.cluster == Run.host,
+        CatalogueEntry.kind == "algorithm",
+        CatalogueEntry.name == Run.algorithm,
+    )
+    query = select(*columns).select_from(Run).outerjoin(CatalogueEntry, described)
+    query = query.where(*where).order_by(Run.experiment_id, Run.number)
     return [Facts(*row) for row in session.execute(query)]
 
 
@@ -161,7 +179,7 @@ def _curves(run: Facts, columns: ByRank, begun: Sequence[Begun], scores: Sequenc
     nothing = {name: np.empty(0) for name in COLUMNS}
     expected = sorted({*writers, *kept})
     ranks = [RankColumns(rank, rank >= run.workers, kept.get(rank, nothing)) for rank in expected]
-    table = aggregate(ranks, run.workers, run.batch, lockstep=run.servers == 0, ended=run.ended)
+    table = aggregate(ranks, run.workers, run.batch, lockstep=run.lockstep, ended=run.ended)
     newest = begun[-1].number if begun else 1
     earlier = [len(kept[w]["step"]) - _length(columns.get((newest, w))) for w in writers if w in kept]
     restored = sum(earlier) * run.batch * run.workers // len(writers)

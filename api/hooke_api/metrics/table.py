@@ -2,8 +2,8 @@
 
 A row stands for P gradients, one round of the run:
 
-- methods without a server go in lockstep, so row s is step s of every worker;
-- with a server, workers go at their own pace, so all their gradients are put in the order of wall time since the
+- where all workers go together (`pace`), row s is step s of every worker, whether a server takes part or not;
+- where each goes at its own pace, served or free, all gradients are put in the order of wall time since the
   common start and every P of them are a row. (Averaging equal step numbers instead would set the step that a slow
   worker does at the end beside one that a fast worker did long before.)
 

@@ -107,6 +107,37 @@ def test_at_most_so_many_points_and_the_spike_is_among_them(service, running):
     assert max(found["y"]) == 50.0
 
 
+@pytest.mark.parametrize(
+    ("algorithm", "has_server", "expected"),
+    [
+        ("sync-sgd", False, [5.5, 11]),
+        ("sync-easgd1", True, [5.5, 11]),  # a server, and in lockstep: step s of both
+        ("original-easgd", True, [1.5, 3.5]),
+        ("hogwild-sgd", False, [1.5, 3.5]),  # no server, and not in lockstep: what was done first
+    ],
+)
+def test_a_row_is_a_round_as_the_pace_says(service, algorithm, has_server, expected):
+    """Worker 1 begins its steps when worker 0 has done four: only where all go together do they meet in a row."""
+    supervisor = service.launch(variants=[{"name": "one", "algorithm": algorithm}], baseline="one")
+    supervisor.report("starting", "running")
+    late = {"wall": np.array([0.05, 0.06]), "loss": np.array([10.0, 20.0])}
+    ship(supervisor, 0, start(), steps(1, 4, loss=np.array([1.0, 2.0, 3.0, 4.0])))
+    ship(supervisor, 1, start(), steps(1, 2, **late))
+    if has_server:
+        ship(supervisor, 2, start(role="server"), steps(1, 1, loss=np.array([math.nan])))
+    assert series(service, supervisor.id, "train_loss", "step")["y"][:2] == pytest.approx(expected)
+
+
+def test_the_pace_is_what_the_cluster_said_of_it(service):
+    """A user's own method of the name `mine` without a server: free on this cluster, so not in lockstep."""
+    service.hello(algorithms=[{"name": "mine", "pace": "free", "origin": "file", "schema": {}}], workloads=[])
+    supervisor = service.launch(variants=[{"name": "one", "algorithm": "mine"}], baseline="one")
+    supervisor.report("starting", "running")
+    ship(supervisor, 0, start(), steps(1, 4, loss=np.array([1.0, 2.0, 3.0, 4.0])))
+    ship(supervisor, 1, start(), steps(1, 2, wall=np.array([0.05, 0.06]), loss=np.array([10.0, 20.0])))
+    assert series(service, supervisor.id, "train_loss", "step")["y"][:2] == pytest.approx([1.5, 3.5])
+
+
 def test_a_new_attempt_hides_what_it_supersedes(service, running):
     second = Supervisor(service, running.order.model_copy(update={"attempt": 2, "token": "second"}))
     _begin_attempt(service, running.id)
