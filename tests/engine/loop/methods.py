@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import ClassVar
-from unittest import mock
 
 from hooke import algorithm as algorithms
 from hooke.algorithm import Algorithm, Pace
@@ -89,9 +89,23 @@ class Turns(OriginalEASGD):
 METHODS = (HostEASGD, Unlocked, Forgiving, Turns)
 
 
+_KNOWING = threading.Lock()
+_known: list[object] = []
+"""What has been put aside, once for every thread that is within `known`: virtual ranks are threads."""
+
+
 @contextmanager
 def known() -> Iterator[None]:
-    """Make the methods of this file part of the catalogue."""
-    everything = algorithms.catalogue() | {kind.id(): kind for kind in METHODS}
-    with mock.patch.object(algorithms, "catalogue", lambda: everything):
+    """Make the methods of this file part of the catalogue, until the last of those who asked has gone."""
+    with _KNOWING:
+        original = _known[0] if _known else algorithms.catalogue
+        _known.append(original)
+        everything = original() | {kind.id(): kind for kind in METHODS}
+        algorithms.catalogue = lambda: everything
+    try:
         yield
+    finally:
+        with _KNOWING:
+            original = _known.pop()
+            if not _known:
+                algorithms.catalogue = original
