@@ -5,6 +5,7 @@ ApiError
 ├── Unauthorized     401  no token, a wrong one, or an expired session
 ├── Forbidden        403  a request of another origin
 ├── NotFound         404  nothing has this id
+├── Conflict         409  the thing is not in a state in which this can be done
 ├── TooLarge         413  the body is larger than the limit
 ├── Misdirected      421  the Host header names another server
 └── Invalid          422  the document has faults; carries one Fault each
@@ -69,6 +70,12 @@ class NotFound(ApiError):
     """Nothing has this id."""
 
     status, kind, title = 404, "not-found", "There is no such thing"
+
+
+class Conflict(ApiError):
+    """The thing is not in a state in which this can be done."""
+
+    status, kind, title = 409, "conflict", "This cannot be done now"
 
 
 class TooLarge(ApiError):

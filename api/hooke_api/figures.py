@@ -164,8 +164,10 @@ class Figures:
         elif isinstance(item, Dropped):
             row = item.model_dump(exclude={"kind", "why"})
             self.session.add(DroppedWorker(**key, **row, why=storable_text(item.why), at=now()))
+            self.points = True
         elif not isinstance(item, Block):
             self.session.add(Checkpoint(**key, **item.model_dump(exclude={"kind"}), at=now()))
+            self.points = True
 
     def _add_evaluation(self, key: dict[str, Any], item: Scored) -> None:
         loss, accuracy = _finite(item.loss), _finite(item.accuracy)

@@ -75,6 +75,7 @@ def store(session: Session, received: Received, lease: timedelta) -> IngestAnswe
         logs=attempt.logs,
         reports=attempt.reports,
         cancel=current and (run.cancel_requested or run.state is RunState.CANCELLED),
+        checkpoints=attempt.checkpoints_asked,
         fenced=not current,
     )
 

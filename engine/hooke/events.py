@@ -210,6 +210,8 @@ class IngestAnswer(Record):
     """How many reports are applied."""
     cancel: bool
     """The run is to end: SIGTERM, grace, SIGKILL, then report `cancelled`."""
+    checkpoints: int = Field(0, ge=0)
+    """How many checkpoints were asked for so far; when it grows, every rank is told once (SIGUSR1)."""
     fenced: bool = False
     """Another attempt owns the run: end at once; data is still accepted under this attempt's number."""
 

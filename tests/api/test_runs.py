@@ -1,6 +1,8 @@
 """Runs: lists, filters, pages, cancel, logs."""
 
 import pytest
+from hooke.events import Checkpointed
+from hooke_api.models import Event
 
 from tests.api.hands import Supervisor, lines, scored, start, steps
 from tests.api.test_experiments import VIRTUAL, pointers, problem
@@ -117,6 +119,28 @@ def test_cancel_of_a_dispatched_run_waits_for_the_agents_proof(service):
     assert len(service.line.launched) == 1  # and nothing else goes to the cluster meanwhile
     service.prove(supervisor.id, 1, alive=False, why="tombstone")
     assert service.run(supervisor.id)["state"] == "cancelled"
+
+
+def test_a_checkpoint_is_asked_for_once_and_shown_when_it_lies_there(service):
+    supervisor = service.launch()
+    path = f"/runs/{supervisor.id}/checkpoint"
+    problem(service.client.post("/runs/run_none/checkpoint"), 404)
+    assert "dispatched" in problem(service.client.post(path), 409)["detail"]
+    assert supervisor.report("starting", "running").checkpoints == 0
+    answer = service.client.post(path)
+    assert (answer.status_code, answer.json()["state"], answer.json()["checkpoints"]) == (202, "running", [])
+    assert [supervisor.send().checkpoints for _ in range(2)] == [1, 1]  # a number, so said twice is asked once
+    service.client.post(path)
+    record = Checkpointed(seq=1, step=5, samples=320, path="checkpoints/5", bytes=12, sha256="a" * 64)
+    before = service.count(Event)
+    assert supervisor.send(supervisor_rank(0, start(), record)).checkpoints == 2
+    assert service.count(Event) > before  # else no page would look again
+    (found,) = service.run(supervisor.id)["checkpoints"]
+    assert (found["step"], found["samples"], found["bytes"], found["attempt"]) == (5, 320, 12, 1)
+    service.client.post(f"/runs/{supervisor.id}/cancel")
+    assert "cancelled" in problem(service.client.post(path), 409)["detail"]
+    supervisor.report("cancelled", exit_code=0)
+    assert "is cancelled" in problem(service.client.post(path), 409)["detail"]
 
 
 def test_logs_page_by_position(service):

@@ -16,12 +16,13 @@ import time
 from functools import partial
 from pathlib import Path
 
-from hooke.events import Done, Scored, Start
+from hooke.events import Checkpointed, Done, Scored, Start
 from hooke.journal import JournalWriter
 from hooke.phases import PHASES
 from hooke.spec import RunSpec
 
 stop = threading.Event()
+wished = []  # a signal that asks for a checkpoint, each
 
 
 def start_record(seq, world, ranks):
@@ -57,6 +58,10 @@ def done_record(seq, reason, step):
 def scored_record(seq, step):
     numbers = dict.fromkeys(("clock", "wall", "loss", "accuracy", "seconds"), 0.5)
     return Scored(seq=seq, step=step, samples=step, reached=False, **numbers)
+
+
+def checkpoint_record(seq, step):
+    return Checkpointed(seq=seq, step=step, samples=step, path=f"checkpoints/{step}", bytes=1, sha256="0" * 64)
 
 
 def row(rank, i):
@@ -138,6 +143,9 @@ def run_mpi(folder):
         writer.step(row(rank, i))
         if rank == 0 and i % 10 == 0:
             writer.record(partial(scored_record, step=i))
+        if wished:  # every rank says that it was told
+            wished.pop()
+            writer.record(partial(checkpoint_record, step=i))
         for what in faults_at(rank, i):
             misbehave(what, rank)
         time.sleep(options.pause)
@@ -159,6 +167,9 @@ def run_virtual(folder, ranks):
         i += 1
         for rank, writer in enumerate(writers):
             writer.step(row(rank, i))
+        if wished:
+            wished.pop()
+            writers[0].record(partial(checkpoint_record, step=i))
         for what in faults_at(folder.parent.name, i):
             misbehave(what, rank)
         time.sleep(options.pause)
@@ -179,6 +190,7 @@ parser.add_argument("--pause", type=float, default=0.02)
 parser.add_argument("--fault", action="append", default=[])
 options = parser.parse_args()
 signal.signal(signal.SIGTERM, lambda *_: stop.set())
+signal.signal(signal.SIGUSR1, lambda *_: wished.append(True))
 for folder in options.folders:
     if stop.is_set():
         break

@@ -20,6 +20,7 @@ class RecordingApi:
         self.requests = []  # (run, attempt, bytes of the decompressed body, Ingest)
         self.hellos, self.proofs, self.faults = [], [], []
         self.cancel, self.fenced = set(), set()
+        self.checkpoints = defaultdict(int)  # (run, attempt) -> asked for so far
         self.tokens = {}
         self.mode = "ok"  # ok | 500 | garbage | 413 | 422 | deaf: stores everything, but the answer is lost
         self.limit = None  # bytes above which a body is refused with 413
@@ -79,6 +80,7 @@ class RecordingApi:
             logs=len(logs) - 1,
             reports=len(applied),
             cancel=key in self.cancel,
+            checkpoints=self.checkpoints[key],
             fenced=key in self.fenced,
         )
 

@@ -25,6 +25,16 @@ def worker_of(supervisor):
     return wait_for(found, what="the process of the batch")
 
 
+def test_a_wish_for_a_checkpoint_reaches_the_attempt_that_runs_and_no_other(bench):
+    runs, job = batch(bench, 2, "--steps", "200")
+    supervisor = bench.supervise(job)
+    bench.running(runs[0])
+    bench.api.checkpoints[runs[0], 1] = 1
+    bench.finish(supervisor)
+    kept = [[r.step for r in bench.api.records[run, 1, 0] if r.kind == "checkpoint"] for run in runs]
+    assert [len(steps) for steps in kept] == [1, 0]
+
+
 def test_every_attempt_succeeds_in_one_process(bench):
     runs, job = batch(bench, 3, "--steps", "20")
     bench.finish(bench.supervise(job))

@@ -45,6 +45,25 @@ def test_cancel_ends_the_ranks_with_their_handlers_and_leaves_nothing(bench):
     bench.assert_complete(run)
 
 
+def test_every_rank_is_told_once_of_a_wish_for_a_checkpoint_and_goes_on(bench):
+    run, supervisor = bench.start("--steps", "100000")
+    bench.running(run)
+    for asked in (1, 2):
+        bench.api.checkpoints[run, 1] = asked  # said again in every answer from now on
+        wait_for(lambda n=asked: [told(bench, run, rank) for rank in (0, 1)] == [n, n], what="both ranks")
+    answers = len(bench.api.requests)
+    wait_for(lambda: len(bench.api.requests) > answers + 4)
+    assert [told(bench, run, rank) for rank in (0, 1)] == [2, 2]
+    assert sum("SIGUSR1" in line.text for line in bench.api.logs[run, 1]) == 2
+    bench.folder(run).cancel.touch()
+    bench.finish(supervisor)
+    bench.assert_complete(run)
+
+
+def told(bench, run, rank):
+    return sum(record.kind == "checkpoint" for record in bench.api.records[run, 1, rank])
+
+
 def test_cancel_kills_a_rank_that_does_not_listen_and_its_children(bench):
     run, supervisor = bench.start("--steps", "100000", "--fault", "1:5:deaf")
     bench.running(run)

@@ -46,6 +46,13 @@ def cancel_run(run_id: str, database: DatabaseOf) -> RunView:
         return service.cancel(session, run_id, OWNER)
 
 
+@router.post("/{run_id}/checkpoint", operation_id="checkpoint_run", status_code=202)
+def checkpoint_run(run_id: str, database: DatabaseOf) -> RunView:
+    """Ask a running run for a checkpoint: it goes on, and `checkpoints` shows it within seconds; 409 otherwise."""
+    with database.write() as session:
+        return service.checkpoint(session, run_id)
+
+
 @router.get("/{run_id}/logs", operation_id="read_logs")
 def read_logs(
     run_id: str,

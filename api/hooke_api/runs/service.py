@@ -1,4 +1,4 @@
-"""Runs: list, read, cancel, logs. Every figure is a column kept at ingest, so nothing here touches points."""
+"""Runs: list, read, cancel, checkpoint, logs; figures are columns kept at ingest, so nothing here touches points."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from sqlalchemy import Select, select
 from sqlalchemy.orm import Session, undefer
 
 from hooke_api.cursors import Cursors
-from hooke_api.errors import NotFound
+from hooke_api.errors import Conflict, NotFound
 from hooke_api.lifecycle import request_cancel
-from hooke_api.models import DEFAULT_PROJECT, Checkpoint, DroppedWorker, Log, RankTotals, Run, Transition
+from hooke_api.models import DEFAULT_PROJECT, Attempt, Checkpoint, DroppedWorker, Log, RankTotals, Run, Transition
 from hooke_api.runs.schemas import (
     CheckpointView,
     DroppedView,
@@ -123,6 +123,20 @@ def cancel(session: Session, run_id: str, who: str) -> RunView:
     get(session, run_id)
     run = session.get_one(Run, run_id, with_for_update=True, populate_existing=True)
     request_cancel(session, run, who)
+    session.flush()
+    return view(session, get(session, run_id))
+
+
+def checkpoint(session: Session, run_id: str) -> RunView:
+    """Wish a checkpoint of a run; raises Conflict where none could follow."""
+    get(session, run_id)
+    run = session.get_one(Run, run_id, with_for_update=True, populate_existing=True)
+    if run.state is not RunState.RUNNING:
+        raise Conflict(f"run {run_id} is {run.state}: only a running one can write a checkpoint")
+    if run.cancel_requested:
+        raise Conflict(f"run {run_id} is being cancelled, and leaves a checkpoint as it ends")
+    attempt = session.get_one(Attempt, (run.id, run.attempt), populate_existing=True)
+    attempt.checkpoints_asked += 1
     session.flush()
     return view(session, get(session, run_id))
 

@@ -39,6 +39,10 @@ class Attempt:
             self.fault = f"the specification is invalid on this cluster: {error}"
         self.reports = [StateReport.model_validate_json(line) for line in read_new(folder.reports, 0)[0]]
         self.fenced = False
+        self.checkpoints = 0
+        """How many checkpoints somebody asked for, as far as the API said."""
+        self.passed_on = 0
+        """How many of them the ranks were told of. Both begin anew with a supervisor, and its ranks with it."""
         self.news = asyncio.Event()
         """Set when there is something that the API should hear at once."""
         self.book = LogBook(folder.log)

@@ -112,6 +112,7 @@ class Delivery:
     def _apply(self, answer: IngestAnswer) -> None:
         self._attempt.shipper.apply(answer)
         self._attempt.fenced |= answer.fenced
+        self._attempt.checkpoints = max(self._attempt.checkpoints, answer.checkpoints)
         if (answer.cancel or answer.fenced) and not self._attempt.ended:
             self._attempt.folder.cancel.touch()
 

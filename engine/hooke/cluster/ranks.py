@@ -77,6 +77,7 @@ class Ranks:
         while process.poll() is None:
             self._advance()
             self._obey(process)
+            self._ask_for_checkpoint(process)
             if self._launch.world == "mpi":
                 self._watch_proxy(process, started)
                 self._watch_faults(process)
@@ -125,6 +126,15 @@ class Ranks:
                 process.send_signal(signal.SIGTERM)
         elif time.monotonic() > self._kill_at:
             self._kill(process, f"not ended {self._timing.grace:g} s after SIGTERM: SIGKILL")
+
+    def _ask_for_checkpoint(self, process: subprocess.Popen[bytes]) -> None:
+        """Pass a wish for a checkpoint on, once: mpirun and the guards hand the signal to every rank."""
+        current = self._attempts[self._current]
+        witness = current.witness
+        if current.checkpoints > current.passed_on and witness.all_started and not witness.all_done:
+            current.passed_on = current.checkpoints
+            current.book.say("asked for a checkpoint: SIGUSR1 to every rank")
+            process.send_signal(signal.SIGUSR1)
 
     def _kill(self, process: subprocess.Popen[bytes], why: str) -> None:
         self._attempts[self._current].book.say(why)

@@ -10,6 +10,7 @@ import { StateBadge } from "@/lib/ui/state-badge";
 import { isTerminal } from "@/lib/ui/states";
 import { Tag } from "@/lib/ui/tag";
 import { VariantChip } from "@/lib/ui/variant-chip";
+import { CheckpointButton, CheckpointNote, useCheckpoint } from "./checkpoint";
 import styles from "./run.module.css";
 
 interface RunHeaderProps {
@@ -24,6 +25,7 @@ export function RunHeader({ run, index, experiment }: RunHeaderProps) {
     ...cancelRunMutation(),
     onSuccess: (view) => client.setQueryData(readRunQueryKey({ path: { run_id: view.id } }), view),
   });
+  const checkpoint = useCheckpoint(run);
   return (
     <header>
       <nav className={styles.crumb} aria-label="Breadcrumb">
@@ -36,14 +38,17 @@ export function RunHeader({ run, index, experiment }: RunHeaderProps) {
           Run #{run.number} <VariantChip name={run.variant} index={index} />
         </h1>
         {!isTerminal(run.state) && (
-          <ConfirmButton
-            label={run.cancel_requested ? "Cancelling" : "Cancel"}
-            question="End this run? What was measured stays."
-            confirm="Cancel the run"
-            busy={cancel.isPending}
-            act={() => cancel.mutate({ path: { run_id: run.id } })}
-            testId="cancel-run"
-          />
+          <div className={styles.actions}>
+            <CheckpointButton run={run} wish={checkpoint} />
+            <ConfirmButton
+              label={run.cancel_requested ? "Cancelling" : "Cancel"}
+              question="End this run? What was measured stays."
+              confirm="Cancel the run"
+              busy={cancel.isPending}
+              act={() => cancel.mutate({ path: { run_id: run.id } })}
+              testId="cancel-run"
+            />
+          </div>
         )}
       </div>
       <div className={styles.facts}>
@@ -58,6 +63,7 @@ export function RunHeader({ run, index, experiment }: RunHeaderProps) {
         {run.oversubscribed && <Tag kind="oversubscribed" />}
         {run.cancel_requested && !isTerminal(run.state) && <span>cancel requested</span>}
       </div>
+      <CheckpointNote wish={checkpoint} />
       <Figures run={run} />
       {cancel.isError && <ErrorPanel what="The run could not be cancelled." error={cancel.error} />}
     </header>

@@ -2185,6 +2185,36 @@ export type CancelRunResponses = {
 
 export type CancelRunResponse = CancelRunResponses[keyof CancelRunResponses];
 
+export type CheckpointRunData = {
+    body?: never;
+    path: {
+        /**
+         * Run Id
+         */
+        run_id: string;
+    };
+    query?: never;
+    url: '/api/v1/runs/{run_id}/checkpoint';
+};
+
+export type CheckpointRunErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type CheckpointRunError = CheckpointRunErrors[keyof CheckpointRunErrors];
+
+export type CheckpointRunResponses = {
+    /**
+     * Successful Response
+     */
+    202: RunView;
+};
+
+export type CheckpointRunResponse = CheckpointRunResponses[keyof CheckpointRunResponses];
+
 export type ReadLogsData = {
     body?: never;
     path: {

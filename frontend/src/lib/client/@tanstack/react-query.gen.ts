@@ -3,8 +3,8 @@
 import { queryOptions, type UseMutationOptions } from '@tanstack/react-query';
 
 import { client } from '../client.gen';
-import { cancelExperiment, cancelRun, createExperiment, listAlgorithms, listClusters, listExperiments, listRuns, listWorkloads, livez, type Options, querySeries, readBands, readComparison, readExperiment, readLogs, readRun, readyz, validateExperiment, version } from '../sdk.gen';
-import type { CancelExperimentData, CancelExperimentError, CancelExperimentResponse, CancelRunData, CancelRunError, CancelRunResponse, CreateExperimentData, CreateExperimentError, CreateExperimentResponse, ListAlgorithmsData, ListAlgorithmsError, ListAlgorithmsResponse, ListClustersData, ListClustersError, ListClustersResponse, ListExperimentsData, ListExperimentsError, ListExperimentsResponse, ListRunsData, ListRunsError, ListRunsResponse, ListWorkloadsData, ListWorkloadsError, ListWorkloadsResponse, LivezData, LivezError, LivezResponse, QuerySeriesData, QuerySeriesError, QuerySeriesResponse, ReadBandsData, ReadBandsError, ReadBandsResponse, ReadComparisonData, ReadComparisonError, ReadComparisonResponse, ReadExperimentData, ReadExperimentError, ReadExperimentResponse, ReadLogsData, ReadLogsError, ReadLogsResponse, ReadRunData, ReadRunError, ReadRunResponse, ReadyzData, ReadyzError, ReadyzResponse, ValidateExperimentData, ValidateExperimentError, ValidateExperimentResponse, VersionData, VersionError, VersionResponse } from '../types.gen';
+import { cancelExperiment, cancelRun, checkpointRun, createExperiment, listAlgorithms, listClusters, listExperiments, listRuns, listWorkloads, livez, type Options, querySeries, readBands, readComparison, readExperiment, readLogs, readRun, readyz, validateExperiment, version } from '../sdk.gen';
+import type { CancelExperimentData, CancelExperimentError, CancelExperimentResponse, CancelRunData, CancelRunError, CancelRunResponse, CheckpointRunData, CheckpointRunError, CheckpointRunResponse, CreateExperimentData, CreateExperimentError, CreateExperimentResponse, ListAlgorithmsData, ListAlgorithmsError, ListAlgorithmsResponse, ListClustersData, ListClustersError, ListClustersResponse, ListExperimentsData, ListExperimentsError, ListExperimentsResponse, ListRunsData, ListRunsError, ListRunsResponse, ListWorkloadsData, ListWorkloadsError, ListWorkloadsResponse, LivezData, LivezError, LivezResponse, QuerySeriesData, QuerySeriesError, QuerySeriesResponse, ReadBandsData, ReadBandsError, ReadBandsResponse, ReadComparisonData, ReadComparisonError, ReadComparisonResponse, ReadExperimentData, ReadExperimentError, ReadExperimentResponse, ReadLogsData, ReadLogsError, ReadLogsResponse, ReadRunData, ReadRunError, ReadRunResponse, ReadyzData, ReadyzError, ReadyzResponse, ValidateExperimentData, ValidateExperimentError, ValidateExperimentResponse, VersionData, VersionError, VersionResponse } from '../types.gen';
 
 export type QueryKey<TOptions extends Options> = [
     Pick<TOptions, 'baseUrl' | 'body' | 'headers' | 'path' | 'query'> & {
@@ -305,6 +305,25 @@ export const cancelRunMutation = (options?: Partial<Options<CancelRunData>>): Us
     const mutationOptions: UseMutationOptions<CancelRunResponse, CancelRunError, Options<CancelRunData>> = {
         mutationFn: async (fnOptions) => {
             const { data } = await cancelRun({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
+
+/**
+ * Checkpoint Run
+ *
+ * Ask a running run for a checkpoint: it goes on, and `checkpoints` shows it within seconds; 409 otherwise.
+ */
+export const checkpointRunMutation = (options?: Partial<Options<CheckpointRunData>>): UseMutationOptions<CheckpointRunResponse, CheckpointRunError, Options<CheckpointRunData>> => {
+    const mutationOptions: UseMutationOptions<CheckpointRunResponse, CheckpointRunError, Options<CheckpointRunData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await checkpointRun({
                 ...options,
                 ...fnOptions,
                 throwOnError: true

@@ -1,0 +1,67 @@
+import { Button, Tooltip } from "@mantine/core";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { checkpointRunMutation, readRunQueryKey } from "@/lib/client/@tanstack/react-query.gen";
+import type { RunView } from "@/lib/client/types.gen";
+import { formatBytes, formatCount } from "@/lib/format/numbers";
+import { ErrorPanel } from "@/lib/ui/error-panel";
+import { isTerminal } from "@/lib/ui/states";
+import styles from "./run.module.css";
+
+const TOLD = "Save all weights and the state of the method now, and go on. It takes a few seconds at most.";
+
+/** A wish for a checkpoint, from the click until the checkpoint lies on the cluster. */
+export function useCheckpoint(run: RunView) {
+  const client = useQueryClient();
+  // how many checkpoints there were at the click; a periodic one that comes in between will do
+  const [wished, setWished] = useState<number>();
+  const mutation = useMutation({
+    ...checkpointRunMutation(),
+    onSuccess: (view) => client.setQueryData(readRunQueryKey({ path: { run_id: view.id } }), view),
+  });
+  const came = wished !== undefined && run.checkpoints.length > wished ? run.checkpoints.at(-1) : undefined;
+  const failed = mutation.isError;
+  return {
+    error: mutation.error,
+    came,
+    waiting: wished !== undefined && !came && !failed && !isTerminal(run.state),
+    ended: wished !== undefined && !came && !failed && isTerminal(run.state),
+    ask: () => {
+      setWished(run.checkpoints.length);
+      mutation.mutate({ path: { run_id: run.id } });
+    },
+  };
+}
+
+type Wish = ReturnType<typeof useCheckpoint>;
+
+/** Shown only while the run is in its loop: nobody else could write one. */
+export function CheckpointButton({ run, wish }: { run: RunView; wish: Wish }) {
+  if (run.state !== "running" || run.cancel_requested) return null;
+  return (
+    <Tooltip label={TOLD} multiline w={270} withArrow events={EVENTS}>
+      <Button variant="default" onClick={wish.ask} loading={wish.waiting} data-testid="checkpoint-run">
+        Save a checkpoint
+      </Button>
+    </Tooltip>
+  );
+}
+
+const EVENTS = { hover: true, focus: true, touch: true };
+
+/** What became of the wish. */
+export function CheckpointNote({ wish }: { wish: Wish }) {
+  const { came } = wish;
+  if (wish.error) return <ErrorPanel what="No checkpoint could be asked for." error={wish.error} />;
+  return (
+    <div role="status">
+      {wish.waiting && <p className={styles.note}>Every rank is asked to save its state …</p>}
+      {wish.ended && <p className={styles.note}>The run ended before it could save a checkpoint.</p>}
+      {came && (
+        <p className={styles.note} data-testid="checkpoint-came">
+          Checkpoint saved at step {formatCount(came.step)}, {formatBytes(came.bytes)}.
+        </p>
+      )}
+    </div>
+  );
+}
