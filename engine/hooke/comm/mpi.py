@@ -22,7 +22,7 @@ from hooke.comm.arrays import Array, array_of, check_length, check_rank, count_c
 from hooke.comm.base import ANY, Control, Counter, Message, Pending, Traffic, Window
 from hooke.comm.collectives import Collective
 from hooke.comm.elements import portable
-from hooke.comm.mpi_control import MpiControl
+from hooke.comm.mpi_control import MpiControl, await_any
 from hooke.comm.mpi_exchange import Exchange, Scratch
 from hooke.comm.mpi_progress import BackgroundMessage, BackgroundSum, Progress
 from hooke.comm.mpi_wait import Patience, sleep_precisely
@@ -117,7 +117,10 @@ class MpiComm:
         """Receive into the vector from `source` or ANY."""
         array = array_of(into)
         status = MPI.Status()
-        request = self._vectors.Irecv(portable(array), self._source(source), tag)
+        if source == ANY:
+            request = await_any(self._vectors, tag, self._patience, status).Irecv(portable(array))
+        else:
+            request = self._vectors.Irecv(portable(array), check_rank(source, self.size), tag)
         self._patience.until(lambda: request.Test(status))
         check_length(status.Get_count(MPI.BYTE), array.nbytes, f"message from rank {status.Get_source()} (bytes)")
         return Message(status.Get_source())
