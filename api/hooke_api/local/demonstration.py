@@ -55,6 +55,7 @@ class Demonstration:
             self.console.print(
                 f"Watch it live: {platform.url}/experiments/{experiment['id']}", highlight=False, soft_wrap=True
             )
+            show_warnings(self.console, experiment)
             try:
                 runs = await self._watch(client, experiment["id"])
             except asyncio.CancelledError:
@@ -94,6 +95,13 @@ class Demonstration:
                 f"Run {run['number']} ({where}) {run['state']}: {why}", highlight=False, soft_wrap=True
             )
         return not failed
+
+
+def show_warnings(console: Console, experiment: dict[str, Any]) -> None:
+    """Print what an accepted experiment deserves a thought for: pointer and sentence, one line each."""
+    for warning in experiment["warnings"]:
+        where = warning["pointer"] or "/"
+        console.print(f"warning: {where}: {warning['message']}", highlight=False, markup=False, soft_wrap=True)
 
 
 async def _get(client: httpx.AsyncClient, path: str, **query: Any) -> dict[str, Any]:

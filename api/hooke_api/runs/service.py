@@ -1,4 +1,4 @@
-"""Runs: list, read, cancel, checkpoint, logs; figures are columns kept at ingest, so nothing here touches points."""
+"""Runs: list, read, cancel, checkpoint, logs; figures are columns kept at ingest: nothing here touches points."""
 
 from __future__ import annotations
 
