@@ -12,7 +12,7 @@ import argparse
 from pathlib import Path
 
 from benchmarks.methods import conditions, table
-from benchmarks.methods.runs import cells, run_all
+from benchmarks.methods.runs import cells, run_all, run_so_far
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -23,16 +23,18 @@ def main() -> None:
     parser.add_argument("place", choices=conditions.PLACES)
     parser.add_argument("--seeds", type=int, default=conditions.SEEDS)
     parser.add_argument("--jobs", type=int, default=1, help="runs side by side (virtual time only)")
+    parser.add_argument("--so-far", action="store_true", help="run nothing, write the page of what has been run")
     parser.add_argument("--only", nargs="*", default=[], help="algorithms, for a try; writes no table")
     options = parser.parse_args()
     place = conditions.PLACES[options.place]
     if place.world == "mpi" and options.jobs != 1:
         parser.error("timed runs never share cores: --jobs 1")
-    found = run_all(cells(place, options.seeds, options.only), ROOT / ".results" / place.name, options.jobs)
+    todo, folder = cells(place, options.seeds, options.only), ROOT / ".results" / place.name
+    found = run_so_far(todo, folder) if options.so_far else run_all(todo, folder, options.jobs)
     if options.only:
         return
     target = ROOT / "docs" / "results" / f"mnist-lenet-{place.name}"
-    table.write(target, place, found)
+    table.write(target, place, found, len(todo))
     print(f"wrote {target}.md and .csv")
 
 

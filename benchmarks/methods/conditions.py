@@ -64,6 +64,7 @@ METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "Sync EASGD1": ("sync-easgd1", SPRING),
     "Sync EASGD2": ("sync-easgd2", SPRING),
     "Sync EASGD3": ("sync-easgd3", SPRING),
+    "Two-level EASGD, 2 parts per chip": ("chip-easgd", {**SPRING, "parts": 2}),
     "EASGD, period 10": ("easgd", {**SPRING, "period": PERIOD}),
     "EAMSGD, period 10": ("eamsgd", {"lr": LR * (1 - MU), "momentum": MU, "beta": BETA, "period": PERIOD}),
     "DOWNPOUR, period 10": ("downpour", {"lr": LR / 4, "period": PERIOD}),

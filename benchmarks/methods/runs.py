@@ -72,6 +72,11 @@ def run_all(todo: list[Cell], folder: Path, jobs: int) -> list[tuple[Cell, dict[
         return list(zip(todo, pool.map(lambda cell: _run(cell, folder), todo), strict=True))
 
 
+def run_so_far(todo: list[Cell], folder: Path) -> list[tuple[Cell, dict[str, Any]]]:
+    """Return the cells that `folder` holds, with their results."""
+    return [(cell, _run(cell, folder)) for cell in todo if (folder / f"{cell.key}.json").exists()]
+
+
 def _run(cell: Cell, folder: Path) -> dict[str, Any]:
     kept = folder / f"{cell.key}.json"
     if not kept.exists():

@@ -38,15 +38,15 @@ COLUMNS = (
 Found = list[tuple[Cell, dict[str, Any]]]
 
 
-def write(target: Path, place: Place, found: Found) -> None:
-    """Write `target`.md and `target`.csv."""
+def write(target: Path, place: Place, found: Found, runs: int) -> None:
+    """Write `target`.md and `target`.csv; `runs` is how many there are to be."""
     target.parent.mkdir(parents=True, exist_ok=True)
     rows = [_row(cell, result) for cell, result in found]
     with target.with_suffix(".csv").open("w", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
-    target.with_suffix(".md").write_text("\n".join(_page(place, rows)) + "\n")
+    target.with_suffix(".md").write_text("\n".join(_page(place, rows, runs)) + "\n")
 
 
 def _row(cell: Cell, result: dict[str, Any]) -> dict[str, Any]:
@@ -63,13 +63,17 @@ def _row(cell: Cell, result: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _page(place: Place, rows: Sequence[dict[str, Any]]) -> Iterable[str]:
+def _page(place: Place, rows: Sequence[dict[str, Any]], runs: int) -> Iterable[str]:
     seconds = "virtual s" if place.world == "virtual" else "s"
     yield f"# {place.title}"
     yield ""
+    if len(rows) < runs:
+        yield f"**Incomplete: {len(rows)} of {runs} runs so far.** *Reached* says how many seeds a line stands on."
+        yield ""
     yield from _conditions(place)
     for workers in place.samples:
         yield ""
+        at = [row for row in rows if row["workers"] == workers]
         yield f"## {workers} workers"
         yield ""
         yield (
@@ -78,7 +82,7 @@ def _page(place: Place, rows: Sequence[dict[str, Any]]) -> Iterable[str]:
         )
         yield "|---|---|---|---|---|---|---|"
         for label in conditions.METHODS:
-            yield _line(label, [row for row in rows if row["method"] == label and row["workers"] == workers])
+            yield _line(label, [row for row in at if row["method"] == label])
     lost = [row["lost_mass"] for row in rows if row["lost_mass"] is not None]
     if lost:
         yield ""
@@ -122,6 +126,8 @@ def _conditions(place: Place) -> Iterable[str]:
 
 
 def _line(label: str, rows: Sequence[dict[str, Any]]) -> str:
+    if not rows:
+        return f"| {label} | not run yet | | | | | |"
     times = [row["time_to_target"] for row in rows if row["time_to_target"] is not None]
     stale = [row["staleness_mean"] for row in rows if row["staleness_mean"] is not None]
     most = [row["staleness_max"] for row in rows if row["staleness_max"] is not None]
