@@ -131,12 +131,16 @@ def test_a_checkpoint_is_asked_for_once_and_shown_when_it_lies_there(service):
     assert (answer.status_code, answer.json()["state"], answer.json()["checkpoints"]) == (202, "running", [])
     assert [supervisor.send().checkpoints for _ in range(2)] == [1, 1]  # a number, so said twice is asked once
     service.client.post(path)
-    record = Checkpointed(seq=1, step=5, samples=320, path="checkpoints/5", bytes=12, sha256="a" * 64)
+    files = [
+        Checkpointed(seq=1, step=5, samples=310 + rank, path=f"c/311/rank.{rank}.npz", bytes=12, sha256="a" * 64)
+        for rank in (0, 1)
+    ]
     before = service.count(Event)
-    assert supervisor.send(supervisor_rank(0, start(), record)).checkpoints == 2
+    assert supervisor.send(supervisor_rank(0, start(), files[0])).checkpoints == 2
+    supervisor.send(supervisor_rank(1, start(), files[1]))
     assert service.count(Event) > before  # else no page would look again
     (found,) = service.run(supervisor.id)["checkpoints"]
-    assert (found["step"], found["samples"], found["bytes"], found["attempt"]) == (5, 320, 12, 1)
+    assert (found["path"], found["samples"], found["ranks"], found["bytes"]) == ("c/311", 311, 2, 24)
     service.client.post(f"/runs/{supervisor.id}/cancel")
     assert "cancelled" in problem(service.client.post(path), 409)["detail"]
     supervisor.report("cancelled", exit_code=0)

@@ -58,12 +58,15 @@ class DroppedView(View):
 
 
 class CheckpointView(View):
-    """A checkpoint that lies on the cluster."""
+    """A checkpoint of all ranks together; a cluster keeps the newest two of an attempt."""
 
     attempt: int
-    step: int
     samples: int
+    """Global samples that it stands for."""
     path: str
+    """Its folder on the cluster."""
+    ranks: int
+    """Files in it, as far as their ranks have said so."""
     bytes: int
     at: datetime | None
 

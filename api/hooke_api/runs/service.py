@@ -99,7 +99,7 @@ def view(session: Session, run: Run) -> RunView:
         phases=[PhaseTotals.model_validate(row) for row in totals],
         staleness_histogram=_histogram(totals),
         dropped=[DroppedView.model_validate(row) for row in _of_run(session, run, DroppedWorker)],
-        checkpoints=[CheckpointView.model_validate(row) for row in _of_run(session, run, Checkpoint)],
+        checkpoints=_checkpoints(_of_run(session, run, Checkpoint)),
         hardware=run.hardware,
         versions=run.versions,
     )
@@ -111,6 +111,25 @@ def _histogram(totals: Sequence[RankTotals]) -> dict[int, int]:
         for staleness, count in (row.staleness or {}).items():
             found[int(staleness)] = found.get(int(staleness), 0) + count
     return dict(sorted(found.items()))
+
+
+def _checkpoints(rows: Sequence[Checkpoint]) -> list[CheckpointView]:
+    """Return one entry per folder; each rank wrote a file of its own into it, the latest of which counts."""
+    folders: dict[tuple[int, str], dict[int, Checkpoint]] = {}
+    for row in sorted(rows, key=lambda row: row.seq):
+        folders.setdefault((row.attempt, row.path.rpartition("/")[0]), {})[row.rank] = row
+    found = [
+        CheckpointView(
+            attempt=attempt,
+            samples=max(row.samples for row in files.values()),
+            path=folder,
+            ranks=len(files),
+            bytes=sum(row.bytes for row in files.values()),
+            at=max((row.at for row in files.values() if row.at is not None), default=None),
+        )
+        for (attempt, folder), files in folders.items()
+    ]
+    return sorted(found, key=lambda one: (one.attempt, one.samples))
 
 
 def _of_run(session: Session, run: Run, kind: type[DroppedWorker] | type[Checkpoint]) -> Sequence[Any]:

@@ -59,7 +59,7 @@ export function CheckpointNote({ wish }: { wish: Wish }) {
       {wish.ended && <p className={styles.note}>The run ended before it could save a checkpoint.</p>}
       {came && (
         <p className={styles.note} data-testid="checkpoint-came">
-          Checkpoint saved at step {formatCount(came.step)}, {formatBytes(came.bytes)}.
+          Checkpoint saved at {formatCount(came.samples)} samples, {formatBytes(came.bytes)}; the run goes on.
         </p>
       )}
     </div>

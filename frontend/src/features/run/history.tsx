@@ -53,7 +53,14 @@ export function History({ run }: { run: RunView }) {
   );
 }
 
-const SHOWN = 5;
+/** A cluster keeps the newest two of an attempt. */
+const SHOWN = 2;
+
+function earlier(count: number): string {
+  return count === 1
+    ? "an earlier one, which they replaced"
+    : `${formatCount(count)} earlier ones, which they replaced`;
+}
 
 /** Workers that left, and the newest checkpoints. */
 function Kept({ run }: { run: RunView }) {
@@ -71,12 +78,12 @@ function Kept({ run }: { run: RunView }) {
         </li>
       ))}
       {newest.map((one) => (
-        <li key={`${one.attempt} ${one.step}`} data-testid="checkpoint">
-          Checkpoint at step {formatCount(one.step)}, {formatBytes(one.bytes)}
+        <li key={`${one.attempt} ${one.path}`} data-testid="checkpoint" title={one.path}>
+          Checkpoint at {formatCount(one.samples)} samples, {formatBytes(one.bytes)}
           {one.at && ` · ${formatClock(one.at)}`}
         </li>
       ))}
-      {checkpoints.length > SHOWN && <li>and {formatCount(checkpoints.length - SHOWN)} earlier ones</li>}
+      {checkpoints.length > SHOWN && <li>and {earlier(checkpoints.length - SHOWN)}</li>}
     </ul>
   );
 }

@@ -187,7 +187,7 @@ export type Budget = {
 /**
  * CheckpointView
  *
- * A checkpoint that lies on the cluster.
+ * A checkpoint of all ranks together; a cluster keeps the newest two of an attempt.
  */
 export type CheckpointView = {
     /**
@@ -207,13 +207,13 @@ export type CheckpointView = {
      */
     path: string;
     /**
+     * Ranks
+     */
+    ranks: number;
+    /**
      * Samples
      */
     samples: number;
-    /**
-     * Step
-     */
-    step: number;
 };
 
 /**
