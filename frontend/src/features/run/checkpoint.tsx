@@ -39,7 +39,7 @@ type Wish = ReturnType<typeof useCheckpoint>;
 export function CheckpointButton({ run, wish }: { run: RunView; wish: Wish }) {
   if (run.state !== "running" || run.cancel_requested) return null;
   return (
-    <Tooltip label={TOLD} multiline w={270} withArrow events={EVENTS}>
+    <Tooltip label={TOLD} multiline w={270} withArrow position="bottom-end" events={EVENTS}>
       <Button variant="default" onClick={wish.ask} loading={wish.waiting} data-testid="checkpoint-run">
         Save a checkpoint
       </Button>
@@ -47,7 +47,7 @@ export function CheckpointButton({ run, wish }: { run: RunView; wish: Wish }) {
   );
 }
 
-const EVENTS = { hover: true, focus: true, touch: true };
+const EVENTS = { hover: true, focus: true, touch: false };
 
 /** What became of the wish. */
 export function CheckpointNote({ wish }: { wish: Wish }) {
