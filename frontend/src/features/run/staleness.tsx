@@ -47,7 +47,7 @@ export function Staleness({ run }: { run: RunView }) {
       <ol className={styles.histogram} aria-label="Exchanges by staleness">
         {bars.map(({ label, count }) => (
           <li key={label} title={`${formatCount(count)} exchanges with ${label} center updates in between`}>
-            <span className={styles.count}>{formatCount(count)}</span>
+            <span>{formatCount(count)}</span>
             <span className={styles.bar} style={{ height: `${Math.max(1, (count / most) * 110)}px` }} />
             <span>{label}</span>
           </li>
