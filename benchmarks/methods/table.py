@@ -119,7 +119,7 @@ def _conditions(place: Place) -> Iterable[str]:
             "cores, which its times suffer from. Messages go through shared memory."
         )
     yield ""
-    which = ", ".join(f"{name} {version}" for name, version in versions.items())
+    which = ", ".join(f"{name} {version.partition('+')[0]}" for name, version in versions.items())
     yield f"Processor: {hardware['cpu']}, {hardware['cores']} cores; {which}; {datetime.now(UTC):%Y-%m-%d}."
     yield ""
     yield f"Made by `python -m benchmarks.methods {place.name}`; every run: [CSV](mnist-lenet-{place.name}.csv)."

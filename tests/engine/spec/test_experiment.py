@@ -56,10 +56,30 @@ def test_a_valid_experiment_survives_a_round_trip(document):
     assert fingerprint(validate_experiment(shuffled)) == fingerprint(spec)
 
 
+CORES = 2
+
+
+def unfit(spec):
+    """Return the variants that refuse a number of workers they are to run on."""
+    found = set()
+    for variant in spec.variants:
+        kind = catalogue()[variant.algorithm]
+        asked = {CORES if w == "auto" else w for cluster in spec.clusters for w in cluster.workers}
+        if any(kind.model_validate(variant.parameters).faults(min(w, kind.max_workers or w)) for w in asked):
+            found.add(variant.name)
+    return found
+
+
 @given(experiments())
 def test_every_planned_run_is_a_valid_run(document):
     spec = validate_experiment(document)
-    planned = expand(spec, {"local": 2})
+    if refused := unfit(spec):
+        with pytest.raises(SpecError) as caught:
+            expand(spec, {"local": CORES})
+        places = {f"/variants/{i}/parameters" for i, v in enumerate(spec.variants) if v.name in refused}
+        assert {problem.pointer for problem in caught.value.problems} == places
+        return
+    planned = expand(spec, {"local": CORES})
     cells = [(p.variant, p.cluster, p.workers, p.seed) for p in planned]
     assert len(set(cells)) == len(cells)
     for p in planned:
