@@ -84,7 +84,7 @@ class Scheduler(threading.Thread):
         while not self._ended.is_set():
             try:
                 self.look()
-            except Exception:
+            except Exception:  # whatever it was: a scheduler that ends by one error schedules nothing ever after
                 log.exception("a look at the queue failed")
             self.bus.wake.wait(self.settings.schedule_seconds)
             self.bus.wake.clear()

@@ -134,7 +134,7 @@ def up(hosts: int, rate: str, name: str = "lab") -> Lab:
     lab = Lab(name, hosts, rate)
     try:
         _build(lab)
-    except BaseException:
+    except BaseException:  # also Ctrl-C: half a lab is taken down before the error goes on upwards
         down(name)
         raise
     _state(name).write_text(json.dumps(asdict(lab)))

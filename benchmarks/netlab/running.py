@@ -101,7 +101,7 @@ def hooke(lab: Lab, spec: RunSpec, folder: Path, save: Path | None = None) -> tu
         run = _start(lab, spec, attempt)
         try:
             scores, report = _follow(run, meter, asked)
-        except BaseException:
+        except BaseException:  # also Ctrl-C: no rank outlives the error, which goes on upwards
             run.kill()
             raise
     finally:

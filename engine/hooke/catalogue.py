@@ -201,7 +201,7 @@ def _read_file(kind: Kind, file: Path) -> tuple[list[type[Any]], str]:
     sys.modules[name] = module  # pydantic looks here for the names that annotations use
     try:
         spec.loader.exec_module(module)
-    except BaseException:
+    except BaseException:  # a user's file may raise anything: it is told, and no half of a module stays
         del sys.modules[name]
         raise
     return _classes(kind, module), str(file)

@@ -83,7 +83,7 @@ class Instance:
         try:
             for folder in (self.runtime.parent, self.runtime):
                 _private(folder)
-        except BaseException:
+        except BaseException:  # also Ctrl-C: whatever it is goes on upwards, but never with the folder locked
             self._lock.release()
             raise
 

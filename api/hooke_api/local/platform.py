@@ -34,7 +34,7 @@ class Platform:
         self.keepers: list[Keeper] = []
         try:
             self._clear(port)
-        except BaseException:
+        except BaseException:  # also Ctrl-C: it goes on upwards, and the folder is free again
             self.instance.close()
             raise
         self._settings = Settings(home=self.instance.home, host=host, port=self.instance.port)

@@ -188,7 +188,7 @@ def _follow(started: LocalRun) -> tuple[list[Scored], StateReport]:
         report = started.finish()
         follower.look()
         return follower.scores, report
-    except BaseException:
+    except BaseException:  # also Ctrl-C: no rank outlives the error, which goes on upwards
         started.kill()
         raise
     finally:

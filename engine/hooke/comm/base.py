@@ -147,6 +147,8 @@ class Comm(Protocol):
     size: int
     traffic: Traffic
     control: Control
+    implementation: str
+    """What carries the messages, in words: an MPI library and its version, or the virtual world."""
 
     def clock(self) -> float:
         """Return seconds: `perf_counter` under MPI, virtual seconds in the virtual world."""

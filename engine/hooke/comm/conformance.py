@@ -25,13 +25,12 @@ def conformance(comm: Comm) -> str:
     Collective; takes milliseconds. Raises CommError, on every rank, that names the MPI library and what was
     wrong.
     """
-    library = _library(comm)
     window, counter = comm.window(_constant(0)), comm.counter()
     for what, fault in _trials(comm, window, counter):
         (faulty,) = comm.control.allreduce((float(bool(fault)),))
         if faulty:
             raise CommError(
-                f"{library} failed the conformance test of one-sided operations, {what}: "
+                f"{comm.implementation} failed the conformance test of one-sided operations, {what}: "
                 f"{fault or f'{int(faulty)} other rank(s) saw it'}. Figures of lock-free methods would be wrong "
                 "with it: use another MPI library or version"
             )
@@ -39,8 +38,8 @@ def conformance(comm: Comm) -> str:
     window.close()
     counter.close()
     return (
-        f"One-sided operations of {library} passed the conformance test on {comm.size} rank(s), {shared} of "
-        "which share memory with the window's owner."
+        f"One-sided operations of {comm.implementation} passed the conformance test on {comm.size} rank(s), "
+        f"{shared} of which share memory with the window's owner."
     )
 
 
@@ -93,10 +92,3 @@ def _each_once(comm: Comm, counter: Counter) -> str:
 
 def _constant(value: float) -> Any:
     return np.full(_ELEMENTS, value, np.float32)
-
-
-def _library(comm: Comm) -> str:
-    while (inner := getattr(comm, "inner", None)) is not None:
-        comm = inner
-    library: str = getattr(comm, "library", "the virtual world")
-    return library

@@ -50,7 +50,7 @@ class MpiComm:
         self.rank: int = world.Get_rank()
         self.size: int = world.Get_size()
         self.collective = collective
-        self.library: str = " ".join(MPI.Get_library_version().splitlines()[0].split())
+        self.implementation = " ".join(MPI.Get_library_version().splitlines()[0].split())
         self.traffic = Traffic() if traffic is None else traffic
         self._patience = Patience(world)
         self.ranks_on_this_host = self._patience.ranks_on_this_host

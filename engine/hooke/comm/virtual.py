@@ -61,6 +61,7 @@ class VirtualComm:
         self.rank = rank
         self.size = group.size
         self.traffic = traffic
+        self.implementation = "the virtual world"
         self.control: Control = VirtualControl(group, rank)
         self._group = group
         self._collectives = shared

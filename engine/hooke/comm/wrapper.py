@@ -14,6 +14,7 @@ class Wrapper:
         self.size = inner.size
         self.traffic: Traffic = inner.traffic
         self.control: Control = inner.control
+        self.implementation = inner.implementation
 
     def clock(self) -> float:
         """Return the inner clock."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
@@ -41,14 +41,8 @@ class CifarAlexnet(Workload):
     dropout: float = Field(
         0.5, ge=0, lt=1, title="Dropout", description="Share of the fully connected layers' inputs that is zeroed."
     )
-    augment: bool = Field(
-        False, title="Augment", description="Train on random crops (4 pixels of padding) and mirror images."
-    )
-    form: Literal["auto", "original", "jpeg", "lossless-4k"] = Field(
-        "auto",
-        title="Form of the data",
-        description="`auto`: the published files, else JPEG. `lossless-4k`: 4,000 images, 500 of them for tests.",
-    )
+    augment: cifar_files.Augment = False
+    form: cifar_files.Form = "auto"
 
     def build(self, place: Place = ALONE) -> FlatProblem:
         """Load the data and make the model; imports torch. Raises DataMissing, saying what to put where."""

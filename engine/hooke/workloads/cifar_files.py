@@ -16,7 +16,9 @@ import os
 import tarfile
 import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import Field
 
 from hooke.errors import DataInvalid, DataMissing
 from hooke.workloads import places
@@ -35,6 +37,18 @@ FORMS = {
     "lossless-4k": ("cifar10-lossless-4k", ("data_batch_1_first4000.bin",)),
 }
 """Name of a form -> its folder in HOOKE_DATA and its files; each .bin also as .bin.gz."""
+Form = Annotated[
+    Literal["auto", "original", "jpeg", "lossless-4k"],
+    Field(
+        title="Form of the data",
+        description="`auto`: the published files, else JPEG. `lossless-4k`: 4,000 images, 500 of them for tests.",
+    ),
+]
+"""The parameter of every workload on CIFAR-10 that says which files."""
+Augment = Annotated[
+    bool, Field(title="Augment", description="Train on random crops (4 pixels of padding) and mirror images.")
+]
+"""The parameter of every workload on CIFAR-10 that says whether training images vary."""
 PUT = (
     "Put the six binary files of cifar-10-binary.tar.gz into a folder `cifar10`, or `cifar10-jpeg.tar.gz` "
     "(train/<class>/*.jpg, test/<class>/*.jpg) into `cifar10-jpeg`"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
@@ -40,14 +40,8 @@ class CifarResnet20(Workload):
     blocks: int = Field(
         3, ge=1, le=32, title="Blocks", description="Residual blocks per stage n: 6n + 2 layers, 3 for ResNet-20."
     )
-    augment: bool = Field(
-        True, title="Augment", description="Train on random crops (4 pixels of padding) and mirror images."
-    )
-    form: Literal["auto", "original", "jpeg", "lossless-4k"] = Field(
-        "auto",
-        title="Form of the data",
-        description="`auto`: the published files, else JPEG. `lossless-4k`: 4,000 images, 500 of them for tests.",
-    )
+    augment: cifar_files.Augment = True
+    form: cifar_files.Form = "auto"
 
     def build(self, place: Place = ALONE) -> FlatProblem:
         """Load the data and make the model; imports torch. Raises DataMissing, saying what to put where."""

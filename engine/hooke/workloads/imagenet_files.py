@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field
 
 from hooke.errors import DataMissing
 from hooke.workloads import places
 
 if TYPE_CHECKING:
     from hooke.image_folder import ImageFolder
+
+Folder = Annotated[
+    str,
+    Field(
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$",
+        max_length=100,
+        title="Folder",
+        description="Folder of HOOKE_DATA that holds `train` and `val`.",
+    ),
+]
+"""The parameter of every workload on such folders that names one."""
+Side = Annotated[int, Field(ge=32, le=512, title="Side", description="Pixels of the squares that the model sees.")]
+"""The parameter of every workload on such folders that says how large an image is."""
 
 
 def load(folder: str, side: int, workload: str) -> tuple[ImageFolder, ImageFolder]:

@@ -35,14 +35,8 @@ class ImagenetVgg19(Workload):
 
     target: ClassVar[float] = 0.60
 
-    folder: str = Field(
-        "imagenet",
-        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$",
-        max_length=100,
-        title="Folder",
-        description="Folder of HOOKE_DATA that holds `train` and `val`.",
-    )
-    side: int = Field(224, ge=32, le=512, title="Side", description="Pixels of the squares that the model sees.")
+    folder: imagenet_files.Folder = "imagenet"
+    side: imagenet_files.Side = 224
     dropout: float = Field(
         0.5, ge=0, lt=1, title="Dropout", description="Share of the last two layers' inputs that is zeroed."
     )

@@ -181,17 +181,13 @@ def test_a_counter_is_free_and_follows_virtual_time():
 class Broken(Wrapper):
     """A library with one bug."""
 
-    library = "Broken MPI 0.1"
-
     def __init__(self, inner: Comm, bug: str) -> None:
         super().__init__(inner)
         self.bug = bug
-        self.inner = None  # type: ignore[assignment]  # its own library, not that of the world beneath
-        self.world = inner
-        self.barrier, self.allreduce = inner.barrier, inner.allreduce  # type: ignore[method-assign]
+        self.implementation = "Broken MPI 0.1"
 
     def window(self, initial, owner=0):
-        window = self.world.window(initial, owner)
+        window = self.inner.window(initial, owner)
         sound = {name: getattr(window, name) for name in ("get", "accumulate", "add")}
         calls = dict.fromkeys(sound, 0)
 
@@ -203,7 +199,7 @@ class Broken(Wrapper):
         def not_atomic(delta: np.ndarray) -> None:
             x = np.zeros_like(delta)
             sound["get"](x)
-            self.world.charge(1e-4)
+            self.inner.charge(1e-4)
             window.put(x + delta)
 
         def off_by_one_element(into: np.ndarray) -> None:
@@ -224,7 +220,7 @@ class Broken(Wrapper):
         return window
 
     def counter(self):
-        counter = self.world.counter()
+        counter = self.inner.counter()
         sound, last = counter.take, [-1]
 
         def twice(amount: int = 1) -> int:
