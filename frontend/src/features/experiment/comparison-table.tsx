@@ -18,14 +18,14 @@ import type { Group } from "./groups";
 /** Fixed, so that no column moves when a figure arrives; px. */
 const WIDTHS = [
   ["variant", undefined],
-  ["time", 118],
-  ["speed-up", 126],
-  ["interval", 146],
-  ["accuracy", 122],
-  ["communication", 126],
-  ["sent", 134],
-  ["throughput", 138],
-  ["staleness", 118],
+  ["time", 102],
+  ["speed-up", 106],
+  ["interval", 138],
+  ["accuracy", 110],
+  ["communication", 112],
+  ["sent", 142],
+  ["throughput", 122],
+  ["staleness", 82],
   ["runs", 46],
 ] as const;
 
