@@ -38,7 +38,7 @@ def cells(place: Place, seeds: int, only: list[str]) -> list[Cell]:
     found = []
     for workers, samples in place.samples.items():
         for seed in range(seeds):
-            for label, (name, parameters) in conditions.METHODS.items():
+            for label, (name, parameters) in conditions.methods(workers).items():
                 if only and name not in only:
                     continue
                 count = min(workers, algorithm(name).max_workers or workers)

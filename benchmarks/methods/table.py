@@ -57,7 +57,7 @@ def _row(cell: Cell, result: dict[str, Any]) -> dict[str, Any]:
         "method": cell.label,
         "workers": cell.workers,
         "seed": cell.seed,
-        "best_accuracy": max(score["accuracy"] for score in result["evaluations"]),
+        "best_accuracy": max((score["accuracy"] for score in result["evaluations"]), default=None),
         "staleness_mean": sum(k * n for k, n in staleness.items()) / exchanges if exchanges else None,
         "staleness_max": max(staleness) if staleness else None,
     }
@@ -81,7 +81,7 @@ def _page(place: Place, rows: Sequence[dict[str, Any]], runs: int) -> Iterable[s
             f"| accuracy at the end | exposed comm. | staleness mean (max) |"
         )
         yield "|---|---|---|---|---|---|---|"
-        for label in conditions.METHODS:
+        for label in conditions.methods(workers):
             yield _line(label, [row for row in at if row["method"] == label])
     lost = [row["lost_mass"] for row in rows if row["lost_mass"] is not None]
     if lost:
@@ -101,8 +101,8 @@ def _conditions(place: Place) -> Iterable[str]:
     yield ""
     yield (
         f"One setting for all, not tuned per method: batch {conditions.BATCH} per worker, learning rate "
-        f"{conditions.LR} ({conditions.LR / 4} where workers push into one model without averaging, times 1 - mu "
-        f"with momentum mu), beta = {conditions.BETA} for springs; exactly: `benchmarks/methods/conditions.py`. A "
+        f"{conditions.LR} (divided by P, at most by 4, where workers push into one model without averaging; times "
+        f"1 - mu with momentum mu), beta = {conditions.BETA} for springs; exactly: `benchmarks/methods/conditions.py`. A "
         "method that looks slow here may only want another learning rate."
     )
     yield ""
@@ -133,8 +133,9 @@ def _line(label: str, rows: Sequence[dict[str, Any]]) -> str:
     most = [row["staleness_max"] for row in rows if row["staleness_max"] is not None]
     every = len(times) == len(rows)
     fractions = [row["communication_fraction"] for row in rows if row["communication_fraction"] is not None]
+    broken = sum(row["state"] != "succeeded" for row in rows)
     cells = [
-        label,
+        f"{label} ({broken} of {len(rows)} diverged)" if broken else label,
         _spread(times, ".3g") if every else "not by every seed",
         f"{len(times)}/{len(rows)}",
         _spread([row["samples_to_target"] for row in rows], ",.0f") if every else "",
