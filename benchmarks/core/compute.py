@@ -1,7 +1,8 @@
 """Forward and backward of LeNet at batch 64 on one core: plain PyTorch as one finds it, and as Hooke computes.
 
 Plain: contiguous images, fp32, `loss.backward()`. Hooke: channels last; with bf16 also autocast, weights cast once
-per step as one vector. Processor time, in turns, the best of several turns: what counts is the ratio.
+per step as one vector. Processor time, in turns, the best of several turns. The limit of 7.8 ms was set on a core
+with bf16 instructions (AVX512) that takes 18 to 25 ms for the plain step.
 """
 
 from __future__ import annotations
@@ -63,5 +64,5 @@ def measure() -> Iterator[Result]:
         for name, step in ways.items():
             best[name] = min(best[name], seconds(step))
     for name, value in best.items():
-        yield f"LeNet, batch {BATCH}, {name}", 1e3 * value, "ms", None
-    yield "bf16 over plain", best["Hooke, bf16"] / best["plain PyTorch"], "", 7.8 / 25
+        yield f"LeNet, batch {BATCH}, {name}", 1e3 * value, "ms", 7.8 if name == "Hooke, bf16" else None
+    yield "bf16 over plain", best["Hooke, bf16"] / best["plain PyTorch"], "", None

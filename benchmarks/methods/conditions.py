@@ -51,6 +51,7 @@ PLACES = {
 SPRING = {"lr": LR, "beta": BETA}
 HEAVY = {"lr": LR * (1 - MU), "momentum": MU}
 
+
 def methods(workers: int) -> dict[str, tuple[str, dict[str, Any]]]:
     """Return label -> (algorithm, parameters); what is not named has the algorithm's default."""
     push = LR / min(workers, 4)

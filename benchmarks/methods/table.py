@@ -102,8 +102,8 @@ def _conditions(place: Place) -> Iterable[str]:
     yield (
         f"One setting for all, not tuned per method: batch {conditions.BATCH} per worker, learning rate "
         f"{conditions.LR} (divided by P, at most by 4, where workers push into one model without averaging; times "
-        f"1 - mu with momentum mu), beta = {conditions.BETA} for springs; exactly: `benchmarks/methods/conditions.py`. A "
-        "method that looks slow here may only want another learning rate."
+        f"1 - mu with momentum mu), beta = {conditions.BETA} for springs; exactly: "
+        "`benchmarks/methods/conditions.py`. A method that looks slow here may only want another learning rate."
     )
     yield ""
     if place.world == "virtual":

@@ -159,7 +159,12 @@ class Rank(Accord):
         return self.spec.batch * network.compute_seconds_per_sample * factor
 
     def charge_update(self) -> None:
-        """Price the vector arithmetic of one step in virtual time: bytes over memory bandwidth."""
+        """Have the vector arithmetic of one step charged to it, not to what comes next.
+
+        On a device by waiting for it; in virtual time by its price, bytes over memory bandwidth.
+        """
+        if callable(wait := getattr(self.problem, "synchronize", None)):
+            wait()
         if self.spec.virtual is not None:
             size = 4 * self.params.numel() * self.algorithm.vector_passes(self.is_server)
             self.comm.charge(size / self.spec.virtual.memory_bandwidth)
