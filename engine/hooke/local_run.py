@@ -27,7 +27,9 @@ from hooke.errors import CheckpointError, LaunchError
 from hooke.events import RankExit, StateReport
 from hooke.spec import RunSpec, canonical
 
-LEFT_BEHIND = ("journal.*.jsonl", "final.*.npz", "exit.*.json", "rank.*.log", "launcher.log", "spec.json")
+LEFT_BEHIND = (
+    "journal.*.jsonl", "trace.*.bin", "final.*.npz", "exit.*.json", "rank.*.log", "launcher.log", "spec.json"
+)  # fmt: skip
 """What a resumed run would mix up with its own; it is moved into a folder `before.<n>`."""
 PATIENCE = 3.0
 """Seconds between a rank's end without its last record and the end of the others, who may wait for it."""

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hooke.trace.recording import Trace
 
 
 class Phase(StrEnum):
@@ -29,6 +33,9 @@ PHASES: tuple[Phase, ...] = tuple(Phase)
 
 class Ledger:
     """Seconds per phase of one rank; `enter` ends one phase and begins the next, so the sum is exact."""
+
+    trace: Trace | None = None
+    """Who notes every change (see `hooke.trace.recording.TracedLedger`); a plain ledger has nobody."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self.clock = clock

@@ -1,8 +1,8 @@
-"""Run the ranks of one attempt: `python -m mpi4py -m hooke.train FOLDER [FOLDER ...] [--resume]`.
+"""Run the ranks of one attempt: `python -m mpi4py -m hooke.train FOLDER [FOLDER ...] [--resume] [--trace]`.
 
 Each folder holds a `spec.json` (a RunSpec) and receives the journals, `final.<rank>.npz` and checkpoints.
 Several folders run one after the other (virtual runs share a process, and its imports); a folder that holds a
-file named `cancel` when its turn comes is skipped.
+file named `cancel` when its turn comes is skipped. With --trace every rank also leaves `trace.<rank>.bin`.
 
 Exit status: 0 ended as meant (also cancelled: the `done` record says why), 3 the algorithm, workload or
 specification raised, 4 anything else. SIGTERM and SIGINT ask for a collective stop, SIGUSR1 for a checkpoint.
@@ -18,6 +18,7 @@ import argparse  # noqa: E402 - the line above must come first
 import contextlib  # noqa: E402
 import json  # noqa: E402
 import signal  # noqa: E402
+import socket  # noqa: E402
 import sys  # noqa: E402
 import threading  # noqa: E402
 import traceback  # noqa: E402
@@ -43,6 +44,8 @@ from hooke.rank import Besides, Rank  # noqa: E402
 from hooke.recorder import Recorder  # noqa: E402
 from hooke.replay import read_order  # noqa: E402
 from hooke.spec import RunSpec  # noqa: E402
+from hooke.trace.recording import LIMIT, Trace, TracedLedger  # noqa: E402
+from hooke.trace.records import file_of  # noqa: E402
 from hooke.workload import Place, Problem, workload  # noqa: E402
 
 FAILED_USER, FAILED_INFRA = 3, 4
@@ -61,7 +64,7 @@ class Outcome:
     scores: list[Scored]
 
 
-def train_rank(
+def train_rank(  # noqa: PLR0913 - what single callers need
     comm: Comm,
     spec: RunSpec,
     folder: Path | None = None,
@@ -70,8 +73,13 @@ def train_rank(
     resume: bool = False,
     oversubscribed: bool = False,
     besides: Besides | None = None,
+    *,
+    trace: Trace | None = None,
 ) -> Outcome:
-    """Run one rank of `spec` on this communicator, from the start or from the latest checkpoint in `folder`."""
+    """Run one rank of `spec` on this communicator, from the start or from the latest checkpoint in `folder`.
+
+    With a `trace` (see `trace_of`) it notes every phase and message.
+    """
     chosen = algorithm(spec.algorithm.name).model_validate(spec.algorithm.parameters)
     if comm.size != spec.ranks:
         raise LaunchError(f"{comm.size} ranks were started, but this run needs {spec.ranks}")
@@ -80,9 +88,11 @@ def train_rank(
         compute = besides.placed.compute(spec.compute) if besides and besides.placed else spec.compute
         problem = chosen_workload.build(Place(compute, spec.seed, comm.rank))
     copies = staging(problem)
-    timed = connect(comm, spec.communication, problem.layout, Ledger(comm.clock), copies)
+    ledger = Ledger(comm.clock) if trace is None else TracedLedger(comm.clock, trace)
+    timed = connect(comm, spec.communication, problem.layout, ledger, copies)
     recorder = Recorder(folder, comm.rank, oversubscribed)
-    with contextlib.closing(recorder):  # what a failing rank has collected belongs in its journal, too
+    # what a failing rank has collected belongs in its journal and its trace, too
+    with contextlib.closing(recorder), contextlib.closing(trace) if trace else contextlib.nullcontext():
         rank = Rank(timed, chosen, problem, spec, recorder, stop_requested, folder, besides)
         for key, text in notes_of(rank.placed, problem, copies is not None).items():
             rank.note(key, text)
@@ -100,6 +110,8 @@ def train_rank(
         if reason in ("cancelled", "timed_out") or spec.checkpoint == "always":
             rank.checkpoint()
         done = recorder.done(rank)
+        if trace is not None:
+            trace.finish()
     holds_center = rank.is_server or not chosen.servers
     center = host(rank.answer_vector).copy() if holds_center else None
     outcome = Outcome(comm.rank, host(rank.params).copy(), center, done, recorder.scores)
@@ -109,6 +121,13 @@ def train_rank(
     return outcome
 
 
+def trace_of(folder: Path, spec: RunSpec, rank: int) -> Trace:
+    """Return the trace that a rank of a run leaves in the run's folder."""
+    role = "worker" if rank < spec.workers else "server"
+    about = {"rank": rank, "ranks": spec.ranks, "role": role, "world": spec.world, "host": socket.gethostname()}
+    return Trace(file_of(folder, rank), about, LIMIT // spec.ranks)
+
+
 def run_spec_virtual(
     spec: RunSpec,
     folder: Path | None = None,
@@ -116,8 +135,9 @@ def run_spec_virtual(
     stop_requested: threading.Event | None = None,
     resume: bool = False,
     besides: Besides | None = None,
+    trace: bool = False,
 ) -> list[Outcome]:
-    """Run all ranks of a virtual run in this process, one thread each, in virtual time."""
+    """Run all ranks of a virtual run in this process, one thread each, in virtual time; `trace` needs a folder."""
     from hooke.comm.virtual import run_virtual
 
     if spec.virtual is None:
@@ -125,7 +145,8 @@ def run_spec_virtual(
 
     def main(comm: Comm) -> Outcome:
         problem = make_problem() if make_problem else None
-        return train_rank(comm, spec, folder, problem, stop_requested, resume, besides=besides)
+        notes = trace_of(folder, spec, comm.rank) if trace and folder else None
+        return train_rank(comm, spec, folder, problem, stop_requested, resume, besides=besides, trace=notes)
 
     return run_virtual(spec.ranks, spec.virtual, main, spec.communication.collective)
 
@@ -138,13 +159,15 @@ class _Asked:
     checkpoint: threading.Event
     resume: bool
     replay: Path | None
+    trace: bool
 
 
 def _run_folder(folder: Path, asked: _Asked) -> None:
     spec = validate_run(json.loads((folder / "spec.json").read_text()))
     if spec.world == "virtual":
         order = read_order(asked.replay) if asked.replay else None
-        run_spec_virtual(spec, folder, None, asked.stop, asked.resume, Besides(asked.checkpoint, order))
+        besides = Besides(asked.checkpoint, order)
+        run_spec_virtual(spec, folder, None, asked.stop, asked.resume, besides, trace=asked.trace)
         return
     if asked.replay:
         raise LaunchError("a replay runs in the virtual world")
@@ -155,7 +178,8 @@ def _run_folder(folder: Path, asked: _Asked) -> None:
     crowded = comm.ranks_on_this_host > usable_cores()
     placed = among(spec.compute, comm, comm.rank >= spec.workers)  # before torch starts threads
     besides = Besides(asked.checkpoint, placed=placed)
-    train_rank(comm, spec, folder, None, asked.stop, asked.resume, crowded, besides)
+    trace = trace_of(folder, spec, comm.rank) if asked.trace else None
+    train_rank(comm, spec, folder, None, asked.stop, asked.resume, crowded, besides, trace=trace)
 
 
 def _exit_status(error: BaseException) -> int:
@@ -171,8 +195,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--resume", action="store_true", help="go on from the latest complete checkpoint")
     parser.add_argument("--replay", type=Path, help="serve in the order that the journal in this folder tells")
+    parser.add_argument("--trace", action="store_true", help="leave a timeline of every rank in the folder")
     options = parser.parse_args(arguments)
-    asked = _Asked(threading.Event(), threading.Event(), options.resume, options.replay)
+    asked = _Asked(threading.Event(), threading.Event(), options.resume, options.replay, options.trace)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: asked.stop.set())
     signal.signal(signal.SIGUSR1, lambda *_: asked.checkpoint.set())

@@ -45,6 +45,10 @@ def run(  # noqa: PLR0913 - one parameter per option of the command
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")] = False,
     run_dir: Annotated[Path | None, typer.Option(help="Folder of journals, logs and checkpoints; kept.")] = None,
     save: Annotated[Path | None, typer.Option(help="Write final center and weights to this .npz.")] = None,
+    trace: Annotated[
+        Path | None,
+        typer.Option(help="Write every rank's timeline to this .json (or .json.gz), for ui.perfetto.dev."),
+    ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in --run-dir.")] = False,
     replay: Annotated[
         Path | None,
@@ -70,6 +74,8 @@ def run(  # noqa: PLR0913 - one parameter per option of the command
         raise typer.BadParameter("--resume needs --run-dir, the folder that holds the checkpoint")
     if save is not None and not save.resolve().parent.is_dir():
         raise typer.BadParameter(f"the folder of {save} does not exist", param_hint="--save")
+    if trace is not None:
+        _try_to_write(trace)
     try:
         resolved = load_run(read(spec), variant, cluster, workers, world, seed)
         if replay is not None:
@@ -84,11 +90,11 @@ def run(  # noqa: PLR0913 - one parameter per option of the command
     for caution in cautions(resolved):
         print(f"warning: {caution.pointer}: {caution.message}", file=sys.stderr)
     folder = run_dir or Path(tempfile.mkdtemp(prefix="hooke-run-"))
-    report, found = execute(resolved, folder, resume, save, replay)
+    report, found = execute(resolved, folder, resume, save, replay, trace)
     _print(report, found, as_json)
     succeeded = report.state == "succeeded"
     equal = replay is None or not succeeded or _says_equal(resolved, folder, replay)
-    if run_dir is None and succeeded:
+    if run_dir is None and succeeded and (trace is None or found["trace"] is not None):
         shutil.rmtree(folder)
     elif not succeeded:
         print(f"its journals, logs and checkpoints: {folder}", file=sys.stderr)
@@ -96,6 +102,17 @@ def run(  # noqa: PLR0913 - one parameter per option of the command
         raise typer.Exit(CANCELLED if report.state == "cancelled" else FAILED)
     if not equal:
         raise typer.Exit(FAILED)
+
+
+def _try_to_write(trace: Path) -> None:
+    """Raise BadParameter, before a run is started for nothing, where the file could not be written at its end."""
+    there = trace.exists()
+    try:
+        trace.open("ab").close()
+    except OSError as error:
+        raise typer.BadParameter(f"{trace} cannot be written: {error.strerror}", param_hint="--trace") from None
+    if not there:
+        trace.unlink()
 
 
 def _as_replay(spec: RunSpec, recorded: Path) -> RunSpec:
@@ -126,19 +143,40 @@ def execute(
     resume: bool = False,
     save_to: Path | None = None,
     replay: Path | None = None,
+    trace: Path | None = None,
 ) -> tuple[StateReport, dict[str, Any]]:
     """Run `spec` in `folder` to its end, showing progress on stderr; return how it ended and its numbers."""
     from hooke import local_run
     from hooke.cli import outcome
+    from hooke.cluster.launchers.base import TRAIN
 
     local_run.prepare(folder, spec, resume)
-    started = local_run.start(folder, spec, resume, replay=replay)
+    program = TRAIN if trace is None else (*TRAIN, "--trace")
+    started = local_run.start(folder, spec, resume, program=program, replay=replay)
     scores, report = _follow(started)
     found = outcome.result(spec, report, started.witness.started, started.witness.done, scores)
     found["folder"] = str(folder)
     if save_to is not None and report.state == "succeeded":
         outcome.save(save_to, spec, folder)
+    if trace is not None:
+        found["trace"] = write_trace(folder, spec.ranks, trace)
     return report, found
+
+
+def write_trace(folder: Path, ranks: int, trace: Path) -> str | None:
+    """Make one file of the ranks' traces, say so on stderr, and return its name; None where that failed."""
+    from hooke.errors import JournalError
+    from hooke.trace.export import write
+
+    try:
+        written = write(folder, ranks, trace)
+    except (JournalError, OSError) as error:
+        print(f"no trace: {error}; what the ranks noted is in {folder}", file=sys.stderr)
+        return None
+    print(f"trace of {written.ranks} ranks: {trace}, for https://ui.perfetto.dev", file=sys.stderr)
+    for remark in written.remarks:
+        print(f"warning: {remark}", file=sys.stderr)
+    return str(trace)
 
 
 class _Signals:

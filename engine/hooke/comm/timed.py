@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from hooke.comm.arrays import Array
-from hooke.comm.base import ANY, Comm, Control, ControlPending, Counter, Message, Pending, Vector, Window
+from hooke.comm.base import Comm, Control, Counter, Message, Pending, Vector, Window
 from hooke.comm.packed import Packed
 from hooke.comm.staged import Staged, Staging
+from hooke.comm.timed_pending import TimedControl, TimedPending
 from hooke.comm.timed_window import TimedCounter, TimedWindow
 from hooke.comm.wire import Wire
 from hooke.comm.wrapper import Wrapper
 from hooke.phases import Ledger, Phase
 from hooke.spec import Communication
+from hooke.trace.records import NOBODY
 from hooke.workload import Slice
 
 
@@ -43,10 +45,29 @@ def connect(
 
 @dataclass
 class Account:
-    """Seconds that a rank was blocked, and until when (on its unblocked clock) hidden time is counted."""
+    """What the communicators of one rank know together, so that a moment counts as hidden once."""
 
-    blocked: float = 0.0
     counted: float = float("-inf")
+    """Until when hidden time is counted."""
+    pending: int = 0
+    """Transfers in the background that have not been waited for."""
+    blocked: list[tuple[float, float]] = field(default_factory=list)
+    """When the rank was in an operation, from until when, since the oldest of them began."""
+    parts: int = 0
+    """How many communicators `split` has made."""
+
+    def note(self, began: float, ended: float) -> None:
+        """Take note of an operation, if there is anything that cannot have been hidden meanwhile."""
+        if self.pending:
+            self.blocked.append((began, ended))
+
+    def count(self, posted: float, completed: float) -> float:
+        """Return the seconds of a transfer, waited for now, that are hidden and not yet counted."""
+        start, self.counted = max(posted, self.counted), max(completed, self.counted)
+        exposed = sum(max(0.0, min(ended, completed) - max(began, start)) for began, ended in self.blocked)
+        self.pending -= 1
+        self.blocked = [span for span in self.blocked if span[1] > self.counted] if self.pending else []
+        return max(0.0, completed - start - exposed)
 
 
 class Timed(Wrapper):
@@ -55,6 +76,8 @@ class Timed(Wrapper):
     Traffic is counted by the world itself: payload is what this rank asked to send (|W| for an all-reduce, a
     send, the root of a broadcast and all others of a reduce; nothing for a receive, nor for a rank alone),
     wire and messages are what the schedule made it send. Barriers and control words are not traffic.
+
+    Where the ledger has a trace, every operation and background transfer is noted in it.
     """
 
     def __init__(
@@ -63,14 +86,18 @@ class Timed(Wrapper):
         ledger: Ledger,
         account: Account | None = None,
         residuals: dict[str, Array] | None = None,
+        part: int = 0,
     ) -> None:
         super().__init__(inner)
+        self.part = part
+        """0: all ranks; else the number of the `split` that made it, and peers are ranks of that part."""
         self.residuals: dict[str, Array] = {} if residuals is None else residuals
         """What error feedback has to make up for, by a name that a restarted run gives it again."""
         self.ledger = ledger
+        self.trace = ledger.trace
         self.account = Account() if account is None else account
         self._phase = Phase.COMMUNICATE
-        self.control: Control = _TimedControl(inner.control, self)
+        self.control: Control = TimedControl(inner.control, self)
 
     @contextmanager
     def under(self, phase: Phase) -> Iterator[None]:
@@ -82,154 +109,92 @@ class Timed(Wrapper):
             self._phase = before
 
     @contextmanager
-    def charged(self) -> Iterator[None]:
-        """Charge the body to the phase of operations."""
-        ledger = self.ledger
+    def charged(self, what: str, peer: int = NOBODY, x: Vector | None = None) -> Iterator[None]:
+        """Charge the body, one operation, to the phase of operations.
+
+        For the trace: its name (one of `hooke.trace.records.OPERATIONS`), the other rank, and the vector.
+        """
+        ledger, trace = self.ledger, self.trace
         before = ledger.enter(self._phase)
         entered = ledger.since
+        if trace is not None:
+            trace.enter(peer, self.traffic)
         try:
             yield
         finally:
             ledger.enter(before)
-            self.account.blocked += ledger.since - entered
+            self.account.note(entered, ledger.since)
+            if trace is not None:
+                trace.leave(what, self.part, self._phase, entered, ledger.since, x)
 
-    def unblocked(self) -> float:
-        """Return a clock that stands still inside operations: seconds in which something can be hidden."""
-        return self.clock() - self.account.blocked
+    def found(self, peer: int) -> None:
+        """Tell the trace who the other rank of the operation under way turned out to be."""
+        if self.trace is not None:
+            self.trace.peer = peer
 
     def barrier(self) -> None:
         """Return when every rank has entered."""
-        with self.charged():
+        with self.charged("barrier"):
             self.inner.barrier()
 
     def broadcast(self, x: Vector, root: int = 0) -> None:
         """Overwrite x everywhere by the root's."""
-        with self.charged():
+        with self.charged("broadcast", root, x):
             self.inner.broadcast(x, root)
 
     def allreduce(self, x: Vector) -> None:
         """Overwrite x everywhere by the sum over ranks."""
-        with self.charged():
+        with self.charged("all-reduce", x=x):
             self.inner.allreduce(x)
 
     def iallreduce(self, x: Vector) -> Pending:
         """Begin the same in the background."""
-        with self.charged():
+        with self.charged("begin all-reduce", x=x):
             pending = self.inner.iallreduce(x)
-        return TimedPending(pending, self)
+        return TimedPending(pending, self, "all-reduce", NOBODY, x)
 
     def reduce(self, x: Vector, root: int = 0) -> None:
         """Leave the sum over ranks in the root's x."""
-        with self.charged():
+        with self.charged("reduce", root, x):
             self.inner.reduce(x, root)
 
     def send(self, x: Vector, to: int, tag: int = 0) -> None:
         """Send x; return when it may be overwritten."""
-        with self.charged():
+        with self.charged("send", to, x):
             self.inner.send(x, to, tag)
 
     def isend(self, x: Vector, to: int, tag: int = 0) -> Pending:
         """Begin to send x."""
-        with self.charged():
+        with self.charged("begin send", to, x):
             pending = self.inner.isend(x, to, tag)
-        return TimedPending(pending, self)
+        return TimedPending(pending, self, "send", to, x)
 
     def recv(self, into: Vector, source: int, tag: int = 0) -> Message:
         """Receive into the vector."""
-        with self.charged():
-            return self.inner.recv(into, source, tag)
+        with self.charged("receive", source, into):
+            message = self.inner.recv(into, source, tag)
+            self.found(message.source)
+            return message
 
     def irecv(self, into: Vector, source: int, tag: int = 0) -> Pending:
         """Begin to receive."""
-        with self.charged():
+        with self.charged("begin receive", source, into):
             pending = self.inner.irecv(into, source, tag)
-        return TimedPending(pending, self)
+        return TimedPending(pending, self, "receive", source, into)
 
     def split(self, color: int, key: int = 0) -> Timed:
         """Return the part's communicator, charged to the same ledger."""
-        with self.charged():
-            return Timed(self.inner.split(color, key), self.ledger, self.account, self.residuals)
+        with self.charged("split"):
+            self.account.parts += 1
+            part = self.inner.split(color, key)
+            return Timed(part, self.ledger, self.account, self.residuals, self.account.parts)
 
     def window(self, initial: Vector, owner: int = 0) -> Window:
         """Return a window on a copy of the owner's vector, whose operations are charged."""
-        with self.charged():
-            return TimedWindow(self.inner.window(initial, owner), self.charged)
+        with self.charged("make window", owner, initial):
+            return TimedWindow(self.inner.window(initial, owner), self.charged, owner)
 
     def counter(self) -> Counter:
         """Return a counter at 0, whose operations are charged."""
-        with self.charged():
+        with self.charged("make counter"):
             return TimedCounter(self.inner.counter(), self.charged)
-
-
-class TimedPending:
-    """A transfer whose wait is charged, and whose hidden time is added to the ledger.
-
-    A moment counts as hidden once, however many transfers are under way, and never when the rank was blocked
-    in another operation meanwhile: so exposed and hidden time together never exceed wall time.
-    """
-
-    def __init__(self, inner: Pending, timed: Timed) -> None:
-        self._inner = inner
-        self._timed = timed
-        self._posted = timed.unblocked()
-        self.hidden = 0.0
-        """Seconds that this transfer has added to the ledger."""
-        self._waited = False
-
-    def wait(self) -> None:
-        """Return when the transfer is complete."""
-        entered = self._timed.unblocked()
-        with self._timed.charged():
-            self._inner.wait()
-        if not self._waited:
-            self._waited = True
-            self._count(entered)
-
-    def _count(self, entered: float) -> None:
-        account = self._timed.account
-        start, stop = max(self._posted, account.counted), min(self._posted + self._inner.hidden, entered)
-        if stop > start:
-            self.hidden = stop - start
-            self._timed.ledger.hidden += self.hidden
-            account.counted = stop
-
-
-class _TimedControl:
-    """Control words whose waits are charged."""
-
-    def __init__(self, inner: Control, timed: Timed) -> None:
-        self._inner = inner
-        self._timed = timed
-
-    def send(self, words: tuple[float, ...], to: int) -> None:
-        """Send words to one rank; never blocks."""
-        with self._timed.charged():
-            self._inner.send(words, to)
-
-    def recv(self, source: int = ANY) -> tuple[int, tuple[float, ...]]:
-        """Return (source, words) of the earliest message from `source`."""
-        with self._timed.charged():
-            return self._inner.recv(source)
-
-    def ibroadcast(self, words: tuple[float, ...] | None) -> ControlPending:
-        """Post one broadcast from rank 0."""
-        with self._timed.charged():
-            return _TimedControlPending(self._inner.ibroadcast(words), self._timed)
-
-    def allreduce(self, words: tuple[float, ...]) -> tuple[float, ...]:
-        """Return the sums over all ranks."""
-        with self._timed.charged():
-            return self._inner.allreduce(words)
-
-
-class _TimedControlPending:
-    """A control broadcast whose wait is charged."""
-
-    def __init__(self, inner: ControlPending, timed: Timed) -> None:
-        self._inner = inner
-        self._timed = timed
-
-    def wait(self) -> tuple[float, ...]:
-        """Return the words of rank 0."""
-        with self._timed.charged():
-            return self._inner.wait()

@@ -2,45 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import AbstractContextManager
+from typing import Protocol
 
 from hooke.comm.base import Counter, Vector, Window
 
-Charged = Callable[[], AbstractContextManager[None]]
+
+class Charged(Protocol):
+    """What charges the time inside one operation (`Timed.charged`)."""
+
+    def __call__(self, what: str, peer: int = ..., x: Vector | None = ...) -> AbstractContextManager[None]:
+        """Charge the body, an operation called `what` with a rank, on a vector."""
 
 
 class TimedWindow:
     """Charges the time inside every operation of a window."""
 
-    def __init__(self, inner: Window, charged: Charged) -> None:
+    def __init__(self, inner: Window, charged: Charged, owner: int) -> None:
         self.shared = inner.shared
         self._inner = inner
         self._charged = charged
+        self._owner = owner
 
     def get(self, into: Vector) -> None:
         """Copy the vector as it is found, element by element."""
-        with self._charged():
+        with self._charged("window get", self._owner, into):
             self._inner.get(into)
 
     def accumulate(self, delta: Vector) -> None:
         """Add delta, each element atomically."""
-        with self._charged():
+        with self._charged("window accumulate", self._owner, delta):
             self._inner.accumulate(delta)
 
     def add(self, delta: Vector, alpha: float = 1) -> None:
         """Add alpha * delta by plain loads and stores."""
-        with self._charged():
+        with self._charged("window add", self._owner, delta):
             self._inner.add(delta, alpha)
 
     def put(self, x: Vector) -> None:
         """Overwrite the vector."""
-        with self._charged():
+        with self._charged("window put", self._owner, x):
             self._inner.put(x)
 
     def close(self) -> None:
         """Free it; collective."""
-        with self._charged():
+        with self._charged("close window"):
             self._inner.close()
 
 
@@ -53,10 +59,10 @@ class TimedCounter:
 
     def take(self, amount: int = 1) -> int:
         """Add to it, atomically; return what it was before."""
-        with self._charged():
+        with self._charged("counter take", 0):
             return self._inner.take(amount)
 
     def close(self) -> None:
         """Free it; collective."""
-        with self._charged():
+        with self._charged("close counter"):
             self._inner.close()

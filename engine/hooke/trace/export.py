@@ -1,0 +1,223 @@
+"""The traces of a run's ranks as one file in the Trace Event Format, which ui.perfetto.dev and Chrome open.
+
+Every rank is a process, with these tracks (threads): its phases; the operations in which it was blocked; when
+transfers in the background were hidden; and these transfers themselves, on as many tracks as were under way at
+once. Slices of a track follow or contain one another, as the format wants it. Times are nanoseconds since the
+first rank left the start barrier, written as microseconds.
+
+Clocks. Ranks on one machine read one clock, so theirs agree. A machine with another clock is moved so that its
+first rank leaves the start barrier when the first rank here does; `spread` says how far apart ranks of one clock
+left it, which is about how wrong that may be. Clocks that drift apart later are not corrected.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TextIO, cast
+
+from hooke.errors import JournalError
+from hooke.trace.reading import Operation, RankTrace, Transfer, read
+from hooke.trace.records import NOBODY, file_of
+
+PHASES, OPERATIONS, HIDDEN, BACKGROUND = range(4)
+"""Tracks of a rank; further ones for the background follow."""
+SIMULATED = "Times are virtual seconds: simulated, not measured."
+
+
+@dataclass(frozen=True)
+class Written:
+    """What became of the traces of a run."""
+
+    ranks: int
+    events: int
+    remarks: tuple[str, ...]
+    """What the reader has to know: where a rank's records end early, which are missing."""
+
+
+def write(folder: Path, ranks: int, target: Path) -> Written:
+    """Make one trace of what the ranks have left in `folder`; compressed if `target` ends with .gz.
+
+    Raises JournalError if no rank has left any, or one is damaged; OSError where `target` cannot be written.
+    """
+    found = [read(path) for rank in range(ranks) if (path := file_of(folder, rank)).exists()]
+    if not found:
+        raise JournalError(f"no rank has left a trace in {folder}: none came as far as its first step")
+    remarks = tuple(_remarks(found, ranks))
+    origins, spread = align(found)
+    events = 0
+    with _open(target) as file:
+        file.write('{"displayTimeUnit":"ms","otherData":')
+        json.dump(_about(found, remarks, spread), file)
+        file.write(',"traceEvents":[\n')
+        for trace in found:
+            for text in _events(trace, origins[trace.header["rank"]]):
+                file.write(",\n" * (events > 0) + text)
+                events += 1
+        file.write("\n]}\n")
+    return Written(len(found), events, remarks)
+
+
+def align(traces: Sequence[RankTrace]) -> tuple[dict[int, float], float | None]:
+    """Return {rank: the moment on its clock that is 0}, and how far apart in s ranks of one clock started.
+
+    None: no two ranks read the same clock.
+    """
+    starts: dict[str, list[float]] = {}
+    for trace in traces:
+        starts.setdefault(trace.header["clock"], []).append(trace.header["began"])
+    origins = {trace.header["rank"]: min(starts[trace.header["clock"]]) for trace in traces}
+    return origins, max((max(began) - min(began) for began in starts.values() if len(began) > 1), default=None)
+
+
+def _open(target: Path) -> TextIO:
+    if target.suffix == ".gz":
+        return cast(TextIO, gzip.open(target, "wt", compresslevel=3))
+    return target.open("w")
+
+
+def _about(traces: list[RankTrace], remarks: tuple[str, ...], spread: float | None) -> dict[str, Any]:
+    simulated = traces[0].header["world"] == "virtual"
+    clocks = len({trace.header["clock"] for trace in traces})
+    return {
+        "schema": "hooke.timeline/1",
+        "simulated": simulated,
+        "note": SIMULATED if simulated else "Times are measured.",
+        "clocks": clocks,
+        "start_spread_seconds": spread,
+        "remarks": list(remarks),
+        "ranks": {
+            trace.header["rank"]: {
+                "role": trace.header["role"],
+                "host": trace.header["host"],
+                "restored_seconds": trace.header["restored"],
+                "end": trace.footer and trace.footer["end"],
+            }
+            for trace in traces
+        },
+    }
+
+
+def _remarks(traces: list[RankTrace], ranks: int) -> Iterator[str]:
+    here = {trace.header["rank"] for trace in traces}
+    for rank in sorted(set(range(ranks)) - here):
+        yield f"rank {rank} left no trace: it did not come as far as its first step"
+    for trace in traces:
+        rank, after = trace.header["rank"], trace.ended - trace.header["began"]
+        if trace.footer is None:
+            yield f"the trace of rank {rank} breaks off after {after:.6g} s: the rank did not end by itself"
+        elif trace.footer["stopped"] is not None:
+            yield f"the trace of rank {rank} is not recorded from {after:.6g} s on: {trace.footer['why']}"
+
+
+def _events(trace: RankTrace, origin: float) -> Iterator[str]:
+    rank, simulated = trace.header["rank"], trace.header["world"] == "virtual"
+    where = "simulated" if simulated else trace.header["host"]
+    yield _named("process_name", rank, 0, name=f"rank {rank}: {trace.header['role']} ({where})")
+    yield _named("process_sort_index", rank, 0, sort_index=rank)
+    if simulated:
+        yield _named("process_labels", rank, 0, labels="simulated")
+    lanes = _lanes(trace.transfers)
+    tracks = [
+        "phases",
+        "blocked in",
+        "hidden",
+        *(f"background {i + 1}" for i in range(max(lanes, default=-1) + 1)),
+    ]
+    for track, name in enumerate(tracks):
+        yield _named("thread_name", rank, track, name=name)
+        yield _named("thread_sort_index", rank, track, sort_index=track)
+    draw = _Drawer(rank, origin)
+    gradients = 0
+    for piece in trace.phases:
+        gradients += piece.phase == "compute"
+        args = f'{{"gradient":{gradients}}}' if piece.phase == "compute" else ""
+        yield from draw(PHASES, piece.phase, "phase", piece.began, piece.ended, args)
+    if trace.footer is not None and (stopped := trace.footer["stopped"]) is not None:
+        end = trace.footer["end"]
+        missing = {name: end["phases"][name] - stopped["phases"][name] for name in end["phases"]}
+        args = json.dumps(
+            {"seconds": missing, "hidden": end["hidden"] - stopped["hidden"], "why": trace.footer["why"]}
+        )
+        yield from draw(PHASES, "not recorded", "gap", stopped["at"], end["at"], args)
+    for operation in trace.operations:
+        cat = "message" if operation.phase == "communicate" else "aside"
+        args = _operation_args(operation)
+        yield from draw(OPERATIONS, operation.name, cat, operation.began, operation.ended, args, always=True)
+    for lane, transfer in zip(lanes, trace.transfers, strict=True):
+        for began, ended in transfer.hidden:
+            yield from draw(HIDDEN, f"hidden {transfer.name}", "hidden", began, ended)
+        args = _transfer_args(transfer, origin)
+        yield from draw(
+            BACKGROUND + lane, transfer.name, "background", transfer.posted, transfer.completed, args, always=True
+        )
+
+
+def _lanes(transfers: list[Transfer]) -> list[int]:
+    """Return for each transfer the first track that was free when it was posted."""
+    free: list[float] = []
+    lanes = [0] * len(transfers)
+    for place in sorted(range(len(transfers)), key=lambda i: transfers[i].posted):
+        began = transfers[place].posted
+        lane = next((i for i, since in enumerate(free) if since <= began), len(free))
+        free[lane:] = [transfers[place].completed, *free[lane + 1 :]]
+        lanes[place] = lane
+    return lanes
+
+
+class _Drawer:
+    """Writes slices of one rank."""
+
+    def __init__(self, rank: int, origin: float) -> None:
+        self._rank = rank
+        self._origin = origin
+
+    def __call__(
+        self, track: int, name: str, cat: str, began: float, ended: float, args: str = "", *, always: bool = False
+    ) -> Iterator[str]:
+        """Yield a slice; nothing for one that is shorter than a nanosecond, unless it is to be there `always`."""
+        start, stop = round((began - self._origin) * 1e9), round((ended - self._origin) * 1e9)
+        if stop > start or always:
+            yield (
+                f'{{"name":"{name}","cat":"{cat}","ph":"X","ts":{_micro(start)},"dur":{_micro(stop - start)},'
+                f'"pid":{self._rank},"tid":{track}{args and f",{chr(34)}args{chr(34)}:{args}"}}}'
+            )
+
+
+def _micro(nanoseconds: int) -> str:
+    """Return microseconds, exactly."""
+    whole, rest = divmod(nanoseconds, 1000)
+    return f"{whole}.{rest:03d}" if rest else str(whole)
+
+
+def _named(what: str, rank: int, track: int, **args: Any) -> str:
+    return json.dumps({"name": what, "ph": "M", "pid": rank, "tid": track, "args": args})
+
+
+def _operation_args(x: Operation) -> str:
+    found: dict[str, Any] = {"peer": x.peer} if x.peer != NOBODY else {}
+    if x.part:
+        found["part"] = x.part
+    if x.bytes:
+        found["bytes"] = x.bytes
+    if x.payload or x.wire or x.messages:
+        found |= {"payload_bytes": x.payload, "wire_bytes": x.wire, "messages": x.messages}
+    if x.phase != "communicate":
+        found["charged_to"] = x.phase
+    return json.dumps(found) if found else ""
+
+
+def _transfer_args(x: Transfer, origin: float) -> str:
+    return json.dumps(
+        ({"peer": x.peer} if x.peer != NOBODY else {})
+        | ({"part": x.part} if x.part else {})
+        | {
+            "bytes": x.bytes,
+            "hidden_us": round(sum(ended - began for began, ended in x.hidden) * 1e6, 3),
+            "waited_from_us": round((x.waited_from - origin) * 1e6, 3),
+            "waited_us": round((x.waited_until - x.waited_from) * 1e6, 3),
+        }
+    )

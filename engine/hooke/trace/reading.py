@@ -1,0 +1,200 @@
+"""What the file of a trace says: phases, operations and transfers of one rank, in seconds of its clock."""
+
+from __future__ import annotations
+
+import bisect
+import json
+import struct
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import cast
+
+from hooke.errors import JournalError
+from hooke.trace.records import (
+    CHANGE,
+    IS_CHANGE,
+    IS_END,
+    IS_MOVE,
+    IS_OPERATION,
+    IS_TRANSFER,
+    MOVE,
+    OPERATION,
+    SCHEMA,
+    TRANSFER,
+    Footer,
+    Header,
+)
+
+
+@dataclass
+class Slice:
+    """One phase from `began` to `ended`."""
+
+    phase: str
+    began: float
+    ended: float
+
+
+@dataclass(frozen=True)
+class Operation:
+    """A call during which the rank was blocked, and by how much its counters grew."""
+
+    name: str
+    phase: str
+    """What it was charged to: `communicate` is the method's traffic, everything else beside it."""
+    part: int
+    peer: int
+    began: float
+    ended: float
+    bytes: int
+    """Size of the vector, in bytes; of a receive, too."""
+    payload: int
+    wire: int
+    messages: int
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """What went on in the background."""
+
+    name: str
+    part: int
+    peer: int
+    posted: float
+    completed: float
+    """As observed; not before `waited_until` where the rank had to wait for it."""
+    waited_from: float
+    waited_until: float
+    hidden: tuple[tuple[float, float], ...]
+    """When it ran while the rank did something else; a moment belongs to one transfer only."""
+    bytes: int
+
+
+@dataclass
+class RankTrace:
+    """All that one rank noted."""
+
+    header: Header
+    phases: list[Slice] = field(default_factory=list)
+    operations: list[Operation] = field(default_factory=list)
+    transfers: list[Transfer] = field(default_factory=list)
+    footer: Footer | None = None
+    """None: the rank did not live to write it."""
+
+    @property
+    def ended(self) -> float:
+        """Return where its records end."""
+        if self.footer is not None:
+            return (self.footer["stopped"] or self.footer["end"])["at"]
+        last = [s.ended for s in self.phases[-1:]] + [o.ended for o in self.operations[-1:]]
+        return max(last, default=self.header["began"])
+
+
+def read(path: Path) -> RankTrace:
+    """Return what a rank noted; raises JournalError for a file that is no trace, or is damaged.
+
+    What a rank that died was writing, and everything behind it, is left out.
+    """
+    with path.open("rb") as file:
+        first = file.readline()
+        try:
+            header = cast(Header, json.loads(first))
+            schema = header["schema"]
+        except (ValueError, KeyError, TypeError):
+            raise JournalError(f"{path} is no trace of a rank: its first line is {first[:60]!r}") from None
+        if schema != SCHEMA:
+            raise JournalError(f"{path} has the format {schema!r}; this version reads {SCHEMA!r}")
+        found = RankTrace(header)
+        _Reader(found, path).take(file.read())
+    return found
+
+
+class _Reader:
+    def __init__(self, into: RankTrace, path: Path) -> None:
+        self._into = into
+        self._path = path
+        self._names = into.header["operations"]
+        self._phases = into.header["phases"]
+        self._since = into.header["began"]
+
+    def take(self, data: bytes) -> None:
+        """Read all records."""
+        place = 0
+        kinds: dict[int, tuple[struct.Struct, Callable[..., None]]] = {
+            IS_CHANGE: (CHANGE, self._change),
+            IS_MOVE: (MOVE, self._move),
+            IS_OPERATION: (OPERATION, self._operation),
+            IS_TRANSFER: (TRANSFER, self._transfer),
+        }
+        while place < len(data):
+            kind = data[place]
+            if kind == IS_END:
+                self._end(data[place + 1 :])
+                return
+            if kind not in kinds:
+                raise JournalError(f"{self._path} is damaged: no record begins with {kind}, at byte {place}")
+            form, take = kinds[kind]
+            if place + form.size > len(data):  # cut off
+                return
+            take(*form.unpack_from(data, place)[1:])
+            place += form.size
+
+    def _change(self, phase: int, now: float) -> None:
+        if now > self._since:
+            self._into.phases.append(Slice(self._phases[phase], self._since, now))
+        self._since = now
+
+    def _move(self, source: int, to: int, seconds: float) -> None:
+        """Give the last seconds of a phase to another one: where in a wait the others evaluated is not known."""
+        slices, place = self._into.phases, len(self._into.phases) - 1
+        while seconds > 0 and place >= 0:
+            last = slices[place]
+            if last.phase == self._phases[source]:
+                cut = max(last.began, last.ended - seconds)
+                seconds -= last.ended - cut
+                if cut > last.began:
+                    slices.insert(place + 1, Slice(self._phases[to], cut, last.ended))
+                    last.ended = cut
+                else:
+                    last.phase = self._phases[to]
+            place -= 1
+
+    def _operation(self, phase: int, name: int, part: int, peer: int, *rest: float) -> None:
+        began, ended, *counts = rest
+        size, payload, wire, messages = map(int, counts)
+        self._into.operations.append(
+            Operation(
+                self._names[name], self._phases[phase], part, peer, began, ended, size, payload, wire, messages
+            )
+        )
+
+    def _transfer(self, name: int, part: int, peer: int, *rest: float) -> None:
+        posted, completed, waited_from, waited_until, hidden_from, hidden_until, size = rest
+        what = self._names[name].removeprefix("begin ")
+        hidden = tuple(self._unblocked(hidden_from, hidden_until))
+        self._into.transfers.append(
+            Transfer(what, part, peer, posted, completed, waited_from, waited_until, hidden, int(size))
+        )
+
+    def _unblocked(self, began: float, ended: float) -> Iterator[tuple[float, float]]:
+        """Yield the stretches between two moments in which the rank was in no operation."""
+        operations = self._into.operations
+        place = bisect.bisect_right(operations, began, key=lambda operation: operation.ended)
+        while place < len(operations) and operations[place].began < ended:
+            if operations[place].began > began:
+                yield began, operations[place].began
+            began = operations[place].ended
+            place += 1
+        if ended > began:
+            yield began, ended
+
+    def _end(self, text: bytes) -> None:
+        try:
+            footer = cast(Footer, json.loads(text))
+        except ValueError:  # cut off
+            return
+        self._into.footer = footer
+        last = footer["stopped"] or footer["end"]
+        if last["at"] > self._since:
+            self._into.phases.append(Slice(last["phase"], self._since, last["at"]))

@@ -1,0 +1,234 @@
+"""What a rank notes for its timeline while it runs: records in one buffer, and a file behind it.
+
+Nothing is allocated in the loop. The buffer is written where that is off the clock (at evaluations), else between
+two steps, which the phase `idle` is for, and only if it is full anywhere else. A rank whose records would take
+more than its share of LIMIT bytes notes no more of them, and says so in the footer; so does one whose disk is
+full.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import platform
+from collections.abc import Callable
+from io import FileIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hooke.phases import PHASES, Ledger, Phase
+from hooke.trace.records import (
+    CHANGE,
+    IS_CHANGE,
+    IS_END,
+    IS_MOVE,
+    IS_OPERATION,
+    IS_TRANSFER,
+    MOVE,
+    NOBODY,
+    OPERATION,
+    OPERATIONS,
+    SCHEMA,
+    TRANSFER,
+    Footer,
+    Totals,
+)
+
+if TYPE_CHECKING:
+    from hooke.comm.base import Traffic, Vector
+
+LIMIT = 32 << 20
+"""Bytes of records of all ranks of a run: about a hundred bytes per step and rank, and 200 MB as JSON."""
+BUFFER = 256 << 10
+"""Bytes of records that a rank keeps in memory, at most."""
+
+_ROOM = 4 * TRANSFER.size
+"""Bytes that are always free: what two changes of phase, and an operation between them, may note."""
+_OPERATION = {name: i for i, name in enumerate(OPERATIONS)}
+_PHASE = {phase: i for i, phase in enumerate(PHASES)}
+
+
+def clock_of(world: str) -> str:
+    """Return a name of the clock that ranks read on this machine, the same for every process that reads it.
+
+    Emulated hosts on one machine have one clock; a container with a time namespace of its own has another.
+    """
+    if world == "virtual":
+        return "virtual"
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        return f"{boot} {os.readlink('/proc/self/ns/time')}"  # noqa: PTH115 - a link that leads to no path
+    except OSError:
+        return f"{platform.node()} {os.getpid()}"  # nobody else's, then: aligned at the barrier
+
+
+def size_of(x: Any) -> int:
+    """Return the bytes of a vector, as a tensor or an array; 0 for none."""
+    return 0 if x is None else int(x.nbytes)
+
+
+class Trace:
+    """The records of one rank. Only the thread of that rank touches it."""
+
+    def __init__(self, path: Path, about: dict[str, Any], limit: int = LIMIT) -> None:
+        """`about`: what the header says of the rank; `limit`: bytes of records that this rank may write."""
+        self._path = path
+        self._about = about
+        self._left = limit
+        self._buffer = bytearray(max(min(BUFFER, limit), 8 * _ROOM))
+        size = len(self._buffer)
+        self._due = {phase: size - _ROOM for phase in PHASES}
+        self._due |= {Phase.EVALUATE: size // 16, Phase.IDLE: size // 2}
+        self._used = 0
+        self._file: FileIO | None = None
+        self._ledger: Ledger | None = None
+        self._traffic: Traffic | None = None
+        self._sent = (0, 0, 0)
+        self._stopped: Totals | None = None
+        self._end: Totals | None = None
+        self._why = ""
+        self.on = False
+        """Whether notes are taken: not before the start, nor once the limit is reached."""
+        self.peer = NOBODY
+        """The other rank of the operation under way; who finds it out later says so here."""
+
+    def begin(self, ledger: Ledger) -> None:
+        """Begin where the ledger does; raises OSError where the file cannot be made."""
+        self._ledger = ledger
+        self._file = self._path.open("wb", buffering=0)
+        header = self._about | {
+            "schema": SCHEMA,
+            "clock": clock_of(self._about["world"]),
+            "began": ledger.since,
+            "restored": _by_name(ledger.seconds),
+            "operations": list(OPERATIONS),
+            "phases": [str(phase) for phase in PHASES],
+        }
+        self._put(json.dumps(header).encode() + b"\n")
+        self.on = True
+
+    def changed(self, phase: Phase, now: float) -> None:
+        """Note that a phase has ended."""
+        if self.on:
+            CHANGE.pack_into(self._buffer, self._used, IS_CHANGE, _PHASE[phase], now)
+            self._used += CHANGE.size
+
+    def moved(self, seconds: float, source: Phase, to: Phase) -> None:
+        """Note that seconds are given to another phase."""
+        if self.on:
+            self.write_if_due(Phase.UPDATE)
+            MOVE.pack_into(self._buffer, self._used, IS_MOVE, _PHASE[source], _PHASE[to], seconds)
+            self._used += MOVE.size
+
+    def enter(self, peer: int, traffic: Traffic) -> None:
+        """Take down what has been sent before an operation."""
+        self.peer, self._traffic = peer, traffic
+        self._sent = (traffic.payload, traffic.wire, traffic.messages)
+
+    def leave(self, what: str, part: int, phase: Phase, began: float, ended: float, x: Vector | None) -> None:
+        """Note the operation that has ended, and what it has sent."""
+        if self.on and (now := self._traffic) is not None:
+            payload, wire, messages = self._sent
+            OPERATION.pack_into(
+                self._buffer, self._used, IS_OPERATION, _PHASE[phase], _OPERATION[what], part, self.peer,
+                began, ended, size_of(x), now.payload - payload, now.wire - wire, now.messages - messages,
+            )  # fmt: skip
+            self._used += OPERATION.size
+
+    def transferred(self, what: str, part: int, peer: int, times: tuple[float, ...], x: Vector) -> None:
+        """Note a transfer in the background; `times` are the six of the record, in their order."""
+        if self.on:
+            self.write_if_due(Phase.UPDATE)
+            TRANSFER.pack_into(
+                self._buffer, self._used, IS_TRANSFER, _OPERATION[what], part, peer, *times, size_of(x)
+            )
+            self._used += TRANSFER.size
+
+    def write_if_due(self, phase: Phase) -> None:
+        """Write the buffer, if `phase` is one in which that is in place, or if it is full."""
+        if self._used > self._due[phase]:
+            self._write()
+            if self._left < len(self._buffer):
+                self._stop("the rank's records have reached their limit")
+
+    def finish(self) -> None:
+        """Take no more notes: the rank is done, and its ledger says its totals."""
+        if self._file is not None:
+            self._end = self._totals()
+            self.on = False
+
+    def close(self) -> None:
+        """Write the rest, and how it ended if the rank has finished: one that failed leaves no footer."""
+        if self._file is None:
+            return
+        self._write()
+        if self._end is not None:
+            footer = Footer(end=self._end, stopped=self._stopped, why=self._why)
+            with contextlib.suppress(OSError):  # then there is no footer, as who reads the file will say
+                self._put(bytes([IS_END]) + json.dumps(footer).encode() + b"\n")
+        self.on = False
+        self._file.close()
+        self._file = None
+
+    def _write(self) -> None:
+        size, self._used = self._used, 0
+        self._left -= size
+        try:
+            self._put(memoryview(self._buffer)[:size])
+        except OSError as error:
+            self._stop(f"its file could not be written: {error}")  # training goes on
+
+    def _stop(self, why: str) -> None:
+        if self.on:
+            self.on, self._why, self._stopped = False, why, self._totals()
+
+    def _put(self, data: Any) -> None:
+        assert self._file is not None  # noqa: S101 - `begin` has opened it
+        data = memoryview(data)
+        while data:  # an unbuffered write may be short; on a full disk the next one says so
+            data = data[self._file.write(data) :]
+
+    def _totals(self) -> Totals:
+        ledger = self._ledger
+        assert ledger is not None  # noqa: S101 - `begin` has set it
+        return Totals(
+            at=ledger.since, phase=str(ledger.phase), phases=_by_name(ledger.seconds), hidden=ledger.hidden
+        )
+
+
+def _by_name(seconds: dict[Phase, float]) -> dict[str, float]:
+    return {str(phase): value for phase, value in seconds.items()}
+
+
+class TracedLedger(Ledger):
+    """A ledger that notes every change in a trace; a `Ledger` knows of none, and pays for none."""
+
+    def __init__(self, clock: Callable[[], float], trace: Trace) -> None:
+        super().__init__(clock)
+        self.trace = trace
+
+    def begin(self, restored: dict[Phase, float] | None = None) -> None:
+        """Forget everything, and begin the trace."""
+        super().begin(restored)
+        if self.trace is not None:
+            self.trace.begin(self)
+
+    def enter(self, phase: Phase) -> Phase:
+        """Charge the time since the last change to the current phase; return that phase, to go back to."""
+        trace = self.trace
+        if trace is None:
+            return super().enter(phase)
+        trace.write_if_due(self.phase)  # before the clock is read: charged to the phase that ends
+        before = super().enter(phase)
+        if before is not phase:
+            trace.changed(before, self.since)
+        return before
+
+    def move(self, seconds: float, source: Phase, to: Phase) -> None:
+        """Re-label seconds already charged."""
+        super().move(seconds, source, to)
+        if self.trace is not None and seconds:
+            if self.phase is source:  # what has been charged to it so far is a slice
+                self.trace.changed(source, self.since)
+            self.trace.moved(seconds, source, to)
