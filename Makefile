@@ -4,11 +4,14 @@
 #   PYTHON           the interpreter that makes the virtual environment
 #   HOOKE_HOME PORT  where `make demo` and `make up` keep their data, and the port of their dashboard
 #   EXIT=1           `make demo` ends after the verdict, with status 0 only if every run succeeded
+#   QUICK=1 MINUTES  `make bench`: a look at two hosts in .results/quick/; start no run after so many minutes
 TORCH_INDEX_URL ?=
 PYTHON ?= python3
 HOOKE_HOME ?= $(CURDIR)/.hooke
 PORT ?=
 EXIT ?=
+QUICK ?=
+MINUTES ?=
 TESTS ?= tests
 
 VENV := .venv
@@ -26,7 +29,8 @@ SOURCES := examples/comparison.yaml \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo up test check check-python check-frontend bench-core results-virtual results-local setup setup-dev lock clean
+.PHONY: help demo up test check check-python check-frontend bench bench-core results-virtual results-local setup setup-dev \
+    lock clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
@@ -54,6 +58,10 @@ check-frontend: setup
 
 bench-core: setup-dev ## Measure what the core may cost (benchmarks, not tests)
 	@$(VENV)/bin/python -m benchmarks.core
+
+bench: setup-dev ## Measure claims on emulated hosts, write docs/results (root, HOOKE_DATA; hours, goes on; QUICK=1: 5 min)
+	@$(VENV)/bin/python -m benchmarks.evidence $(if $(QUICK),--quick) run $(if $(MINUTES),--minutes $(MINUTES))
+	@$(VENV)/bin/python -m benchmarks.evidence $(if $(QUICK),--quick) pages
 
 results-virtual: setup-dev ## Measure every method on MNIST-LeNet in virtual time (needs HOOKE_DATA; about an hour)
 	@$(VENV)/bin/python -m benchmarks.methods virtual --jobs $(or $(JOBS),1)

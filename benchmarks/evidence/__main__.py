@@ -1,0 +1,123 @@
+"""The evidence: how soon each method meets the target on emulated hosts, how fast it is, and what was claimed.
+
+    python -m benchmarks.evidence run [--minutes 30] [--only TEXT ...] [--again]    run what is missing
+    python -m benchmarks.evidence pages [--kept]                                    write docs/results/
+    python -m benchmarks.evidence list                                              what is missing, in its order
+
+`run` may be ended at any time and goes on where it was; `--minutes`: start no run after that. `--only`: runs with
+that key, or whose title holds the text. Results lie in `.results/evidence/` (not in version control); `pages`
+copies their raw data beside the pages and makes the pages of that copy; `--kept`: of the copy that lies there.
+`--quick` (before the command): 2 hosts, few methods, one seed, pages in `.results/quick/`. Emulated hosts need
+root; without it, one worker and a virtual cluster are measured. Needs HOOKE_DATA. Leave the machine alone while
+it runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+from pathlib import Path
+
+from benchmarks.evidence.cells import Cell, cells, count
+from benchmarks.evidence.conditions import FULL, QUICK, Matrix, without_root
+from benchmarks.evidence.store import ROOT, Store, scores
+from benchmarks.netlab import lab as labs
+
+PAGES = ROOT / "docs" / "results"
+RESULTS = ROOT / ".results"
+CANNOT = 2
+
+
+def main() -> int:
+    """Do what the command line says; return the exit status."""
+    options = _options()
+    store = Store(RESULTS / "evidence")
+    if options.quick:
+        store = Store(RESULTS / "quick", f"{store.command} --quick")
+    target = store.folder / "pages" if options.quick else PAGES
+    matrix = QUICK if options.quick else FULL
+    reason = labs.lacking()
+    if reason and not (options.command == "pages" and (options.kept or store.has("lab"))):
+        print(f"no emulated hosts: {reason}. Instead of them: one worker, and a virtual cluster", file=sys.stderr)
+        matrix = without_root(matrix)
+    if options.command == "pages":
+        return _pages(matrix, store, target, options.kept)
+    if options.command == "list":
+        return _list(matrix, store, options)
+    return _run(matrix, store, options)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="benchmarks.evidence", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true", help="about five minutes, pages in .results/quick/pages/")
+    commands = parser.add_subparsers(dest="command", required=True)
+    run = commands.add_parser("run", help="run what is missing, the most important first")
+    run.add_argument("--minutes", type=float, help="start no run after so many minutes")
+    run.add_argument("--again", action="store_true", help="run what --only chooses although its result is there")
+    for command in (run, commands.add_parser("list", help="say what is missing")):
+        command.add_argument("--only", nargs="*", default=[], help="runs whose key or title holds one of these")
+    pages = commands.add_parser("pages", help="write the pages of what has been run so far")
+    pages.add_argument("--kept", action="store_true", help="from the raw data beside the pages")
+    return parser.parse_args()
+
+
+def _chosen(cell: Cell, words: list[str]) -> bool:
+    return not words or any(word in cell.title or word == cell.key for word in words)
+
+
+def _run(matrix: Matrix, store: Store, options: argparse.Namespace) -> int:
+    from hooke.errors import HookeError
+
+    from benchmarks.evidence.running import run_matrix
+
+    if not (Path(os.environ.get("HOOKE_DATA") or "/nowhere") / "mnist").is_dir():
+        print(
+            "no data: HOOKE_DATA is to name a folder that holds mnist/ with its four files (docs/workloads.md)",
+            file=sys.stderr,
+        )
+        return CANNOT
+    if options.again and not options.only:
+        print("--again needs --only: say which runs are to be run anew", file=sys.stderr)
+        return CANNOT
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends a run's ranks and takes hosts down, as Ctrl-C
+    try:
+        ran = run_matrix(matrix, store, options.minutes, lambda c: _chosen(c, options.only), options.again)
+    except KeyboardInterrupt:
+        print("ended; what has been run is kept, the next start goes on from there", file=sys.stderr)
+        return 130
+    except (labs.LabError, HookeError) as error:
+        print(f"evidence: {error}", file=sys.stderr)
+        return 1
+    print(f"{ran} runs; {len(store.load())} of {count(matrix)} are there")
+    return 0
+
+
+def _list(matrix: Matrix, store: Store, options: argparse.Namespace) -> int:
+    kept = store.load()
+    for cell in cells(matrix, scores(kept)):
+        if cell.key not in kept and _chosen(cell, options.only):
+            print(cell.key, cell.title)
+    return 0
+
+
+def _pages(matrix: Matrix, store: Store, target: Path, kept: bool) -> int:
+    from benchmarks.evidence.pages import write
+
+    try:
+        written = write(matrix, None if kept else store, target)
+    except FileNotFoundError as error:
+        print(f"nothing has been run yet: {error}", file=sys.stderr)
+        return CANNOT
+    except ModuleNotFoundError as error:
+        print(f"{error.name} is not installed: make setup-dev", file=sys.stderr)
+        return CANNOT
+    print("wrote " + ", ".join(str(path.relative_to(ROOT)) for path in written if path.suffix == ".md"))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,124 @@
+"""The page that compares each claim with what was measured, also those that did not reproduce."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+from benchmarks.evidence.claims import CLAIMS, Claim
+from benchmarks.evidence.conditions import BEST, PLACES, SEEDS
+from benchmarks.evidence.spread import Spread
+from benchmarks.evidence.view import View
+from benchmarks.evidence.wording import COMMANDS, beside, incomplete, machines, table
+
+CSV_COLUMNS = ("claim", "paper", "target", "aim", "place", "measured", "count", "verdict", "note", "runs")
+
+
+def places_of(view: View) -> tuple[str, ...]:
+    """Return the places that this page is about."""
+    return view.matrix.places
+
+
+def page(view: View, make: str) -> Iterable[str]:
+    """Yield the lines of the page."""
+    yield "# Claims, and what was measured"
+    yield ""
+    yield from incomplete(*view.missing())
+    yield (
+        "Of *Scaling deep learning on GPU and Knights Landing clusters* (SC17, arXiv 1708.02983), and of this "
+        "project. Median [least, most] of the seeds; ≥ and ≤ are bounds, where runs did not meet the target "
+        "within their budget. A verdict is about the median and every seed; with fewer than three seeds it is "
+        "provisional."
+    )
+    yield ""
+    if view.matrix.seeds < SEEDS:
+        yield (
+            f"**A quick look, not the evidence**: fewer methods, {view.matrix.seeds} seed, target "
+            f"{view.matrix.target:.1%}."
+        )
+        yield ""
+    for place in places_of(view):
+        note = view.note(place)
+        yield f"## {PLACES[place].title}{beside(note)}"
+        yield ""
+        yield from _table(view, place)
+        yield ""
+        yield f"Runs: [{place}]({place}.md)."
+        yield ""
+    yield "## One worker, and what was not measured here"
+    yield ""
+    yield from _table(view, "")
+    yield ""
+    yield (
+        "*Abstract*: as the paper's abstract says. *Account*: as a detailed account of its text says; not checked "
+        "against the paper. 4,253 cores is as printed; 64 nodes of 68 cores are 4,352. The paper's clusters have "
+        "GPUs or many-core chips, and processors of their own for each worker: a factor there is no prediction of "
+        "a factor here, and the other way round."
+    )
+    yield ""
+    yield f"{BEST.label} is {_best()}. Throughput, scaling and one worker: [pace](pace.md)."
+    yield ""
+    yield "This page's figures, with the runs that each is made from: [CSV](claims.csv)."
+    yield ""
+    yield "## How"
+    yield ""
+    yield from machines(view, view.runs)
+    yield COMMANDS.format(make=make)
+
+
+def rows(view: View) -> Iterable[dict[str, object]]:
+    """Yield each claim at each place as plain data, with the keys of the runs that its figure is made from."""
+    for claim in CLAIMS:
+        for place in _places(claim, view):
+            found = _measured(claim, view, place)
+            yield {
+                "claim": claim.what,
+                "paper": claim.paper,
+                "target": claim.told(claim.target),
+                "aim": claim.told(claim.aim),
+                "place": place,
+                "measured": claim.text(found) if found else "",
+                "count": found.count if found else 0,
+                "verdict": claim.verdict(found),
+                "note": view.note(place) if place in PLACES else "",
+                "runs": " ".join(dict.fromkeys(found.keys)) if found else "",
+            }
+
+
+def _places(claim: Claim, view: View) -> tuple[str, ...]:
+    """Return where a claim is looked at: the places of the matrix, one worker, or nowhere."""
+    if claim.measure is None:
+        return ("",)
+    return ("here",) if claim.places == ("here",) else places_of(view)
+
+
+def _table(view: View, place: str) -> Iterable[str]:
+    lines = []
+    for claim in CLAIMS:
+        if (place and place in _places(claim, view)) or (not place and _places(claim, view) in (("",), ("here",))):
+            found = _measured(claim, view, place or "here")
+            lines.append(
+                (
+                    claim.what,
+                    claim.paper,
+                    claim.told(claim.target) if claim.judged == "target" else "",
+                    claim.told(claim.aim),
+                    _counted(claim, found) if found else "",
+                    claim.verdict(found),
+                )
+            )
+    yield from table(("claim", "paper", "target", "aim", "measured", "verdict"), lines)
+
+
+def _counted(claim: Claim, found: Spread) -> str:
+    return f"{claim.text(found)}, " + (f"n = {found.count}" if found.count > 1 else "one run: spread not known")
+
+
+def _measured(claim: Claim, view: View, place: str) -> Spread | None:
+    return claim.measure(view, place) if claim.measure else None
+
+
+def _best() -> str:
+    own = {**BEST.parameters, **BEST.communication, "precision": BEST.precision}
+    settings = ", ".join(f"{name.replace('_', ' ')} {json.dumps(value)}" for name, value in own.items())
+    return f"`{BEST.name}` with {settings}"

@@ -1,0 +1,184 @@
+"""What the evidence is measured under, said once: places, methods, learning rates, budgets, paces.
+
+Every method gets the same grid of learning rates, RATES, in units of its own scale, which is no choice of ours
+per method: (1 - mu) with momentum mu, so that the steps a constant gradient leads to are equally long; and 2 / P
+(at most 1) where P workers push gradients into one model without averaging them, as P pushes add up. All rates are
+kept and shown. Elastic methods take beta = 0.9 (a = 0.9 / P), as arXiv 1412.6651 recommends.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+TARGET = 0.988
+BATCH = 16
+RATES = (0.05, 0.1, 0.15)
+FIRST_RATE = 0.1
+SEEDS = 3
+MU = 0.9
+SPRING = {"beta": 0.9}
+EVERY = 9_600
+"""Samples between evaluations, off the clock: the grain of a time to target."""
+SAMPLES = 360_000
+MAX_SECONDS = 360.0
+"""Budgets of a run; a run that has used up either one gives a lower bound of its time to target."""
+NETWORK = {"latency": 10e-6, "seconds_per_byte": 8e-9, "compute_seconds_per_sample": 160e-6}
+"""Of the virtual cluster: 1 Gb/s."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where runs are: emulated hosts (`lab`), this machine without them (`here`), or virtual time."""
+
+    name: str
+    title: str
+    world: Literal["lab", "here", "virtual"]
+    hosts: int
+    rate: str = "1gbit"
+
+
+PLACES = {
+    place.name: place
+    for place in (
+        Place("8-hosts", "8 emulated hosts, 1 Gb/s", "lab", 8),
+        Place("4-hosts", "4 emulated hosts, 1 Gb/s", "lab", 4),
+        Place("2-hosts", "2 emulated hosts, 1 Gb/s", "lab", 2),
+        Place("1-host", "1 emulated host", "lab", 1),
+        Place("here", "one worker, no network", "here", 1),
+        Place("virtual", "8 workers on a virtual cluster of 1 Gb/s (simulated)", "virtual", 8),
+    )
+}
+
+
+@dataclass(frozen=True)
+class Method:
+    """One line of the tables. `peer`: what people use instead of Hooke; `pushes`: see the scale of rates."""
+
+    label: str
+    name: str
+    parameters: dict[str, Any] = field(default_factory=dict)
+    communication: dict[str, Any] = field(default_factory=dict)
+    precision: str = "bf16"
+    """Of forward and backward: bf16 for every method of Hooke, so the baselines have the faster one, too."""
+    momentum: float = 0.0
+    pushes: bool = False
+    peer: bool = False
+    headline: bool = False
+    """Measured first: the most important claims stand on it."""
+
+    def scale(self, workers: int) -> float:
+        """Return what RATES are multiplied by for this method."""
+        return (1 - self.momentum) * (min(1.0, 2 / workers) if self.pushes else 1.0)
+
+
+BEST = Method(
+    "Best Sync EASGD",
+    "sync-easgd3",
+    {**SPRING, "period": 10},
+    {"collective": "halving", "wire": "bf16", "error_feedback": True},
+    headline=True,
+)
+"""The co-design: overlap, an all-reduce that is optimal in bytes, a period, half the bytes on the wire."""
+
+ORIGINAL = Method("Original EASGD, ordered", "original-easgd", {**SPRING, "mode": "ordered"}, headline=True)
+EASGD1 = Method("Sync EASGD1", "sync-easgd1", SPRING)
+EASGD2 = Method("Sync EASGD2", "sync-easgd2", SPRING)
+EASGD3 = Method("Sync EASGD3", "sync-easgd3", SPRING, headline=True)
+DDP = Method("PyTorch DDP, fp32", "ddp", precision="fp32", peer=True, headline=True)
+DDP_LOW = replace(DDP, label="PyTorch DDP, bf16", precision="bf16")
+HOGWILD = Method("Hogwild EASGD", "hogwild-easgd", SPRING)
+
+METHODS = {
+    method.label: method
+    for method in (
+        BEST,
+        ORIGINAL,
+        EASGD1,
+        EASGD2,
+        EASGD3,
+        Method("Sync SGD", "sync-sgd"),
+        Method("Async EASGD", "async-easgd", SPRING),
+        Method("Async SGD", "async-sgd", pushes=True),
+        Method("Async MEASGD", "async-measgd", SPRING, momentum=MU),
+        Method("Async MSGD", "async-msgd", momentum=MU, pushes=True),
+        HOGWILD,
+        Method("Hogwild SGD", "hogwild-sgd", pushes=True),
+        DDP_LOW,
+        DDP,
+        Method("PyTorch post-local SGD, bf16", "post-local", peer=True),
+        Method("PyTorch post-local SGD, fp32", "post-local", precision="fp32", peer=True),
+        Method("mpi4py all-reduce, bf16", "mpi4py", peer=True),
+        Method("mpi4py all-reduce, fp32", "mpi4py", precision="fp32", peer=True),
+    )
+}
+"""As published (tree, fp32 on the wire, an exchange in every step) unless the label says otherwise."""
+
+
+@dataclass(frozen=True)
+class Pace:
+    """Runs of a fixed number of steps without a target: how fast, not how well. Repeats have other seeds."""
+
+    label: str
+    method: Method
+    places: tuple[str, ...]
+    steps: int
+    repeats: int = 3
+    rate: float = 0.05
+
+
+SCALING = ("1-host", "2-hosts", "4-hosts", "8-hosts")
+OFF = "communication off"
+PACES = {
+    pace.label: pace
+    for pace in (
+        Pace("Hooke, bf16", Method("", "sgd"), ("here",), 2_000, 5),
+        Pace("plain PyTorch, bf16", Method("", "plain", peer=True), ("here",), 2_000, 5),
+        Pace("Hooke, fp32", Method("", "sgd", precision="fp32"), ("here",), 1_000, 5),
+        Pace("plain PyTorch, fp32", Method("", "plain", precision="fp32", peer=True), ("here",), 1_000, 5),
+        Pace(OFF, Method("", "local-sgd", {"period": 10_000}), SCALING, 300),
+        Pace("Sync EASGD3", EASGD3, SCALING, 300),
+        Pace("Sync EASGD3, halving", replace(EASGD3, communication={"collective": "halving"}), SCALING, 300),
+        Pace("Best Sync EASGD", BEST, SCALING, 300),
+    )
+}
+"""`communication off`: the same ranks compute at the same time and never exchange (local SGD, a long period)."""
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """What is to be run: which methods at which places, and which paces."""
+
+    places: tuple[str, ...]
+    methods: tuple[str, ...]
+    paces: tuple[str, ...]
+    pace_places: tuple[str, ...] = (*SCALING, "here")
+    rates: tuple[float, ...] = RATES
+    seeds: int = SEEDS
+    target: float = TARGET
+    samples: int = SAMPLES
+    steps: int | None = None
+    """Of every pace, instead of its own."""
+    repeats: int | None = None
+
+
+PEERS = frozenset(label for label, method in METHODS.items() if method.peer)
+FULL = Matrix(("8-hosts", "2-hosts"), tuple(METHODS), tuple(PACES))
+QUICK = Matrix(
+    ("2-hosts",),
+    (BEST.label, ORIGINAL.label, EASGD3.label, DDP_LOW.label),
+    ("Hooke, bf16", "plain PyTorch, bf16", OFF, "Sync EASGD3"),
+    ("2-hosts", "here"),
+    (FIRST_RATE,),
+    seeds=1,
+    target=0.97,
+    samples=60_000,
+    steps=200,
+    repeats=1,
+)
+
+
+def without_root(matrix: Matrix) -> Matrix:
+    """Return what is left of a matrix where there can be no emulated hosts: virtual time, and one worker."""
+    methods = tuple(label for label in matrix.methods if label not in PEERS)
+    return replace(matrix, places=("virtual",), methods=methods, pace_places=("here",))

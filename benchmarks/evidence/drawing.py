@@ -1,0 +1,83 @@
+"""How figures are drawn: the same bytes for the same data, readable on light and on dark pages.
+
+A figure is drawn with ink and paper of the light page; a style sheet in the file exchanges both where the reader's
+page is dark. Colours of data have enough contrast on either. Text stays text.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Iterator
+from pathlib import Path
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+INK, PAPER, LINES = "#1f2329", "#fefefe", "#d9dce1"
+DARK = {INK: "#e6e9ee", PAPER: "#0e1116", LINES: "#333a44"}
+"""What each colour of the light page is on a dark one."""
+PALETTE = ("#d1495b", "#2f81c4", "#2a9d6f", "#b5791a", "#8e6bbf", "#0e8f9c", "#7c8794", "#b8578f")
+STYLE = {
+    "svg.hashsalt": "hooke",
+    "svg.fonttype": "none",
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],
+    "font.size": 10,
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": LINES,
+    "axes.facecolor": PAPER,
+    "figure.facecolor": PAPER,
+    "axes.titlesize": 12,
+    "axes.titlelocation": "left",
+    "axes.titlepad": 24,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "xtick.major.size": 0,
+    "ytick.major.size": 0,
+    "axes.prop_cycle": matplotlib.cycler(color=PALETTE),
+    "grid.color": LINES,
+    "grid.linewidth": 0.8,
+    "legend.frameon": False,
+}
+FONTS = "system-ui, -apple-system, 'Segoe UI', 'Helvetica Neue', Arial, sans-serif"
+
+
+@contextlib.contextmanager
+def figure(
+    path: Path, title: str, subtitle: str, size: tuple[float, float], described: str = ""
+) -> Iterator[tuple[Figure, Axes]]:
+    """Give a figure and its axes to be drawn on; write it to `path` (SVG) at the end of the body."""
+    with matplotlib.rc_context(STYLE):
+        drawn = Figure(figsize=size, layout="constrained")
+        axes = drawn.add_subplot()
+        axes.set_title(title, fontweight="bold")
+        axes.text(0, 1, subtitle, transform=axes.transAxes, va="bottom", fontsize=9, alpha=0.75, in_layout=False)
+        yield drawn, axes
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(svg(drawn, f"{title}. {subtitle}. {described}".strip()))
+
+
+def svg(drawn: Figure, title: str) -> str:
+    """Return a figure as SVG text without date or version, with both pages' colours."""
+    buffer = io.StringIO()
+    drawn.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None, "Title": title})
+    rules = "".join(
+        f'[style*="{part}: {light}"]{{{part}:{dark} !important}}'
+        for light, dark in DARK.items()
+        for part in ("fill", "stroke")
+    )
+    sheet = f"<style>text{{font-family:{FONTS}}} @media (prefers-color-scheme: dark){{{rules}}}</style>"
+    text = buffer.getvalue().replace("<defs>", f"{sheet}\n <defs>", 1)
+    return "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
+
+
+def seconds_grid(axes: Axes, axis: str = "x") -> None:
+    """Draw the grid of one axis, and no border along the other."""
+    axes.grid(axis=axis, visible=True)
+    axes.spines["left" if axis == "x" else "bottom"].set_visible(axis != "x")

@@ -1,0 +1,207 @@
+"""The figures of the pages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from matplotlib.axes import Axes
+
+from benchmarks.evidence import spread
+from benchmarks.evidence.conditions import (
+    BEST,
+    DDP,
+    DDP_LOW,
+    EASGD3,
+    HOGWILD,
+    METHODS,
+    OFF,
+    ORIGINAL,
+    PLACES,
+    SCALING,
+)
+from benchmarks.evidence.drawing import INK, PALETTE, figure, seconds_grid
+from benchmarks.evidence.records import Run
+from benchmarks.evidence.view import View
+from benchmarks.evidence.wording import title_of
+
+STORY = (BEST, DDP_LOW, DDP, EASGD3, HOGWILD, ORIGINAL)
+"""Whose curves are drawn: more of them cannot be told apart."""
+PARTS = (
+    ("computing", ("compute",), PALETTE[1]),
+    ("update and data", ("update", "data", "idle"), PALETTE[2]),
+    ("exposed communication", ("communicate",), PALETTE[0]),
+)
+WIDTH = 8.2
+
+
+def draw(view: View, folder: Path) -> list[Path]:
+    """Draw all figures for which there are data; return their files."""
+    found = []
+    for place in view.matrix.places:
+        if not any(run.place == place and run.kind == "target" for run in view.runs):
+            continue
+        for name, one in (("accuracy", accuracy), ("time", times), ("steps", steps)):
+            path = folder / f"{place}-{name}.svg"
+            one(view, place, path)
+            found.append(path)
+    if view.scales():
+        scaling(view, folder / "scaling.svg")
+        found.append(folder / "scaling.svg")
+    return found
+
+
+def _where(view: View, place: str) -> str:
+    note = view.note(place)
+    return title_of(place) + (f"; {note}" if note and note not in title_of(place) else "")
+
+
+def _unit(place: str) -> str:
+    return "simulated s" if PLACES[place].world == "virtual" else "s"
+
+
+def accuracy(view: View, place: str, path: Path) -> None:
+    """Draw accuracy over time: one line per seed, methods at their best rates."""
+    told = [m.label for m in STORY if view.at_best(place, m.label)]
+    told = told or [label for label in view.matrix.methods if view.at_best(place, label)][:6]
+    with figure(path, "Accuracy over time", _where(view, place), (WIDTH, 4.6)) as (_, axes):
+        top = 1 - view.matrix.target
+        for number, label in enumerate(told):
+            for run in view.at_best(place, label).values():
+                points = [p for p in view.evidence.curves.get(run.key, []) if p[2] > 0]
+                color, named = PALETTE[number], label if run.seed == 0 else None
+                x, y = [p[1] for p in points], [100 * (1 - p[2]) for p in points]
+                axes.plot(x, y, color=color, label=named, linewidth=1.8, alpha=0.9)
+                axes.plot(x[-1:], y[-1:], "o", color=color, markersize=5)
+        axes.axhline(100 * top, color=INK, linewidth=1, linestyle=(0, (4, 3)))
+        named = f"target: {view.matrix.target:.1%}"
+        axes.annotate(named, (0, 100 * top), xytext=(4, 4), textcoords="offset points", fontsize=9)
+        axes.set_yscale("log")
+        ticks = [t for t in (50, 20, 10, 5, 2, 1, 0.5) if t >= 50 * top]
+        axes.set_yticks(ticks, [f"{100 - t:g}" for t in ticks])
+        axes.set_yticks([], minor=True)
+        axes.set_ylim(30, 100 * top * 0.8)
+        axes.set_xlim(left=0)
+        axes.set_ylabel("test accuracy, %")
+        axes.set_xlabel(f"time of training, {_unit(place)}")
+        axes.grid(visible=True)
+        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+
+
+def times(view: View, place: str, path: Path) -> None:
+    """Draw the time to the target of every method: median, and every seed; a bound has an open end."""
+    rows = [(label, view.best(place, label)) for label in view.matrix.methods]
+    there = [(label, spread.times(best.seeds), best.seeds) for label, best in rows if best]
+    there.sort(key=lambda row: (row[1].median.side == ">", row[1].median.value) if row[1] else (True, 0.0))
+    title = f"Time to {view.matrix.target:.1%}, each method at its best rate"
+    with figure(path, title, _where(view, place), (WIDTH, 1.4 + 0.32 * len(there))) as (_, axes):
+        end = max((run.train_seconds or 0 for _, _, runs in there for run in runs), default=1.0)
+        for y, (label, found, runs) in enumerate(there):
+            if found is None:
+                continue
+            middle, bound = found.median, found.median.side == ">"
+            axes.barh(
+                y, middle.value, height=0.62, color=_color(label), alpha=0.3 if bound else 0.85,
+                linewidth=0,
+            )  # fmt: skip
+            for run in runs:
+                at = spread.time_to_target(run)
+                axes.plot(at.value, y, ">" if at.side == ">" else "o", color=INK, markersize=3.5)
+            told = f"not within {middle.value:.0f}" if bound else f"{middle.value:.3g}"
+            reach = max(found.most.value, middle.value)
+            axes.text(reach + 0.012 * end, y, f"{told}  ({len(runs)})", va="center", fontsize=8.5)
+        _names(axes, [label for label, _, _ in there])
+        axes.set_xlim(0, 1.17 * end)
+        axes.set_xlabel(f"{_unit(place)}; bar: median, dots: seeds (their number in brackets)")
+        seconds_grid(axes)
+
+
+def steps(view: View, place: str, path: Path) -> None:
+    """Draw what a step is made of."""
+    there: list[tuple[str, list[Run]]] = []
+    for label in view.matrix.methods:
+        runs = [run for run in view.at_best(place, label).values() if run.steps and run.compute is not None]
+        if runs:
+            there.append((label, runs))
+    there.sort(key=lambda row: _mean(row[1], ("compute", "update", "data", "idle", "communicate")))
+    with figure(path, "What a step is made of", _where(view, place), (WIDTH, 1.9 + 0.32 * len(there))) as (
+        drawn,
+        axes,
+    ):
+        end = 0.0
+        for y, (_, runs) in enumerate(there):
+            left = 0.0
+            for name, phases, color in PARTS:
+                width = _mean(runs, phases)
+                axes.barh(
+                    y, width, left=left, height=0.62, color=color, label=name if y == 0 else None, linewidth=0
+                )
+                left += width
+            end = max(end, left)
+            share = spread.of(run.communication_fraction for run in runs)
+            if share:
+                axes.text(left, y, f"  {share.median.value:.0%}", va="center", fontsize=8.5)
+        _names(axes, [label for label, _ in there])
+        axes.set_xlim(0, 1.1 * end or 1)
+        unit = "simulated ms" if PLACES[place].world == "virtual" else "ms"
+        axes.set_xlabel(f"{unit} per step, mean over workers; beside the bar: share of exposed communication")
+        seconds_grid(axes)
+        drawn.legend(loc="outside lower center", ncols=len(PARTS))
+
+
+def scaling(view: View, path: Path) -> None:
+    """Draw weak scaling: throughput over that with communication off."""
+    told = [
+        label for label in ("Best Sync EASGD", "Sync EASGD3, halving", "Sync EASGD3") if label in view.matrix.paces
+    ]
+    cores = view.cores(run for run in view.runs if run.place in SCALING)
+    under = f"fixed batch per worker, throughput over that with communication off; {cores} cores for all hosts"
+    with figure(path, "Weak scaling", under, (WIDTH, 4.2)) as (_, axes):
+        for number, label in enumerate(told):
+            points = []
+            for place in SCALING:
+                runs, alone = view.paces.get((place, label), {}), view.paces.get((place, OFF), {})
+                if found := spread.quotient(runs, alone):
+                    points.append((PLACES[place].hosts, found))
+            x = [hosts for hosts, _ in points]
+            y = [100 * found.median.value for _, found in points]
+            low = [v - 100 * found.least.value for v, (_, found) in zip(y, points, strict=True)]
+            high = [100 * found.most.value - v for v, (_, found) in zip(y, points, strict=True)]
+            axes.errorbar(
+                x, y, (low, high), color=PALETTE[number], label=label, marker="o", capsize=3, linewidth=1.8
+            )
+        axes.axhline(90, color=INK, linewidth=1, linestyle=(0, (4, 3)))
+        axes.annotate(
+            "target: 90%", (1, 90), xycoords=("axes fraction", "data"), xytext=(0, -11),
+            textcoords="offset points", ha="right", fontsize=9,
+        )  # fmt: skip
+        axes.set_xscale("log", base=2)
+        hosts = [PLACES[place].hosts for place in SCALING]
+        axes.set_xticks(hosts, [_crowded(n, cores) for n in hosts])
+        axes.set_xticks([], minor=True)
+        axes.set_xlim(0.9, 9)
+        axes.set_ylim(0, 110)
+        axes.set_xlabel("hosts")
+        axes.set_ylabel("efficiency, %")
+        seconds_grid(axes, "y")
+        axes.legend(loc="lower left")
+
+
+def _crowded(hosts: int, cores: int | None) -> str:
+    return f"{hosts}\noversubscribed" if cores is not None and hosts > cores else f"{hosts}"
+
+
+def _mean(runs: Sequence[Run], phases: Sequence[str]) -> float:
+    found = [1e3 * sum(getattr(run, phase) or 0.0 for phase in phases) / run.steps for run in runs if run.steps]
+    return sum(found) / len(found) if found else 0.0
+
+
+def _color(label: str) -> str:
+    if METHODS[label].peer:
+        return PALETTE[6]
+    return PALETTE[0] if label == BEST.label else PALETTE[1]
+
+
+def _names(axes: Axes, labels: Sequence[str]) -> None:
+    axes.set_yticks(range(len(labels)), labels)
+    axes.invert_yaxis()

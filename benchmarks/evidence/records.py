@@ -1,0 +1,176 @@
+"""Raw results as they are published: one line per run, one per evaluation, one document of sessions.
+
+Pages are made from these files alone, so that they can be checked, and made anew, without running anything.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from hooke.phases import PHASES
+
+RUNS, CURVES, SESSIONS = "runs.csv", "curves.csv", "sessions.json"
+CURVE_COLUMNS = ("key", "samples", "train_seconds", "accuracy")
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run. Seconds without another name are of the train clock; those of phases are means over workers.
+
+    `wire_bytes` is Hooke's own counter; `link_wire_bytes` is what the shaper counted, with all headers.
+    """
+
+    key: str
+    kind: str
+    place: str
+    label: str
+    rate: float
+    seed: int
+    program: str
+    lr: float | None
+    precision: str
+    workers: int
+    oversubscribed: str
+    state: str
+    why: str
+    time_to_target: float | None
+    samples_to_target: int | None
+    test_accuracy: float | None
+    best_accuracy: float | None
+    samples: int | None
+    steps: int | None
+    train_seconds: float | None
+    wall_seconds: float | None
+    communication_fraction: float | None
+    hidden_seconds: float | None
+    data: float | None
+    compute: float | None
+    communicate: float | None
+    update: float | None
+    evaluate: float | None
+    idle: float | None
+    wire_bytes: int | None
+    link_wire_bytes: int | None
+    dropped_packets: int | None
+    cpu_seconds: float | None
+    staleness_mean: float | None
+    lost_mass: float | None
+    session: str
+    commit: str
+    command: str
+
+    @property
+    def seconds_per_step(self) -> float | None:
+        """Return seconds of the train clock per step of each worker."""
+        return self.train_seconds / self.steps if self.train_seconds and self.steps else None
+
+    @property
+    def throughput(self) -> float | None:
+        """Return samples per second, over all workers."""
+        return self.samples / self.train_seconds if self.train_seconds and self.samples else None
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """All that pages are made from. `curves`: by key, (samples, seconds, accuracy) of each evaluation."""
+
+    runs: dict[str, Run]
+    curves: dict[str, list[tuple[int, float, float]]]
+    sessions: dict[str, Any]
+
+
+def flatten(key: str, stored: Mapping[str, Any]) -> Run:
+    """Return one stored run as a line."""
+    cell, result = stored["cell"], stored["result"]
+    document = cell["document"]
+    spec = document.get("settings") or document
+    phases = result.get("phases") or {}
+    link = result.get("link") or {}
+    workers, samples = spec["workers"], result.get("samples")
+    stale = {int(k): n for k, n in (result.get("staleness") or {}).items()}
+    scores = result.get("evaluations") or []
+    found = {field.name: result.get(field.name) for field in fields(Run)}
+    found |= {name: cell[name] for name in ("kind", "place", "label", "rate", "seed")}
+    found |= {str(phase): phases.get(str(phase)) for phase in PHASES}
+    found |= {
+        "key": key,
+        "program": result["algorithm"] if "settings" not in document else f"peer {result['algorithm']}",
+        "lr": (result.get("parameters") or {}).get("lr"),
+        "precision": spec.get("precision") or document["compute"]["precision"],
+        "workers": workers,
+        "oversubscribed": "yes" if result.get("oversubscribed") else "no",
+        "why": " ".join(result.get("why", "").split())[:200] if result["state"] != "succeeded" else "",
+        "best_accuracy": max((score["accuracy"] for score in scores), default=None),
+        "steps": samples // (spec["batch"] * workers) if samples else None,
+        "link_wire_bytes": link.get("wire_bytes"),
+        "dropped_packets": link.get("dropped"),
+        "staleness_mean": sum(k * n for k, n in stale.items()) / sum(stale.values()) if stale else None,
+        "session": stored["session"],
+        "commit": stored["commit"],
+        "command": stored["command"],
+    }
+    return Run(**found)
+
+
+def write(folder: Path, runs: Mapping[str, Mapping[str, Any]], sessions: Mapping[str, Any]) -> None:
+    """Write stored runs and their sessions to `folder`; long digits are cut, so that files stay small."""
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = sorted((flatten(key, run) for key, run in runs.items()), key=_order)
+    _write_csv(folder / RUNS, _names(), (map(_cut, (getattr(run, name) for name in _names())) for run in lines))
+    curves = (
+        (run.key, score["samples"], _cut(score["train_seconds"], 5), score["accuracy"])
+        for run in lines
+        if run.kind == "target"
+        for score in runs[run.key]["result"].get("evaluations") or []
+    )
+    _write_csv(folder / CURVES, CURVE_COLUMNS, curves)
+    used = {run.session for run in lines}
+    kept = {name: session for name, session in sorted(sessions.items()) if name in used}
+    (folder / SESSIONS).write_text(json.dumps(kept, indent=1) + "\n")
+
+
+def read(folder: Path) -> Evidence:
+    """Return what `write` left; raises FileNotFoundError where there is nothing."""
+    runs, curves = {}, dict[str, list[tuple[int, float, float]]]()
+    kinds = {field.name: str(field.type) for field in fields(Run)}
+    with (folder / RUNS).open(newline="") as file:
+        for line in csv.DictReader(file):
+            run = Run(**{name: _value(kinds[name], text) for name, text in line.items()})
+            runs[run.key] = run
+    with (folder / CURVES).open(newline="") as file:
+        for line in csv.DictReader(file):
+            point = (int(line["samples"]), float(line["train_seconds"]), float(line["accuracy"]))
+            curves.setdefault(line["key"], []).append(point)
+    return Evidence(runs, curves, json.loads((folder / SESSIONS).read_text()))
+
+
+def _names() -> list[str]:
+    return [field.name for field in fields(Run)]
+
+
+def _order(run: Run) -> tuple[Any, ...]:
+    return (run.kind, run.place, run.label, run.rate, run.seed, run.key)
+
+
+def _cut(value: Any, digits: int = 6) -> Any:
+    return f"{value:.{digits}g}" if isinstance(value, float) else value
+
+
+def _value(kind: str, text: str) -> Any:
+    if kind == "str":
+        return text
+    if not text:
+        return None
+    return int(text) if kind.startswith("int") else float(text)
+
+
+def _write_csv(path: Path, columns: Sequence[str], lines: Iterable[Iterable[Any]]) -> None:
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(lines)

@@ -1,0 +1,92 @@
+"""Two tables of a place's page: what a step is made of, and every run at every learning rate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from benchmarks.evidence import spread
+from benchmarks.evidence.conditions import METHODS, PLACES, Method
+from benchmarks.evidence.records import Run
+from benchmarks.evidence.view import View
+from benchmarks.evidence.wording import table
+
+
+def shares(view: View, place: str) -> Iterable[str]:
+    """Yield what a step of each method is made of, at its best rate."""
+    header = (
+        "method",
+        "step, ms",
+        "steps/s",
+        "computing, ms",
+        "exposed comm., ms",
+        "hidden comm., ms",
+        "exposed share",
+        "MB per step, links",
+        "MB per step, Hooke's counter",
+        "processor, s per 1,000 steps",
+    )
+    yield (
+        "The same runs. Means over workers and steps, evaluation left out. Exposed: blocked in communication; the "
+        "share is of the time without evaluation. Peers do not tell what they hide. Links: all hosts, with the "
+        "headers of every segment, start and evaluations included. Processor: all processes, with evaluations."
+    )
+    yield ""
+    lines = []
+    for label in view.matrix.methods:
+        best = view.best(place, label)
+        seeds = [run for run in best.seeds if run.steps and run.compute is not None] if best else []
+        if not seeds:
+            lines.append((label, "not measured", *[""] * (len(header) - 2)))
+            continue
+        exposed = spread.of(run.communication_fraction for run in seeds)
+        lines.append(
+            (
+                label,
+                _per_step(seeds, "train_seconds", 1e3, ".1f"),
+                _told([1 / run.seconds_per_step for run in seeds if run.seconds_per_step], ".1f"),
+                _per_step(seeds, "compute", 1e3, ".1f"),
+                _per_step(seeds, "communicate", 1e3, ".1f"),
+                "" if METHODS[label].peer else _per_step(seeds, "hidden_seconds", 1e3, ".1f"),
+                exposed.text(".1%") if exposed else "",
+                _per_step(seeds, "link_wire_bytes", 1e-6, ".2f"),
+                _per_step(seeds, "wire_bytes", 1e-6, ".2f"),
+                _per_step(seeds, "cpu_seconds", 1e3, ".0f"),
+            )
+        )
+    yield from table(header, lines)
+
+
+def _per_step(runs: Sequence[Run], name: str, factor: float, form: str) -> str:
+    values = [(getattr(run, name), run.steps) for run in runs]
+    return _told([factor * value / steps for value, steps in values if value is not None and steps], form)
+
+
+def _told(values: Sequence[float], form: str) -> str:
+    found = spread.of(values)
+    return found.text(form) if found else ""
+
+
+def every_rate(view: View, place: str, goal: str) -> Iterable[str]:
+    """Yield every run towards the target."""
+    yield f"Every run, by seed: seconds to {goal}, or the best accuracy and how long the run took."
+    yield ""
+    header = ("method", *(f"{rate:g}" for rate in view.matrix.rates))
+    lines = []
+    for label in view.matrix.methods:
+        grid = view.targets[place, label]
+        told = (", ".join(_one(grid[r][s]) for s in sorted(grid.get(r, {}))) for r in view.matrix.rates)
+        lines.append((f"{label}{_factor(METHODS[label], place)}", *(text or "not run" for text in told)))
+    yield from table(header, lines)
+
+
+def _factor(method: Method, place: str) -> str:
+    scale = method.scale(PLACES[place].hosts)
+    return "" if scale == 1 else f" (times {scale:g})"
+
+
+def _one(run: Run) -> str:
+    if run.time_to_target is not None:
+        return f"{run.time_to_target:.1f} s"
+    if run.state == "failed_user":
+        return "failed"
+    return f"{run.best_accuracy or 0:.2%} in {run.train_seconds or 0:.0f} s"

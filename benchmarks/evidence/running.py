@@ -1,0 +1,146 @@
+"""Runs cells where they belong, one after the other, and stores what comes out."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from hooke.expand import validate_run
+
+from benchmarks.evidence.cells import Cell, cells, count
+from benchmarks.evidence.conditions import MAX_SECONDS, Matrix, Place
+from benchmarks.evidence.store import OVER, Store, scores
+from benchmarks.netlab import calibrate
+from benchmarks.netlab import lab as labs
+from benchmarks.netlab import running as netlab
+from benchmarks.peers import running as peers
+from benchmarks.peers.settings import Settings
+
+OVERTIME = 240.0
+"""Seconds beyond the wall limit after which a run is ended from outside: starting, evaluations, a hang."""
+LAB = "evidence"
+
+
+class Overrun(Exception):
+    """A run did not end in time."""
+
+
+def run_matrix(
+    matrix: Matrix, store: Store, minutes: float | None, only: Callable[[Cell], bool], again: bool = False
+) -> int:
+    """Run what is missing, first things first, until all is done or `minutes` are over; return how many ran.
+
+    `only` chooses cells; `again` runs those chosen anew. A run that fails for a reason outside of its method is
+    told, stored among the failures and not tried again in this session.
+    """
+    until = time.monotonic() + (60 * minutes if minutes is not None else float("inf"))
+    session, tried = "", set[str]()
+    with contextlib.ExitStack() as up:
+        here: Place | None = None
+        lab: labs.Lab | None = None
+        while time.monotonic() < until:
+            kept = store.load()
+            done = tried if again else tried | kept.keys()
+            cell = next((c for c in cells(matrix, scores(kept)) if c.key not in done and only(c)), None)
+            if cell is None:
+                break
+            session = session or store.begin()
+            if cell.place.world != "lab":
+                pass
+            elif here is None or cell.place.name != here.name:
+                up.close()
+                lab = up.enter_context(labs.held(cell.place.hosts, cell.place.rate, LAB))
+                here = cell.place
+                _calibrate(store, session, here, lab)
+            tried.add(cell.key)
+            _run_and_keep(cell, lab, store, session, f"{len(kept) + 1} of {count(matrix)}")
+    return len(tried)
+
+
+def _calibrate(store: Store, session: str, place: Place, lab: labs.Lab) -> None:
+    """Measure the network once per session and place; a network of one host has nothing to measure."""
+    if lab.hosts > 1 and place.name not in store.sessions()[session]["calibrations"]:
+        found = calibrate.calibrate(lab)
+        store.calibrated(session, place.name, found)
+        print("\n".join(calibrate.lines(found)), flush=True)
+
+
+def _run_and_keep(cell: Cell, lab: labs.Lab | None, store: Store, session: str, number: str) -> None:
+    began, journal = time.monotonic(), store.journal(cell)
+    print(f"[{number}] {cell.title}", flush=True)
+    try:
+        with _within(MAX_SECONDS + OVERTIME):
+            result = run(cell, lab, journal)
+    except Overrun as overrun:
+        result = {"state": "failed_infra", "why": str(overrun)}
+    if result["state"] == "cancelled":  # Ctrl-C, which the run has caught to end its ranks in order
+        raise KeyboardInterrupt
+    store.keep(cell, result, session)
+    for bulk in (*journal.glob("final.*.npz"), *journal.glob("weights.*.npy")):
+        bulk.unlink()
+    told = result["why"] if result["state"] not in OVER else _said(result)
+    print(f"  {result['state']}: {told} ({time.monotonic() - began:.0f} s in all)", flush=True)
+
+
+def _said(result: dict[str, Any]) -> str:
+    reached = result["time_to_target"]
+    told = f"target after {reached:.1f} s" if reached is not None else f"{result['train_seconds'] or 0:.1f} s"
+    accuracy = result["test_accuracy"]
+    return f"{told}, {accuracy:.2%}" if accuracy is not None else told
+
+
+def run(cell: Cell, lab: labs.Lab | None, folder: Path) -> dict[str, Any]:
+    """Run one cell and return its result; its journals stay in `folder`."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    there = lab if cell.place.world == "lab" else None
+    if "settings" in cell.document:
+        folder.mkdir()
+        return peers.run(Settings(**cell.document["settings"]), there, folder)
+    if there is not None:
+        _, found = netlab.hooke(there, validate_run(cell.document), folder)
+        return found
+    return _hooke_run(cell, folder)
+
+
+def _hooke_run(cell: Cell, folder: Path) -> dict[str, Any]:
+    """Run a cell by the product's own command line, as anybody would."""
+    spec = folder.with_suffix(".run.json")
+    spec.write_text(json.dumps(cell.document))
+    command = [sys.executable, "-m", "hooke", "run", str(spec), "--json", "--run-dir", str(folder)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ)
+    try:
+        said, error = process.communicate()
+    except BaseException:  # also Ctrl-C: `hooke run` takes its ranks along, the error goes on upwards
+        process.terminate()
+        process.wait()
+        raise
+    if not said.strip():
+        shutil.rmtree(folder, ignore_errors=True)
+        return {"state": "failed_infra", "why": error[-2000:]}
+    found: dict[str, Any] = json.loads(said)
+    return found
+
+
+@contextlib.contextmanager
+def _within(seconds: float) -> Iterator[None]:
+    """Raise Overrun in the body if it takes longer."""
+
+    def over(*_: object) -> None:
+        raise Overrun(f"not over after {seconds:.0f} s: ended from outside")
+
+    before = signal.signal(signal.SIGALRM, over)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

@@ -1,0 +1,120 @@
+"""What has been run, as JSON files in a folder: `runs/<key>.json`, `sessions/<id>.json`, failures, journals."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hooke.hardware import describe
+
+from benchmarks.evidence.cells import Cell, Score
+from benchmarks.evidence.conditions import PLACES
+
+ROOT = Path(__file__).resolve().parents[2]
+MEASURED = ("engine", "benchmarks/netlab", "benchmarks/peers")
+"""What a commit says about a result: the code that was measured."""
+OVER = ("succeeded", "failed_user", "timed_out")
+"""States that are results: the budget or the target was met, numbers went bad, or the wall limit was reached."""
+
+
+@dataclass(frozen=True)
+class Store:
+    """One folder of results. `command`: what measures into it."""
+
+    folder: Path
+    command: str = "python -m benchmarks.evidence"
+
+    def load(self) -> dict[str, dict[str, Any]]:
+        """Return every stored run by key."""
+        return {path.stem: json.loads(path.read_text()) for path in sorted(self.folder.glob("runs/*.json"))}
+
+    def has(self, world: str) -> bool:
+        """Return whether there is a run from such a place."""
+        return any(PLACES[run["cell"]["place"]].world == world for run in self.load().values())
+
+    def sessions(self) -> dict[str, dict[str, Any]]:
+        """Return every session by id."""
+        return {path.stem: json.loads(path.read_text()) for path in sorted(self.folder.glob("sessions/*.json"))}
+
+    def keep(self, cell: Cell, result: dict[str, Any], session: str) -> None:
+        """Store the result of a cell; one that says nothing of the method goes among the failures."""
+        document = {
+            "schema": "hooke.evidence/1",
+            "cell": {
+                "kind": cell.kind,
+                "place": cell.place.name,
+                "label": cell.label,
+                "rate": cell.rate,
+                "seed": cell.seed,
+                "document": cell.document,
+            },
+            "session": session,
+            "commit": commit(),
+            "unix": time.time(),
+            "command": f"{self.command} run --only {cell.key} --again",
+            "result": result,
+        }
+        over = result["state"] in OVER
+        name = f"runs/{cell.key}.json" if over else f"failures/{cell.key}-{time.time_ns()}.json"
+        _write(self.folder / name, document)
+
+    def journal(self, cell: Cell) -> Path:
+        """Return a folder for a run's journals that does not exist yet."""
+        return self.folder / "journals" / f"{cell.key}-{time.time_ns()}"
+
+    def begin(self) -> str:
+        """Store a new session: the machine, its versions and its load; return its id."""
+        hardware, versions = describe()
+        name = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
+        session = {
+            "schema": "hooke.evidence.session/1",
+            "unix": time.time(),
+            "hardware": {part: hardware[part] for part in ("cpu", "cores", "memory_bytes")},
+            "versions": {part: text.partition("+")[0] for part, text in versions.items()},
+            "calibrations": {},
+        }
+        _write(self.folder / "sessions" / f"{name}.json", session)
+        return name
+
+    def calibrated(self, session: str, place: str, found: Mapping[str, Any]) -> None:
+        """Add the calibration of a network to a session."""
+        path = self.folder / "sessions" / f"{session}.json"
+        document = json.loads(path.read_text())
+        told = ("unix", "lab", "emulated", "load", "pair", "collectives")
+        document["calibrations"][place] = {name: found[name] for name in told if name in found}
+        _write(path, document)
+
+
+def scores(runs: Mapping[str, Mapping[str, Any]]) -> dict[str, Score]:
+    """Return how each stored run towards a target went, by key."""
+    found = {}
+    for key, run in runs.items():
+        result = run["result"]
+        if run["cell"]["kind"] == "target":
+            found[key] = Score(result["time_to_target"], result["test_accuracy"] or 0.0)
+    return found
+
+
+def commit() -> str:
+    """Return the commit of what is measured, with a + if files differ from it; `unknown` without git."""
+    said = _git("rev-parse", "--short=10", "HEAD")
+    if said.returncode != 0:
+        return "unknown"
+    changed = _git("diff", "--quiet", "HEAD", "--", *MEASURED).returncode != 0
+    return said.stdout.strip() + ("+" if changed else "")
+
+
+def _git(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def _write(path: Path, document: Mapping[str, Any]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    new = path.with_suffix(".new")
+    new.write_text(json.dumps(document, indent=1) + "\n")
+    new.replace(path)

@@ -1,0 +1,112 @@
+"""The runs of a matrix as its pages look at them: by place and method; what is not of the matrix is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from benchmarks.evidence.cells import Score, best_rate, count, pace_cells, target_cell
+from benchmarks.evidence.conditions import METHODS, OFF, PLACES, SCALING, Matrix
+from benchmarks.evidence.records import Evidence, Run
+from benchmarks.netlab.starting import caution
+
+
+@dataclass(frozen=True)
+class Best:
+    """A method at its best rate. `grid`: how many rates have been tried; `edge`: it is an outermost one."""
+
+    rate: float
+    runs: dict[int, Run]
+    grid: int
+    edge: bool
+
+    @property
+    def seeds(self) -> list[Run]:
+        """Return the runs by seed."""
+        return [self.runs[seed] for seed in sorted(self.runs)]
+
+
+class View:
+    """What has been run of a matrix."""
+
+    def __init__(self, matrix: Matrix, evidence: Evidence) -> None:
+        self.matrix, self.evidence = matrix, evidence
+
+    @cached_property
+    def targets(self) -> dict[tuple[str, str], dict[float, dict[int, Run]]]:
+        """Return the runs towards the target by (place, method), rate and seed."""
+        found: dict[tuple[str, str], dict[float, dict[int, Run]]] = {}
+        for place in self.matrix.places:
+            for label in self.matrix.methods:
+                grid: dict[float, dict[int, Run]] = {}
+                for rate in self.matrix.rates:
+                    for seed in range(self.matrix.seeds):
+                        cell = target_cell(self.matrix, PLACES[place], METHODS[label], rate, seed)
+                        if run := self.evidence.runs.get(cell.key):
+                            grid.setdefault(rate, {})[seed] = run
+                found[place, label] = grid
+        return found
+
+    @cached_property
+    def paces(self) -> dict[tuple[str, str], dict[int, Run]]:
+        """Return the runs of a fixed number of steps by (place, label) and repeat."""
+        found: dict[tuple[str, str], dict[int, Run]] = {}
+        for cell in pace_cells(self.matrix):
+            if run := self.evidence.runs.get(cell.key):
+                found.setdefault((cell.place.name, cell.label), {})[cell.seed] = run
+        return found
+
+    @property
+    def runs(self) -> list[Run]:
+        """Return all runs of the matrix."""
+        towards = [run for grid in self.targets.values() for seeds in grid.values() for run in seeds.values()]
+        return towards + [run for repeats in self.paces.values() for run in repeats.values()]
+
+    def missing(self) -> tuple[int, int]:
+        """Return how many runs there are, and how many there are to be."""
+        further = 0  # seeds at rates that were the best for a while: kept and shown, but beyond the matrix
+        for grid in self.targets.values():
+            best = best_of(grid)
+            further += sum(len(seeds) - (0 in seeds) for rate, seeds in grid.items() if best and rate != best)
+        return len(self.runs) - further, count(self.matrix)
+
+    def best(self, place: str, label: str) -> Best | None:
+        """Return a method's runs at its best rate so far; None if it has not been run there."""
+        grid = self.targets.get((place, label), {})
+        rate = best_of(grid)
+        if rate is None:
+            return None
+        tried = sum(0 in seeds for seeds in grid.values())
+        edge = len(self.matrix.rates) > 1 and rate in (self.matrix.rates[0], self.matrix.rates[-1])
+        return Best(rate, grid[rate], tried, edge)
+
+    def at_best(self, place: str, label: str) -> dict[int, Run]:
+        """Return the runs of a method at its best rate by seed; none if it has not been run."""
+        best = self.best(place, label)
+        return best.runs if best else {}
+
+    def scales(self) -> bool:
+        """Return whether there is a method to be compared with communication off."""
+        return any(label != OFF and place in SCALING for place, label in self.paces)
+
+    def cores(self, runs: Iterable[Run]) -> int | None:
+        """Return the least number of cores that any of these runs had for all its hosts."""
+        sessions = {run.session for run in runs} & self.evidence.sessions.keys()
+        return min((int(self.evidence.sessions[name]["hardware"]["cores"]) for name in sessions), default=None)
+
+    def note(self, place: str) -> str:
+        """Return what must stand beside the figures of a place: whether ranks had a core each."""
+        at = [run for run in self.runs if run.place == place]
+        cores = self.cores(at)
+        if PLACES[place].world == "virtual":
+            return "simulated"
+        if cores is None or PLACES[place].world == "here":
+            return ""
+        return caution(PLACES[place].hosts, cores)
+
+
+def best_of(grid: dict[float, dict[int, Run]]) -> float | None:
+    """Return the best rate of a grid by its first seeds."""
+    first = {rate: seeds[0] for rate, seeds in grid.items() if 0 in seeds}
+    return best_rate({rate: Score(run.time_to_target, run.test_accuracy or 0.0) for rate, run in first.items()})

@@ -1,0 +1,89 @@
+"""What the pages have in common: tables, and what stands beside figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from benchmarks.evidence.conditions import PLACES
+from benchmarks.evidence.records import Run
+from benchmarks.evidence.view import View
+from benchmarks.netlab.calibrate import lines as calibration_lines
+
+COMMANDS = (
+    "Measured by `{make}`; in parts: `python -m benchmarks.evidence run --minutes 30` goes on where it was "
+    "stopped, `python -m benchmarks.evidence pages` writes the pages. Raw data: [every run](data/runs.csv) with "
+    "its own command, [every evaluation](data/curves.csv), [machines and calibrations](data/sessions.json)."
+)
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterable[str]:
+    """Yield a Markdown table."""
+    yield "| " + " | ".join(header) + " |"
+    yield "|" + "---|" * len(header)
+    for row in rows:
+        yield "| " + " | ".join(row) + " |"
+
+
+def incomplete(there: int, all_of_them: int) -> Iterable[str]:
+    """Yield what stands on a page as long as runs are missing."""
+    if there < all_of_them:
+        yield f"**Incomplete: {there} of {all_of_them} runs so far.** Each line says how many seeds it stands on."
+        yield ""
+
+
+def beside(note: str) -> str:
+    """Return a note as it stands behind a heading."""
+    return f" ({note})" if note else ""
+
+
+def machines(view: View, runs: Sequence[Run]) -> Iterable[str]:
+    """Yield processor, versions, dates and commits of runs, one line for each machine they were measured on."""
+    sessions = view.evidence.sessions
+    found: dict[str, list[Run]] = {}
+    for run in runs:
+        if run.session in sessions:
+            found.setdefault(_machine(sessions[run.session]), []).append(run)
+    for text, those in sorted(found.items()):
+        days = sorted({datetime.fromtimestamp(sessions[run.session]["unix"], UTC).date() for run in those})
+        when = f"{days[0]}" if len(days) == 1 else f"{days[0]} to {days[-1]}"
+        commits = ", ".join(sorted({run.commit for run in those}))
+        yield f"{text}; {when}; commits {commits} (+: with changes); {len(those)} runs."
+        yield ""
+    if len(found) > 1:
+        yield "**Runs of more than one machine or version are mixed on this page.**"
+        yield ""
+
+
+def _machine(session: dict[str, Any]) -> str:
+    hardware = session["hardware"]
+    versions = ", ".join(f"{name} {text}" for name, text in session["versions"].items())
+    memory = f"{hardware['memory_bytes'] / 2**30:.0f} GiB"
+    return f"Processor: {hardware['cpu']}, {hardware['cores']} cores, {memory}; {versions}"
+
+
+def network(view: View, place: str) -> Iterable[str]:
+    """Yield the calibrations of a place's network, one per session."""
+    used = {run.session for run in view.runs if run.place == place}
+    for name, session in sorted(view.evidence.sessions.items()):
+        if name in used and (found := session["calibrations"].get(place)):
+            yield f"Session {name}:"
+            yield ""
+            yield from (f"- {line}" for line in calibration_lines(found))
+            yield ""
+
+
+def count_at(view: View, place: str) -> tuple[int, int]:
+    """Return how many runs towards the target a place has, and how many there are to be."""
+    matrix = view.matrix
+    grids = [view.targets[place, label] for label in matrix.methods]
+    best = [view.best(place, label) for label in matrix.methods]
+    there = sum(sum(0 in seeds for seeds in grid.values()) for grid in grids)
+    there += sum(len(found.runs) - 1 for found in best if found)
+    return there, len(matrix.methods) * (len(matrix.rates) + matrix.seeds - 1)
+
+
+def title_of(place: str) -> str:
+    """Return a place in words."""
+    return PLACES[place].title

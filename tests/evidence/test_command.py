@@ -1,0 +1,86 @@
+"""The command: what it refuses, and one real run of it."""
+
+import json
+import sys
+
+import pytest
+
+from benchmarks.evidence import __main__ as command
+from benchmarks.evidence import running
+from benchmarks.evidence.conditions import Matrix
+from benchmarks.evidence.store import Store
+from benchmarks.netlab import lab as labs
+
+
+@pytest.fixture
+def said(monkeypatch, tmp_path, capsys):
+    """Return a function that runs the command over an empty folder and returns (status, output, errors)."""
+    monkeypatch.setattr(command, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr(command, "PAGES", tmp_path / "pages")
+
+    def call(*words: str):
+        monkeypatch.setattr(sys, "argv", ["evidence", *words])
+        status = command.main()
+        return status, *capsys.readouterr()
+
+    return call
+
+
+def test_without_data_it_says_what_is_missing(said, monkeypatch, tmp_path):
+    monkeypatch.setenv("HOOKE_DATA", str(tmp_path))
+    status, _, errors = said("--quick", "run")
+    assert status == 2
+    assert "HOOKE_DATA is to name a folder that holds mnist/" in errors
+    monkeypatch.delenv("HOOKE_DATA")
+    assert said("run")[0] == 2
+
+
+def test_pages_of_nothing_are_refused(said):
+    status, _, errors = said("pages")
+    assert status == 2
+    assert "nothing has been run yet" in errors
+    assert said("pages", "--kept")[0] == 2
+
+
+def test_to_run_all_anew_is_refused(said, noise, monkeypatch):
+    monkeypatch.setenv("HOOKE_DATA", str(noise))
+    status, _, errors = said("run", "--again")
+    assert status == 2
+    assert "--again needs --only" in errors
+
+
+def test_without_root_it_says_so_and_goes_on_with_what_is_left(said, monkeypatch):
+    monkeypatch.setattr(labs, "lacking", lambda: "only root may")
+    status, output, errors = said("--quick", "list")
+    assert status == 0
+    assert "no emulated hosts: only root may" in errors
+    assert "virtual, rate 0.1" in output
+    assert "Hooke, bf16, here" in output
+    assert "hosts" not in output
+
+
+def test_only_chooses_by_key_or_title(said):
+    _, every, _ = said("list")
+    key, title = every.splitlines()[0].split(" ", 1)
+    assert said("list", "--only", key)[1].splitlines() == [f"{key} {title}"]
+    assert said("list", "--only", "seed 7")[1] == ""
+
+
+def test_a_run_and_its_peer_are_measured_once_and_a_failure_is_no_result(noise, monkeypatch, tmp_path):
+    monkeypatch.setenv("HOOKE_DATA", str(noise))
+    store = Store(tmp_path)
+    matrix = Matrix((), (), ("Hooke, bf16", "plain PyTorch, bf16"), steps=10, repeats=1)
+    assert running.run_matrix(matrix, store, None, lambda _: True) == 2
+    runs = store.load()
+    assert {run["result"]["samples"] for run in runs.values()} == {160}
+    assert all(
+        run["session"] in store.sessions() and run["result"]["samples_per_second"] > 0 for run in runs.values()
+    )
+    assert running.run_matrix(matrix, store, None, lambda _: True) == 0, "all there"
+
+    monkeypatch.setattr(running, "run", lambda *_: {"state": "failed_infra", "why": "lost a host"})
+    assert running.run_matrix(matrix, store, None, lambda c: "Hooke" in c.title, again=True) == 1
+    assert store.load() == runs
+    (failure,) = (tmp_path / "failures").iterdir()
+    assert json.loads(failure.read_text())["result"]["why"] == "lost a host"
+    assert running.run_matrix(matrix, store, 0.0, lambda _: True, again=True) == 0, "no time, no run"
