@@ -103,7 +103,7 @@ def _table(view: View, place: str) -> Iterable[str]:
                     claim.paper,
                     claim.told(claim.target) if claim.judged == "target" else "",
                     claim.told(claim.aim),
-                    _counted(claim, found) if found else "",
+                    _counted(claim, found) + _crowded(view, place, found) if found else "",
                     claim.verdict(found),
                 )
             )
@@ -112,6 +112,13 @@ def _table(view: View, place: str) -> Iterable[str]:
 
 def _counted(claim: Claim, found: Spread) -> str:
     return f"{claim.text(found)}, " + (f"n = {found.count}" if found.count > 1 else "one run: spread not known")
+
+
+def _crowded(view: View, place: str, found: Spread) -> str:
+    """Return a warning if runs were oversubscribed at a place where others were not."""
+    runs = [view.evidence.runs[key] for key in found.keys]
+    alone = any(run.oversubscribed == "yes" for run in runs) and not view.note(place or "here").startswith("over")
+    return "; the server oversubscribed the cores" if alone else ""
 
 
 def _measured(claim: Claim, view: View, place: str) -> Spread | None:

@@ -22,7 +22,7 @@ from benchmarks.evidence.conditions import (
 )
 from benchmarks.evidence.drawing import INK, PALETTE, figure, seconds_grid
 from benchmarks.evidence.records import Run
-from benchmarks.evidence.view import View
+from benchmarks.evidence.view import STAR, View
 from benchmarks.evidence.wording import title_of
 
 STORY = (BEST, DDP_LOW, DDP, EASGD3, HOGWILD, ORIGINAL)
@@ -53,7 +53,12 @@ def draw(view: View, folder: Path) -> list[Path]:
 
 def _where(view: View, place: str) -> str:
     note = view.note(place)
-    return title_of(place) + (f"; {note}" if note and note not in title_of(place) else "")
+    star = any(view.crowded(place, label) for label in view.matrix.methods)
+    return (
+        title_of(place)
+        + (f"; {note}" if note and note not in title_of(place) else "")
+        + (f"; {STAR} oversubscribed by its server" if star else "")
+    )
 
 
 def _unit(place: str) -> str:
@@ -110,7 +115,7 @@ def times(view: View, place: str, path: Path) -> None:
             told = f"not within {middle.value:.0f}" if bound else f"{middle.value:.3g}"
             reach = max(found.most.value, middle.value)
             axes.text(reach + 0.012 * end, y, f"{told}  ({len(runs)})", va="center", fontsize=8.5)
-        _names(axes, [label for label, _, _ in there])
+        _names(axes, [view.marked(place, label) for label, _, _ in there])
         axes.set_xlim(0, 1.17 * end)
         axes.set_xlabel(f"{_unit(place)}; bar: median, dots: seeds (their number in brackets)")
         seconds_grid(axes)
@@ -141,7 +146,7 @@ def steps(view: View, place: str, path: Path) -> None:
             share = spread.of(run.communication_fraction for run in runs)
             if share:
                 axes.text(left, y, f"  {share.median.value:.0%}", va="center", fontsize=8.5)
-        _names(axes, [label for label, _ in there])
+        _names(axes, [view.marked(place, label) for label, _ in there])
         axes.set_xlim(0, 1.1 * end or 1)
         unit = "simulated ms" if PLACES[place].world == "virtual" else "ms"
         axes.set_xlabel(f"{unit} per step, mean over workers; beside the bar: share of exposed communication")

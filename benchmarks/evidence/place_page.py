@@ -15,8 +15,8 @@ from benchmarks.evidence.conditions import (
     SPRING,
     Matrix,
 )
-from benchmarks.evidence.run_tables import every_rate, shares
-from benchmarks.evidence.view import Best, View
+from benchmarks.evidence.run_tables import categories, every_rate, shares
+from benchmarks.evidence.view import STAR, Best, View
 from benchmarks.evidence.wording import COMMANDS, beside, count_at, incomplete, machines, network, table, title_of
 
 TABLE_COLUMNS = (
@@ -61,6 +61,11 @@ def page(view: View, place: str, make: str) -> Iterable[str]:
     yield ""
     yield from shares(view, place)
     yield ""
+    if runs:
+        yield f"## The same in the paper's categories{beside(note)}"
+        yield ""
+        yield from categories(view, place)
+        yield ""
     yield f"## Every learning rate{beside(note)}"
     yield ""
     yield from every_rate(view, place, goal)
@@ -113,7 +118,7 @@ def _meaning(place: str, note: str) -> str:
             "Computation is slower for every method alike, and what is waited for may be a core as well as the "
             "network: compare methods with each other, not with a real cluster."
         )
-    return "Nothing is oversubscribed."
+    return f"{STAR} with its server one rank more than there are cores: oversubscribed."
 
 
 def _conditions(matrix: Matrix, place: str) -> Iterable[str]:
@@ -159,7 +164,7 @@ def _times(view: View, place: str, goal: str) -> Iterable[str]:
         accuracy = spread.of(run.best_accuracy for run in best.seeds)
         lines.append(
             (
-                label,
+                view.marked(place, label),
                 _diverged(best) or (times.text(".1f") if times else ""),
                 f"{len(reached)} of {len(best.runs)}",
                 samples.text(",.0f") if samples else "",

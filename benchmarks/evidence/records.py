@@ -54,6 +54,8 @@ class Run:
     update: float | None
     evaluate: float | None
     idle: float | None
+    servers: int
+    server_update: float | None
     wire_bytes: int | None
     link_wire_bytes: int | None
     dropped_packets: int | None
@@ -107,6 +109,7 @@ def flatten(key: str, stored: Mapping[str, Any]) -> Run:
         "why": " ".join(result.get("why", "").split())[:200] if result["state"] != "succeeded" else "",
         "best_accuracy": max((score["accuracy"] for score in scores), default=None),
         "steps": samples // (spec["batch"] * workers) if samples else None,
+        "server_update": (result.get("server_phases") or {}).get("update"),
         "link_wire_bytes": link.get("wire_bytes"),
         "dropped_packets": link.get("dropped"),
         "staleness_mean": sum(k * n for k, n in stale.items()) / sum(stale.values()) if stale else None,

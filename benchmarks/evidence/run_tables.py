@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from hooke.phases import PHASES
+
+from benchmarks.breakdown import breakdown, markdown
 from benchmarks.evidence import spread
 from benchmarks.evidence.conditions import METHODS, PLACES, Method
 from benchmarks.evidence.records import Run
@@ -41,7 +44,7 @@ def shares(view: View, place: str) -> Iterable[str]:
         exposed = spread.of(run.communication_fraction for run in seeds)
         lines.append(
             (
-                label,
+                view.marked(place, label),
                 _per_step(seeds, "train_seconds", 1e3, ".1f"),
                 _told([1 / run.seconds_per_step for run in seeds if run.seconds_per_step], ".1f"),
                 _per_step(seeds, "compute", 1e3, ".1f"),
@@ -66,6 +69,24 @@ def _told(values: Sequence[float], form: str) -> str:
     return found.text(form) if found else ""
 
 
+def categories(view: View, place: str) -> Iterable[str]:
+    """Yield the same runs in the categories in which the paper breaks its time down."""
+    results = [
+        {
+            "label": label,
+            "phases": {} if run.compute is None else {str(phase): getattr(run, str(phase)) for phase in PHASES},
+            "servers": run.servers,
+            "server_phases": {"update": run.server_update} if run.server_update is not None else None,
+            "hidden_seconds": run.hidden_seconds,
+            "simulated": PLACES[place].world == "virtual",
+            "oversubscribed": run.oversubscribed == "yes",
+        }
+        for label in view.matrix.methods
+        for run in view.at_best(place, label).values()
+    ]
+    yield markdown(breakdown(results, lambda result: str(result["label"])))
+
+
 def every_rate(view: View, place: str, goal: str) -> Iterable[str]:
     """Yield every run towards the target."""
     yield f"Every run, by seed: seconds to {goal}, or the best accuracy and how long the run took."
@@ -75,7 +96,9 @@ def every_rate(view: View, place: str, goal: str) -> Iterable[str]:
     for label in view.matrix.methods:
         grid = view.targets[place, label]
         told = (", ".join(_one(grid[r][s]) for s in sorted(grid.get(r, {}))) for r in view.matrix.rates)
-        lines.append((f"{label}{_factor(METHODS[label], place)}", *(text or "not run" for text in told)))
+        lines.append(
+            (f"{view.marked(place, label)}{_factor(METHODS[label], place)}", *(text or "not run" for text in told))
+        )
     yield from table(header, lines)
 
 

@@ -11,6 +11,9 @@ from benchmarks.evidence.conditions import METHODS, OFF, PLACES, SCALING, Matrix
 from benchmarks.evidence.records import Evidence, Run
 from benchmarks.netlab.starting import caution
 
+STAR = "(*)"
+"""Marks a method that had more ranks than cores at a place where others had not."""
+
 
 @dataclass(frozen=True)
 class Best:
@@ -94,6 +97,15 @@ class View:
         """Return the least number of cores that any of these runs had for all its hosts."""
         sessions = {run.session for run in runs} & self.evidence.sessions.keys()
         return min((int(self.evidence.sessions[name]["hardware"]["cores"]) for name in sessions), default=None)
+
+    def crowded(self, place: str, label: str) -> bool:
+        """Return whether a method had more ranks than cores at a place where others had not."""
+        runs = self.at_best(place, label).values()
+        return any(run.oversubscribed == "yes" for run in runs) and not self.note(place).startswith("over")
+
+    def marked(self, place: str, label: str) -> str:
+        """Return a method's label, with a star if it alone was oversubscribed."""
+        return f"{label} {STAR}" if self.crowded(place, label) else label
 
     def note(self, place: str) -> str:
         """Return what must stand beside the figures of a place: whether ranks had a core each."""
