@@ -12,6 +12,10 @@ from hooke.comm.mpi_exchange import Exchange, Scratch
 from hooke.comm.mpi_wait import Patience
 from hooke.errors import CommError
 
+_WORDS = 1
+"""Tag of words from one rank to another: not that of all-reduces on the same communicator, so that words which
+nobody has heard yet are never taken for a part of a sum."""
+
 
 class MpiControl:
     """See `hooke.comm.base.Control`."""
@@ -27,15 +31,15 @@ class MpiControl:
     def send(self, words: Words, to: int) -> None:
         """Send words to one rank; never blocks, because MPI buffers so short a message."""
         array = _array(words)
-        self._keep(self._comm.Isend(array, check_rank(to, self._size)), array)
+        self._keep(self._comm.Isend(array, check_rank(to, self._size), _WORDS), array)
 
     def recv(self, source: int = ANY) -> tuple[int, Words]:
         """Return (source, words) of the message from `source` that arrived first."""
         status = MPI.Status()
         if source == ANY:
-            await_any(self._comm, MPI.ANY_TAG, self._patience, status).Recv(self._incoming, status)
+            await_any(self._comm, _WORDS, self._patience, status).Recv(self._incoming, status)
             return status.Get_source(), tuple(self._incoming[: status.Get_count(MPI.DOUBLE)].tolist())
-        request = self._comm.Irecv(self._incoming, check_rank(source, self._size))
+        request = self._comm.Irecv(self._incoming, check_rank(source, self._size), _WORDS)
         try:
             self._patience.until(lambda: request.Test(status))
         except BaseException:  # a signal handler raised: no later message may land in this buffer

@@ -186,6 +186,24 @@ def control_words(comm: Comm) -> Any:
     return list(exact)
 
 
+def words_and_sums_do_not_meet(comm: Comm) -> Any:
+    """Words that nobody has heard yet are no part of a sum; a summand on its way is no word."""
+    control, last = comm.control, comm.size - 1
+    for to in range(comm.size):
+        control.send((100.0 + comm.rank,), to)
+    expected = (float(comm.size), float(sum(range(comm.size))))
+    assert control.allreduce((1.0, float(comm.rank))) == expected
+    assert sorted(control.recv() for _ in range(comm.size)) == [(r, (100.0 + r,)) for r in range(comm.size)]
+    comm.barrier()
+    if comm.rank == last:
+        work(comm, 0.02)  # by now all others have begun to add up
+        control.send((7.0,), 0)
+    if comm.rank == 0:
+        assert control.recv(ANY) == (last, (7.0,))
+    assert control.allreduce((1.0, float(comm.rank))) == expected
+    return list(expected)
+
+
 def split_makes_worlds_of_their_own(comm: Comm) -> Any:
     part = comm.split(comm.rank % 2, key=-comm.rank)
     members = sorted((r for r in range(comm.size) if r % 2 == comm.rank % 2), reverse=True)
@@ -310,6 +328,7 @@ CASES: dict[str, Callable[[Comm], Any]] = {
         a_server_receives_from_anyone,
         messages_of_one_rank_keep_their_order,
         control_words,
+        words_and_sums_do_not_meet,
         split_makes_worlds_of_their_own,
         traffic_counts,
         packing_moves_no_bit,
