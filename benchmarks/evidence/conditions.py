@@ -46,7 +46,7 @@ PLACES = {
         Place("2-hosts", "2 emulated hosts, 1 Gb/s", "lab", 2),
         Place("1-host", "1 emulated host", "lab", 1),
         Place("here", "one worker, no network", "here", 1),
-        Place("virtual", "8 workers on a virtual cluster of 1 Gb/s (simulated)", "virtual", 8),
+        Place("virtual", "8 workers on a virtual cluster of 1 Gb/s", "virtual", 8),
     )
 }
 

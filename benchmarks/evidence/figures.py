@@ -23,7 +23,7 @@ from benchmarks.evidence.conditions import (
 from benchmarks.evidence.drawing import INK, PALETTE, figure, seconds_grid
 from benchmarks.evidence.records import Run
 from benchmarks.evidence.view import STAR, View
-from benchmarks.evidence.wording import title_of
+from benchmarks.evidence.wording import seconds, title_of
 
 STORY = (BEST, DDP_LOW, DDP, EASGD3, HOGWILD, ORIGINAL)
 """Whose curves are drawn: more of them cannot be told apart."""
@@ -61,10 +61,6 @@ def _where(view: View, place: str) -> str:
     )
 
 
-def _unit(place: str) -> str:
-    return "simulated s" if PLACES[place].world == "virtual" else "s"
-
-
 def accuracy(view: View, place: str, path: Path) -> None:
     """Draw accuracy over time: one line per seed, methods at their best rates."""
     told = [m.label for m in STORY if view.at_best(place, m.label)]
@@ -88,7 +84,7 @@ def accuracy(view: View, place: str, path: Path) -> None:
         axes.set_ylim(30, 100 * top * 0.8)
         axes.set_xlim(left=0)
         axes.set_ylabel("test accuracy, %")
-        axes.set_xlabel(f"time of training, {_unit(place)}")
+        axes.set_xlabel(f"time of training, {seconds(place)}")
         axes.grid(visible=True)
         axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
 
@@ -117,7 +113,7 @@ def times(view: View, place: str, path: Path) -> None:
             axes.text(reach + 0.012 * end, y, f"{told}  ({len(runs)})", va="center", fontsize=8.5)
         _names(axes, [view.marked(place, label) for label, _, _ in there])
         axes.set_xlim(0, 1.17 * end)
-        axes.set_xlabel(f"{_unit(place)}; bar: median, dots: seeds (their number in brackets)")
+        axes.set_xlabel(f"{seconds(place)}; bar: median, dots: seeds (their number in brackets)")
         seconds_grid(axes)
 
 
@@ -148,8 +144,9 @@ def steps(view: View, place: str, path: Path) -> None:
                 axes.text(left, y, f"  {share.median.value:.0%}", va="center", fontsize=8.5)
         _names(axes, [view.marked(place, label) for label, _ in there])
         axes.set_xlim(0, 1.1 * end or 1)
-        unit = "simulated ms" if PLACES[place].world == "virtual" else "ms"
-        axes.set_xlabel(f"{unit} per step, mean over workers; beside the bar: share of exposed communication")
+        axes.set_xlabel(
+            f"{seconds(place, 'm')} per step, mean over workers; beside the bar: share of exposed communication"
+        )
         seconds_grid(axes)
         drawn.legend(loc="outside lower center", ncols=len(PARTS))
 

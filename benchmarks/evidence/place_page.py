@@ -17,7 +17,17 @@ from benchmarks.evidence.conditions import (
 )
 from benchmarks.evidence.run_tables import categories, every_rate, shares
 from benchmarks.evidence.view import STAR, Best, View
-from benchmarks.evidence.wording import COMMANDS, beside, count_at, incomplete, machines, network, table, title_of
+from benchmarks.evidence.wording import (
+    COMMANDS,
+    beside,
+    count_at,
+    incomplete,
+    machines,
+    network,
+    seconds,
+    table,
+    title_of,
+)
 
 TABLE_COLUMNS = (
     "method",
@@ -122,18 +132,19 @@ def _meaning(place: str, note: str) -> str:
 
 
 def _conditions(matrix: Matrix, place: str) -> Iterable[str]:
+    limit = f", Hooke's after {MAX_SECONDS:.0f} s at the latest" if PLACES[place].world == "lab" else ""
     rates = ", ".join(f"{rate:g}" for rate in matrix.rates)
     yield (
-        f"Batch {BATCH} per worker; a run ends at the target, after {matrix.samples:,} samples or (Hooke's) "
-        f"after {MAX_SECONDS:.0f} s; evaluated every {EVERY:,} samples, off the clock, so that a time to target "
+        f"Batch {BATCH} per worker; a run ends at the target or after {matrix.samples:,} samples"
+        f"{limit}; evaluated every {EVERY:,} samples, off the clock, so that a time to target "
         f"is known to that grain. Learning rates {rates} for every method, times (1 - mu) with momentum mu, times "
         "2 / P (at most 1) where workers push into one model without averaging. The best rate is that of the "
         "first seed; all are shown below. Median [least, most] of the seeds; ≥ marks a run that did not meet the "
         f"target, and how long it had not. Elastic methods: beta = {SPRING['beta']}. Exactly: "
         "`benchmarks/evidence/conditions.py`."
     )
-    yield ""
     if PLACES[place].world == "lab":
+        yield ""
         yield (
             "Hooke's methods compute in bf16 unless a label says otherwise, the baselines too; peers in both. "
             "A server has no host of its own: it shares that of worker 0, whose messages then do not cross a "
@@ -145,7 +156,7 @@ def _times(view: View, place: str, goal: str) -> Iterable[str]:
     original = view.at_best(place, ORIGINAL.label)
     header = (
         "method",
-        f"time to {goal}, s",
+        f"time to {goal}, {seconds(place)}",
         "reached",
         "samples to it",
         "best accuracy",

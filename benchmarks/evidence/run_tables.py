@@ -11,18 +11,19 @@ from benchmarks.evidence import spread
 from benchmarks.evidence.conditions import METHODS, PLACES, Method
 from benchmarks.evidence.records import Run
 from benchmarks.evidence.view import View
-from benchmarks.evidence.wording import table
+from benchmarks.evidence.wording import seconds, table
 
 
 def shares(view: View, place: str) -> Iterable[str]:
     """Yield what a step of each method is made of, at its best rate."""
+    unit = seconds(place, "m")
     header = (
         "method",
-        "step, ms",
+        f"step, {unit}",
         "steps/s",
-        "computing, ms",
-        "exposed comm., ms",
-        "hidden comm., ms",
+        f"computing, {unit}",
+        f"exposed comm., {unit}",
+        f"hidden comm., {unit}",
         "exposed share",
         "MB per step, links",
         "MB per step, Hooke's counter",

@@ -84,6 +84,11 @@ def count_at(view: View, place: str) -> tuple[int, int]:
     return there, len(matrix.methods) * (len(matrix.rates) + matrix.seeds - 1)
 
 
+def seconds(place: str, prefix: str = "") -> str:
+    """Return the unit of a place's times: virtual seconds never stand without saying so."""
+    return f"virtual {prefix}s" if PLACES[place].world == "virtual" else f"{prefix}s"
+
+
 def title_of(place: str) -> str:
     """Return a place in words."""
     return PLACES[place].title
