@@ -3,6 +3,7 @@
     python -m benchmarks.netlab up --hosts 8 --rate 1gbit [--hold]    --hold: until Ctrl-C, or until it dies
     python -m benchmarks.netlab calibrate [--out FILE]                latency, bandwidth, all-reduce; as JSON
     python -m benchmarks.netlab hooke [--workers 8] [--json] ... SPEC `hooke run` on the hosts
+    python -m benchmarks.netlab compare [--workers 8] SPEC [VARIANT ...]  variants of an experiment in turns
     python -m benchmarks.netlab run [--ranks 8] -- PROGRAM ...        any program, as MPI ranks
     python -m benchmarks.netlab down
 
@@ -52,6 +53,14 @@ def _options() -> tuple[argparse.Namespace, list[str]]:
     commands.add_parser("down", help="end what runs on the hosts and remove them")
     calibrate = commands.add_parser("calibrate", help="measure the network")
     calibrate.add_argument("--out", type=Path, default=Path(".results/netlab/calibration.json"))
+    compare = commands.add_parser(
+        "compare", help="run variants of an experiment in turns, and compare their steps"
+    )
+    compare.add_argument("spec", type=Path, help="an experiment, YAML or JSON")
+    compare.add_argument("variants", nargs="*", help="all of them if none is named")
+    compare.add_argument("--workers", type=int, help="one per host if not given")
+    compare.add_argument("--rounds", type=int, default=3)
+    compare.add_argument("--out", type=Path, help="write every figure to this JSON file")
     run = commands.add_parser("run", help="run `-- PROGRAM ...` as MPI ranks, or `-- hooke run ...`")
     run.add_argument("--ranks", type=int, help="one per host if not given")
     hooke = commands.add_parser("hooke", help="run a Hooke specification; the options of `hooke run`")
@@ -109,6 +118,32 @@ def _calibrate(options: argparse.Namespace, _words: list[str]) -> int:
     return 0
 
 
+def _compare(options: argparse.Namespace, _words: list[str]) -> int:
+    from hooke.cli.document import read
+    from hooke.errors import SpecError
+
+    from benchmarks.netlab.compare import compare, lines
+
+    try:
+        with labs.locked(options.name):
+            lab = labs.find(options.name)
+            found = compare(
+                lab, read(options.spec), options.variants, options.workers or lab.hosts, options.rounds
+            )
+    except SpecError as error:
+        return _faults(error)
+    print("\n".join(lines(found)))
+    if options.out:
+        options.out.write_text(json.dumps(found, indent=1) + "\n")
+    return 0
+
+
+def _faults(error: Any) -> int:
+    for problem in error.problems:
+        print(f"{problem.pointer or '/'}: {problem.message}", file=sys.stderr)
+    return BAD_SPEC
+
+
 def _run(options: argparse.Namespace, words: list[str]) -> int:
     if words[:2] == ["hooke", "run"]:
         parser = argparse.ArgumentParser(prog="benchmarks.netlab run -- hooke run")
@@ -135,9 +170,7 @@ def _hooke(options: argparse.Namespace, _words: list[str]) -> int:
     try:
         spec = load_run(read(options.spec), options.variant, options.cluster, options.workers, "mpi", options.seed)
     except SpecError as error:
-        for problem in error.problems:
-            print(f"{problem.pointer or '/'}: {problem.message}", file=sys.stderr)
-        return BAD_SPEC
+        return _faults(error)
     folder = options.run_dir or Path(tempfile.mkdtemp(prefix="hooke-run-"))
     with labs.locked(options.name):
         report, found = hooke(labs.find(options.name), spec, folder, options.save)
@@ -156,7 +189,7 @@ def _besides(found: dict[str, Any]) -> str:
     )
 
 
-COMMANDS = {"up": _up, "down": _down, "calibrate": _calibrate, "run": _run, "hooke": _hooke}
+COMMANDS = {"up": _up, "down": _down, "calibrate": _calibrate, "compare": _compare, "run": _run, "hooke": _hooke}
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -18,8 +18,6 @@ from typing import Any
 from hooke import local_run
 from hooke.cli import outcome
 from hooke.cli.progress import Follower, display
-from hooke.cluster.launchers.base import Launch
-from hooke.cluster.places import AttemptFolder
 from hooke.cluster.processes import members, signal_all, sweep
 from hooke.events import StateReport
 from hooke.local_run import LocalRun
@@ -42,20 +40,20 @@ class Meter:
     ranks are in their loop, because the processes are gone at the end; it includes evaluation.
     """
 
-    def __init__(self, lab: Lab | None, attempt: str) -> None:
-        self._lab, self._attempt = lab, attempt
+    def __init__(self, lab: Lab | None) -> None:
+        self._lab = lab
         self._before = lab.traffic() if lab else {}
         self._seconds: dict[int, float] = {}
         self._at_start: dict[int, float] = {}
         self._looked = 0.0
 
-    def look(self, training: bool) -> None:
-        """Read the processor time of every process of the run, as long as all ranks are in their loop."""
+    def look(self, attempt: str, training: bool) -> None:
+        """Read the processor time of every process of the attempt, as long as all ranks are in their loop."""
         now = time.monotonic()
         if not training or now - self._looked < 0.25:
             return
         self._looked = now
-        for pid in members([self._attempt]):
+        for pid in members([attempt]):
             if (seconds := cpu_seconds(pid)) is not None:
                 self._seconds[pid] = seconds
         if not self._at_start:
@@ -93,12 +91,11 @@ def hooke(lab: Lab, spec: RunSpec, folder: Path, save: Path | None = None) -> tu
     The result also has `cpu_seconds`, `link` and `emulated`. Ctrl-C asks the ranks to stop, twice ends them.
     """
     local_run.prepare(folder, spec)
-    attempt = AttemptFolder(folder.resolve(), f"netlab-{uuid.uuid4().hex[:12]}", 1)
-    meter = Meter(lab, attempt.id)
+    meter = Meter(lab)
     asked: list[float] = []
     handlers = {n: signal.signal(n, lambda *_: asked.append(time.monotonic())) for n in ENDING}
     try:
-        run = _start(lab, spec, attempt)
+        run = local_run.start(folder, spec, launcher=NetlabLauncher(lab))
         try:
             scores, report = _follow(run, meter, asked)
         except BaseException:  # also Ctrl-C: no rank outlives the error, which goes on upwards
@@ -109,25 +106,9 @@ def hooke(lab: Lab, spec: RunSpec, folder: Path, save: Path | None = None) -> tu
             signal.signal(number, handler)
     found = outcome.result(spec, report, run.witness.started, run.witness.done, scores)
     found |= meter.result() | {"emulated": emulation(lab, spec.ranks), "folder": str(folder)}
-    found["oversubscribed"] = found["emulated"]["oversubscribed"]  # a rank sees only those of its own host
     if save is not None and report.state == "succeeded":
         outcome.save(save, spec, folder)
     return report, found
-
-
-def _start(lab: Lab, spec: RunSpec, attempt: AttemptFolder) -> LocalRun:
-    launch = Launch(spec.world, spec.ranks, (attempt.path,), (attempt.id,))
-    launcher = NetlabLauncher(lab)
-    with attempt.launcher_log.open("ab") as log:
-        process = subprocess.Popen(
-            [*tether(), *launcher.command(launch)],
-            env=launcher.environment(launch, os.environ),
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-    return LocalRun(spec, attempt, process)
 
 
 def _follow(run: LocalRun, meter: Meter, asked: list[float]) -> tuple[list[Any], StateReport]:
@@ -135,7 +116,7 @@ def _follow(run: LocalRun, meter: Meter, asked: list[float]) -> tuple[list[Any],
     with display(run) as shown:
         while run.poll():
             shown.show(follower, follower.look())
-            meter.look(run.witness.all_started and not run.witness.done)
+            meter.look(run.folder.id, run.witness.all_started and not run.witness.done)
             if asked and not cancelled:
                 cancelled = True
                 run.cancel()
@@ -161,7 +142,7 @@ def program(
     attempt = f"netlab-{uuid.uuid4().hex[:12]}.1"
     kept = dict(os.environ) | {"HOOKE_ATTEMPT": attempt, "PYTHONUNBUFFERED": "1"}
     line = command(lab, ranks, words) if lab else _here(ranks, words)
-    meter = Meter(lab, attempt)
+    meter = Meter(lab)
     process = subprocess.Popen(
         [*tether(), *line],
         env=environment(lab, kept) if lab else kept | {"OMP_NUM_THREADS": "1", "UCX_LOG_LEVEL": "error"},
@@ -171,7 +152,7 @@ def program(
     )
     try:
         while process.poll() is None:
-            meter.look(training())
+            meter.look(attempt, training())
             time.sleep(LOOK)
     finally:
         signal_all(members([attempt]), signal.SIGKILL) if process.poll() is None else None

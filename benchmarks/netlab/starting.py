@@ -15,10 +15,10 @@ from benchmarks.netlab.lab import Lab, LabError
 
 AGENT = Path(__file__).with_name("agent.sh")
 TRANSPORTS = {
-    "ofi": {"MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "tcp"},
+    "ofi": base.BETWEEN_HOSTS,
     "ucx": {"MPIR_CVAR_CH4_NETMOD": "ucx", "UCX_TLS": "tcp,self"},  # not sm: hosts share memory, but must not know
 }
-"""How MPICH reaches other hosts, both by TCP. Over UCX, MPICH 5.0.2 loses messages to ANY_SOURCE."""
+"""How MPICH reaches other hosts, both by TCP. Hooke's launchers choose the first, too, where there is only TCP."""
 EVERYWHERE = {
     "UCX_LOG_LEVEL": "error",
     "GLOO_SOCKET_IFNAME": "eth0",  # else it looks up the host's name, which no server knows
@@ -27,8 +27,10 @@ EVERYWHERE = {
 
 
 def transport() -> str:
-    """Return the transport that NETLAB_TRANSPORT names: `ofi` if none."""
-    named = os.environ.get("NETLAB_TRANSPORT", "ofi")
+    """Return what NETLAB_TRANSPORT names, else the choice of Hooke's launchers: `ofi`, or `environment`."""
+    named = os.environ.get("NETLAB_TRANSPORT")
+    if named is None:
+        return "ofi" if base.transport(os.environ) else "environment"
     if named not in TRANSPORTS:
         raise LabError(f"NETLAB_TRANSPORT is one of {', '.join(TRANSPORTS)}, not {named!r}")
     return named
@@ -49,7 +51,7 @@ def command(lab: Lab, ranks: int, program: Sequence[str], hosts: int | None = No
 
 def environment(lab: Lab, inherited: Mapping[str, str]) -> dict[str, str]:
     """Return the environment of mpirun and of all ranks."""
-    return {**inherited, **EVERYWHERE, **TRANSPORTS[transport()], "NETLAB": lab.name}
+    return {**inherited, **EVERYWHERE, **TRANSPORTS.get(transport(), {}), "NETLAB": lab.name}
 
 
 class NetlabLauncher:

@@ -17,7 +17,7 @@ import uuid
 from collections import deque
 from pathlib import Path
 
-from hooke.cluster.launchers.base import TRAIN, Launch
+from hooke.cluster.launchers.base import TRAIN, Launch, Launcher
 from hooke.cluster.launchers.local import LocalLauncher
 from hooke.cluster.places import AttemptFolder, write_atomically
 from hooke.cluster.processes import members, signal_all, sweep
@@ -151,11 +151,14 @@ def start(
     resume: bool = False,
     program: tuple[str, ...] = TRAIN,
     replay: Path | None = None,
+    launcher: Launcher | None = None,
 ) -> LocalRun:
     """Start the ranks of a prepared folder; raises LaunchError where mpirun is missing.
 
     `program` is what a rank runs, as arguments of Python that the folder follows. `replay`: the server is to
-    answer in the order that the journals in this folder tell (see `hooke.replay`).
+    answer in the order that the journals in this folder tell (see `hooke.replay`). `launcher`: who starts the
+    ranks, by default mpirun on this machine; wherever it starts them, they must see this folder, and their
+    processes must be this machine's for `kill` to reach them.
     """
     if replay is not None:
         program = (*program, "--replay", str(replay.resolve()))
@@ -167,7 +170,7 @@ def start(
         ids=(attempt.id,),
         program=(*program, "--resume") if resume else program,
     )
-    launcher = LocalLauncher()
+    launcher = launcher or LocalLauncher()
     tether = [sys.executable, "-m", "hooke.guard", "--tether", str(os.getpid()), "--"]
     with attempt.launcher_log.open("ab") as output:
         process = subprocess.Popen(

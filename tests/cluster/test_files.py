@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from hooke.cluster import tail
-from hooke.cluster.launchers.base import Launch
+from hooke.cluster.launchers.base import Launch, transport
 from hooke.cluster.launchers.local import LocalLauncher, mpirun
 from hooke.cluster.lock import Lock, held, holder
 from hooke.cluster.places import Home, write_atomically
@@ -226,6 +226,16 @@ def test_the_environment_keeps_the_users_and_drops_secrets_and_a_surrounding_mpi
     assert found["OMP_NUM_THREADS"] == found["PYTHONUNBUFFERED"] == "1"
     assert found["UCX_LOG_LEVEL"] == "error"
     assert not {"HOOKE_REDIS_URL", "HOOKE_TOKEN", "PMI_RANK"} & set(found)
+
+
+def test_the_way_to_other_hosts_is_chosen_where_nobody_has_and_there_is_only_tcp(tmp_path):
+    none, present = tmp_path / "absent", tmp_path / "present"
+    (present / "mlx5_0").mkdir(parents=True)
+    chosen = {"MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "tcp"}
+    assert transport({"UCX_LOG_LEVEL": "error"}, none) == transport({}, tmp_path / "present" / "mlx5_0") == chosen
+    assert transport({}, present) == {}, "MPICH finds a fast network by itself"
+    for users_own in ("MPIR_CVAR_CH4_NETMOD", "FI_PROVIDER", "UCX_TLS", "UCX_NET_DEVICES"):
+        assert transport({users_own: "theirs"}, none) == {}
 
 
 def test_no_mpirun_says_what_to_install(monkeypatch, tmp_path):

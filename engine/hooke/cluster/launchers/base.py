@@ -42,6 +42,25 @@ class Launcher(Protocol):
         """Return the environment of every process of the launch."""
 
 
+BETWEEN_HOSTS = {"MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "tcp"}
+"""How MPICH is to reach other hosts by TCP. Over UCX, large messages wait for their receiver's next poll: measured
+in docs/netlab.md."""
+_CHOICES = ("MPIR_CVAR_CH4_NETMOD", "MPIR_CVAR_OFI_", "FI_", "UCX_")
+_FAST_NETWORKS = Path("/sys/class/infiniband")
+
+
+def transport(inherited: Mapping[str, str], fast_networks: Path = _FAST_NETWORKS) -> dict[str, str]:
+    """Return what ranks on several hosts get beside `environment`: how MPICH is to travel where there is only TCP.
+
+    Nothing where somebody has chosen already (any variable of libfabric or UCX, or MPICH's choice of the two), and
+    nothing where this host has InfiniBand or RoCE devices: MPICH finds those by itself. Other libraries than MPICH
+    ignore it.
+    """
+    chosen = any(name.startswith(_CHOICES) and name != "UCX_LOG_LEVEL" for name in inherited)
+    fast = fast_networks.is_dir() and any(fast_networks.iterdir())
+    return {} if chosen or fast else dict(BETWEEN_HOSTS)
+
+
 def guarded(launch: Launch) -> list[str]:
     """Return the command of one rank: its guard, and the program under it."""
     folders = [str(folder) for folder in launch.folders]
