@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -93,6 +93,7 @@ class Rank(Accord):
         self.restored: dict[str, Vector] = {}
         self.restored_seconds: dict[Phase, float] | None = None
         self.answer_vector = self.params
+        self.land: Callable[[], None] | None = None
         self.t = self.first = 0
         self.samples = 0
         self.loss = math.nan
@@ -208,11 +209,16 @@ class Rank(Accord):
         self.note(f"updates of {name}", shared.mode)
         return shared
 
-    def steps(self, answer: Vector | Shared | None = None) -> Iterator[int]:
+    def steps(
+        self, answer: Vector | Shared | None = None, land: Callable[[], None] | None = None
+    ) -> Iterator[int]:
         """Yield the number of each local step, from the restored one, until the run ends.
 
         `answer` is what evaluation scores: the center's replica, the shared center, or by default `params`.
+        `land` completes what a method whose ranks step together keeps under way from step to step. It is called
+        before anybody looks: an evaluation, a checkpoint, the end.
         """
+        self.land = land
         if answer is not None:
             self.answer_vector = answer.snapshot if isinstance(answer, Shared) else answer
         loops: dict[Pace, Stepping | Asking | Free]

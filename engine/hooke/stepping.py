@@ -42,13 +42,23 @@ class Stepping:
                 r.course.reason = r.course.reason or REASONS[word]
             self._evaluate_if_due()
             if r.course.reason is None and (word is Word.CHECKPOINT or r.course.checkpoint_due(r.samples)):
+                self._land()
                 r.checkpoint()
             r.recorder.step(r)
         polls.close()
+        self._land()
         self._evaluate_if_due(last=True)
 
     def _evaluate_if_due(self, last: bool = False) -> None:
         r = self._r
         scored = r.recorder.scored_at == r.samples
         if (last and not scored) or (not last and r.course.evaluation_due(r.samples)):
+            self._land()
             evaluate_together(r)
+
+    def _land(self) -> None:
+        """Let the method complete what is under way, before somebody looks at its vectors."""
+        if self._r.land is not None:
+            before = self._r.ledger.enter(Phase.UPDATE)
+            self._r.land()
+            self._r.ledger.enter(before)

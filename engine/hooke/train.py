@@ -175,7 +175,7 @@ def _run_folder(folder: Path, asked: _Asked) -> None:
     from hooke.hardware import usable_cores
 
     comm = MpiComm(spec.communication.collective)
-    crowded = comm.ranks_on_this_host > usable_cores()
+    crowded = comm.ranks_on_this_machine > usable_cores()
     placed = among(spec.compute, comm, comm.rank >= spec.workers)  # before torch starts threads
     besides = Besides(asked.checkpoint, placed=placed)
     trace = trace_of(folder, spec, comm.rank) if asked.trace else None

@@ -9,6 +9,7 @@ from pydantic import Field
 from hooke.elastic import Elastic
 
 if TYPE_CHECKING:
+    from hooke.comm.base import Pending, Vector
     from hooke.rank import Rank
 
 
@@ -23,9 +24,12 @@ class SyncEASGD(Elastic):
     values, taken before the step. `overlap` runs it behind forward and backward (EASGD3): legal because the
     gradient reads x_i and the transfer reads a copy. Cost per exchange 2 log2(P) (A + |W| B); with overlap
     a step takes max(compute, transfer). With `period` tau, workers take tau - 1 plain steps between exchanges.
+    `pipelined` takes the sum in where it is first needed, which is the next exchange: (1) pulls to the old c.
+    So a transfer hides behind tau steps, and the next one is posted before the rank has waited for it.
 
     Readings: (2) is computed as c + a (sum_i x_i - P c), in the documented order of summation. Exchanges are
-    at steps 0, tau, 2 tau... Momentum, where given, is the worker's own: equations (5) and (6).
+    at steps 0, tau, 2 tau... Momentum, where given, is the worker's own: equations (5) and (6). Neither
+    `overlap` nor `pipelined` moves a bit.
 
     Reference: You, Buluc, Demmel, SC17 (arXiv 1708.02983), Algorithms 2 and 3; Zhang, Choromanska, LeCun 2015.
     """
@@ -34,6 +38,9 @@ class SyncEASGD(Elastic):
 
     period: int = Field(1, ge=1, le=10_000, title="Period", description="Local steps per exchange (tau).")
     overlap: bool = Field(False, title="Overlap", description="Exchange while the gradient is computed.")
+    pipelined: bool = Field(
+        False, title="Pipelined", description="Exchange behind all steps until the next exchange; same weights."
+    )
 
     def bound(self, workers: int) -> float:
         """Return 2 / (P + 1): beyond it, all workers together throw the center further than they were."""
@@ -42,16 +49,32 @@ class SyncEASGD(Elastic):
     def run(self, r: Rank) -> None:
         """Exchange, compute, apply (1) and (2)."""
         x, c = r.params, r.state("center", like=r.params)
-        total, pull = r.buffer(x), r.buffer(x)
-        a, step = self.rate(r.workers), self.local_step(r)
-        for t in r.steps(answer=c):
+        free, pull = [r.buffer(x) for _ in range(1 + self.pipelined)], r.buffer(x)
+        a, step, behind = self.rate(r.workers), self.local_step(r), self.overlap or self.pipelined
+        under_way: list[tuple[Vector, Pending | None]] = []
+
+        def land(but: int = 0) -> None:
+            """Apply (2) with the sums under way, but not with the latest `but`."""
+            while len(under_way) > but:
+                total, pending = under_way.pop(0)
+                if pending:
+                    pending.wait()
+                c.add_(total.sub_(c, alpha=r.workers), alpha=a)
+                free.append(total)
+
+        for t in r.steps(answer=c, land=land):
             exchange = r.due(t, self.period)
-            if exchange:
-                total.copy_(x)
-                pending = r.comm.iallreduce(total) if self.overlap else None
+            if exchange and behind:
+                total = free.pop()
+                under_way.append((total, r.comm.iallreduce(x, into=total)))
             g = step.gradient()
             if exchange:
-                pending.wait() if pending else r.comm.allreduce(total)
+                if not behind:
+                    total = free.pop()
+                    r.comm.allreduce(total.copy_(x))
+                    under_way.append((total, None))
+                land(but=1)
                 x.add_(pull.copy_(c).sub_(x), alpha=a)  # the old c
-                c.add_(total.sub_(c, alpha=r.workers), alpha=a)
             step.apply(g)
+            if exchange and not self.pipelined:
+                land()

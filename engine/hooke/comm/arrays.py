@@ -27,6 +27,17 @@ def array_of(x: Any) -> Array:
     return array
 
 
+def landing(x: Any, into: Any | None) -> Array:
+    """Return the array in which a sum is formed: that of x itself, or of `into`, which is given the bits of x."""
+    array = array_of(x)
+    if into is None:
+        return array
+    target = array_of(into)
+    check_length(target.size, array.size, "an all-reduce into another vector")
+    np.copyto(target, array, casting="no")
+    return target
+
+
 def check_rank(rank: int, size: int) -> int:
     """Return the rank, or raise CommError when the communicator has no such rank."""
     if not 0 <= rank < size:

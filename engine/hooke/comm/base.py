@@ -165,8 +165,12 @@ class Comm(Protocol):
     def allreduce(self, x: Vector) -> None:
         """Overwrite x everywhere by the sum over ranks, in the documented order."""
 
-    def iallreduce(self, x: Vector) -> Pending:
-        """Begin the same in the background; x must not be touched before `wait`."""
+    def iallreduce(self, x: Vector, into: Vector | None = None) -> Pending:
+        """Begin the same in the background; x must not be touched before `wait`.
+
+        With `into`, the sum is left there: x keeps its bits and may be changed as soon as this returns, but
+        `into` must not be touched before `wait`. Several may be under way, each into a vector of its own.
+        """
 
     def reduce(self, x: Vector, root: int = 0) -> None:
         """Leave the sum over ranks, in the documented order, in the root's x; elsewhere x is scratch after."""

@@ -18,7 +18,7 @@ from typing import Any, cast
 from mpi4py import MPI
 
 from hooke.comm import collectives
-from hooke.comm.arrays import Array, array_of, check_length, check_rank, count_collective, count_message
+from hooke.comm.arrays import Array, array_of, check_length, check_rank, count_collective, count_message, landing
 from hooke.comm.base import ANY, Control, Counter, Message, Pending, Traffic, Window
 from hooke.comm.collectives import Collective
 from hooke.comm.elements import portable
@@ -42,6 +42,7 @@ class MpiComm:
         collective: Collective = "tree",
         world: MPI.Intracomm | None = None,
         traffic: Traffic | None = None,
+        whole: Patience | None = None,
     ) -> None:
         if MPI.Query_thread() < MPI.THREAD_MULTIPLE:
             raise CommError("this MPI was initialised without MPI_THREAD_MULTIPLE; overlap needs it")
@@ -52,8 +53,9 @@ class MpiComm:
         self.collective = collective
         self.implementation = " ".join(MPI.Get_library_version().splitlines()[0].split())
         self.traffic = Traffic() if traffic is None else traffic
-        self._patience = Patience(world)
+        self._patience = Patience(world, whole)
         self.ranks_on_this_host = self._patience.ranks_on_this_host
+        self.ranks_on_this_machine = self._patience.ranks_on_this_machine
         self._vectors, self._sums, self._background, self._words, self._library = (world.Dup() for _ in range(5))
         self.control: Control = MpiControl(self._words, self._patience)
         self._scratch, self._background_scratch = Scratch(), Scratch()
@@ -85,9 +87,9 @@ class MpiComm:
         array = array_of(x)
         self._execute(array, self._sum_rounds(array), asked=self.size > 1)
 
-    def iallreduce(self, x: Any) -> Pending:
+    def iallreduce(self, x: Any, into: Any | None = None) -> Pending:
         """Begin the same in the background."""
-        array = array_of(x)
+        array = landing(x, into)
         if self.collective == "library":
             request = self._begin_library_sum(array)
             return self._carry(BackgroundMessage(request, self._patience, "the library's all-reduce"))
@@ -148,7 +150,7 @@ class MpiComm:
         """Return the communicator of the ranks that gave the same color, ordered by key; same traffic counts."""
         part = cast(MPI.Intracomm, self._sums.Split(color, key))
         try:
-            return MpiComm(self.collective, part, self.traffic)
+            return MpiComm(self.collective, part, self.traffic, self._patience)
         finally:
             part.Free()
 

@@ -49,9 +49,12 @@ class Packed(Wrapper):
         for part in self._parts(x):
             self.inner.allreduce(part)
 
-    def iallreduce(self, x: Vector) -> Pending:
+    def iallreduce(self, x: Vector, into: Vector | None = None) -> Pending:
         """Begin one all-reduce per part."""
-        return self._begin(x, self.inner.iallreduce)
+        if into is None:
+            return self._begin(x, self.inner.iallreduce)
+        pairs = zip(self._parts(x), self._parts(into), strict=True)
+        return _together([self.inner.iallreduce(part, target) for part, target in pairs])
 
     def reduce(self, x: Vector, root: int = 0) -> None:
         """Reduce part after part."""
@@ -98,8 +101,11 @@ class Packed(Wrapper):
         return [array[layer.start : layer.stop] for layer in self.layout]
 
     def _begin(self, x: Vector, post: Callable[[Vector], Pending]) -> Pending:
-        pending = [post(part) for part in self._parts(x)]
-        return pending[0] if len(pending) == 1 else Together(pending)
+        return _together([post(part) for part in self._parts(x)])
+
+
+def _together(pending: list[Pending]) -> Pending:
+    return pending[0] if len(pending) == 1 else Together(pending)
 
 
 class Together:

@@ -54,11 +54,14 @@ class Staged(Wrapper):
         self.inner.allreduce(self.staging.out(x))
         return self.staging.back(x)
 
-    def iallreduce(self, x: Vector) -> Pending:
-        """Begin the same in the background; x gets the sum in `wait`."""
+    def iallreduce(self, x: Vector, into: Vector | None = None) -> Pending:
+        """Begin the same in the background; x, or `into`, gets the sum in `wait`."""
         if not self.staging.takes(x):
-            return self.inner.iallreduce(x)
-        return StagedPending(self.inner.iallreduce(self.staging.out(x)), lambda: self.staging.back(x))
+            return self.inner.iallreduce(x, into)
+        if into is None:
+            return StagedPending(self.inner.iallreduce(self.staging.out(x)), lambda: self.staging.back(x))
+        pending = self.inner.iallreduce(self.staging.out(x), self.staging.buffer(into))
+        return StagedPending(pending, lambda: self.staging.back(into))
 
     def reduce(self, x: Vector, root: int = 0) -> None:
         """Leave the sum over ranks in the root's x; elsewhere x keeps what it had."""

@@ -147,10 +147,10 @@ class Timed(Wrapper):
         with self.charged("all-reduce", x=x):
             self.inner.allreduce(x)
 
-    def iallreduce(self, x: Vector) -> Pending:
+    def iallreduce(self, x: Vector, into: Vector | None = None) -> Pending:
         """Begin the same in the background."""
         with self.charged("begin all-reduce", x=x):
-            pending = self.inner.iallreduce(x)
+            pending = self.inner.iallreduce(x, into)
         return TimedPending(pending, self, "all-reduce", NOBODY, x)
 
     def reduce(self, x: Vector, root: int = 0) -> None:

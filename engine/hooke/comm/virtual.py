@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from hooke.comm import collectives
-from hooke.comm.arrays import Words, array_of, check_rank, check_words, count_collective, count_message
+from hooke.comm.arrays import Words, array_of, check_rank, check_words, count_collective, count_message, landing
 from hooke.comm.base import ANY, Comm, Control, ControlPending, Counter, Message, Pending, Traffic, Window
 from hooke.comm.baton import Baton
 from hooke.comm.collectives import Collective
@@ -92,9 +92,9 @@ class VirtualComm:
         """Overwrite x everywhere by the sum over ranks."""
         self.iallreduce(x).wait()
 
-    def iallreduce(self, x: Any) -> Pending:
+    def iallreduce(self, x: Any, into: Any | None = None) -> Pending:
         """Begin an all-reduce that takes its course while this rank's clock is charged with work."""
-        array = array_of(x)
+        array = landing(x, into)
         rounds = collectives.allreduce(self.size, array.size, self._group.collective)[self.rank]
         count_collective(self.traffic, array, rounds, asked=self.size > 1)
         return self._collectives.allreduce(self.rank, array)

@@ -23,7 +23,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from hooke.comm.arrays import Array, array_of
+from hooke.comm.arrays import Array, array_of, check_length
 from hooke.comm.base import Comm, Message, Pending, Vector
 from hooke.comm.elements import BF16, tensor
 from hooke.comm.wrapper import Wrapper
@@ -76,12 +76,13 @@ class Wire(Wrapper):
         self.inner.allreduce(_vector(half))
         self._back(half, x)
 
-    def iallreduce(self, x: Vector) -> Pending:
-        """Begin the same in the background."""
+    def iallreduce(self, x: Vector, into: Vector | None = None) -> Pending:
+        """Begin the same in the background; the residual is that of x, wherever the sum goes."""
         if not self._rounds(x):
-            return self.inner.iallreduce(x)
-        half = self._rounded("allreduce", x)
-        return WirePending(self.inner.iallreduce(_vector(half)), lambda: self._back(half, x))
+            return self.inner.iallreduce(x, into)
+        half, target = self._rounded("allreduce", x), x if into is None else into
+        check_length(array_of(target).size, half.size, "an all-reduce into another vector")
+        return WirePending(self.inner.iallreduce(_vector(half)), lambda: self._back(half, target))
 
     def reduce(self, x: Vector, root: int = 0) -> None:
         """Leave the rounded sum in the root's x."""

@@ -36,9 +36,9 @@ class Wrapper:
         """Overwrite x everywhere by the sum over ranks."""
         self.inner.allreduce(x)
 
-    def iallreduce(self, x: Vector) -> Pending:
+    def iallreduce(self, x: Vector, into: Vector | None = None) -> Pending:
         """Begin the same in the background."""
-        return self.inner.iallreduce(x)
+        return self.inner.iallreduce(x, into)
 
     def reduce(self, x: Vector, root: int = 0) -> None:
         """Leave the sum over ranks in the root's x."""

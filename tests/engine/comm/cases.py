@@ -82,6 +82,30 @@ def iallreduce_is_the_same_in_any_number(comm: Comm) -> Any:
     return digest(*vectors)
 
 
+def a_sum_into_another_vector(comm: Comm) -> Any:
+    """The vector keeps its bits and may change at once, through every wrapper; sums under way do not mix."""
+    n = LAYOUT[-1].stop
+    for packing in ("one", "per-layer", "buckets"):
+        packed = Packed(comm, packing, LAYOUT, bucket_bytes=100)
+        x, totals = summand(comm.rank, n, seed=2), [np.zeros(n, np.float32) for _ in range(3)]
+        pending = []
+        for seed, total in enumerate(totals, 2):
+            x[:] = summand(comm.rank, n, seed)
+            pending.append(packed.iallreduce(x, total))
+            assert x.tobytes() == summand(comm.rank, n, seed).tobytes()
+            x.fill(np.nan)
+            work(comm, 1e-3 * (comm.rank + 1))
+        for p in reversed(pending):
+            p.wait()
+        for seed, total in enumerate(totals, 2):
+            assert total.tobytes() == expected_sum(comm.size, n, seed=seed), (packing, seed)
+    try:
+        comm.iallreduce(x, np.zeros(n + 1, np.float32))
+    except CommError:
+        return digest(*totals)
+    raise AssertionError("a sum into a longer vector was begun")
+
+
 def delays_move_no_bit(comm: Comm) -> Any:
     rng = np.random.default_rng([comm.rank, 77])
     c, w = np.zeros(64, np.float32), summand(comm.rank, 64)
@@ -321,6 +345,7 @@ CASES: dict[str, Callable[[Comm], Any]] = {
         allreduce_is_the_ordered_sum,
         tensors_are_changed_in_place,
         iallreduce_is_the_same_in_any_number,
+        a_sum_into_another_vector,
         delays_move_no_bit,
         broadcast_from_every_root,
         reduce_leaves_the_ordered_sum_at_every_root,

@@ -36,6 +36,7 @@ def test_every_case_holds_on_every_rank(name, size):
     [
         "allreduce_is_the_ordered_sum",
         "iallreduce_is_the_same_in_any_number",
+        "a_sum_into_another_vector",
         "delays_move_no_bit",
         "control_words",
         "traffic_counts",
@@ -68,6 +69,15 @@ def test_waiting_leaves_the_core_to_others(size):
     for collective in COLLECTIVES:
         for shares in answers(size)["idle_cpu"][collective]:
             assert max(shares.values()) < 0.5, shares  # measured: 0.02 to 0.04; a busy wait is 1
+
+
+@pytest.mark.parametrize("size", SIZES[1:])
+def test_exchanges_allocate_nothing(size):
+    """Nothing as large as a hundredth of the vector that is exchanged: requests and records are small."""
+    for collective in COLLECTIVES:
+        for held in answers(size)["allocated"][collective]:
+            assert held["arrays"] < 17_000, held
+            assert held["tensors"] == 0, held
 
 
 def test_a_failure_in_the_progress_thread_is_raised_by_wait():

@@ -115,6 +115,30 @@ def messages_arrive_rounded(comm: Comm) -> Any:
     return None
 
 
+def a_sum_elsewhere_has_the_residual_of_its_vector(comm: Comm) -> Any:
+    """Sums in two vectors by turns, two under way: the bits of one after the other in place, and one residual."""
+    kept: dict[str, Any] = {}
+    in_place, elsewhere = Wire(comm, "bf16", True, {}), Wire(comm, "bf16", True, kept)
+    x, y = np.zeros(500, np.float32), np.zeros(500, np.float32)
+    totals, expected, pending = [np.zeros_like(x), np.zeros_like(x)], [], []
+    for seed in range(5):
+        y[:] = small(comm.rank, 500, seed)
+        in_place.allreduce(y)
+        expected.append(y.tobytes())
+        if seed > 1:
+            pending.pop(0).wait()
+            assert totals[seed % 2].tobytes() == expected[seed - 2]
+        x[:] = small(comm.rank, 500, seed)
+        pending.append(elsewhere.iallreduce(x, totals[seed % 2]))
+        assert x.tobytes() == small(comm.rank, 500, seed).tobytes()
+    pending.pop().wait()
+    assert totals[0].tobytes() == expected[4]
+    pending.pop().wait()
+    assert totals[1].tobytes() == expected[3]
+    assert len(kept) == (comm.size > 1)
+    return digest(*totals)
+
+
 def half_the_bytes_travel(comm: Comm) -> Any:
     counts = []
     for wire in ("fp32", *WIRES):
@@ -231,6 +255,7 @@ WIRE_CASES: dict[str, Callable[[Comm], Any]] = {
         sums_are_rounded_at_every_level,
         a_broadcast_gives_everybody_what_travels,
         messages_arrive_rounded,
+        a_sum_elsewhere_has_the_residual_of_its_vector,
         half_the_bytes_travel,
         what_rounding_took_is_sent_later,
         a_stream_of_updates_loses_nothing_in_the_long_run,

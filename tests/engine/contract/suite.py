@@ -26,6 +26,7 @@ EXTRA: dict[str, list[dict[str, Any]]] = {
     "chip-easgd": [{"parts": 1}],
     "diloco": [{"inner": "sgd", "momentum": MOMENTUM}],
     "powersgd": [{"rank": 4}],
+    "sync-easgd": [{"pipelined": True, "period": PERIOD}],
 }
 """Sets in which one option says something only together with another one."""
 GOVERNED = ("momentum_kind", "momentum_at", "beta_per", "inner")

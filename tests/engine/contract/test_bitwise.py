@@ -131,11 +131,14 @@ def alone_on(case, worker, picked):
 
 @pytest.mark.property("P7")
 @pytest.mark.parametrize(
-    ("case", "world"), [pair for pair in suite.worlds() if pair[0].values.get("overlap")], ids=ids
+    ("case", "world"),
+    [(c, w) for c, w in suite.worlds() if c.values.get("overlap") or c.values.get("pipelined")],
+    ids=ids,
 )
 def test_overlap_moves_no_bit(played, case, world):
-    """The transfer reads a copy, so that it may run behind the gradient."""
-    blocking = replace(suite.straight(case), parameters=(*case.parameters, ("overlap", False)))
+    """The transfer reads a copy, so that it may run behind the gradient, or behind all until the next one."""
+    off = [(name, False) for name in ("overlap", "pipelined") if name in case.values]
+    blocking = replace(suite.straight(case), parameters=(*case.parameters, *off))
     assert_same_bits(played(suite.straight(case), world), played(blocking, "virtual"))
 
 

@@ -298,8 +298,8 @@ def test_an_overlap_that_overlaps_nothing_takes_too_long(monkeypatch, tmp_path):
     assert_time(lambda c, _: play_virtual(c, tmp_path), case, False)
     begin = VirtualComm.iallreduce
 
-    def blocking(self, x):
-        pending = begin(self, x)
+    def blocking(self, x, into=None):
+        pending = begin(self, x, into)
         pending.wait()
         return pending
 

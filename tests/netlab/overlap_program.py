@@ -1,0 +1,59 @@
+"""What two hosts see while they compute behind an all-reduce: `python overlap_program.py OUT`, as MPI ranks.
+
+The clock is not ours: the kernel counts what the host's interface has sent. Rank 0 writes OUT.
+"""
+
+import json
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import torch
+from hooke.comm.mpi import MpiComm
+from hooke.flat import FlatProblem
+from hooke.models.lenet import lenet
+from hooke.samples import Samples
+from mpi4py import MPI
+
+ELEMENTS = 431_080
+COMPUTE_SECONDS = 0.5
+
+
+def sent() -> int:
+    """Return the bytes that this host has sent."""
+    (line,) = [text for text in Path("/proc/self/net/dev").read_text().splitlines() if "eth0:" in text]
+    return int(line.split(":")[1].split()[8])
+
+
+def main() -> None:
+    torch.set_num_threads(1)
+    images = torch.zeros((64, 1, 28, 28), dtype=torch.uint8)
+    problem = FlatProblem(lenet, *(Samples(images, torch.zeros(64, dtype=torch.int64), 1 / 255) for _ in range(2)))
+    problem.bind(problem.initial(0), problem.allocate())
+    batch = problem.pick(np.arange(16))
+    comm = MpiComm("halving")
+    x, total = np.ones(ELEMENTS, np.float32), np.zeros(ELEMENTS, np.float32)
+    comm.iallreduce(x, total).wait()  # connections are open from here on
+    comm.barrier()
+    before, began = sent(), time.perf_counter()
+    pending = comm.iallreduce(x, total)
+    while time.perf_counter() - began < COMPUTE_SECONDS:
+        problem.gradient(batch)  # no call into MPI
+    behind, complete = sent() - before, bool((total == comm.size).all())
+    pending.wait()
+    found = {
+        "sent behind the gradient": behind,
+        "complete": complete,
+        "hidden": pending.hidden,
+        "host": comm.ranks_on_this_host,
+        "machine": comm.ranks_on_this_machine,
+    }
+    gathered = MPI.COMM_WORLD.gather(found)
+    if gathered:
+        Path(sys.argv[1]).write_text(json.dumps(gathered))
+    comm.close()
+
+
+if __name__ == "__main__":
+    main()
