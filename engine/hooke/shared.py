@@ -12,7 +12,7 @@ from hooke.checkpoint import host
 from hooke.comm.base import Updates, Vector
 from hooke.comm.elements import add_scaled, tensor
 from hooke.comm.timed import Timed
-from hooke.errors import NumericalError
+from hooke.errors import NumericalError, Problem, SpecError
 from hooke.evaluate import aside
 from hooke.phases import Phase
 
@@ -23,11 +23,16 @@ class Shared:
     `read` may see elements of different ages. `add` in plain mode may lose what others store meanwhile; in
     atomic mode nothing is lost. Made and closed by all ranks together. What is counted beside the vector
     (updates, their sum and size) costs the method nothing: its seconds are off the clock, as those of evaluations.
+
+    Making one with `updates="plain"` raises SpecError, on every rank, where not all ranks share memory: who asks
+    for plain stores must not get something else. `"auto"` may choose, and `mode` says what it chose.
     """
 
     def __init__(self, comm: Timed, snapshot: Vector, scratch: Vector, updates: Updates) -> None:
         self._comm = comm
         self._window = comm.window(snapshot, 0)
+        if updates == "plain":
+            self._refuse_ranks_apart()
         self._scratch = scratch
         self._seen: int | None = None
         self._own = 0
@@ -41,6 +46,21 @@ class Shared:
         self._start = host(snapshot).astype(np.float64)
         self.staleness: int | None = None
         """Updates of other ranks between this rank's latest read and the write that followed it."""
+
+    def _refuse_ranks_apart(self) -> None:
+        (apart,) = self._comm.control.allreduce((float(not self._window.shared),))
+        if apart:
+            self._window.close()
+            raise SpecError(
+                [
+                    Problem(
+                        "/algorithm/parameters/updates",
+                        f"plain loads and stores need one host: {int(apart)} of {self._comm.size} ranks share "
+                        "no memory with rank 0, which has the center. Ask for `atomic`, or for `auto`, which is "
+                        "plain only where memory is shared; or run on one host",
+                    )
+                ]
+            )
 
     @property
     def mode(self) -> str:

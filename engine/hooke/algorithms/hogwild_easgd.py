@@ -25,8 +25,9 @@ class HogwildEASGD(Elastic):
     one overwrites is lost, and how much was lost is measured. Cost per exchange: one read and one addition of
     |W|, with no master to wait for.
 
-    Readings: `updates = plain` stores as published, `atomic` loses nothing (element-wise additions), `auto` is
-    plain wherever memory is shared. The exchange comes before the gradient, at the same x_i.
+    Readings: `updates = plain` stores as published, and is refused where ranks share no memory; `atomic` loses
+    nothing (element-wise additions); `auto` is plain wherever memory is shared. The exchange comes before the
+    gradient, at the same x_i.
 
     Reference: You, Buluc, Demmel, SC17 (arXiv 1708.02983); Niu, Recht, Re, Wright 2011 for the name.
     """

@@ -24,8 +24,9 @@ class HogwildSGD(Descent):
     worker stores in between may be lost, and how much was lost is measured. Across nodes every element is added
     atomically. Cost per step: one read and one addition of |W|, with no master to wait for.
 
-    Readings: `updates = plain` stores as the method was published, `atomic` loses nothing, `auto` is plain
-    wherever memory is shared. With momentum every worker has a velocity of its own.
+    Readings: `updates = plain` stores as the method was published, and is refused where ranks share no memory;
+    `atomic` loses nothing; `auto` is plain wherever memory is shared. With momentum every worker has a velocity
+    of its own.
 
     Reference: Niu, Recht, Re, Wright 2011; You, Buluc, Demmel, SC17 (arXiv 1708.02983).
     """

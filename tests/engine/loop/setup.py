@@ -64,6 +64,8 @@ class Setup:
     cancel: tuple[int, int] | None = None
     """(rank, evaluation): a stop is asked for on this rank, during this evaluation."""
     moody: bool = False
+    apart: bool = False
+    """Under MPI: windows share no memory, as on several hosts."""
     cut: int | None = None
     """Run again from the oldest checkpoint on disk, which has to lie before this many gradients."""
 

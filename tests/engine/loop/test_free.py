@@ -55,6 +55,24 @@ def test_lost_mass_is_what_is_missing_from_the_center(played, name, world):
     assert reports[0].done.lost_mass == pytest.approx(lost(reports), rel=1e-2, abs=2e-6)
 
 
+def test_plain_stores_are_refused_where_no_memory_is_shared(played):
+    """On every rank: nobody who asks for plain stores gets figures of something else."""
+    said = played("plain, apart", "mpi").ranks
+    assert said == [said[0]] * 3
+    (problem,) = said[0]
+    assert problem.pointer == "/algorithm/parameters/updates"
+    assert "2 of 3 ranks share no memory with rank 0" in problem.message
+    assert "`atomic`" in problem.message
+
+
+def test_what_may_choose_says_what_it_chose(played):
+    run = played("whatever, apart", "mpi")
+    assert sum(report.done.step for report in run.first) == 60
+    said = [journal(run.folder, rank, "start")[0].notes["updates of center"] for rank in range(3)]
+    assert said[0] == "plain loads and stores in shared memory", "it has the center"
+    assert set(said[1:]) == {"element-wise atomic additions (memory is not shared)"}
+
+
 @pytest.mark.parametrize("updates", ["plain", "atomic"])
 def test_additions_that_overlap_are_lost_if_plain(updates, tmp_path):
     """In virtual time, with a memory so slow that workers add at the same time."""
@@ -106,6 +124,7 @@ def test_meetings_are_off_the_clock(played, world):
         assert done.clock == pytest.approx(done.wall - done.phases["evaluate"], rel=1e-6)
 
 
+@pytest.mark.property("P12", of=("hogwild-sgd",), workers=3)
 def test_equal_workers_are_as_stale_as_the_others_are_many(tmp_path):
     """P12: P - 1 in steady state; a few updates fall together at the start, and the owner has a shorter way."""
     even = (("virtual", NETWORK | {"compute_jitter": 0.0}),)
