@@ -45,6 +45,7 @@ class Asking:
         r = self._r
         r.recorder.begin(r)
         while self._until is None or r.t < self._until:
+            r.recorder.release()
             r.ledger.enter(Phase.UPDATE)
             yield r.t
             r.charge_update()
@@ -101,4 +102,5 @@ class Asking:
         r.ledger.enter(Phase.IDLE)
         if self._outstanding is not None:
             self.hear(self._outstanding)
+        r.recorder.flush()  # nothing follows until the run ends
         r.comm.control.send((BAD, float(r.t), r.loss), r.server)

@@ -53,20 +53,22 @@ class Free:
         self._meet()
         while r.course.reason is None:
             while self._has_steps():
+                r.recorder.release()
                 r.ledger.enter(Phase.UPDATE)
                 yield r.t
                 r.charge_update()
                 r.ledger.enter(Phase.IDLE)
                 r.t += 1
                 self._mine -= 1
+                r.recorder.step(r, r.staleness())  # it was done, also where it has left bad numbers
                 r.check(r.params, "the weights")
-                r.recorder.step(r, r.staleness())
             self._meet()
 
     def leave(self) -> None:
         """Take no more steps, because this worker's numbers went bad; go on to meet the others until the end."""
         r = self._r
         r.ledger.enter(Phase.IDLE)
+        r.recorder.flush()  # nothing follows until the run ends
         self._gone, self._mine = True, 0
         left = True
         while r.course.reason is None:

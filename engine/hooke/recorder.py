@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hooke.events import Checkpointed, Done, Dropped, Scored, Start
+from hooke.events import STEP_COLUMNS, Checkpointed, Done, Dropped, Scored, Start
 from hooke.hardware import describe
 from hooke.journal import JournalWriter
 from hooke.phases import PHASES
@@ -21,10 +21,17 @@ if TYPE_CHECKING:
 
 EVERY_RANK_WRITES = 32
 """With more workers than this only rank 0, the last worker and the server write a row per step."""
+GROWING = list(STEP_COLUMNS).index(PHASES[0])
+"""Where in a row the columns begin whose sums are totals."""
 
 
 class Recorder:
     """The journal of one rank, or (without a folder) only its last evaluation.
+
+    The latest row is held back until another step begins, and the last one until the rank is done: what follows
+    the last step (a last push, an evaluation, waiting for the others) is added to it, so that rows sum to the
+    totals of `done`. Its clock stays that of the end of the step. A worker that leaves the run early is the
+    exception: its rows tell the steps that it finished.
 
     `oversubscribed`: more ranks than cores share this host.
     """
@@ -42,6 +49,7 @@ class Recorder:
         self.dropped: list[int] = []
         """Workers that the run went on without, in the order in which they left."""
         self.lost_mass: float | None = None
+        self._held: tuple[float, ...] | None = None
 
     def begin(self, r: Rank) -> None:
         """Agree on the start of the clock, empty the ledger, and say who this rank is."""
@@ -82,18 +90,35 @@ class Recorder:
         )
 
     def step(self, r: Rank, staleness: int | None = None, worker: int = -1) -> None:
-        """Write what grew in the step that has just ended; on a server, in the exchange with `worker`."""
+        """Make the row of what grew in the step that has just ended (on a server: the exchange with `worker`)."""
         if staleness is not None:
             self.staleness[staleness] += 1
         if self._journal is None or not self._rows:
             return
+        self.release()
         clock = r.ledger.train()  # also brings the running phase up to date
-        totals = self._totals(r)
-        before, self._before = self._before, totals
         loss = math.nan if r.is_server else r.loss
         stale = math.nan if staleness is None else staleness
-        changes = [now - then for now, then in zip(totals, before, strict=True)]
-        self._journal.step((r.t, r.samples, clock, r.ledger.since - r.ledger.began, loss, *changes, stale, worker))
+        wall = r.ledger.since - r.ledger.began
+        self._held = (r.t, r.samples, clock, wall, loss, *self._growth(r), stale, worker)
+
+    def _growth(self, r: Rank) -> list[float]:
+        """Return by how much each total has grown since the latest row."""
+        totals = self._totals(r)
+        before, self._before = self._before, totals
+        return [now - then for now, then in zip(totals, before, strict=True)]
+
+    def release(self) -> None:
+        """Write the row that is held back: another step begins."""
+        if self._held is not None and self._journal is not None:
+            self._journal.step(self._held)
+            self._held = None
+
+    def flush(self) -> None:
+        """Write down at once what has been collected so far."""
+        self.release()
+        if self._journal is not None:
+            self._journal.flush()
 
     def scored(self, r: Rank, loss: float, accuracy: float, seconds: float, reached: bool) -> None:
         """Take note of an evaluation; the deciding rank writes it."""
@@ -160,10 +185,21 @@ class Recorder:
             )
 
         if self._journal is not None:
+            self._complete(r)
             self._journal.record(make)
         return make(0)
 
+    def _complete(self, r: Rank) -> None:
+        """Write the last row, with all that has followed its step."""
+        if self._held is not None:
+            grown = self._growth(r)
+            end = GROWING + len(grown)
+            more = [then + now for then, now in zip(self._held[GROWING:end], grown, strict=True)]
+            self._held = (*self._held[:GROWING], *more, *self._held[end:])
+            self.release()
+
     def close(self) -> None:
         """Write the steps collected so far, and close the journal."""
+        self.release()
         if self._journal is not None:
             self._journal.close()

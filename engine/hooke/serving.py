@@ -51,7 +51,9 @@ class Serving:
         """Whose turn it is in rank order; part of a checkpoint."""
         self._evaluated = 0.0
         self._version = 0
+        """Updates of the center in this attempt."""
         self._seen: dict[int, int] = {}
+        """For each worker, the version that it got last, or made when it got it."""
         self._began: dict[int, int] = {}
         self._granted: dict[int, int] = {}
         self.reached: dict[int, int] = {}
@@ -68,6 +70,7 @@ class Serving:
         """Yield the worker to answer; account for its request once the algorithm has handled it."""
         r = self._r
         self._period, self._last_words = period, last_words
+        self._asks_empty = into is None  # vectors come outside of the requests
         self._base = r.samples
         self._grants = Grants(r.course.total_steps - r.samples // r.spec.batch, r.workers)
         self._left = set(range(r.workers))
@@ -85,6 +88,7 @@ class Serving:
                     continue
             if into is not None and self.brought:
                 r.receive(into, worker)
+            r.recorder.release()
             r.ledger.enter(Phase.UPDATE)
             yield worker
             self._served(worker)
@@ -180,9 +184,11 @@ class Serving:
         r = self._r
         r.charge_update()
         r.ledger.enter(Phase.IDLE)
-        staleness = self._version - self._seen[worker] if worker in self._seen else None
-        self._version += 1
-        self._seen[worker] = self._version
+        staleness = None
+        if self.brought or self._asks_empty:
+            staleness = self._version - self._seen[worker] if worker in self._seen else None
+            self._version += 1
+        self._seen[worker] = self._version  # a request that brings nothing is a pull, and no update
         r.t += 1
         self._evaluate_if_due()
         self._stop_like_the_log()

@@ -27,6 +27,7 @@ class Stepping:
         r.recorder.begin(r)
         self._evaluate_if_due()
         while r.course.reason is None:
+            r.recorder.release()
             r.ledger.enter(Phase.UPDATE)
             yield r.t
             r.charge_update()

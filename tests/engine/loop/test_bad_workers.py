@@ -3,8 +3,11 @@
 import numpy as np
 import pytest
 from hooke.errors import NumericalError
+from hooke.journal import unpack
+from hooke.recorder import Recorder
 
 from tests.engine.loop.setup import BATCH, Setup, journal, play_virtual
+from tests.engine.loop.setups import SETUPS
 
 WORLDS = ("virtual", "mpi")
 LEAVING = {
@@ -42,6 +45,24 @@ def test_the_others_take_over_its_steps(played, name, world):
     assert run.first[deciding].done.samples == run.setup.steps * BATCH
 
 
+@pytest.mark.parametrize("name", LEAVING)
+def test_its_rows_are_there_when_it_is_said(name, tmp_path, monkeypatch):
+    """Who follows a running run need not wait for its end to know what the worker did."""
+    found = []
+    drop = Recorder.drop
+
+    def noting(recorder, worker, step):
+        blocks = journal(tmp_path / "run", worker, "steps")
+        found.append(([int(n) for block in blocks for n in unpack("step", block.columns["step"])], step))
+        drop(recorder, worker, step)
+
+    monkeypatch.setattr(Recorder, "drop", noting)
+    play_virtual(SETUPS[name], tmp_path / "run")
+    ((rows, step),) = found
+    assert rows == list(range(1, step + 1))
+    assert step == LEAVING[name][1]
+
+
 @pytest.mark.parametrize("world", WORLDS)
 def test_no_checkpoint_follows(played, world):
     """It would lack the worker: a restart could not be told from one with it."""
@@ -58,6 +79,7 @@ def test_without_any_worker_it_fails(algorithm, tmp_path):
         play_virtual(nobody, tmp_path / "run")
 
 
+@pytest.mark.property("P24", workers=3)
 @pytest.mark.parametrize("algorithm", ["forgiving", "unlocked", "host-easgd", "turns", "async-easgd"])
 def test_by_default_it_fails_by_name(algorithm, tmp_path):
     with pytest.raises(NumericalError, match="gradient of rank 1 holds NaN or Inf at its step 4"):

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import threading
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -37,6 +38,7 @@ def replayed(folder, order=None):
         return outcomes, differences(spec, folder, outcomes[-1].center, [o.weights for o in outcomes[:-1]])
 
 
+@pytest.mark.property("P9")
 @pytest.mark.parametrize("world", ["mpi", "virtual"])
 @pytest.mark.parametrize("name", RECORDED)
 def test_a_replay_has_every_bit(played, name, world):
@@ -53,6 +55,7 @@ def test_a_replay_has_every_bit(played, name, world):
 SERVED = [name for name, kind in catalogue().items() if kind.pace == "served" and not kind.deterministic]
 
 
+@pytest.mark.property("P9", workers=3)
 @pytest.mark.parametrize("name", SERVED)
 def test_every_method_that_is_served_in_any_order_has_one(name, tmp_path):
     fields = catalogue()[name].model_fields
@@ -63,6 +66,7 @@ def test_every_method_that_is_served_in_any_order_has_one(name, tmp_path):
     assert [o.done.step for o in outcomes] == [reports[0].done.step for reports in run]
 
 
+@pytest.mark.property("P9", of=("async-easgd",), workers=3, world="mpi")
 def test_another_order_gives_other_bits(played):
     """So the comparison can fail."""
     folder = played("one by one", "mpi").folder
@@ -74,17 +78,26 @@ def test_another_order_gives_other_bits(played):
     assert found
 
 
-def test_staleness_is_that_of_the_order(played):
-    run = played("one by one", "mpi")
-    seen, expected = {}, {}
-    for version, worker in enumerate(read_order(run.folder).workers):
-        if worker in seen:
-            stale = version - seen[worker]
-            expected[stale] = expected.get(stale, 0) + 1
-        seen[worker] = version + 1
-    assert run.first[-1].done.staleness == expected
-    rows = [u for r in journal(run.folder, 3, "steps") for u in unpack("worker", r.columns["worker"])]
-    assert tuple(map(int, rows)) == read_order(run.folder).workers
+@pytest.mark.property("P12")
+@pytest.mark.parametrize("world", ["mpi", "virtual"])
+@pytest.mark.parametrize("name", RECORDED)
+def test_staleness_is_that_of_the_order(played, name, world):
+    """Updates of the center since the worker got it; a first request that brings nothing is no update."""
+    run = played(name, world)
+    order = read_order(run.folder).workers
+    got, updates, expected = {}, 0, []
+    for worker in order:
+        pull = name == "pushed" and worker not in got
+        expected.append(updates - got[worker] if worker in got else np.nan)
+        updates += not pull
+        got[worker] = updates
+    columns = {"worker": [], "staleness": []}
+    for block in journal(run.folder, 3, "steps"):
+        for key in columns:
+            columns[key] += unpack(key, block.columns[key]) if key in block.columns else [np.nan] * block.n
+    assert tuple(map(int, columns["worker"])) == order
+    np.testing.assert_array_equal(columns["staleness"], expected)
+    assert run.first[-1].done.staleness == Counter(int(value) for value in expected if value == value)
 
 
 def test_a_log_that_does_not_fit_is_refused(played):
