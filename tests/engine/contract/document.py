@@ -1,7 +1,8 @@
 """Makes docs/algorithms.md: `python -m tests.engine.contract.document > docs/algorithms.md`.
 
 The text is that of the docstrings. What was verified is collected by pytest from the `property` marks of the
-contract suite and the cases that its tests are parametrized with: nothing is listed by hand.
+contract suite and of the tests of the loop, and from the cases that they are parametrized with: nothing is listed
+by hand.
 """
 
 from __future__ import annotations
@@ -19,13 +20,16 @@ from hooke.algorithm import Algorithm, catalogue
 from hooke.elastic import Elastic
 
 from tests.engine.contract.cases import Case
+from tests.engine.loop.setups import SETUPS
 
-SUITE = Path(__file__).parent
+SUITES = (Path(__file__).parent, Path(__file__).parents[1] / "loop")
+"""Folders of tests that say by their marks which property of which method they are about."""
 
 PROPERTIES = {
     "equations": "weights of every worker, and center, equal an independent NumPy float64 implementation",
     "pinned": "the trajectory is the one on file, to 1e-6",
     "I1": "exchanges conserve the sum of all weights and the center",
+    "I2": "unequal rates of worker and center (chips, identical workers) conserve the weighted sum",
     "P1": "with one worker it is the sequential method, or equals the other elastic ones, bit by bit",
     "P2": "without elasticity the center rests and every worker is alone, bit by bit",
     "P3": "without its setting a preset is the method that it is a preset of, bit by bit",
@@ -34,10 +38,10 @@ PROPERTIES = {
     "P6": "closed form on a quadratic",
     "P7": "placements and overlap move no bit, under random delays",
     "P8": "the same seed gives the same bits, whatever the delays, in both worlds",
-    "P9": "the reference follows the observed order of exchanges, and no other",
+    "P9": "the reference follows the observed order of exchanges, and no other; a replay of it has every bit",
     "P10": "closed form of a round-robin sweep over frozen workers",
     "P11": "exchanges in rank order; or: a slow worker lowers only its own rate",
-    "P12": "staleness of equal workers is P - 1, with the edge of stability that follows",
+    "P12": "staleness is that of the order of exchanges: P - 1 of equal workers; its edge of stability",
     "P13": "lost mass: none with atomic additions; some with plain stores, and it is said",
     "P14": "nobody sees a torn center",
     "P15": "unlike workers rest at the predicted, biased point",
@@ -80,8 +84,10 @@ are formed in one documented order, so packings and the tree and halving schedul
 one-port links and the time of a gradient is drawn from a seeded distribution. Virtual seconds are always labelled
 simulated.
 
-**Verified** lists, for each method, what the tests of `tests/engine/contract` are about, in which world and with
-how many workers. P1 to P24 are named there; *MPI* is the real library, with one process per rank.
+**Verified** lists, for each method, what the tests of `tests/engine/contract` and `tests/engine/loop` are about,
+in which world and with how many workers. I1, I2 and P1 to P24 are named there; *MPI* is the real library, with one
+process per rank. No method has different rates for worker and center as parameters: I2 is about those in which
+they come about, chips whose parts share a spring, and identical workers, which are one worker to the center.
 
 """
 
@@ -97,27 +103,34 @@ class Collector:
         for item in session.items:
             parameters: dict[str, Any] = getattr(getattr(item, "callspec", None), "params", {})
             for mark in item.iter_markers("property"):
+                world = parameters.get("world", mark.kwargs.get("world", "virtual"))
                 for name, workers in subjects(parameters, mark.kwargs):
                     for key in mark.args:
-                        self.found[name, key][parameters.get("world", "virtual")].add(workers)
+                        self.found[name, key][world].add(workers)
 
 
 def subjects(parameters: dict[str, Any], stated: dict[str, Any]) -> list[tuple[str, int]]:
-    """Return (algorithm, workers) of what a test is about: its case, its names, or what its mark states."""
+    """Return (algorithm, workers) of what a test is about: its case, setup or names, or what its mark states.
+
+    Methods that are written in the tests themselves are in no catalogue, and nothing is said of them.
+    """
     if isinstance(case := parameters.get("case"), Case):
         return [(case.algorithm, case.workers)]
-    names = [parameters[key] for key in ("name", "this") if parameters.get(key) in catalogue()]
+    if setup := SETUPS.get(parameters.get("name", "")):
+        return [(setup.algorithm, setup.workers)] if setup.algorithm in catalogue() else []
+    names = [parameters[key] for key in ("name", "this", "algorithm") if parameters.get(key) in catalogue()]
     workers = parameters.get("workers", stated.get("workers", 1))
     return [(name, workers) for name in (*names, *stated.get("of", ()))]
 
 
 def collected() -> dict[tuple[str, str], dict[str, set[int]]]:
-    """Return what the suite's tests are about, by `pytest --collect-only`."""
+    """Return what the suites' tests are about, by `pytest --collect-only`."""
     collector = Collector()
+    options = ["--collect-only", "-q", "-p", "no:cacheprovider"]
     with contextlib.redirect_stdout(io.StringIO()) as said:
-        status = pytest.main(["--collect-only", "-q", "-p", "no:cacheprovider", str(SUITE)], plugins=[collector])
+        status = pytest.main([*options, *map(str, SUITES)], plugins=[collector])
     if status:
-        raise SystemExit(f"the contract suite cannot be collected:\n{said.getvalue()}")
+        raise SystemExit(f"the tests cannot be collected:\n{said.getvalue()}")
     return collector.found
 
 

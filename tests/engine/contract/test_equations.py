@@ -7,9 +7,10 @@ import pytest
 
 from tests.engine.contract import suite
 from tests.engine.contract.cases import BATCH, WORLDS, Case
-from tests.engine.contract.expected import assert_follows, center_of, drift
+from tests.engine.contract.expected import assert_follows, center_of, drift, recorded
 from tests.engine.contract.problem import Quadratics
 from tests.engine.reference import closed
+from tests.engine.reference.elastic import unequal_rates
 
 SPRINGS = [c for c in suite.family((2, 3, 4)) if suite.elastic(c)]
 TOGETHER = [c for c in SPRINGS if c.kind.pace == "together" and not c.values.get("overlap")]
@@ -86,6 +87,47 @@ def test_exchanges_conserve_the_sum(played, case, world):
     """I1: SUM x_i + c moves by the gradients alone."""
     case = suite.straight(case)
     assert drift(case, played(case, world)) < 1e-6
+
+
+CHIPS = [(c, w) for c, w in CONSERVING if c.parts > 1]
+
+
+@pytest.mark.property("I2")
+@pytest.mark.parametrize(("case", "world"), CHIPS, ids=ids)
+def test_unequal_rates_conserve_the_weighted_sum(played, case, world):
+    """I2: every part of a chip is pulled by a_w = a, but moves the center by a_c = a / G, for they share a spring.
+
+    a_c SUM x_i + a_w c over all workers moves by the gradients alone; with equal weights the sum does not stay.
+    """
+    reports = played(suite.straight(case), world)
+    x = np.sum([report.weights for report in reports[: case.workers]], axis=0, dtype=np.float64)
+    g = np.sum([report.spent for report in reports[: case.workers]], axis=0)
+    start, c = case.problem.start(case.seed).astype(np.float64), center_of(reports)
+
+    def moved(of_center, of_worker):
+        total = of_center * (x - case.workers * start + case.values["lr"] * g) + of_worker * (c - start)
+        return np.abs(total).max() / (of_center * np.abs(x) + of_worker * np.abs(c)).max()
+
+    assert moved(case.rate / case.parts, case.rate) < 1e-6
+    assert moved(case.rate, case.rate) > 1e-3
+
+
+@pytest.mark.property("I2", "P5")
+@pytest.mark.parametrize("case", SYNC, ids=ids)
+def test_identical_workers_are_one_with_unequal_rates(played, case):
+    """P5: with equal batches all x_i stay equal, and (x, c) is one worker of rate a with a center of rate P a."""
+    same = replace(case.pulling(0.6 / (case.workers + 1)), problem=Quadratics(same_batches=True), steps=30)
+    reports = played(same, "virtual")
+    weights = [report.weights for report in reports[: case.workers]]
+    assert {x.tobytes() for x in weights} == {weights[0].tobytes()}
+    lr, a = same.values["lr"], same.rate
+    start = same.problem.start(same.seed)
+    x, c = unequal_rates(start, recorded(same, reports), lr, a, case.workers * a, same.steps)
+    np.testing.assert_allclose(weights[0], x, atol=5e-6)
+    np.testing.assert_allclose(center_of(reports), c, atol=5e-6)
+    assert np.abs(x - c).max() > 0.01
+    kept = case.workers * a * (weights[0] - start + lr * reports[0].spent) + a * (center_of(reports) - start)
+    assert np.abs(kept).max() < 1e-5, "a_c x + a_w c moves by the gradients alone"
 
 
 APART = Quadratics(curvature=0.0, noise=0.0, kick=3.0, origin=True)

@@ -55,6 +55,7 @@ def test_a_served_restart_has_every_bit(played, world):
     assert np.array_equal(twice.last[3].center, straight.first[3].center)
 
 
+@pytest.mark.property("P23")
 @pytest.mark.parametrize("world", WORLDS)
 @pytest.mark.parametrize("name", ["moody, rounded, in turn", "moody, rounded, all alike"])
 def test_what_problem_and_wire_type_keep_comes_back(played, name, world):
@@ -69,6 +70,7 @@ def test_what_problem_and_wire_type_keep_comes_back(played, name, world):
         assert any(key.startswith("residual.") for key in kept)
 
 
+@pytest.mark.property("P23")
 @pytest.mark.parametrize("world", WORLDS)
 @pytest.mark.parametrize("name", TWICE)
 def test_no_sample_is_spent_twice(played, name, world):

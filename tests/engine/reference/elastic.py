@@ -131,6 +131,21 @@ def sync_easgd(s: Spring, gradient: Gradient, k: Constants, rounds: int) -> Spri
     return s
 
 
+def unequal_rates(
+    start: Array, gradient: Gradient, eta: float, worker_rate: float, center_rate: float, rounds: int
+) -> tuple[Array, Array]:
+    """One worker and a center that move by rates of their own: x' = x - eta g - a_w (x - c), c' = c + a_c (x - c).
+
+    What P identical workers are (a_w = a, a_c = P a), and what keeps a_c x + a_w c but for the gradients (I2).
+    """
+    x, c = np.array(start, dtype=np.float64), np.array(start, dtype=np.float64)
+    for t in range(rounds):
+        d = x - c
+        x = x - eta * gradient(0, t, x) - worker_rate * d
+        c = c + center_rate * d
+    return x, c
+
+
 def sma(s: Spring, gradient: Gradient, k: Constants, rounds: int) -> Spring:
     """SMA (CrossBow): Sync EASGD with c' = c + a SUM (x_i - c) + mu (c - c_before), at every exchange."""
     before = s.c
