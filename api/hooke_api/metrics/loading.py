@@ -15,14 +15,17 @@ from sqlalchemy.orm import Session
 from hooke_api import blocks
 from hooke_api.metrics.attempts import Begun, keep_scores, keep_steps
 from hooke_api.metrics.table import COLUMNS, Column, Floats, RankColumns, Table, aggregate, writing_workers
-from hooke_api.models import Attempt, CatalogueEntry, Chunk, EvaluationPoint, RankTotals, Run
+from hooke_api.models import Attempt, CatalogueEntry, Chunk, DroppedWorker, EvaluationPoint, RankTotals, Run
 
 IDS_PER_QUERY = 500
 
 ByRank = dict[tuple[int, int], dict[str, Column]]
 """(attempt, rank) -> columns."""
-Key = tuple[int, int, int, int, bool]
-"""Chunks, highest chunk id, evaluations, ranks that began, whether the run has ended: equal keys, equal curves."""
+Left = dict[tuple[int, int], int]
+"""(attempt, worker) -> how many steps it had done when the attempt went on without it."""
+Key = tuple[int, int, int, int, int, bool]
+"""Chunks, highest chunk id, evaluations, ranks that began, workers that left, whether the run has ended: equal
+keys, equal curves."""
 
 
 @dataclass(frozen=True)
@@ -117,32 +120,35 @@ def read_keys(session: Session, runs: Sequence[Facts]) -> dict[str, Key]:
     chunks: dict[str, tuple[int, int]] = {}
     scores: dict[str, int] = {}
     began: dict[str, int] = {}
+    left: dict[str, int] = {}
     for ids in _parts(runs):
-        counted = select(Chunk.run_id, func.count(), func.max(Chunk.id)).where(Chunk.run_id.in_(ids))
-        for run, count, last in session.execute(counted.group_by(Chunk.run_id)):
+        stored = select(Chunk.run_id, func.count(), func.max(Chunk.id)).where(Chunk.run_id.in_(ids))
+        for run, count, last in session.execute(stored.group_by(Chunk.run_id)):
             chunks[run] = (count, last)
         scored = select(EvaluationPoint.run_id, func.count()).where(EvaluationPoint.run_id.in_(ids))
         scores.update(session.execute(scored.group_by(EvaluationPoint.run_id)).all())
         started = select(RankTotals.run_id, func.count()).where(RankTotals.run_id.in_(ids))
         started = started.where(RankTotals.host.is_not(None)).group_by(RankTotals.run_id)
         began.update(session.execute(started).all())
-    return {
-        run.id: (*chunks.get(run.id, (0, 0)), scores.get(run.id, 0), began.get(run.id, 0), run.ended)
-        for run in runs
-    }
+        dropped = select(DroppedWorker.run_id, func.count()).where(DroppedWorker.run_id.in_(ids))
+        left.update(session.execute(dropped.group_by(DroppedWorker.run_id)).all())
+    keys: dict[str, Key] = {}
+    for each in runs:
+        counted = scores.get(each.id, 0), began.get(each.id, 0), left.get(each.id, 0)
+        keys[each.id] = (*chunks.get(each.id, (0, 0)), *counted, each.ended)
+    return keys
 
 
 def load(
     session: Session, runs: Sequence[Facts], keys: Mapping[str, Key], old: Mapping[str, Kept]
 ) -> dict[str, Kept]:
     """Return what is to be kept of these runs; of those in `old`, only newer chunks are read."""
-    begun, scores = _begun(session, runs), _scores(session, runs)
+    begun, scores, left = _begun(session, runs), _scores(session, runs), _left(session, runs)
     found = {}
     for run in runs:
         columns = _new_columns(session, run.id, keys[run.id], old.get(run.id))
-        found[run.id] = Kept(
-            keys[run.id], _curves(run, columns, begun[run.id], scores[run.id]), {} if run.ended else columns
-        )
+        curves = _curves(run, columns, begun[run.id], scores[run.id], left[run.id])
+        found[run.id] = Kept(keys[run.id], curves, {} if run.ended else columns)
     return found
 
 
@@ -173,18 +179,27 @@ def _columns(session: Session, run: str, known: ByRank, after: int | None = None
     return joined, count
 
 
-def _curves(run: Facts, columns: ByRank, begun: Sequence[Begun], scores: Sequence[tuple[float, ...]]) -> Curves:
+def _curves(
+    run: Facts, columns: ByRank, begun: Sequence[Begun], scores: Sequence[tuple[float, ...]], left: Left
+) -> Curves:
     kept = keep_steps(columns, begun, range(run.workers + run.servers))
     writers = writing_workers(run.workers)
     nothing = {name: np.empty(0) for name in COLUMNS}
     expected = sorted({*writers, *kept})
-    ranks = [RankColumns(rank, rank >= run.workers, kept.get(rank, nothing)) for rank in expected]
-    table = aggregate(ranks, run.workers, run.batch, lockstep=run.lockstep, ended=run.ended)
     newest = begun[-1].number if begun else 1
+    gone = {worker: step for (attempt, worker), step in left.items() if attempt == newest}
+    ranks = [_rank(rank, rank >= run.workers, kept.get(rank, nothing), gone.get(rank)) for rank in expected]
+    table = aggregate(ranks, run.workers, run.batch, lockstep=run.lockstep, ended=run.ended)
     earlier = [len(kept[w]["step"]) - _length(columns.get((newest, w))) for w in writers if w in kept]
     restored = sum(earlier) * run.batch * run.workers // len(writers)
     rows = np.array(keep_scores(scores, begun, restored), dtype=np.float64).reshape(-1, 6)
     return Curves(table, Scores(*(np.ascontiguousarray(column) for column in rows.T[1:])))
+
+
+def _rank(rank: int, server: bool, columns: dict[str, Column], last: int | None) -> RankColumns:
+    """Return the columns of a rank; `last` is the step at which it left, if it did."""
+    stored = columns["step"][-1] if len(columns["step"]) else 0
+    return RankColumns(rank, server, columns, left=last is not None and stored >= last)
 
 
 def _length(columns: dict[str, Column] | None) -> int:
@@ -201,6 +216,17 @@ def _begun(session: Session, runs: Sequence[Facts]) -> dict[str, list[Begun]]:
         query = query.where(Attempt.run_id.in_(ids), some_rank).order_by(Attempt.run_id, Attempt.number)
         for run, number, restored in session.execute(query):
             found[run].append(Begun(number, restored))
+    return found
+
+
+def _left(session: Session, runs: Sequence[Facts]) -> dict[str, Left]:
+    """Return without whom the attempts of each run went on."""
+    gone = DroppedWorker
+    found: dict[str, Left] = defaultdict(dict)
+    for ids in _parts(runs):
+        query = select(gone.run_id, gone.attempt, gone.worker, gone.step).where(gone.run_id.in_(ids))
+        for run, attempt, worker, step in session.execute(query):
+            found[run][attempt, worker] = step
     return found
 
 

@@ -7,8 +7,9 @@ A row stands for P gradients, one round of the run:
   common start and every P of them are a row. (Averaging equal step numbers instead would set the step that a slow
   worker does at the end beside one that a fast worker did long before.)
 
-Rows are made only as far as every worker has reported, so that a row never changes afterwards. Above 32 workers
-only some of them write steps; samples and bytes are then scaled up from those.
+Rows are made only as far as every worker has reported, so that a row never changes afterwards; a worker without
+which the run goes on is waited for until its last step has arrived, and no longer. Above 32 workers only some of
+them write steps; samples and bytes are then scaled up from those.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ class RankColumns:
     rank: int
     server: bool
     columns: dict[str, Column]
+    left: bool = False
+    """The run goes on without this worker, and all of its steps are here: nothing more will come of it."""
 
     def __len__(self) -> int:
         return len(self.columns["step"])
@@ -85,11 +88,11 @@ def aggregate(ranks: Sequence[RankColumns], workers: int, batch: int, lockstep: 
     `ended`: nothing will follow, so the last, incomplete row is made of what there is.
     """
     writers = [r for r in ranks if not r.server and len(r)]
-    expected = [r for r in ranks if not r.server]
-    if not writers or (not ended and len(writers) < len(expected)):
+    silent = [r for r in ranks if not r.server and not len(r)]
+    if not writers or (not ended and not all(r.left for r in silent)):
         return _empty()
     rows = _Lockstep(writers) if lockstep else _Merged(writers, ended)
-    scale = workers / len(writers)
+    scale = workers / (len(writers) + sum(r.left for r in silent))
     wall = rows.reduce("wall", np.maximum)
     servers = [r for r in ranks if r.server and len(r)]
     sent = scale * _sent(writers, rows.latest, len(wall))
@@ -142,7 +145,8 @@ class _Merged:
         walls = np.concatenate([w["wall"] for w in writers])
         self._order = np.argsort(walls, kind="stable")
         if not ended:  # beyond this moment some worker may have more to report
-            known = np.searchsorted(walls[self._order], min(w["wall"][-1] for w in writers), side="right")
+            reported = min((w["wall"][-1] for w in writers if not w.left), default=np.inf)
+            known = np.searchsorted(walls[self._order], reported, side="right")
             self._order = self._order[: known // len(writers) * len(writers)]
         self._starts = np.arange(0, len(self._order), len(writers))
         ends = np.append(self._starts[1:], len(self._order)) if len(self._starts) else self._starts

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hooke.events import RankRecords
+from hooke.events import Dropped, RankRecords
 
 from tests.api.conftest import Supervisor, done, scored, start, steps
 
@@ -126,6 +126,30 @@ def test_a_row_is_a_round_as_the_pace_says(service, algorithm, has_server, expec
     if has_server:
         ship(supervisor, 2, start(role="server"), steps(1, 1, loss=np.array([math.nan])))
     assert series(service, supervisor.id, "train_loss", "step")["y"][:2] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("bad", [0, 1])
+def test_the_live_curve_goes_on_without_a_worker_that_left(service, bad):
+    """Worker 0 writes the evaluations of a lock-free method, and goes on doing so when it has left."""
+    variants = [{"name": "one", "algorithm": "hogwild-sgd"}]
+    supervisor = service.launch(variants=variants, baseline="one", on_bad_worker="drop")
+    supervisor.report("starting", "running")
+    other = 1 - bad
+    late = {"wall": np.arange(1, 9) * 0.01 + 0.001}
+    ship(supervisor, other, start(), steps(1, 8, loss=np.full(8, 1.0), **late))
+    ship(supervisor, bad, start(), steps(1, 2, loss=np.full(2, 3.0)))
+    assert len(series(service, supervisor.id, "train_loss")["x"]) == 1, "it may have more to say"
+    ship(supervisor, 0, Dropped(seq=2, worker=bad, step=3, why="NaN or Inf"))
+    assert len(series(service, supervisor.id, "train_loss")["x"]) == 1, "its third step is on its way"
+    ship(supervisor, bad, steps(2 + (bad == 0), 1, first=3, loss=np.full(1, 3.0)))
+    found = series(service, supervisor.id, "train_loss")
+    assert found["y"] == [2.0, 2.0, 2.0, 1.0, 1.0]
+    assert found["x"] == pytest.approx([0.01, 0.02, 0.03, 0.05, 0.07])
+    ship(supervisor, 0, scored(3 + (bad == 0), 256, 0.5))
+    assert series(service, supervisor.id, "test_accuracy", "samples")["x"] == [256]
+    ship(supervisor, other, steps(2 + 2 * (other == 0), 2, first=9, loss=np.full(2, 5.0)))
+    assert series(service, supervisor.id, "train_loss")["y"][5:] == [3.0]
+    assert len(series(service, supervisor.id, "test_accuracy", "bytes")["x"]) == 1
 
 
 def test_the_pace_is_what_the_cluster_said_of_it(service):

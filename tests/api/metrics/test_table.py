@@ -114,6 +114,38 @@ def test_a_running_server_method_shows_only_what_cannot_change():
             assert (getattr(part, name) == getattr(whole, name)[:n]).all()
 
 
+def cut(ranks: list[RankColumns], seen: list[int], left: int | None = None) -> list[RankColumns]:
+    return [
+        RankColumns(r.rank, r.server, {n: r.columns[n][:k] for n in COLUMNS}, r.rank == left)
+        for r, k in zip(ranks, seen, strict=True)
+    ]
+
+
+@pytest.mark.parametrize(("left", "seen"), [(0, [7, 10, 17]), (1, [30, 4, 34]), (1, [30, 0, 30])])
+def test_rows_go_on_without_a_worker_that_left(left, seen):
+    """And are those of the end, from whichever moment one looks."""
+    ranks = cut(server_ranks(), seen, left)
+    others = 1 - left
+    whole = aggregate(ranks, 2, 8, lockstep=False, ended=False)
+    walls = sorted(w for r in ranks[:2] for w in r["wall"])
+    pair = 2 if min(seen) else 1  # a worker that never stepped has no part in a row
+    assert len(whole) == sum(w <= ranks[others]["wall"][-1] for w in walls) // pair
+    assert whole.samples.tolist() == [8 * pair * (g + 1) for g in range(len(whole))]
+    waiting = aggregate(cut(ranks, seen), 2, 8, lockstep=False, ended=False)
+    assert len(waiting) < len(whole), "as long as it may have more to say, its last step is the end"
+    for k in range(1, seen[others] + 1):
+        part = aggregate(cut(ranks, [k if r.rank == others else len(r) for r in ranks], left), 2, 8, False, False)
+        for name in ("samples", "clock", "wall", "bytes", "loss", "fraction"):
+            assert (getattr(part, name) == getattr(whole, name)[: len(part)]).all()
+    final = aggregate(ranks, 2, 8, lockstep=False, ended=True)
+    assert len(final) - len(whole) in (0, 1)
+
+
+def test_of_many_workers_those_that_write_may_leave():
+    ranks = [RankColumns(n, False, r.columns, left=True) for n, r in zip((0, 63), server_ranks(), strict=False)]
+    assert len(aggregate(ranks, 64, 8, lockstep=False, ended=False)) == 20
+
+
 def test_staleness_has_points_only_where_it_is_known():
     ranks = server_ranks()
     table = aggregate(ranks, 2, 8, lockstep=False, ended=True)
