@@ -29,6 +29,8 @@ class CifarAlexnet(Workload):
 
     Loss: mean cross-entropy. Dropout and augmentation draw from a stream of each worker's own.
 
+    Target: 70 %, an expectation, not measured.
+
     Data and licence: A. Krizhevsky, "Learning Multiple Layers of Features from Tiny Images" (2009); its publisher
     states no licence. Nothing is downloaded.
     """

@@ -31,6 +31,8 @@ class CifarResnet20(Workload):
 
     Loss: mean cross-entropy.
 
+    Target: 80 %, an expectation, not measured.
+
     Data and licence: A. Krizhevsky, "Learning Multiple Layers of Features from Tiny Images" (2009); its publisher
     states no licence. Nothing is downloaded.
     """

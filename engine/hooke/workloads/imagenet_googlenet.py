@@ -30,6 +30,8 @@ class ImagenetGooglenet(Workload):
 
     Loss: mean cross-entropy, plus 0.3 of that of each auxiliary classifier.
 
+    Target: 60 %, an expectation, not measured; for another folder it says nothing.
+
     Licence: that of the images that you put there; ImageNet (O. Russakovsky and others, arXiv 1409.0575) is for
     research only and has to be asked for. Nothing is downloaded.
     """

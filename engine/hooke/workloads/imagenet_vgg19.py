@@ -29,6 +29,8 @@ class ImagenetVgg19(Workload):
 
     Loss: mean cross-entropy.
 
+    Target: 60 %, an expectation, not measured; for another folder it says nothing.
+
     Licence: that of the images that you put there; ImageNet (O. Russakovsky and others, arXiv 1409.0575) is for
     research only and has to be asked for. Nothing is downloaded.
     """

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import subprocess
 import sys
 from importlib.resources import files
@@ -27,6 +28,21 @@ def test_ids():
 def test_every_workload_has_a_row_in_the_documentation():
     page = (Path(__file__).parents[3] / "docs" / "workloads.md").read_text()
     assert [name for name in built_in("workload") if f"\n| `{name}` |" not in page] == []
+
+
+def test_a_target_is_the_documented_one_and_called_an_expectation_where_nobody_has_measured_it():
+    page = (Path(__file__).parents[3] / "docs" / "workloads.md").read_text()
+    rows = {line.split("`")[1]: line for line in page.splitlines() if re.match(r"\| `.* \d+ %", line)}
+    expected = set()
+    for name in built_in("workload"):
+        cls = catalogue()[name]
+        assert f"{round(100 * cls.target)} %" in rows[name]
+        if "not measured" in rows[name]:
+            expected.add(name)
+            assert f"Target: {round(100 * cls.target)} %, an expectation, not measured" in (cls.__doc__ or "")
+        else:
+            assert "expectation" not in (cls.__doc__ or "")
+    assert expected == set(built_in("workload")) - {"digits-mlp", "mnist-lenet", "fashion-lenet"}
 
 
 def test_listing_workloads_imports_neither_torch_nor_numpy():
