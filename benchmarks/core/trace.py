@@ -1,7 +1,7 @@
 """What a trace costs: processor time of a run with it over that of the same run without, in turns.
 
-One worker under MPI with the exchange that Sync EASGD does even alone, and a whole virtual world. The ratio is
-that of the medians over turns, and of processor time, because the machine may have other work.
+One worker under MPI with the exchange that Sync EASGD does even alone, and a whole virtual world. Processor time,
+and the best of several turns, because the machine may have other work.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from statistics import median
 
 import torch
 from hooke.comm.mpi import MpiComm
@@ -22,10 +21,10 @@ from hooke.trace.export import write
 from hooke.train import run_spec_virtual, trace_of, train_rank
 
 from benchmarks.core._problems import Timed, make_digits, make_lenet
+from benchmarks.core.loop import in_turns
 
 Result = tuple[str, float, str, float | None]
 BATCH = 32
-TURNS = 9
 WORKERS = 8
 LIMIT = 3.0
 """Percent."""
@@ -66,8 +65,8 @@ def simulated(steps: int, traced: bool) -> float:
 
 def overhead(run: Callable[[bool], float]) -> float:
     """Percent that a trace adds."""
-    pairs = [(run(False), run(True)) for _ in range(TURNS)]
-    return 100 * (median(traced for _, traced in pairs) / median(plain for plain, _ in pairs) - 1)
+    plain, traced = in_turns(partial(run, False), partial(run, True))
+    return 100 * (traced / plain - 1)
 
 
 def exported(steps: int) -> float:

@@ -36,7 +36,7 @@ from hooke.trace.records import (
 )
 
 if TYPE_CHECKING:
-    from hooke.comm.base import Traffic, Vector
+    from hooke.comm.base import Traffic
 
 LIMIT = 32 << 20
 """Bytes of records of all ranks of a run: about a hundred bytes per step and rank, and 200 MB as JSON."""
@@ -45,6 +45,7 @@ BUFFER = 256 << 10
 
 _ROOM = 4 * TRANSFER.size
 """Bytes that are always free: what two changes of phase, and an operation between them, may note."""
+_note_change, _CHANGE_SIZE = CHANGE.pack_into, CHANGE.size
 _OPERATION = {name: i for i, name in enumerate(OPERATIONS)}
 _PHASE = {phase: i for i, phase in enumerate(PHASES)}
 
@@ -63,11 +64,6 @@ def clock_of(world: str) -> str:
         return f"{platform.node()} {os.getpid()}"  # nobody else's, then: aligned at the barrier
 
 
-def size_of(x: Any) -> int:
-    """Return the bytes of a vector, as a tensor or an array; 0 for none."""
-    return 0 if x is None else int(x.nbytes)
-
-
 class Trace:
     """The records of one rank. Only the thread of that rank touches it."""
 
@@ -76,11 +72,12 @@ class Trace:
         self._path = path
         self._about = about
         self._left = limit
-        self._buffer = bytearray(max(min(BUFFER, limit), 8 * _ROOM))
-        size = len(self._buffer)
-        self._due = {phase: size - _ROOM for phase in PHASES}
-        self._due |= {Phase.EVALUATE: size // 16, Phase.IDLE: size // 2}
-        self._used = 0
+        self.buffer = bytearray(max(min(BUFFER, limit), 8 * _ROOM))
+        self.used = 0
+        """Bytes in the buffer."""
+        size = len(self.buffer)
+        self.due = dict.fromkeys(PHASES, size - _ROOM) | {Phase.EVALUATE: size // 16, Phase.IDLE: size // 2}
+        """More bytes than these are written at the end of a phase: few where that is in place."""
         self._file: FileIO | None = None
         self._ledger: Ledger | None = None
         self._traffic: Traffic | None = None
@@ -111,46 +108,44 @@ class Trace:
     def changed(self, phase: Phase, now: float) -> None:
         """Note that a phase has ended."""
         if self.on:
-            CHANGE.pack_into(self._buffer, self._used, IS_CHANGE, _PHASE[phase], now)
-            self._used += CHANGE.size
+            CHANGE.pack_into(self.buffer, self.used, IS_CHANGE, _PHASE[phase], now)
+            self.used += CHANGE.size
 
     def moved(self, seconds: float, source: Phase, to: Phase) -> None:
         """Note that seconds are given to another phase."""
         if self.on:
-            self.write_if_due(Phase.UPDATE)
-            MOVE.pack_into(self._buffer, self._used, IS_MOVE, _PHASE[source], _PHASE[to], seconds)
-            self._used += MOVE.size
+            self._make_room()
+            MOVE.pack_into(self.buffer, self.used, IS_MOVE, _PHASE[source], _PHASE[to], seconds)
+            self.used += MOVE.size
 
     def enter(self, peer: int, traffic: Traffic) -> None:
         """Take down what has been sent before an operation."""
         self.peer, self._traffic = peer, traffic
         self._sent = (traffic.payload, traffic.wire, traffic.messages)
 
-    def leave(self, what: str, part: int, phase: Phase, began: float, ended: float, x: Vector | None) -> None:
-        """Note the operation that has ended, and what it has sent."""
+    def leave(self, what: str, part: int, phase: Phase, began: float, ended: float, x: Any) -> None:
+        """Note the operation that has ended, on x (a tensor or an array), and what it has sent."""
         if self.on and (now := self._traffic) is not None:
             payload, wire, messages = self._sent
+            size = 0 if x is None else x.nbytes
             OPERATION.pack_into(
-                self._buffer, self._used, IS_OPERATION, _PHASE[phase], _OPERATION[what], part, self.peer,
-                began, ended, size_of(x), now.payload - payload, now.wire - wire, now.messages - messages,
+                self.buffer, self.used, IS_OPERATION, _PHASE[phase], _OPERATION[what], part, self.peer,
+                began, ended, size, now.payload - payload, now.wire - wire, now.messages - messages,
             )  # fmt: skip
-            self._used += OPERATION.size
+            self.used += OPERATION.size
 
-    def transferred(self, what: str, part: int, peer: int, times: tuple[float, ...], x: Vector) -> None:
+    def transferred(self, what: str, part: int, peer: int, times: tuple[float, ...], x: Any) -> None:
         """Note a transfer in the background; `times` are the six of the record, in their order."""
         if self.on:
-            self.write_if_due(Phase.UPDATE)
-            TRANSFER.pack_into(
-                self._buffer, self._used, IS_TRANSFER, _OPERATION[what], part, peer, *times, size_of(x)
-            )
-            self._used += TRANSFER.size
+            self._make_room()
+            TRANSFER.pack_into(self.buffer, self.used, IS_TRANSFER, _OPERATION[what], part, peer, *times, x.nbytes)
+            self.used += TRANSFER.size
 
-    def write_if_due(self, phase: Phase) -> None:
-        """Write the buffer, if `phase` is one in which that is in place, or if it is full."""
-        if self._used > self._due[phase]:
-            self._write()
-            if self._left < len(self._buffer):
-                self._stop("the rank's records have reached their limit")
+    def write(self) -> None:
+        """Write the buffer; take no more notes if that was the last for which there is room."""
+        self._write()
+        if self._left < len(self.buffer):
+            self._stop("the rank's records have reached their limit")
 
     def finish(self) -> None:
         """Take no more notes: the rank is done, and its ledger says its totals."""
@@ -171,11 +166,15 @@ class Trace:
         self._file.close()
         self._file = None
 
+    def _make_room(self) -> None:
+        if self.used > len(self.buffer) - _ROOM:
+            self._write()
+
     def _write(self) -> None:
-        size, self._used = self._used, 0
+        size, self.used = self.used, 0
         self._left -= size
         try:
-            self._put(memoryview(self._buffer)[:size])
+            self._put(memoryview(self.buffer)[:size])
         except OSError as error:
             self._stop(f"its file could not be written: {error}")  # training goes on
 
@@ -206,7 +205,7 @@ class TracedLedger(Ledger):
 
     def __init__(self, clock: Callable[[], float], trace: Trace) -> None:
         super().__init__(clock)
-        self.trace = trace
+        self.trace = self._notes = trace
 
     def begin(self, restored: dict[Phase, float] | None = None) -> None:
         """Forget everything, and begin the trace."""
@@ -215,14 +214,19 @@ class TracedLedger(Ledger):
             self.trace.begin(self)
 
     def enter(self, phase: Phase) -> Phase:
-        """Charge the time since the last change to the current phase; return that phase, to go back to."""
-        trace = self.trace
-        if trace is None:
-            return super().enter(phase)
-        trace.write_if_due(self.phase)  # before the clock is read: charged to the phase that ends
-        before = super().enter(phase)
-        if before is not phase:
-            trace.changed(before, self.since)
+        """Charge the time since the last change to the current phase; return that phase, to go back to.
+
+        As `Ledger.enter`, which is repeated here and not called: a step has a dozen of them.
+        """
+        notes, before = self._notes, self.phase
+        if notes.used > notes.due[before]:  # before the clock is read: charged to the phase that ends
+            notes.write()
+        now = self.clock()
+        self.seconds[before] += now - self.since
+        self.since, self.phase = now, phase
+        if before is not phase and notes.on:
+            _note_change(notes.buffer, notes.used, IS_CHANGE, _PHASE[before], now)
+            notes.used += _CHANGE_SIZE
         return before
 
     def move(self, seconds: float, source: Phase, to: Phase) -> None:
