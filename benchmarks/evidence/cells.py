@@ -17,11 +17,13 @@ from benchmarks.evidence.conditions import (
     NETWORK,
     PACES,
     PLACES,
+    SCALING,
     Matrix,
     Method,
     Place,
 )
 
+ORDER = ("here", *SCALING)
 Kind = Literal["target", "pace"]
 
 
@@ -78,7 +80,7 @@ def pace_cells(matrix: Matrix) -> Iterator[Cell]:
                 samples = steps * BATCH * place.hosts
                 document = _within(document, samples, samples, None)
                 cell = Cell("pace", place, label, pace.method, pace.rate, repeat, document)
-                found.append(((repeat, pace.places.index(name), number), cell))
+                found.append(((repeat, ORDER.index(name), number), cell))
     yield from (cell for _, cell in sorted(found, key=lambda pair: pair[0]))
 
 

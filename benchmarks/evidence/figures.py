@@ -154,7 +154,9 @@ def steps(view: View, place: str, path: Path) -> None:
 def scaling(view: View, path: Path) -> None:
     """Draw weak scaling: throughput over that with communication off."""
     told = [
-        label for label in ("Best Sync EASGD", "Sync EASGD3, halving", "Sync EASGD3") if label in view.matrix.paces
+        label
+        for label in ("Best Sync EASGD", "Sync EASGD3, halving, pipelined", "Sync EASGD3")
+        if label in view.matrix.paces
     ]
     cores = view.cores(run for run in view.runs if run.place in SCALING)
     under = f"fixed batch per worker, throughput over that with communication off; {cores} cores for all hosts"

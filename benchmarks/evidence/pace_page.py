@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from benchmarks.evidence import spread
-from benchmarks.evidence.claims import of_limit, wire_limit
+from benchmarks.evidence.claims import LIMITED, of_limit, wire_limit
 from benchmarks.evidence.conditions import BATCH, OFF, PACES, PLACES, SCALING
 from benchmarks.evidence.records import Run
 from benchmarks.evidence.view import View
@@ -109,7 +109,7 @@ def _scaling(view: View) -> Iterable[str]:
 
 def _limits(view: View) -> Iterable[str]:
     lines = []
-    for label in ("Sync EASGD3", "Sync EASGD3, halving"):
+    for label in LIMITED:
         for place in PACES[label].places if label in view.matrix.paces else ():
             runs, alone = view.paces.get((place, label), {}), view.paces.get((place, OFF), {})
             if place not in view.matrix.pace_places or PLACES[place].hosts == 1:

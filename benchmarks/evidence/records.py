@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -106,7 +107,7 @@ def flatten(key: str, stored: Mapping[str, Any]) -> Run:
         "precision": spec.get("precision") or document["compute"]["precision"],
         "workers": workers,
         "oversubscribed": "yes" if result.get("oversubscribed") else "no",
-        "why": " ".join(result.get("why", "").split())[:200] if result["state"] != "succeeded" else "",
+        "why": _said(result),
         "best_accuracy": max((score["accuracy"] for score in scores), default=None),
         "steps": samples // (spec["batch"] * workers) if samples else None,
         "server_update": (result.get("server_phases") or {}).get("update"),
@@ -118,6 +119,12 @@ def flatten(key: str, stored: Mapping[str, Any]) -> Run:
         "command": stored["command"],
     }
     return Run(**found)
+
+
+def _said(result: Mapping[str, Any]) -> str:
+    """Return why a run did not succeed, in short and without the paths of a machine."""
+    text = "" if result["state"] == "succeeded" else " ".join(result.get("why", "").split())
+    return re.sub(r"(?<!\w)/(?:[^/\s]+/)+", "", text)[:200]
 
 
 def write(folder: Path, runs: Mapping[str, Mapping[str, Any]], sessions: Mapping[str, Any]) -> None:
