@@ -57,7 +57,8 @@ def test_a_quotient_is_that_of_the_recorded_runs(pages, recorded):
     factor = (slow[0] if slow[0] is not None else slow[1]) / fast[0]
     bound = "" if slow[0] is not None else "≥ "
     told = lines(pages / "claims.md", f"{BEST.label} over {ORIGINAL.label}")
-    assert [cells[4] for cells in told] == ["", f"{bound}{factor:.2f}x, n = 1"], "8 hosts, 2 hosts"
+    assert told[0][4] == "", "8 hosts"
+    assert told[1][4] == f"{bound}{factor:.2f}x, one run: spread not known; the server oversubscribed the cores"
     assert told[0][5] == "not measured"
     assert told[1][5].endswith("(so far: 1 of 3)")
 
