@@ -30,9 +30,6 @@ STYLE = {
     "axes.edgecolor": LINES,
     "axes.facecolor": PAPER,
     "figure.facecolor": PAPER,
-    "axes.titlesize": 12,
-    "axes.titlelocation": "left",
-    "axes.titlepad": 24,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.axisbelow": True,
@@ -54,10 +51,12 @@ def figure(
 ) -> Iterator[tuple[Figure, Axes]]:
     """Give a figure and its axes to be drawn on; write it to `path` (SVG) at the end of the body."""
     with matplotlib.rc_context(STYLE):
-        drawn = Figure(figsize=size, layout="constrained")
+        drawn = Figure(figsize=size)
         axes = drawn.add_subplot()
-        axes.set_title(title, fontweight="bold")
-        axes.text(0, 1, subtitle, transform=axes.transAxes, va="bottom", fontsize=9, alpha=0.75, in_layout=False)
+        height = size[1]
+        drawn.set_layout_engine("constrained", rect=(0, 0, 1, 1 - 0.55 / height))
+        drawn.text(0.012, 1 - 0.06 / height, title, va="top", fontsize=12, fontweight="bold")
+        drawn.text(0.012, 1 - 0.3 / height, subtitle, va="top", fontsize=9, alpha=0.75)
         yield drawn, axes
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(svg(drawn, f"{title}. {subtitle}. {described}".strip()))

@@ -54,23 +54,24 @@ def draw(view: View, folder: Path) -> list[Path]:
 def _where(view: View, place: str) -> str:
     note = view.note(place)
     star = any(view.crowded(place, label) for label in view.matrix.methods)
-    return (
-        title_of(place)
-        + (f"; {note}" if note and note not in title_of(place) else "")
-        + (f"; {STAR} oversubscribed by its server" if star else "")
+    there = title_of(place).rpartition(", ")[2] if PLACES[place].world == "lab" and note else title_of(place)
+    return "; ".join(
+        [there, *([note] if note else []), *([f"{STAR} oversubscribed by its server"] if star else [])]
     )
 
 
 def accuracy(view: View, place: str, path: Path) -> None:
     """Draw accuracy over time: one line per seed, methods at their best rates."""
     told = [m.label for m in STORY if view.at_best(place, m.label)]
+    colors = {method.label: PALETTE[number] for number, method in enumerate(STORY)}
     told = told or [label for label in view.matrix.methods if view.at_best(place, label)][:6]
     with figure(path, "Accuracy over time", _where(view, place), (WIDTH, 4.6)) as (_, axes):
         top = 1 - view.matrix.target
-        for number, label in enumerate(told):
+        for label in told:
+            color = colors.get(label, PALETTE[told.index(label) % len(PALETTE)])
             for run in view.at_best(place, label).values():
                 points = [p for p in view.evidence.curves.get(run.key, []) if p[2] > 0]
-                color, named = PALETTE[number], label if run.seed == 0 else None
+                named = label if run.seed == 0 else None
                 x, y = [p[1] for p in points], [100 * (1 - p[2]) for p in points]
                 axes.plot(x, y, color=color, label=named, linewidth=1.8, alpha=0.9)
                 axes.plot(x[-1:], y[-1:], "o", color=color, markersize=5)
@@ -167,6 +168,8 @@ def scaling(view: View, path: Path) -> None:
                 runs, alone = view.paces.get((place, label), {}), view.paces.get((place, OFF), {})
                 if found := spread.quotient(runs, alone):
                     points.append((PLACES[place].hosts, found))
+            if not points:
+                continue
             x = [hosts for hosts, _ in points]
             y = [100 * found.median.value for _, found in points]
             low = [v - 100 * found.least.value for v, (_, found) in zip(y, points, strict=True)]
