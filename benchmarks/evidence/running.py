@@ -78,7 +78,7 @@ def _run_and_keep(cell: Cell, lab: labs.Lab | None, store: Store, session: str, 
     began, journal = time.monotonic(), store.journal(cell)
     print(f"[{number}] {cell.title}", flush=True)
     try:
-        with _within(MAX_SECONDS + OVERTIME):
+        with within(MAX_SECONDS + OVERTIME):
             result = run(cell, lab, journal)
     except Overrun as overrun:
         result = {"state": "failed_infra", "why": str(overrun)}
@@ -131,7 +131,7 @@ def _hooke_run(cell: Cell, folder: Path) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def _within(seconds: float) -> Iterator[None]:
+def within(seconds: float) -> Iterator[None]:
     """Raise Overrun in the body if it takes longer."""
 
     def over(*_: object) -> None:

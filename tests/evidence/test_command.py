@@ -1,7 +1,9 @@
 """The command: what it refuses, and one real run of it."""
 
 import json
+import signal
 import sys
+import time
 
 import pytest
 
@@ -84,3 +86,11 @@ def test_a_run_and_its_peer_are_measured_once_and_a_failure_is_no_result(noise, 
     (failure,) = (tmp_path / "failures").iterdir()
     assert json.loads(failure.read_text())["result"]["why"] == "lost a host"
     assert running.run_matrix(matrix, store, 0.0, lambda _: True, again=True) == 0, "no time, no run"
+
+
+def test_a_run_that_hangs_is_ended_from_outside():
+    before = signal.getsignal(signal.SIGALRM)
+    with pytest.raises(running.Overrun, match="not over after 0 s"), running.within(0.05):
+        time.sleep(5)
+    assert signal.getsignal(signal.SIGALRM) == before
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
