@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hooke.errors import NumericalError
 from hooke.journal import unpack
+from hooke.rank import Rank
 from hooke.recorder import Recorder
 
 from tests.engine.loop.setup import BATCH, Setup, journal, play_virtual
@@ -45,22 +46,43 @@ def test_the_others_take_over_its_steps(played, name, world):
     assert run.first[deciding].done.samples == run.setup.steps * BATCH
 
 
-@pytest.mark.parametrize("name", LEAVING)
-def test_its_rows_are_there_when_it_is_said(name, tmp_path, monkeypatch):
-    """Who follows a running run need not wait for its end to know what the worker did."""
+@pytest.fixture
+def rows_when_said(tmp_path, monkeypatch):
+    """Return what is filled with (worker, step, rows that its journal holds) when it is said that it has left."""
     found = []
     drop = Recorder.drop
 
     def noting(recorder, worker, step):
         blocks = journal(tmp_path / "run", worker, "steps")
-        found.append(([int(n) for block in blocks for n in unpack("step", block.columns["step"])], step))
+        rows = [int(n) for block in blocks for n in unpack("step", block.columns["step"])]
+        found.append((worker, step, rows))
         drop(recorder, worker, step)
 
     monkeypatch.setattr(Recorder, "drop", noting)
+    return found
+
+
+@pytest.mark.parametrize("name", LEAVING)
+def test_its_rows_are_there_when_it_is_said(name, tmp_path, rows_when_said):
+    """Who follows a running run need not wait for its end to know what the worker did."""
     play_virtual(SETUPS[name], tmp_path / "run")
-    ((rows, step),) = found
-    assert rows == list(range(1, step + 1))
-    assert step == LEAVING[name][1]
+    bad, step = LEAVING[name]
+    assert rows_when_said == [(bad, step, list(range(1, step + 1)))]
+
+
+def test_a_step_that_left_bad_weights_has_its_row(tmp_path, monkeypatch, rows_when_said):
+    """Its gradient was good, and the others count it."""
+    check = Rank.check
+
+    def spoilt(rank, vector, what, *others):
+        if (what, rank.rank, rank.t) == ("the weights", 1, 5):
+            vector[0] = np.inf
+        check(rank, vector, what, *others)
+
+    monkeypatch.setattr(Rank, "check", spoilt)
+    reports = play_virtual(Setup("unlocked", changes=(("on_bad_worker", "drop"),)), tmp_path / "run")
+    assert rows_when_said == [(1, 5, [1, 2, 3, 4, 5])]
+    assert sum(ranks[0].done.step for ranks in reports) == 90
 
 
 @pytest.mark.parametrize("world", WORLDS)
