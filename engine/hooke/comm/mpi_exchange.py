@@ -13,9 +13,6 @@ from hooke.comm.mpi_wait import Patience
 from hooke.comm.schedule import Round
 from hooke.errors import CommError
 
-_TAG = 0
-"""Of all rounds; control words on the same communicator have another one."""
-
 
 class Scratch:
     """Where summands arrive: one buffer per element type that grows to the longest part seen."""
@@ -35,12 +32,13 @@ class Exchange:
     """Executes rounds on `array`; call `step` until it returns True.
 
     A communicator carries one exchange at a time, and pairs list their common rounds in the same order, so
-    messages match by order and need no tags of their own.
+    messages match by order and need no tags.
     """
 
     def __init__(self, comm: MPI.Intracomm, rounds: Sequence[Round], array: Array, scratch: Scratch) -> None:
         self._comm = comm
         self._array = array
+        self.elements = array.size
         self._scratch = scratch
         self._rounds: Iterator[Round] = iter(rounds)
         self._requests: list[MPI.Request] = []
@@ -84,8 +82,8 @@ class Exchange:
             if following.add:
                 target, into = into, self._scratch.array(self._array, len(part))
                 self._add = (target, into)
-            self._requests.append(self._comm.Irecv(portable(into), following.source, _TAG))
+            self._requests.append(self._comm.Irecv(portable(into), following.source))
         part = following.send
         if part is not None:
             offered = portable(self._array[part.start : part.stop])
-            self._requests.append(self._comm.Isend(offered, following.peer, _TAG))
+            self._requests.append(self._comm.Isend(offered, following.peer))

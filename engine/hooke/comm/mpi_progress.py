@@ -4,9 +4,11 @@ MPI moves large messages only while somebody calls it, so a nonblocking operatio
 its work inside `wait`, after the computation it was to hide behind. The thread executes one all-reduce after
 the other, in the order posted, on a communicator of its own, and tests point-to-point requests.
 
-It needs the interpreter only for microseconds at a time, and sleeps between polls, except while the rank
-waits for it: then it may use the core that the rank has left. A rank that computes in Python would still keep
-it from the interpreter for 5 ms at a time, so the first job shortens Python's switch interval to 0.5 ms.
+It needs the interpreter only for microseconds at a time, and sleeps between polls: each takes the core from the
+computation that it is to hide behind. It remembers how long each round of a sum of this length took, and polls
+seldom before that time, often around it: so the next round begins as soon as this one has ended. A rank that
+computes in Python would still keep it from the interpreter for 5 ms at a time, so the first job shortens Python's
+switch interval to 0.5 ms.
 """
 
 from __future__ import annotations
@@ -26,7 +28,6 @@ from hooke.comm.mpi_exchange import Exchange
 from hooke.comm.mpi_wait import Patience, sleep_precisely
 from hooke.errors import CommError
 
-_PAUSE = 50e-6
 _SWITCH_INTERVAL = 5e-4
 
 
@@ -39,8 +40,8 @@ class Job(Protocol):
     """Whether the rank waits for it."""
 
     @property
-    def begun(self) -> int:
-        """Return a number that grows when something has moved."""
+    def stage(self) -> tuple[int, int]:
+        """Return how long its vector is, and how many of its rounds have begun."""
 
     def step(self) -> bool:
         """Go on without waiting; return whether it is complete."""
@@ -66,9 +67,9 @@ class BackgroundSum:
         self._waited = False
 
     @property
-    def begun(self) -> int:
-        """Return how many rounds have begun."""
-        return self._exchange.begun
+    def stage(self) -> tuple[int, int]:
+        """Return how long the vector is, and how many rounds have begun."""
+        return self._exchange.elements, self._exchange.begun
 
     def step(self) -> bool:
         """Go on with the rounds; called by the thread."""
@@ -100,7 +101,7 @@ class BackgroundMessage:
     """A send or receive that is under way; a `Pending`. Thread and rank may both test it, one at a time."""
 
     ordered = False
-    begun = 0
+    stage = (0, 0)
 
     def __init__(self, request: MPI.Request, patience: Patience, what: str) -> None:
         self.hidden = 0.0
@@ -182,7 +183,9 @@ class _Worker:
 
     def __init__(self, inbox: SimpleQueue[Job | None], patience: Patience) -> None:
         self._inbox = inbox
-        self._patience = patience
+        self._backoff = patience.backoff()
+        self._took: dict[tuple[int, int], float] = {}
+        """Seconds that the rank waited at each stage of a sum, the last time."""
         self._sums: deque[Job] = deque()
         self._messages: list[Job] = []
         self._open = True
@@ -203,25 +206,27 @@ class _Worker:
 
     def _carry_on(self) -> None:
         """Work until nothing is left to do."""
-        backoff, seen = self._patience.backoff(), 0
+        self._backoff.reset()
         while (self._sums or self._messages) and self._open:
-            self._take_all()
+            if self._take_all():
+                self._backoff.reset()
             self._step_messages()
             self._step_sums()
-            if self._sums and self._sums[0].wanted:
-                if self._sums[0].begun != seen:
-                    seen = self._sums[0].begun
-                    backoff.reset()
-                backoff.rest()
-            elif self._sums or self._messages:
-                time.sleep(_PAUSE)
+            if self._sums:
+                first = self._sums[0]
+                self._backoff.rest(first.wanted, self._took.get(first.stage))
+            elif self._messages:
+                self._backoff.rest(needed=False)
 
-    def _take_all(self) -> None:
+    def _take_all(self) -> bool:
+        """Take what has been submitted meanwhile; return whether there was anything."""
+        taken = False
         while True:
             try:
                 self._take(self._inbox.get_nowait())
             except Empty:
-                return
+                return taken
+            taken = True
 
     def _step_messages(self) -> None:
         """Test every message that the rank does not test itself."""
@@ -230,11 +235,17 @@ class _Worker:
     def _step_sums(self) -> None:
         """Carry the first sum on, and those after it as far as they complete."""
         while self._sums:
+            first = self._sums[0]
+            stage = first.stage
             try:
-                if not self._sums[0].step():
-                    return
+                complete = first.step()
             except BaseException as error:  # not swallowed: `wait` raises it, for this sum and those after it
                 while self._sums:
                     self._sums.popleft().fail(error)
+                return
+            if complete or first.stage != stage:
+                self._took[stage] = self._backoff.waited
+                self._backoff.reset()
+            if not complete:
                 return
             self._sums.popleft()

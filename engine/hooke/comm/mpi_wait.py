@@ -1,8 +1,8 @@
 """Waiting for MPI without holding a core that somebody else needs.
 
 MPI's own blocking calls poll for ever. Here a wait polls for a moment, because most messages between ranks
-that are in step arrive within it, then sleeps between polls. Where ranks outnumber cores it gives the core
-away between polls: the message cannot come before its sender runs.
+that are in step arrive within it, then sleeps between polls. Where ranks outnumber cores it sleeps from the
+beginning: the message cannot come before its sender runs, and every poll keeps it from running.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from hooke.hardware.affinity import allowed
 
 _PR_SET_TIMERSLACK = 29
 _SPIN = 100e-6
-_SHORTEST_SLEEP = 20e-6
 _LONGEST_SLEEP = 1e-3
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
@@ -78,9 +77,12 @@ def _kernel() -> str:
 
 
 class Backoff:
-    """Rests between polls: none for 100 microseconds, then sleeps of a twentieth of the time waited so far.
+    """Rests between polls, the longer the longer nothing has moved: so a long wait costs next to nothing.
 
-    So a sleep prolongs no wait by more than 5 %, and a long wait costs next to nothing (1 ms at most).
+    Who needs what he waits for polls without a rest for 100 microseconds, then sleeps for a twentieth of the time
+    waited so far: no sleep prolongs a wait by more. Where ranks outnumber cores he sleeps at once, and so does who
+    does not need it yet, because he computes meanwhile: for a tenth. Who knows how long it took last time sleeps
+    for half of the time between now and then, whether that lies ahead or is past.
     """
 
     def __init__(self, crowded: bool) -> None:
@@ -91,13 +93,19 @@ class Backoff:
         """Begin again: something has moved."""
         self._began = time.perf_counter()
 
-    def rest(self) -> None:
-        """Let some time pass, or none."""
-        waited = time.perf_counter() - self._began
-        if waited > _SPIN:
-            time.sleep(min(max(waited / 20, _SHORTEST_SLEEP), _LONGEST_SLEEP))
-        elif self._crowded:
-            os.sched_yield()
+    @property
+    def waited(self) -> float:
+        """Return seconds since something moved."""
+        return time.perf_counter() - self._began
+
+    def rest(self, needed: bool = True, expected: float | None = None) -> None:
+        """Let some time pass, or none. `expected`: seconds that such a wait took the last time."""
+        waited = self.waited
+        keen = needed and not self._crowded
+        if keen and waited <= _SPIN and (expected is None or expected <= 2 * _SPIN):
+            return
+        pause = abs(expected - waited) / 2 if expected is not None else waited / (20 if keen else 10)
+        time.sleep(min(max(pause, 20e-6 if keen else 50e-6), _LONGEST_SLEEP))
 
 
 def sleep_precisely() -> None:
