@@ -77,6 +77,7 @@ def _hooke_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as one JSON object")
     parser.add_argument("--run-dir", type=Path, help="folder of journals and logs; kept")
     parser.add_argument("--save", type=Path, help="write final center and weights to this .npz")
+    parser.add_argument("--trace", type=Path, help="write every rank's timeline to this .json or .json.gz")
 
 
 def _up(options: argparse.Namespace, _words: list[str]) -> int:
@@ -173,7 +174,7 @@ def _hooke(options: argparse.Namespace, _words: list[str]) -> int:
         return _faults(error)
     folder = options.run_dir or Path(tempfile.mkdtemp(prefix="hooke-run-"))
     with labs.locked(options.name):
-        report, found = hooke(labs.find(options.name), spec, folder, options.save)
+        report, found = hooke(labs.find(options.name), spec, folder, options.save, options.trace)
     print(outcome.as_json(found) if options.json else f"{outcome.table(found)}\n{_besides(found)}")
     if report.state != "succeeded":
         print(f"{report.state}: {report.why}; its journals and logs: {folder}", file=sys.stderr)

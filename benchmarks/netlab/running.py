@@ -18,6 +18,8 @@ from typing import Any
 from hooke import local_run
 from hooke.cli import outcome
 from hooke.cli.progress import Follower, display
+from hooke.cli.run import write_trace
+from hooke.cluster.launchers.base import TRAIN
 from hooke.cluster.processes import members, signal_all, sweep
 from hooke.events import StateReport
 from hooke.local_run import LocalRun
@@ -85,7 +87,9 @@ def cpu_seconds(pid: int) -> float | None:
     return (int(fields[11]) + int(fields[12])) / TICKS
 
 
-def hooke(lab: Lab, spec: RunSpec, folder: Path, save: Path | None = None) -> tuple[StateReport, dict[str, Any]]:
+def hooke(
+    lab: Lab, spec: RunSpec, folder: Path, save: Path | None = None, trace: Path | None = None
+) -> tuple[StateReport, dict[str, Any]]:
     """Run `spec` on the lab's hosts to its end; return how it ended, and the result of `hooke run --json`.
 
     The result also has `cpu_seconds`, `link` and `emulated`. Ctrl-C asks the ranks to stop, twice ends them.
@@ -95,7 +99,8 @@ def hooke(lab: Lab, spec: RunSpec, folder: Path, save: Path | None = None) -> tu
     asked: list[float] = []
     handlers = {n: signal.signal(n, lambda *_: asked.append(time.monotonic())) for n in ENDING}
     try:
-        run = local_run.start(folder, spec, launcher=NetlabLauncher(lab))
+        program = TRAIN if trace is None else (*TRAIN, "--trace")
+        run = local_run.start(folder, spec, program=program, launcher=NetlabLauncher(lab))
         try:
             scores, report = _follow(run, meter, asked)
         except BaseException:  # also Ctrl-C: no rank outlives the error, which goes on upwards
@@ -108,6 +113,8 @@ def hooke(lab: Lab, spec: RunSpec, folder: Path, save: Path | None = None) -> tu
     found |= meter.result() | {"emulated": emulation(lab, spec.ranks), "folder": str(folder)}
     if save is not None and report.state == "succeeded":
         outcome.save(save, spec, folder)
+    if trace is not None:
+        found["trace"] = write_trace(folder, spec.ranks, trace)
     return report, found
 
 
