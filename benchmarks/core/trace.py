@@ -1,7 +1,7 @@
 """What a trace costs: processor time of a run with it over that of the same run without, in turns.
 
-One worker under MPI with the exchange that Sync EASGD does even alone, and a whole virtual world. Processor time,
-and the best of several turns, because the machine may have other work.
+One worker under MPI with the exchange that Sync EASGD does even alone, and a virtual world of eight: seconds per
+step, in the loop. And what one change of phase and one operation cost, with a trace and without one.
 """
 
 from __future__ import annotations
@@ -11,21 +11,28 @@ import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from statistics import fmean
+from typing import Any
 
 import torch
+from hooke.comm.base import Traffic
 from hooke.comm.mpi import MpiComm
+from hooke.comm.timed import Timed as Charged
+from hooke.comm.wrapper import Wrapper
 from hooke.expand import validate_run
 from hooke.flat import FlatProblem
+from hooke.phases import Ledger, Phase
 from hooke.spec import RunSpec
 from hooke.trace.export import write
+from hooke.trace.recording import Trace, TracedLedger
 from hooke.train import run_spec_virtual, trace_of, train_rank
 
 from benchmarks.core._problems import Timed, make_digits, make_lenet
-from benchmarks.core.loop import in_turns
 
 Result = tuple[str, float, str, float | None]
 BATCH = 32
 WORKERS = 8
+TURNS = 15
 LIMIT = 3.0
 """Percent."""
 
@@ -56,17 +63,22 @@ def real(problem: FlatProblem, steps: int, traced: bool) -> float:
 
 
 def simulated(steps: int, traced: bool) -> float:
-    """Processor seconds per gradient of a virtual world."""
+    """Processor seconds per step of a virtual worker, mean over workers."""
+    problems: list[Timed] = []
+
+    def make() -> Timed:
+        problems.append(Timed(make_digits()))
+        return problems[-1]
+
     with tempfile.TemporaryDirectory() as folder:
-        began = time.process_time()
-        run_spec_virtual(spec(steps, WORKERS, "virtual"), Path(folder), make_digits, trace=traced)
-        return (time.process_time() - began) / (steps * WORKERS)
+        run_spec_virtual(spec(steps, WORKERS, "virtual"), Path(folder), make, trace=traced)
+    return fmean(problem.seconds_per_step() for problem in problems)
 
 
 def overhead(run: Callable[[bool], float]) -> float:
-    """Percent that a trace adds."""
-    plain, traced = in_turns(partial(run, False), partial(run, True))
-    return 100 * (traced / plain - 1)
+    """Percent that a trace adds: the best of many short turns of each, for the machine may have other work."""
+    pairs = [(run(False), run(True)) for _ in range(TURNS)]
+    return 100 * (min(traced for _, traced in pairs) / min(plain for plain, _ in pairs) - 1)
 
 
 def exported(steps: int) -> float:
@@ -78,9 +90,50 @@ def exported(steps: int) -> float:
         return 1e6 * (time.process_time() - began) / written.events
 
 
+class Nothing(Wrapper):
+    """A communicator whose operations do nothing."""
+
+    def __init__(self) -> None:
+        self.rank, self.size, self.traffic, self.implementation = 0, 1, Traffic(), "nothing"
+        self.control: Any = None
+
+    def clock(self) -> float:
+        return time.perf_counter()
+
+    def allreduce(self, x: Any) -> None:
+        del x
+
+
+def calls(traced: bool, count: int = 2000) -> tuple[float, float]:
+    """Nanoseconds of one change of phase, and of one operation, the best of many turns."""
+    about = {"rank": 0, "ranks": 1, "role": "worker", "world": "mpi", "host": "here"}
+    x, best = torch.zeros(10), [float("inf"), float("inf")]
+    for _ in range(30):
+        with tempfile.TemporaryDirectory() as folder:
+            trace = Trace(Path(folder) / "trace.bin", about)
+            ledger = TracedLedger(time.perf_counter, trace) if traced else Ledger(time.perf_counter)
+            timed = Charged(Nothing(), ledger)
+            ledger.begin()
+            began = time.thread_time_ns()
+            for _ in range(count // 2):
+                ledger.enter(Phase.COMPUTE)
+                ledger.enter(Phase.IDLE)
+            between = time.thread_time_ns()
+            for _ in range(count):
+                timed.allreduce(x)
+            ended = time.thread_time_ns()
+            trace.close()
+        best = [min(best[0], (between - began) / count), min(best[1], (ended - between) / count)]
+    return best[0], best[1]
+
+
 def measure() -> Iterator[Result]:
     torch.set_num_threads(1)
-    for name, make, steps in (("LeNet", make_lenet, 60), ("digits", make_digits, 1000)):
+    for traced in (False, True):
+        change, operation = calls(traced)
+        yield f"a change of phase, {'with' if traced else 'without'}", change, "ns", None
+        yield f"an operation, {'with' if traced else 'without'}", operation, "ns", None
+    for name, make, steps in (("LeNet", make_lenet, 30), ("digits", make_digits, 300)):
         yield f"{name}, one worker, added", overhead(partial(real, make(), steps)), "%", LIMIT
-    yield f"digits, {WORKERS} virtual workers, added", overhead(partial(simulated, 100)), "%", LIMIT
+    yield f"digits, {WORKERS} virtual workers, added", overhead(partial(simulated, 60)), "%", LIMIT
     yield "making the file, per event", exported(100), "us", None

@@ -56,11 +56,6 @@ class Account:
     parts: int = 0
     """How many communicators `split` has made."""
 
-    def note(self, began: float, ended: float) -> None:
-        """Take note of an operation, if there is anything that cannot have been hidden meanwhile."""
-        if self.pending:
-            self.blocked.append((began, ended))
-
     def count(self, posted: float, completed: float) -> float:
         """Return the seconds of a transfer, waited for now, that are hidden and not yet counted."""
         start, self.counted = max(posted, self.counted), max(completed, self.counted)
@@ -123,7 +118,8 @@ class Timed(Wrapper):
             yield
         finally:
             ledger.enter(before)
-            self.account.note(entered, ledger.since)
+            if self.account.pending:  # else nothing can have been hidden meanwhile
+                self.account.blocked.append((entered, ledger.since))
             if trace is not None:
                 trace.leave(what, self.part, self._phase, entered, ledger.since, x)
 

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from hooke.comm.base import Traffic
 
 LIMIT = 32 << 20
-"""Bytes of records of all ranks of a run: about a hundred bytes per step and rank, and 200 MB as JSON."""
-BUFFER = 256 << 10
+"""Bytes of records of all ranks of a run: some 100 to 300 bytes per step and rank, and 100 MB as JSON."""
+BUFFER = 64 << 10
 """Bytes of records that a rank keeps in memory, at most."""
 
 _ROOM = 4 * TRANSFER.size

@@ -61,8 +61,11 @@ def spec_of(name: str, world: str, **changes: Any) -> RunSpec:
     )
 
 
-def play(comm: Comm, name: str, folder: Path, world: str, behaviour: Behaviour | None = None) -> None:
+def play(
+    comm: Comm, name: str, folder: Path, world: str, behaviour: Behaviour | None = None, traced: bool = True
+) -> None:
     """Run one case on this rank; its journal and trace are in the folder."""
     spec = spec_of(name, world)
     problem = Judged(FAMILY, comm, behaviour or Behaviour(sleeps=3), threading.Event(), world == "virtual")
-    train_rank(comm, spec, folder, problem, problem.stop_requested, trace=trace_of(folder, spec, comm.rank))
+    trace = trace_of(folder, spec, comm.rank) if traced else None
+    train_rank(comm, spec, folder, problem, problem.stop_requested, trace=trace)

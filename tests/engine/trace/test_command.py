@@ -53,10 +53,3 @@ def test_a_file_that_cannot_be_written_is_refused_before_the_run(tmp_path, spec,
     assert why in ended.stderr
     assert "--trace" in ended.stderr
     assert not (tmp_path / "out").exists()
-
-
-def test_without_it_nothing_is_noted(tmp_path, spec):
-    ended = hooke(tmp_path, "run", spec, "--world", "virtual", "--run-dir", "out", "--json")
-    assert ended.returncode == 0, ended.stderr
-    assert not list((tmp_path / "out").glob("trace*"))
-    assert "trace" not in json.loads(ended.stdout)

@@ -166,11 +166,11 @@ def test_a_full_disk_ends_the_trace_and_not_the_run(tmp_path):
 def test_a_file_that_is_cut_off_says_what_it_has(tmp_path):
     path = tmp_path / "trace.0.bin"
     ledger, clock = traced_ledger(path)
-    spin(ledger, clock, 3)
+    spin(ledger, clock, 2)
     end(ledger)
     whole, first = path.read_bytes(), len(path.read_bytes().splitlines(keepends=True)[0])
     everything = read(path)
-    for length in range(first, len(whole) - 2):
+    for length in range(first, len(whole) - 2, 3):
         path.write_bytes(whole[:length])
         found = read(path)
         assert found.footer is None
@@ -196,6 +196,13 @@ def test_what_is_no_trace_is_refused(tmp_path):
         path.write_bytes(damage)
         with pytest.raises(JournalError, match=why):
             read(path)
+
+
+def test_without_a_trace_nothing_is_noted(tmp_path):
+    network = spec_of("served", "virtual").virtual
+    run_virtual(RANKS, network, lambda comm: play(comm, "served", tmp_path, "virtual", traced=False))
+    assert len(list(tmp_path.glob("journal.*"))) == RANKS
+    assert not list(tmp_path.glob("trace*"))
 
 
 def test_a_rank_that_fails_leaves_what_it_noted(tmp_path):
