@@ -200,7 +200,8 @@ class Rank(Accord):
         """Return a center that all ranks read and change without locks, at first equal to rank 0's `like`.
 
         Collective, once per name, before `steps`. Checkpoints keep it as the state `name`. The first one tests
-        the machine's one-sided operations: raises CommError where they are wrong.
+        the machine's one-sided operations: raises CommError where they are wrong. Raises SpecError for `plain`
+        updates where ranks share no memory.
         """
         if not self.windows:
             self.note("one-sided operations", conformance(self.comm))
