@@ -13,6 +13,9 @@ from hooke.comm.mpi_wait import Patience
 from hooke.comm.schedule import Round
 from hooke.errors import CommError
 
+_TAG = 0
+"""Of all rounds; control words on the same communicator have another one."""
+
 
 class Scratch:
     """Where summands arrive: one buffer per element type that grows to the longest part seen."""
@@ -32,7 +35,7 @@ class Exchange:
     """Executes rounds on `array`; call `step` until it returns True.
 
     A communicator carries one exchange at a time, and pairs list their common rounds in the same order, so
-    messages match by order and need no tags.
+    messages match by order and need no tags of their own.
     """
 
     def __init__(self, comm: MPI.Intracomm, rounds: Sequence[Round], array: Array, scratch: Scratch) -> None:
@@ -82,8 +85,8 @@ class Exchange:
             if following.add:
                 target, into = into, self._scratch.array(self._array, len(part))
                 self._add = (target, into)
-            self._requests.append(self._comm.Irecv(portable(into), following.source))
+            self._requests.append(self._comm.Irecv(portable(into), following.source, _TAG))
         part = following.send
         if part is not None:
             offered = portable(self._array[part.start : part.stop])
-            self._requests.append(self._comm.Isend(offered, following.peer))
+            self._requests.append(self._comm.Isend(offered, following.peer, _TAG))
