@@ -38,9 +38,7 @@ class SyncEASGD(Elastic):
 
     period: int = Field(1, ge=1, le=10_000, title="Period", description="Local steps per exchange (tau).")
     overlap: bool = Field(False, title="Overlap", description="Exchange while the gradient is computed.")
-    pipelined: bool = Field(
-        False, title="Pipelined", description="Exchange behind all steps until the next exchange; same weights."
-    )
+    pipelined: bool = Field(False, title="Pipelined", description="Exchange behind all tau steps; same weights.")
 
     def bound(self, workers: int) -> float:
         """Return 2 / (P + 1): beyond it, all workers together throw the center further than they were."""
