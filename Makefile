@@ -4,6 +4,7 @@
 #   PYTHON           the interpreter that makes the virtual environment
 #   HOOKE_HOME PORT  where `make demo` and `make up` keep their data, and the port of their dashboard
 #   EXIT=1           `make demo` ends after the verdict, with status 0 only if every run succeeded
+#   TESTS            `make test` runs only these (a file, a folder)
 #   QUICK=1 MINUTES  `make bench`: a look at two hosts in .results/quick/; start no run after so many minutes
 TORCH_INDEX_URL ?=
 PYTHON ?= python3
@@ -12,7 +13,7 @@ PORT ?=
 EXIT ?=
 QUICK ?=
 MINUTES ?=
-TESTS ?= tests
+TESTS ?=
 
 VENV := .venv
 PIP := $(VENV)/bin/python -m pip install --disable-pip-version-check --no-input -c constraints.txt
@@ -43,7 +44,7 @@ up: setup ## Start Hooke and wait for work
 
 test: setup-dev check ## Check and test everything
 	@scripts/npm run --silent test
-	@$(VENV)/bin/python -m pytest $(TESTS)
+	@$(if $(TESTS),$(VENV)/bin/python -m pytest $(TESTS),scripts/test $(VENV)/bin/python)
 
 check: check-python check-frontend ## Formatters, linters, types and the direction of imports
 
