@@ -13,7 +13,7 @@ PORT ?=
 EXIT ?=
 QUICK ?=
 MINUTES ?=
-TESTS ?=
+TESTS ?= tests
 
 VENV := .venv
 PIP := $(VENV)/bin/python -m pip install --disable-pip-version-check --no-input -c constraints.txt
@@ -44,7 +44,7 @@ up: setup ## Start Hooke and wait for work
 
 test: setup-dev check ## Check and test everything
 	@scripts/npm run --silent test
-	@$(if $(TESTS),$(VENV)/bin/python -m pytest $(TESTS),scripts/test $(VENV)/bin/python)
+	@$(VENV)/bin/python -m pytest $(TESTS)
 
 check: check-python check-frontend ## Formatters, linters, types and the direction of imports
 
