@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -80,6 +81,7 @@ def run_so_far(todo: list[Cell], folder: Path) -> list[tuple[Cell, dict[str, Any
 def _run(cell: Cell, folder: Path) -> dict[str, Any]:
     kept = folder / f"{cell.key}.json"
     if not kept.exists():
+        shutil.rmtree(folder / cell.key, ignore_errors=True)  # of a run that was interrupted
         spec = folder / f"{cell.key}.run.json"
         spec.write_text(json.dumps(cell.document))
         command = [sys.executable, "-m", "hooke", "run", str(spec), "--json", "--run-dir", str(folder / cell.key)]
