@@ -23,7 +23,8 @@ CURVE_COLUMNS = ("key", "samples", "train_seconds", "accuracy")
 class Run:
     """One run. Seconds without another name are of the train clock; those of phases are means over workers.
 
-    `wire_bytes` is Hooke's own counter; `link_wire_bytes` is what the shaper counted, with all headers.
+    `wire_bytes` is Hooke's own counter; `link_wire_bytes` is what the shaper counted, with all headers;
+    `machine_ms` is what a fixed piece of work took just before (`benchmarks.speed`).
     """
 
     key: str
@@ -63,6 +64,7 @@ class Run:
     cpu_seconds: float | None
     staleness_mean: float | None
     lost_mass: float | None
+    machine_ms: float | None
     session: str
     commit: str
     command: str
@@ -114,6 +116,7 @@ def flatten(key: str, stored: Mapping[str, Any]) -> Run:
         "link_wire_bytes": link.get("wire_bytes"),
         "dropped_packets": link.get("dropped"),
         "staleness_mean": sum(k * n for k, n in stale.items()) / sum(stale.values()) if stale else None,
+        "machine_ms": stored.get("machine_ms"),  # not taken down before there was a probe
         "session": stored["session"],
         "commit": stored["commit"],
         "command": stored["command"],

@@ -16,6 +16,7 @@ from typing import Any
 
 from hooke.expand import validate_run
 
+from benchmarks import speed
 from benchmarks.evidence.cells import Cell, cells, count
 from benchmarks.evidence.conditions import MAX_SECONDS, Matrix, Place
 from benchmarks.evidence.store import OVER, Store, scores
@@ -75,7 +76,7 @@ def _calibrate(store: Store, session: str, place: Place, lab: labs.Lab) -> None:
 
 
 def _run_and_keep(cell: Cell, lab: labs.Lab | None, store: Store, session: str, number: str) -> None:
-    began, journal = time.monotonic(), store.journal(cell)
+    began, journal, machine = time.monotonic(), store.journal(cell), speed.probe()
     print(f"[{number}] {cell.title}", flush=True)
     try:
         with within(MAX_SECONDS + OVERTIME):
@@ -84,7 +85,7 @@ def _run_and_keep(cell: Cell, lab: labs.Lab | None, store: Store, session: str, 
         result = {"state": "failed_infra", "why": str(overrun)}
     if result["state"] == "cancelled":  # Ctrl-C, which the run has caught to end its ranks in order
         raise KeyboardInterrupt
-    store.keep(cell, result, session)
+    store.keep(cell, result, session, machine)
     for bulk in (*journal.glob("final.*.npz"), *journal.glob("weights.*.npy")):
         bulk.unlink()
     told = result["why"] if result["state"] not in OVER else _said(result)

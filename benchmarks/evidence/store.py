@@ -41,8 +41,11 @@ class Store:
         """Return every session by id."""
         return {path.stem: json.loads(path.read_text()) for path in sorted(self.folder.glob("sessions/*.json"))}
 
-    def keep(self, cell: Cell, result: dict[str, Any], session: str) -> None:
-        """Store the result of a cell; one that says nothing of the method goes among the failures."""
+    def keep(self, cell: Cell, result: dict[str, Any], session: str, machine_ms: float) -> None:
+        """Store the result of a cell; one that says nothing of the method goes among the failures.
+
+        `machine_ms`: how fast the machine was just before (`benchmarks.speed`).
+        """
         document = {
             "schema": "hooke.evidence/1",
             "cell": {
@@ -56,6 +59,7 @@ class Store:
             "session": session,
             "commit": commit(),
             "unix": time.time(),
+            "machine_ms": machine_ms,
             "command": f"{self.command} run --only {cell.key} --again",
             "result": result,
         }

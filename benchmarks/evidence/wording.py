@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from benchmarks import speed
 from benchmarks.evidence.conditions import PLACES
 from benchmarks.evidence.records import Run
 from benchmarks.evidence.view import View
@@ -50,6 +51,9 @@ def machines(view: View, runs: Sequence[Run]) -> Iterable[str]:
         when = f"{days[0]}" if len(days) == 1 else f"{days[0]} to {days[-1]}"
         commits = ", ".join(sorted({run.commit for run in those}))
         yield f"{text}; {when}; commits {commits} (+: with changes); {len(those)} runs."
+        yield ""
+    if said := speed.told(run.machine_ms for run in runs):
+        yield said
         yield ""
     if len(found) > 1:
         yield "**Runs of more than one machine or version are mixed on this page.**"

@@ -15,6 +15,7 @@ from hooke.algorithm import algorithm
 from hooke.expand import validate_run
 from hooke.spec import fingerprint
 
+from benchmarks import speed
 from benchmarks.methods import conditions
 from benchmarks.methods.conditions import Place
 
@@ -85,11 +86,12 @@ def _run(cell: Cell, folder: Path) -> dict[str, Any]:
         spec = folder / f"{cell.key}.run.json"
         spec.write_text(json.dumps(cell.document))
         command = [sys.executable, "-m", "hooke", "run", str(spec), "--json", "--run-dir", str(folder / cell.key)]
+        machine = speed.probe()
         ended = subprocess.run(command, capture_output=True, text=True, check=False)
         if not ended.stdout.strip():
             raise SystemExit(f"{cell.label}, seed {cell.seed}: {ended.stderr[-2000:]}")
-        kept.write_text(ended.stdout)
-        said = json.loads(ended.stdout)
+        said = json.loads(ended.stdout) | {"machine_ms": machine}
+        kept.write_text(json.dumps(said))
         print(
             f"{cell.label} P={cell.workers} seed {cell.seed}: {said['state']}, {said['test_accuracy']}", flush=True
         )

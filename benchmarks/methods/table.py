@@ -11,6 +11,7 @@ from typing import Any
 
 from hooke.hardware import describe
 
+from benchmarks import speed
 from benchmarks.methods import conditions
 from benchmarks.methods.conditions import Place
 from benchmarks.methods.runs import Cell
@@ -33,6 +34,7 @@ COLUMNS = (
     "staleness_max",
     "lost_mass",
     "payload_bytes",
+    "machine_ms",
     "fingerprint",
 )
 Found = list[tuple[Cell, dict[str, Any]]]
@@ -71,6 +73,10 @@ def _page(place: Place, rows: Sequence[dict[str, Any]], runs: int) -> Iterable[s
         yield f"**Incomplete: {len(rows)} of {runs} runs so far.** *Reached* says how many seeds a line stands on."
         yield ""
     yield from _conditions(place)
+    if place.world == "mpi" and (said := speed.told(row["machine_ms"] for row in rows)):
+        unknown = sum(row["machine_ms"] is None for row in rows)
+        yield ""
+        yield said + (f" Of {unknown} of them it was not taken down." if unknown else "")
     for workers in place.samples:
         yield ""
         at = [row for row in rows if row["workers"] == workers]
