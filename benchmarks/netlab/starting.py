@@ -87,6 +87,5 @@ def emulation(lab: Lab, ranks: int) -> dict[str, object]:
 
 def caution(ranks: int, cores: int) -> str:
     """Return in words whether ranks had a core each."""
-    if ranks > cores:
-        return f"oversubscribed: {ranks} emulated hosts on {cores} cores"
-    return f"{ranks} emulated hosts on {cores} cores: a core each"
+    where = f"{ranks} emulated host{'s' if ranks > 1 else ''} on {cores} core{'s' if cores > 1 else ''}"
+    return f"oversubscribed: {where}" if ranks > cores else f"{where}: a core each"

@@ -1,13 +1,12 @@
-"""Windows, wire types, the ring and the library's sum under MPI; rank 0 prints one JSON document.
+"""Windows, wire types, the ring and the library's sum under MPI; rank 0 prints {ranks: {case: [answer per rank]}}.
 
-As `program.py` does, and for the same reasons. Windows are tried twice: in memory that the ranks share, and
-as across nodes, without plain access.
+Run as `program.py` is. Windows are tried twice: in memory that the ranks share, and as across nodes, without plain
+access.
 """
 
 import json
-import sys
 import time
-import traceback
+from typing import Any
 
 import numpy as np
 from hooke.comm import mpi_window
@@ -19,10 +18,11 @@ from hooke.errors import CommError
 from mpi4py import MPI
 
 from tests.engine.comm.cases import traffic_counts
+from tests.engine.comm.parts import WORLD, in_parts
+from tests.engine.comm.parts import play as play_case
 from tests.engine.comm.window_cases import WINDOW_CASES, constant, found
 from tests.engine.comm.wire_cases import WIRE_CASES, the_librarys_sum_is_a_sum, the_ring_adds_in_its_own_order
 
-WORLD = MPI.COMM_WORLD
 ELEMENTS, ROUNDS = 1 << 18, 60
 
 
@@ -111,19 +111,14 @@ def conformance_is_quick(comm: MpiComm) -> dict[str, float]:
     return {"seconds": time.perf_counter() - began, "processor": time.process_time() - before}
 
 
-def main() -> None:
-    answers: dict[str, list[object]] = {}
+def play_all(world: MPI.Intracomm) -> dict[str, list[Any]]:
+    """Return {case: [answer per rank]}."""
+    answers: dict[str, list[Any]] = {}
 
     def play(name, run, comm):
-        try:
-            answer = run(comm)
-        except BaseException:
-            print(f"rank {comm.rank} in {name}:\n{traceback.format_exc()}", file=sys.stderr, flush=True)
-            WORLD.Abort(7)
-            raise
-        answers[name] = WORLD.gather(answer)
+        answers[name] = play_case(world, name, run, comm)
 
-    near, far = MpiComm(), FarComm()
+    near, far = MpiComm("tree", world), FarComm("tree", world)
     needs_memory = ("a_lone_plain", "one_sided_traffic", "one_sided_time", "this_world", "faults_of")
     for name, case in WINDOW_CASES.items():
         play(name, case, near)
@@ -134,24 +129,30 @@ def main() -> None:
     play("far atomic_additions_are_never_lost", atomic_additions_are_never_lost, far)
     play("far conformance", conformance, far)
     play("a_window_larger_than_shared_memory_is_refused", a_window_larger_than_shared_memory_is_refused, near)
-    if WORLD.Get_size() > 1:
+    if world.Get_size() > 1:
         play("ranks_that_disagree_are_told", ranks_that_disagree_are_told, near)
         play("far_windows_have_no_plain_additions", far_windows_have_no_plain_additions, far)
     part = near.split(near.rank % 2)
     play("this_world_conforms after a split", WINDOW_CASES["this_world_conforms"], part)
     part.close()
     for collective in ("tree", "halving"):
-        comm = MpiComm(collective)
+        comm = MpiComm(collective, world)
         for name, case in WIRE_CASES.items():
             play(f"{name} {collective}", case, comm)
         comm.close()
-    ring, library = MpiComm("ring"), MpiComm("library")
+    ring, library = MpiComm("ring", world), MpiComm("library", world)
     play("ring", the_ring_adds_in_its_own_order, ring)
     play("ring traffic", traffic_counts, ring)
     play("library", the_librarys_sum_is_a_sum, library)
-    ring.close()
-    library.close()
-    left_open = near.window(constant(0)), near.counter()  # a run that does not close them ends all the same
+    for each in (ring, library, near, far):
+        each.close()
+    return answers
+
+
+def main() -> None:
+    answers = in_parts(play_all)
+    comm = MpiComm()
+    left_open = comm.window(constant(0)), comm.counter()  # a run that does not close them ends all the same
     assert left_open[0].shared
     if WORLD.Get_rank() == 0:
         print(json.dumps(answers))

@@ -1,15 +1,14 @@
-"""Plays every case on MPI ranks; rank 0 prints one JSON document: {case: {collective: [answer per rank]}}.
+"""Plays every case on MPI ranks; rank 0 prints JSON: {ranks: {case: {collective: [answer per rank]}}}.
 
-Run as `mpirun -n P python -m mpi4py -m tests.engine.comm.program`. A case that fails on any rank ends the
-program there, because the ranks are no longer in step.
+Run as `mpirun -n 5 python -m mpi4py -m tests.engine.comm.program`.
 """
 
 import json
-import sys
 import threading
 import time
-import traceback
 import tracemalloc
+from functools import partial
+from typing import Any
 
 import numpy as np
 from hooke.comm.mpi import MpiComm
@@ -17,8 +16,8 @@ from hooke.errors import CommError
 from mpi4py import MPI
 
 from tests.engine.comm.cases import CASES
+from tests.engine.comm.parts import WORLD, first, in_parts, play
 
-WORLD = MPI.COMM_WORLD
 ELEMENTS = 431_080
 """Of LeNet."""
 
@@ -27,7 +26,7 @@ def overlap(comm: MpiComm) -> dict[str, float]:
     """Post, compute without waiting, and see that the sum was complete before anybody waited."""
     x = np.ones(ELEMENTS, np.float32)
     comm.iallreduce(x.copy()).wait()  # the thread and its buffers exist from here on
-    WORLD.Barrier()
+    comm.barrier()
     posted = time.perf_counter()
     pending = comm.iallreduce(x)
     waited_for = 0.0
@@ -74,7 +73,7 @@ def idle_cpu(comm: MpiComm) -> dict[str, float]:
     """Processor seconds that a rank burns per second of waiting for a late one, in the call and in the thread."""
     shares = {}
     for name in ("allreduce", "iallreduce", "control"):
-        WORLD.Barrier()
+        comm.barrier()
         late = comm.rank == 0
         if late:
             time.sleep(0.3)
@@ -122,33 +121,27 @@ def exchanges_allocate_nothing(comm: MpiComm) -> dict[str, int]:
     return {"arrays": arrays, "tensors": tensors}
 
 
-def main() -> None:
-    answers: dict[str, object] = {}
-
-    def play(name, run, comm):
-        try:
-            answer = run(comm)
-        except BaseException:
-            answer = traceback.format_exc()
-            print(f"rank {comm.rank} in {name}:\n{answer}", file=sys.stderr, flush=True)
-            WORLD.Abort(7)
-        gathered = WORLD.gather(answer)
-        answers.setdefault(name, {})[comm.collective] = gathered
-
+def play_all(world: MPI.Intracomm) -> dict[str, dict[str, list[Any]]]:
+    """Return {case: {collective: [answer per rank]}}."""
+    answers: dict[str, dict[str, list[Any]]] = {}
+    own = {"overlap": overlap, "overlap_of_messages": overlap_of_messages, "idle_cpu": idle_cpu}
+    own["allocated"] = exchanges_allocate_nothing
     for collective in ("tree", "halving"):
-        comm = MpiComm(collective)
-        for name, case in CASES.items():
-            play(name, case, comm)
-        play("overlap", overlap, comm)
-        play("overlap_of_messages", overlap_of_messages, comm)
-        play("idle_cpu", idle_cpu, comm)
-        play("allocated", exchanges_allocate_nothing, comm)
+        comm = MpiComm(collective, world)
+        for name, case in {**CASES, **own}.items():
+            answers.setdefault(name, {})[collective] = play(world, name, case, comm)
         comm.close()
         assert [t.name for t in threading.enumerate() if t.name == "progress"] == []
+    return answers
+
+
+def main() -> None:
+    answers = in_parts(play_all)
     left_open = MpiComm("tree")  # a run that does not close its communicator ends all the same
     left_open.iallreduce(np.ones(8, np.float32)).wait()
-    if WORLD.Get_size() == 2:
-        play("failure", a_failure_in_the_thread_reaches_the_rank, MpiComm("tree"))
+    if (pair := first(2)) is not None:
+        failing = partial(play, pair, "failure", a_failure_in_the_thread_reaches_the_rank)
+        answers[2]["failure"] = {"tree": failing(MpiComm("tree", pair))}
     if WORLD.Get_rank() == 0:
         print(json.dumps(answers))
 
