@@ -13,7 +13,7 @@ PORT ?=
 EXIT ?=
 QUICK ?=
 MINUTES ?=
-TESTS ?= tests
+TESTS ?=
 
 VENV := .venv
 PIP := $(VENV)/bin/python -m pip install --disable-pip-version-check --no-input -c constraints.txt
@@ -44,7 +44,7 @@ up: setup ## Start Hooke and wait for work
 
 test: setup-dev check ## Check and test everything
 	@scripts/npm run --silent test
-	@$(VENV)/bin/python -m pytest $(TESTS)
+	@$(if $(TESTS),$(VENV)/bin/python -m pytest $(TESTS),scripts/test $(VENV)/bin/python)
 
 check: check-python check-frontend ## Formatters, linters, types and the direction of imports
 
