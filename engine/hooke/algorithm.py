@@ -43,7 +43,8 @@ class Algorithm(BaseModel):
     max_workers: ClassVar[int | None] = None
     """A sequential method runs on one worker, whatever the experiment asks."""
     passes: ClassVar[int] = 3
-    """Vector reads and writes of a worker's step: prices its arithmetic in virtual time."""
+    """Vector reads and writes of a worker's step, each operation on whole vectors in memory: prices its arithmetic
+    in virtual time."""
     server_passes: ClassVar[int] = 3
     """The same for one request on a server."""
     deterministic: ClassVar[bool] = True

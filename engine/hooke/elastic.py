@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, model_validator
 
 from hooke.descent import Descent
+
+if TYPE_CHECKING:
+    from hooke.comm.base import Vector
+    from hooke.rank import Rank
+
+PIECE = 1 << 16
+"""Elements that a spring moves at a time: with their end and their stretch they stay in a core's cache."""
 
 
 class Elastic(Descent):
@@ -62,3 +69,28 @@ class Elastic(Descent):
             f"moving rate a = {a:.4g} is not below {bound:.4g}, the bound beyond which {self.title()} on "
             f"{workers} worker(s) diverges even without gradients; with them the bound is lower"
         ]
+
+
+class Spring:
+    """x' = x + a (c - m x), where c is the sum of m vectors: one end of a spring moves, the other stays.
+
+    In pieces that stay in the cache, so that a vector passes through memory once and not for each operation; every
+    bit is as in one piece. A device takes the whole: there the operations would cost more than memory.
+    """
+
+    def __init__(self, r: Rank, a: float) -> None:
+        import torch  # not above: who only asks for a method's parameters does without it
+
+        size = r.params.numel()
+        piece = size if r.params.is_cuda else min(size, PIECE)
+        self._a, self._subtract = a, torch.sub
+        self._pieces = [slice(start, min(start + piece, size)) for start in range(0, size, piece)]
+        self._stretch = r.params[:piece].clone()
+
+    def pull(self, x: Vector, c: Vector, m: int = 1) -> None:
+        """Move x towards c, which is left as it is."""
+        for piece in self._pieces:
+            part = x[piece]
+            stretch = self._stretch[: part.numel()]
+            self._subtract(c[piece], part, alpha=m, out=stretch)
+            part.add_(stretch, alpha=self._a)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from pydantic import Field
 
 from hooke.algorithm import Pace
-from hooke.elastic import Elastic
+from hooke.elastic import Elastic, Spring
 
 if TYPE_CHECKING:
     from hooke.rank import Rank
@@ -48,19 +48,19 @@ class AsyncEASGD(Elastic):
 
     def serve(self, r: Rank) -> None:
         """Swap with whoever comes first: reply c, then apply (2)."""
-        c, x, a = r.params, r.buffer(r.params), self.rate(r.workers)
+        c, x, spring = r.params, r.buffer(r.params), Spring(r, self.rate(r.workers))
         for i in r.requests(x, order="arrival", period=self.period):
             r.answer(i, c)
-            c.add_(x.sub_(c), alpha=a)
+            spring.pull(c, x)
 
     def work(self, r: Rank) -> None:
         """Ask for the center, compute meanwhile, apply (1)."""
-        x, c, a = r.params, r.buffer(r.params), self.rate(r.workers)
+        x, c, spring = r.params, r.buffer(r.params), Spring(r, self.rate(r.workers))
         step = self.local_step(r)
         for t in r.steps():
             swap = r.request(x, into=c) if r.due(t, self.period) else None
             g = step.gradient()
             if swap:
                 swap.wait()
-                x.add_(c.sub_(x), alpha=a)
+                spring.pull(x, c)
             step.apply(g)

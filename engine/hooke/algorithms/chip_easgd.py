@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
-from hooke.elastic import Elastic
+from hooke.elastic import Elastic, Spring
 
 if TYPE_CHECKING:
     from hooke.rank import Rank
@@ -51,8 +51,8 @@ class ChipEASGD(Elastic):
     def run(self, r: Rank) -> None:
         """Exchange between chips, add up gradients inside, apply (1) and (2)."""
         x, c = r.params, r.state("center", like=r.params)
-        total, pull = r.buffer(x), r.buffer(x)
-        a, step, chips = self.rate(r.workers), self.local_step(r), r.workers // self.parts
+        total, chips = r.buffer(x), r.workers // self.parts
+        spring, step = Spring(r, self.rate(r.workers)), self.local_step(r)
         chip = r.comm.split(r.rank // self.parts, r.rank)
         first = chip.rank == 0
         between = r.comm.split(int(first), r.rank)
@@ -67,6 +67,6 @@ class ChipEASGD(Elastic):
                 if first:
                     pending.wait() if pending else between.allreduce(total)
                 chip.broadcast(total, 0)
-                x.add_(pull.copy_(c).sub_(x), alpha=a)
-                c.add_(total.sub_(c, alpha=chips), alpha=a)
+                spring.pull(x, c)
+                spring.pull(c, total, chips)
             step.apply(g, self.parts)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from pydantic import Field
 
 from hooke.algorithm import Pace
-from hooke.elastic import Elastic
+from hooke.elastic import Elastic, Spring
 
 if TYPE_CHECKING:
     from hooke.rank import Rank
@@ -48,16 +48,16 @@ class OriginalEASGD(Elastic):
 
     def serve(self, r: Rank) -> None:
         """Lines 10-14: send c to worker j, fetch x_j, apply (2)."""
-        c, x, a = r.params, r.buffer(r.params), self.rate(r.workers)
+        c, x, spring = r.params, r.buffer(r.params), Spring(r, self.rate(r.workers))
         for j in r.requests(None if self.mode == "serial" else x, order="rank"):
             r.answer(j, c)
             if self.mode == "serial":
                 r.receive(x, j)
-            c.add_(x.sub_(c), alpha=a)
+            spring.pull(c, x)
 
     def work(self, r: Rank) -> None:
         """Gradient at x_i, exchange, apply (1)."""
-        x, c, a = r.params, r.buffer(r.params), self.rate(r.workers)
+        x, c, spring = r.params, r.buffer(r.params), Spring(r, self.rate(r.workers))
         step = self.local_step(r)
         for _ in r.steps():
             if self.mode == "serial":
@@ -67,5 +67,5 @@ class OriginalEASGD(Elastic):
             else:
                 g = step.gradient()
                 r.request(x, into=c).wait()
-            x.add_(c.sub_(x), alpha=a)
+            spring.pull(x, c)
             step.apply(g)

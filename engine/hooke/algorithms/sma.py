@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
-from hooke.elastic import Elastic
+from hooke.elastic import Elastic, Spring
 
 if TYPE_CHECKING:
     from hooke.rank import Rank
@@ -40,16 +40,17 @@ class SMA(Elastic):
     def run(self, r: Rank) -> None:
         """Compute, exchange, move workers and center."""
         x, c, last = r.params, r.state("center", like=r.params), r.state("last move")
-        total, pull, old = r.buffer(x), r.buffer(x), r.buffer(x)
-        a, step = self.rate(r.workers), self.local_step(r)
+        total, old = r.buffer(x), r.buffer(x)
+        spring, step = Spring(r, self.rate(r.workers)), self.local_step(r)
         for t in r.steps(answer=c):
             exchange = r.due(t, self.period)
             total.copy_(x)
             g = step.gradient()
             if exchange:
                 r.comm.allreduce(total)
-                x.add_(pull.copy_(c).sub_(x), alpha=a)
+                spring.pull(x, c)
                 old.copy_(c)
-                c.add_(total.sub_(c, alpha=r.workers), alpha=a).add_(last, alpha=self.center_momentum)
+                spring.pull(c, total, r.workers)
+                c.add_(last, alpha=self.center_momentum)
                 last.copy_(c).sub_(old)
             step.apply(g)

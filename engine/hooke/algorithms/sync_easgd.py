@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
-from hooke.elastic import Elastic
+from hooke.elastic import Elastic, Spring
 
 if TYPE_CHECKING:
     from hooke.comm.base import Pending, Vector
@@ -47,8 +47,9 @@ class SyncEASGD(Elastic):
     def run(self, r: Rank) -> None:
         """Exchange, compute, apply (1) and (2)."""
         x, c = r.params, r.state("center", like=r.params)
-        free, pull = [r.buffer(x) for _ in range(1 + self.pipelined)], r.buffer(x)
-        a, step, behind = self.rate(r.workers), self.local_step(r), self.overlap or self.pipelined
+        free = [r.buffer(x) for _ in range(1 + self.pipelined)]
+        spring, step = Spring(r, self.rate(r.workers)), self.local_step(r)
+        behind = self.overlap or self.pipelined
         under_way: list[tuple[Vector, Pending | None]] = []
 
         def land(but: int = 0) -> None:
@@ -57,7 +58,7 @@ class SyncEASGD(Elastic):
                 total, pending = under_way.pop(0)
                 if pending:
                     pending.wait()
-                c.add_(total.sub_(c, alpha=r.workers), alpha=a)
+                spring.pull(c, total, r.workers)
                 free.append(total)
 
         for t in r.steps(answer=c, land=land):
@@ -72,7 +73,7 @@ class SyncEASGD(Elastic):
                     r.comm.allreduce(total.copy_(x))
                     under_way.append((total, None))
                 land(but=1)
-                x.add_(pull.copy_(c).sub_(x), alpha=a)  # the old c
+                spring.pull(x, c)  # the old one
             step.apply(g)
             if exchange and not self.pipelined:
                 land()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
-from hooke.elastic import Elastic
+from hooke.elastic import Elastic, Spring
 
 if TYPE_CHECKING:
     from hooke.rank import Rank
@@ -41,14 +41,14 @@ class SyncEASGD1(Elastic):
 
     def run(self, r: Rank) -> None:
         """Hold the center, or work."""
-        x, other, a = r.params, r.buffer(r.params), self.rate(r.workers)
+        x, other, spring = r.params, r.buffer(r.params), Spring(r, self.rate(r.workers))
         group = r.comm.split(int(r.is_server), r.rank)
         if r.is_server:
             for t in r.steps(answer=x):  # the host's x is c
                 if r.due(t, self.period):
                     r.comm.send(x, 0)
                     r.comm.recv(other, 0)
-                    x.add_(other.sub_(x, alpha=r.workers), alpha=a)
+                    spring.pull(x, other, r.workers)
             return
         c, step = r.buffer(x), self.local_step(r)
         for t in r.steps():
@@ -60,5 +60,5 @@ class SyncEASGD1(Elastic):
                 group.reduce(other.copy_(x), 0)
                 if r.rank == 0:
                     r.comm.send(other, r.server)
-                x.add_(c.sub_(x), alpha=a)
+                spring.pull(x, c)
             step.apply(g)

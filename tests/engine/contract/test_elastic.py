@@ -1,11 +1,13 @@
 """How a moving rate is given, when it is too stiff, and what the catalogue refuses or warns of."""
 
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
 from hooke.algorithm import catalogue
-from hooke.elastic import Elastic
+from hooke.elastic import PIECE, Elastic, Spring
 from pydantic import ValidationError
 
 from tests.engine.contract.cases import Case, play_virtual
@@ -31,6 +33,20 @@ ELASTIC = [name for name, kind in catalogue().items() if issubclass(kind, Elasti
 )
 def test_the_moving_rate(name, given, workers, rate):
     assert catalogue()[name].model_validate(given).rate(workers) == pytest.approx(rate)
+
+
+@pytest.mark.parametrize("size", [1, 7, PIECE - 1, PIECE, PIECE + 1, 3 * PIECE + 5])
+@pytest.mark.parametrize("m", [1, 4])
+def test_a_spring_in_pieces_moves_one_end_as_in_one_piece(size, m):
+    """Every bit as one operation after the other on whole vectors, and the number that float64 gives."""
+    generator = torch.Generator().manual_seed(size)
+    x, c = torch.randn(size, generator=generator), torch.randn(size, generator=generator)
+    before, held = x.clone(), c.clone()
+    exact = before.double() + 0.225 * (c.double() - m * before.double())
+    Spring(SimpleNamespace(params=x), 0.225).pull(x, c, m)
+    assert torch.equal(x, before.add(c.sub(before, alpha=m), alpha=0.225))
+    assert torch.equal(c, held)
+    np.testing.assert_allclose(x.numpy(), exact.numpy(), rtol=1e-5, atol=1e-6)
 
 
 def test_two_ways_at_once_are_refused():
