@@ -135,7 +135,8 @@ def first_rate(matrix: Matrix) -> float:
 def count(matrix: Matrix) -> int:
     """Return how many runs the whole matrix has; further seeds only at each method's best rate."""
     each = len(matrix.rates) + matrix.seeds - 1
-    return len(matrix.places) * len(matrix.methods) * each + sum(1 for _ in pace_cells(matrix))
+    methods = sum(len(matrix.at(place)) for place in matrix.places)
+    return methods * each + sum(1 for _ in pace_cells(matrix))
 
 
 def chosen(matrix: Matrix, place: str, method: Method, scores: Mapping[str, Score]) -> float | None:
@@ -173,12 +174,16 @@ def cells(matrix: Matrix, scores: Mapping[str, Score]) -> Iterator[Cell]:
 
 def _firsts(matrix: Matrix, places: Iterable[str], methods: Iterable[Method]) -> Iterator[Cell]:
     for place in places:
-        for method in methods:
+        for method in _at(matrix, place, methods):
             yield target_cell(matrix, PLACES[place], method, first_rate(matrix), 0)
 
 
+def _at(matrix: Matrix, place: str, methods: Iterable[Method]) -> list[Method]:
+    return [method for method in methods if method.label in matrix.at(place)]
+
+
 def _grids(matrix: Matrix, place: str, methods: Iterable[Method]) -> Iterator[Cell]:
-    for method in methods:
+    for method in _at(matrix, place, methods):
         for rate in matrix.rates:
             if rate != first_rate(matrix):
                 yield target_cell(matrix, PLACES[place], method, rate, 0)
@@ -186,7 +191,7 @@ def _grids(matrix: Matrix, place: str, methods: Iterable[Method]) -> Iterator[Ce
 
 def _further(matrix: Matrix, place: str, methods: list[Method], scores: Mapping[str, Score]) -> Iterator[Cell]:
     for seed in range(1, matrix.seeds):
-        for method in methods:
+        for method in _at(matrix, place, methods):
             grid = [target_cell(matrix, PLACES[place], method, rate, 0).key for rate in matrix.rates]
             if all(key in scores for key in grid):
                 rate = chosen(matrix, place, method, scores)

@@ -44,6 +44,8 @@ class Claim:
     unit: str = "x"
     judged: str = "target"
     """`target`: met or not; `sooner`: is it faster or not; empty: the figure only."""
+    about: tuple[str, ...] = ()
+    """Methods that are not run everywhere: the claim is looked at where they are."""
 
     def told(self, figure: float | None) -> str:
         """Return a target or an aim as text."""
@@ -208,6 +210,7 @@ CLAIMS = (
             faster(plain, elastic),
             target=1,
             judged="sooner",
+            about=(elastic, plain),
         )
         for elastic, plain, said in (
             ("Async EASGD", "Async SGD", "abstract"),
@@ -245,6 +248,7 @@ CLAIMS = (
         "about 1x: the two fastest (account)",
         faster(EASGD3.label, HOGWILD.label),
         judged="",
+        about=(HOGWILD.label,),
     ),
     Claim(
         "one message for all layers over one per layer, Sync EASGD3, samples/s",

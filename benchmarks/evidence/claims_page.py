@@ -89,7 +89,10 @@ def _places(claim: Claim, view: View) -> tuple[str, ...]:
     """Return where a claim is looked at: the places of the matrix, one worker, or nowhere."""
     if claim.measure is None:
         return ("",)
-    return ("here",) if claim.places == ("here",) else places_of(view)
+    if claim.places == ("here",):
+        return ("here",)
+    run = [place for place in places_of(view) if set(claim.about) <= set(view.matrix.at(place))]
+    return tuple(run) or places_of(view)
 
 
 def _table(view: View, place: str) -> Iterable[str]:

@@ -53,7 +53,7 @@ def draw(view: View, folder: Path) -> list[Path]:
 
 def _where(view: View, place: str) -> str:
     note = view.note(place)
-    star = any(view.crowded(place, label) for label in view.matrix.methods)
+    star = any(view.crowded(place, label) for label in view.matrix.at(place))
     there = title_of(place).rpartition(", ")[2] if PLACES[place].world == "lab" and note else title_of(place)
     return "; ".join(
         [there, *([note] if note else []), *([f"{STAR} oversubscribed by its server"] if star else [])]
@@ -64,7 +64,7 @@ def accuracy(view: View, place: str, path: Path) -> None:
     """Draw accuracy over time: one line per seed, methods at their best rates."""
     told = [m.label for m in STORY if view.at_best(place, m.label)]
     colors = {method.label: PALETTE[number] for number, method in enumerate(STORY)}
-    told = told or [label for label in view.matrix.methods if view.at_best(place, label)][:6]
+    told = told or [label for label in view.matrix.at(place) if view.at_best(place, label)][:6]
     with figure(path, "Accuracy over time", _where(view, place), (WIDTH, 4.6)) as (_, axes):
         top = 1 - view.matrix.target
         for label in told:
@@ -92,7 +92,7 @@ def accuracy(view: View, place: str, path: Path) -> None:
 
 def times(view: View, place: str, path: Path) -> None:
     """Draw the time to the target of every method: median, and every seed; a bound has an open end."""
-    rows = [(label, view.best(place, label)) for label in view.matrix.methods]
+    rows = [(label, view.best(place, label)) for label in view.matrix.at(place)]
     there = [(label, spread.times(best.seeds), best.seeds) for label, best in rows if best]
     there.sort(key=lambda row: (row[1].median.side == ">", row[1].median.value) if row[1] else (True, 0.0))
     title = f"Time to {view.matrix.target:.1%}, each method at its best rate"
@@ -121,7 +121,7 @@ def times(view: View, place: str, path: Path) -> None:
 def steps(view: View, place: str, path: Path) -> None:
     """Draw what a step is made of."""
     there: list[tuple[str, list[Run]]] = []
-    for label in view.matrix.methods:
+    for label in view.matrix.at(place):
         runs = [run for run in view.at_best(place, label).values() if run.steps and run.compute is not None]
         if runs:
             there.append((label, runs))

@@ -93,7 +93,7 @@ def page(view: View, place: str, make: str) -> Iterable[str]:
 def rows(view: View, place: str) -> Iterable[dict[str, object]]:
     """Yield the lines of the page's first table as plain data; bounds begin with > or <."""
     original = view.at_best(place, ORIGINAL.label)
-    for label in view.matrix.methods:
+    for label in view.matrix.at(place):
         best = view.best(place, label)
         if best is None:
             continue
@@ -164,7 +164,7 @@ def _times(view: View, place: str, goal: str) -> Iterable[str]:
         f"times sooner than {ORIGINAL.label}",
     )
     lines = []
-    for label in view.matrix.methods:
+    for label in view.matrix.at(place):
         best = view.best(place, label)
         if best is None:
             lines.append((label, "not measured", "", "", "", "", ""))

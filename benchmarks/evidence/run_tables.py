@@ -36,7 +36,7 @@ def shares(view: View, place: str) -> Iterable[str]:
     )
     yield ""
     lines = []
-    for label in view.matrix.methods:
+    for label in view.matrix.at(place):
         best = view.best(place, label)
         seeds = [run for run in best.seeds if run.steps and run.compute is not None] if best else []
         if not seeds:
@@ -82,7 +82,7 @@ def categories(view: View, place: str) -> Iterable[str]:
             "simulated": PLACES[place].world == "virtual",
             "oversubscribed": run.oversubscribed == "yes",
         }
-        for label in view.matrix.methods
+        for label in view.matrix.at(place)
         for run in view.at_best(place, label).values()
     ]
     yield markdown(breakdown(results, lambda result: str(result["label"])))
@@ -94,7 +94,7 @@ def every_rate(view: View, place: str, goal: str) -> Iterable[str]:
     yield ""
     header = ("method", *(f"{rate:g}" for rate in view.matrix.rates))
     lines = []
-    for label in view.matrix.methods:
+    for label in view.matrix.at(place):
         grid = view.targets[place, label]
         told = (", ".join(_one(grid[r][s]) for s in sorted(grid.get(r, {}))) for r in view.matrix.rates)
         lines.append(

@@ -41,7 +41,7 @@ class View:
         """Return the runs towards the target by (place, method), rate and seed."""
         found: dict[tuple[str, str], dict[float, dict[int, Run]]] = {}
         for place in self.matrix.places:
-            for label in self.matrix.methods:
+            for label in self.matrix.at(place):
                 grid: dict[float, dict[int, Run]] = {}
                 for rate in self.matrix.rates:
                     for seed in range(self.matrix.seeds):

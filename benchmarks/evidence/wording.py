@@ -81,11 +81,11 @@ def network(view: View, place: str) -> Iterable[str]:
 def count_at(view: View, place: str) -> tuple[int, int]:
     """Return how many runs towards the target a place has, and how many there are to be."""
     matrix = view.matrix
-    grids = [view.targets[place, label] for label in matrix.methods]
-    best = [view.best(place, label) for label in matrix.methods]
+    grids = [view.targets[place, label] for label in matrix.at(place)]
+    best = [view.best(place, label) for label in matrix.at(place)]
     there = sum(sum(0 in seeds for seeds in grid.values()) for grid in grids)
     there += sum(len(found.runs) - 1 for found in best if found)
-    return there, len(matrix.methods) * (len(matrix.rates) + matrix.seeds - 1)
+    return there, len(matrix.at(place)) * (len(matrix.rates) + matrix.seeds - 1)
 
 
 def seconds(place: str, prefix: str = "") -> str:
