@@ -97,7 +97,7 @@ def test_a_killed_instance_takes_its_parts_along_and_the_next_start_adopts_its_r
     up.process.wait()
     parts = Note.read(up.home / "up.json").parts
     assert set(parts) == {"redis", "api", "agent"}
-    wait(lambda: not {pid for pid, _ in parts.values()} & set(processes(up.home)), 60, "the parts are gone")
+    wait(lambda: not {pid for pid, _ in parts.values()} & set(processes(up.home)), 30, "the parts are gone")
     ranks = [pid for pid, command in processes(up.home).items() if "hooke.train" in command]
     assert ranks, "training goes on"
 
