@@ -152,6 +152,37 @@ def test_ctrl_c_ends_at_once_with_an_open_stream(tmp_path, socket):
         assert "Traceback" not in process.log
 
 
+_HANGS = """
+import threading
+from hooke_api.__main__ import make_server
+from hooke_api.bus import Bus
+from hooke_api.settings import Settings
+
+def close(self):
+    lock = threading.Lock()
+    with lock, lock:
+        pass
+
+Bus.close = close
+make_server(Settings(), 1.0).run()
+"""
+
+
+def test_an_end_that_hangs_is_cut_off_and_says_where(tmp_path, socket):
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("HOOKE_")}
+    environment |= {
+        "HOOKE_HOME": str(tmp_path),
+        "HOOKE_REDIS_URL": f"unix://{socket}",
+        "HOOKE_PORT": str(free_port()),
+    }
+    with (tmp_path / "log").open("w+") as log:
+        process = subprocess.Popen([sys.executable, "-c", _HANGS], env=environment, stdout=log, stderr=log)
+        until(lambda: "startup complete" in (tmp_path / "log").read_text(), "the API")
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(15) == 1
+    assert "in close" in (tmp_path / "log").read_text()
+
+
 def test_kill_9_loses_nothing_and_starts_nothing_twice(tmp_path, socket):
     """A minute away is a lease gone by: what counts is that the API gives everybody time to be heard again."""
     short = {"lease_seconds": "2", "resend_seconds": "1", "leader_seconds": "1", "probe_seconds": "1"}

@@ -189,6 +189,8 @@ parser.add_argument("--steps", type=int, default=30)
 parser.add_argument("--pause", type=float, default=0.02)
 parser.add_argument("--fault", action="append", default=[])
 options = parser.parse_args()
+for what in faults_at(int(os.environ.get("PMI_RANK", "0")), "birth"):  # before MPI knows it
+    misbehave(what)
 signal.signal(signal.SIGTERM, lambda *_: stop.set())
 signal.signal(signal.SIGUSR1, lambda *_: wished.append(True))
 for folder in options.folders:

@@ -61,6 +61,15 @@ def test_exit_0_too_early_is_a_failure(bench, rank):
     assert "exited too early" in end.why
 
 
+def test_exit_0_that_mpirun_does_not_notice(bench):
+    """Hydra waits for ever for the others, which wait for it: always before MPI_Init, sometimes after it."""
+    run, supervisor = bench.start("--fault", "0:birth:exit0")
+    bench.finish(supervisor, 15)
+    end = bench.api.end(run)
+    assert (end.state, end.rank, end.exit_code) == ("failed_infra", 0, 0)
+    assert "exited too early" in end.why
+
+
 @pytest.mark.parametrize("how", ["exit3", "abort3"])
 def test_a_user_error_quotes_its_traceback(bench, how):
     run, supervisor = bench.start("--steps", "100000", "--fault", f"1:5:{how}")

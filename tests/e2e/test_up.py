@@ -88,6 +88,12 @@ def test_the_second_start_on_a_home_is_told_where_the_first_one_is(hooke, tmp_pa
     up.output = tmp_path / "first.out"
 
 
+def left(parts, home):
+    """Return the commands of those parts that live on."""
+    living = processes(home)
+    return {name: living[pid] for name, (pid, _) in parts.items() if pid in living}
+
+
 def test_a_killed_instance_takes_its_parts_along_and_the_next_start_adopts_its_runs(hooke):
     up = hooke("up")
     with up.ready() as client:
@@ -97,7 +103,11 @@ def test_a_killed_instance_takes_its_parts_along_and_the_next_start_adopts_its_r
     up.process.wait()
     parts = Note.read(up.home / "up.json").parts
     assert set(parts) == {"redis", "api", "agent"}
-    wait(lambda: not {pid for pid, _ in parts.values()} & set(processes(up.home)), 30, "the parts are gone")
+    try:
+        wait(lambda: not left(parts, up.home), 30, "the parts are gone")
+    except AssertionError as error:
+        logs = "\n".join(path.read_text()[-3000:] for path in up.home.rglob("*.log"))
+        raise AssertionError(f"{error}: {left(parts, up.home)}\n{logs}") from error
     ranks = [pid for pid, command in processes(up.home).items() if "hooke.train" in command]
     assert ranks, "training goes on"
 

@@ -7,6 +7,7 @@ Supervisors own the runs: they live on when the agent ends, and it picks up what
 from __future__ import annotations
 
 import argparse
+import faulthandler
 import functools
 import logging
 import os
@@ -29,6 +30,8 @@ from hooke.events import LaunchOrder
 CONCURRENCY = 4
 _PATIENCE = 1.0
 """Seconds from SIGTERM to the end, whatever Celery still waits for: every task may be repeated."""
+_LAST = 5.0
+"""Seconds from SIGTERM until an end that hangs is cut off, by a watchdog that needs no lock of Python's."""
 _ORDERS: TypeAdapter[list[LaunchOrder]] = TypeAdapter(list[LaunchOrder])
 _log = logging.getLogger(__name__)
 
@@ -61,6 +64,7 @@ def _recover(home: Home, api: str) -> None:
 
 def _end(herald: Herald, _number: int, _frame: FrameType | None) -> None:
     """Let the tasks at hand end, but be gone soon: what is cut off here is asked for again."""
+    faulthandler.dump_traceback_later(_LAST, exit=True)  # says where it hangs
     herald.stop()
     state.should_stop = 0
     timer = threading.Timer(_PATIENCE, os._exit, args=(0,))

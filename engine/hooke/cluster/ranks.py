@@ -14,6 +14,7 @@ from hooke.cluster.job import Timing
 from hooke.cluster.launchers.base import Launch, Launcher
 from hooke.cluster.processes import children, members, start_time, sweep
 from hooke.cluster.tail import Source, last_lines
+from hooke.cluster.verdict import faults
 from hooke.errors import LaunchError
 
 PROXY = "hydra_pmi_proxy"
@@ -155,8 +156,11 @@ class Ranks:
             self._kill(process, self._cause)
 
     def _watch_faults(self, process: subprocess.Popen[bytes]) -> None:
-        """End an mpirun that does not notice that a rank failed."""
-        failed = any(exit.code != 0 for exit in self._attempts[self._current].witness.exits().values())
+        """End an mpirun that does not notice that a rank failed: Hydra overlooks status 0 now and then."""
+        witness = self._attempts[self._current].witness
+        exits = witness.exits()
+        witness.look()  # after the exits: who was done before them has said so by now
+        failed = bool(faults(exits, witness.done))
         self._failed_at = (self._failed_at or time.monotonic()) if failed else None
         if self._failed_at is not None and time.monotonic() - self._failed_at > _FAULT_GRACE:
             self._kill(process, f"mpirun goes on {_FAULT_GRACE:g} s after a rank failed: SIGKILL")

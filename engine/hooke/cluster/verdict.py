@@ -45,6 +45,11 @@ class Evidence:
     """Processes that no signal could end."""
 
 
+def faults(exits: Mapping[int, RankExit], done: Mapping[int, Done]) -> list[RankExit]:
+    """Return the ends of ranks that were not as meant: also status 0 before the rank was done."""
+    return [x for x in exits.values() if x.code != 0 or x.rank not in done]
+
+
 def judge(evidence: Evidence) -> StateReport:
     """Return the terminal report."""
     report = _judge(evidence)
@@ -82,8 +87,7 @@ def _as_meant(e: Evidence) -> StateReport:
 
 def _first_fault(e: Evidence) -> RankExit | None:
     """Return the earliest end that was not as meant: later ones are consequences, killed by the launcher."""
-    faults = [x for x in e.exits.values() if x.code != 0 or x.rank not in e.done]
-    first = min(faults, key=lambda x: x.monotonic, default=None)
+    first = min(faults(e.exits, e.done), key=lambda x: x.monotonic, default=None)
     if first is not None and (status := _abort_status(first.rank, e.logs.get(first.rank, ()))) is not None:
         return first.model_copy(update={"code": status, "signal": None})  # MPI may crash while it aborts
     return first
