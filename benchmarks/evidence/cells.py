@@ -89,6 +89,7 @@ def _document(method: Method, workers: int, rate: float, seed: int, world: str) 
     lr = float(f"{rate * method.scale(workers):.6g}")
     if method.peer:
         settings = {"method": method.name, "workers": workers, "seed": seed, "lr": lr, "batch": BATCH}
+        settings |= {"momentum": method.momentum} if method.momentum else {}
         return {"schema": "hooke.peer/1", "settings": {**settings, "precision": method.precision}}
     return {
         "schema": "hooke.run/1",

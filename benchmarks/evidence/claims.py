@@ -13,12 +13,14 @@ from benchmarks.evidence.conditions import (
     BEST,
     DDP,
     DDP_LOW,
+    DDP_NESTEROV,
     EASGD1,
     EASGD2,
     EASGD3,
     HOGWILD,
     OFF,
     ORIGINAL,
+    PACES,
     PLACES,
     SEEDS,
 )
@@ -178,7 +180,7 @@ CLAIMS = (
     ),
     *(
         Claim(f"{BEST.label} over {ddp.label}, time to target", "", faster(ddp.label, BEST.label), target=2, aim=3)
-        for ddp in (DDP_LOW, DDP)
+        for ddp in (DDP_LOW, DDP, DDP_NESTEROV)
     ),
     *(
         Claim(
@@ -222,12 +224,12 @@ CLAIMS = (
         Claim(
             f"weak scaling, {label}: throughput over the same with communication off",
             "91.5% on 4,253 cores (abstract)",
-            paces(label, OFF),
+            paces(label, PACES[label].off),
             target=0.9,
             aim=0.95,
             **PER_CENT,
         )
-        for label in ("Best Sync EASGD", "Sync EASGD3")
+        for label in (BEST.label, "Sync EASGD3")
     ),
     *(
         Claim(

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 
 from benchmarks.evidence.claims import CLAIMS, Claim
-from benchmarks.evidence.conditions import BEST, PLACES, SEEDS
+from benchmarks.evidence.conditions import BEST, CO_DESIGN, DDP_NESTEROV, PLACES, SEEDS
 from benchmarks.evidence.spread import Spread
 from benchmarks.evidence.view import View
 from benchmarks.evidence.wording import COMMANDS, beside, incomplete, machines, table
@@ -56,7 +56,11 @@ def page(view: View, make: str) -> Iterable[str]:
         "a factor here, and the other way round."
     )
     yield ""
-    yield f"{BEST.label} is {_best()}. Throughput, scaling and one worker: [pace](pace.md)."
+    yield (
+        f"{BEST.label} is {_best()}. Its momentum is no means of elastic averaging: {DDP_NESTEROV.label} has "
+        f"the same, and {CO_DESIGN.label} goes without, with period {CO_DESIGN.parameters['period']}. "
+        "Throughput, scaling and one worker: [pace](pace.md)."
+    )
     yield ""
     yield "This page's figures, with the runs that each is made from: [CSV](claims.csv)."
     yield ""

@@ -15,8 +15,8 @@ from benchmarks.evidence.conditions import (
     EASGD3,
     HOGWILD,
     METHODS,
-    OFF,
     ORIGINAL,
+    PACES,
     PLACES,
     SCALING,
 )
@@ -165,7 +165,7 @@ def scaling(view: View, path: Path) -> None:
         for number, label in enumerate(told):
             points = []
             for place in SCALING:
-                runs, alone = view.paces.get((place, label), {}), view.paces.get((place, OFF), {})
+                runs, alone = view.paces.get((place, label), {}), view.paces.get((place, PACES[label].off), {})
                 if found := spread.quotient(runs, alone):
                     points.append((PLACES[place].hosts, found))
             if not points:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from benchmarks.evidence import spread
 from benchmarks.evidence.claims import LIMITED, of_limit, wire_limit
-from benchmarks.evidence.conditions import BATCH, OFF, PACES, PLACES, SCALING
+from benchmarks.evidence.conditions import ALONE, BATCH, OFF, PACES, PLACES, SCALING
 from benchmarks.evidence.records import Run
 from benchmarks.evidence.view import View
 from benchmarks.evidence.wording import COMMANDS, beside, incomplete, machines, network, table
@@ -41,8 +41,8 @@ def page(view: View, make: str) -> Iterable[str]:
     yield ""
     yield (
         f"*{OFF}*: the same ranks compute at the same time and never exchange, which is all that the cores allow; "
-        "efficiency is throughput over that. The paper's 91.5% are time on one node over time on N nodes, each "
-        "with processors of its own."
+        "efficiency is throughput over that, with the same momentum. The paper's 91.5% are time on one node over "
+        "time on N nodes, each with processors of its own."
     )
     yield ""
     if view.scales():
@@ -93,13 +93,13 @@ def _scaling(view: View) -> Iterable[str]:
                 continue
             runs = view.paces.get((place, label), {})
             found = spread.of(run.throughput for run in runs.values())
-            share = spread.quotient(runs, view.paces.get((place, OFF), {}))
+            share = spread.quotient(runs, view.paces.get((place, PACES[label].off), {}))
             lines.append(
                 (
                     label,
                     str(PLACES[place].hosts),
                     found.text(",.0f") if found else "not measured",
-                    share.text(".1%") if share and label != OFF else "",
+                    share.text(".1%") if share and label not in ALONE else "",
                     str(len(runs)),
                     view.note(place),
                 )

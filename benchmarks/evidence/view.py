@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from benchmarks.evidence.cells import Score, best_rate, count, pace_cells, target_cell
-from benchmarks.evidence.conditions import METHODS, OFF, PLACES, SCALING, Matrix
+from benchmarks.evidence.conditions import ALONE, METHODS, PLACES, SCALING, Matrix
 from benchmarks.evidence.records import Evidence, Run
 from benchmarks.netlab.starting import caution
 
@@ -91,7 +91,7 @@ class View:
 
     def scales(self) -> bool:
         """Return whether there is a method to be compared with communication off."""
-        return any(label != OFF and place in SCALING for place, label in self.paces)
+        return any(label not in ALONE and place in SCALING for place, label in self.paces)
 
     def cores(self, runs: Iterable[Run]) -> int | None:
         """Return the least number of cores that any of these runs had for all its hosts."""

@@ -48,6 +48,12 @@ def charged(ledger: Ledger, phase: Phase) -> Iterator[None]:
     ledger.enter(before)
 
 
+def sgd(model: nn.Module, settings: Settings) -> torch.optim.SGD:
+    """Return PyTorch's SGD for these settings."""
+    mu = settings.momentum
+    return torch.optim.SGD(model.parameters(), settings.lr, momentum=mu, nesterov=mu > 0)
+
+
 def flat(model: nn.Module) -> Tensor:
     """Return a copy of all parameters as one vector."""
     return torch.cat([p.detach().reshape(-1) for p in model.parameters()])
@@ -60,7 +66,7 @@ class Plain:
         if settings.workers != 1:
             raise SystemExit("the plain loop has one worker")
         self._model, self._ledger = model, ledger
-        self._optimizer = torch.optim.SGD(model.parameters(), settings.lr)
+        self._optimizer = sgd(model, settings)
 
     def step(self, loss: Callable[[nn.Module], Tensor]) -> float:
         """Take one step."""
@@ -91,7 +97,7 @@ class Mpi4py:
 
         self._comm, self._in_place = MPI.COMM_WORLD, MPI.IN_PLACE
         self._model, self._ledger = model, ledger
-        self._optimizer = torch.optim.SGD(model.parameters(), settings.lr)
+        self._optimizer = sgd(model, settings)
 
     def step(self, loss: Callable[[nn.Module], Tensor]) -> float:
         """Take one step."""
@@ -135,7 +141,7 @@ class Ddp:
         dist.init_process_group("gloo", init_method=store, rank=rank, world_size=settings.workers)
         self._model = DistributedDataParallel(model, gradient_as_bucket_view=True)
         self._last_gradient = 0.0
-        self._optimizer: Any = torch.optim.SGD(self._model.parameters(), settings.lr)
+        self._optimizer: Any = sgd(self._model, settings)
         state, hook = self._hook(settings)
         self._model.register_comm_hook(state, self._marking(hook))
 

@@ -15,7 +15,10 @@ METHODS = ("ddp", "post-local", "mpi4py", "plain")
 
 @dataclass(frozen=True)
 class Settings:
-    """One run of a peer. `period` and `warmup` (steps) are post-local SGD's; `samples` is the budget."""
+    """One run of a peer. `period` and `warmup` (steps) are post-local SGD's; `samples` is the budget.
+
+    `momentum` is that of Nesterov, as PyTorch has it.
+    """
 
     method: str
     workers: int = 1
@@ -29,6 +32,7 @@ class Settings:
     sharding: str = "iid"
     period: int = 10
     warmup: int = 100
+    momentum: float = 0.0
 
     def spec(self) -> RunSpec:
         """Return the Hooke run with the same data order, budget, target and evaluations.
@@ -54,7 +58,7 @@ class Settings:
     def parameters(self) -> dict[str, Any]:
         """Return what belongs to the method."""
         own = {"period": self.period, "warmup": self.warmup} if self.method == "post-local" else {}
-        return {"lr": self.lr, **own}
+        return {"lr": self.lr, **({"momentum": self.momentum} if self.momentum else {}), **own}
 
     def write(self, folder: Path) -> None:
         """Leave these settings for the ranks."""
