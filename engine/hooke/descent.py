@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from hooke.algorithm import Algorithm
+from hooke.pieces import pieces
 
 if TYPE_CHECKING:
     from hooke.comm.base import Vector
@@ -49,6 +50,7 @@ class LocalStep:
         self._r = r
         self._lr = lr
         self._momentum = momentum
+        self._pieces = pieces(r.params)
         self._velocity = r.state("velocity") if momentum else None
         self._ahead = r.buffer(r.params) if momentum and nesterov else None
 
@@ -56,7 +58,8 @@ class LocalStep:
         """Return where the method wants its next gradient: the weights, or the look-ahead point."""
         if self._ahead is None or self._velocity is None:
             return self._r.params
-        self._ahead.copy_(self._r.params).add_(self._velocity, alpha=self._momentum)
+        for piece in self._pieces:
+            self._ahead[piece].copy_(self._r.params[piece]).add_(self._velocity[piece], alpha=self._momentum)
         return self._ahead
 
     def gradient(self) -> Vector:
@@ -68,13 +71,20 @@ class LocalStep:
         """Take note of a gradient, the sum of `parts`; return what to add to the weights, and its factor."""
         if self._velocity is None:
             return g, -self._lr / parts
-        self._velocity.mul_(self._momentum).add_(g, alpha=-self._lr / parts)
-        return self._velocity, 1.0
+        return self._renewed(self._velocity, g, parts), 1.0
+
+    def _renewed(self, v: Vector, g: Vector, parts: int) -> Vector:
+        v.mul_(self._momentum).add_(g, alpha=-self._lr / parts)
+        return v
 
     def apply(self, g: Vector, parts: int = 1) -> None:
         """Step the weights along this gradient, the sum of `parts`."""
-        by, factor = self.move(g, parts)
-        self._r.params.add_(by, alpha=factor)
+        x, v = self._r.params, self._velocity
+        if v is None:
+            x.add_(g, alpha=-self._lr / parts)
+            return
+        for piece in self._pieces:
+            x[piece].add_(self._renewed(v[piece], g[piece], parts))
 
 
 class AdamStep:

@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field, model_validator
 
 from hooke.descent import Descent
+from hooke.pieces import pieces
 
 if TYPE_CHECKING:
     from hooke.comm.base import Vector
     from hooke.rank import Rank
-
-PIECE = 1 << 16
-"""Elements that a spring moves at a time: with their end and their stretch they stay in a core's cache."""
 
 
 class Elastic(Descent):
@@ -72,20 +70,14 @@ class Elastic(Descent):
 
 
 class Spring:
-    """x' = x + a (c - m x), where c is the sum of m vectors: one end of a spring moves, the other stays.
-
-    In pieces that stay in the cache, so that a vector passes through memory once and not for each operation; every
-    bit is as in one piece. A device takes the whole: there the operations would cost more than memory.
-    """
+    """x' = x + a (c - m x), where c is the sum of m vectors: one end of a spring moves, the other stays."""
 
     def __init__(self, r: Rank, a: float) -> None:
         import torch  # not above: who only asks for a method's parameters does without it
 
-        size = r.params.numel()
-        piece = size if r.params.is_cuda else min(size, PIECE)
         self._a, self._subtract = a, torch.sub
-        self._pieces = [slice(start, min(start + piece, size)) for start in range(0, size, piece)]
-        self._stretch = r.params[:piece].clone()
+        self._pieces = pieces(r.params)
+        self._stretch = r.params[self._pieces[0]].clone()
 
     def pull(self, x: Vector, c: Vector, m: int = 1) -> None:
         """Move x towards c, which is left as it is."""

@@ -72,7 +72,7 @@ class FlatProblem:
         self.layout = _layout(self._model)
         self._size = self.layout[-1].stop
         self._low = torch.empty(self._size, dtype=torch.bfloat16, device=self.device) if self._lowers else None
-        self._lowered = _lowered(self._model) if self._lowers else frozenset()
+        self._full = self._bind_low()
         seen = torch.bfloat16 if self._lowers else torch.float32
         self._loader = Loader(train, self.device, seen)
         self.reads_ahead = self._loader.worthwhile
@@ -80,6 +80,7 @@ class FlatProblem:
         self._scorer = Scorer(self._model, task, (len(train), plain[0]), plain[1], self._autocast)
         self._picked = self._computed = 0
         self._trusted = False
+        self._gradient: Vector | None = None
         self.bind(self.allocate(), self.allocate())
 
     def _constructed(self, seed: int) -> nn.Module:
@@ -109,14 +110,25 @@ class FlatProblem:
             view.copy_(parameter.detach())
         return vector
 
+    def _bind_low(self) -> list[tuple[nn.Parameter, Slice]]:
+        """Have the parameters that autocast would cast read the lowered copy; return the others."""
+        pairs = list(zip(self._parameters, self.layout, strict=True))
+        if self._low is None:
+            return pairs
+        lowered, low = _lowered(self._model), self._cut(self._low)
+        for parameter, part in pairs:
+            if part.name in lowered:
+                parameter.data = low[part.name]
+        return [(parameter, part) for parameter, part in pairs if part.name not in lowered]
+
     def bind(self, weights: Vector, gradient: Vector) -> None:
         """From now on read weights from the one vector and leave gradients in the other."""
         self._weights = self._checked(weights)
-        self._views = list(self.views(gradient).values())
-        full = self.views(weights)
-        low = full if self._low is None else self._cut(self._low)
-        for (name, view), parameter in zip(full.items(), self._parameters, strict=True):
-            parameter.data = low[name] if name in self._lowered else view
+        for parameter, part in self._full:
+            parameter.data = self._weights[part.start : part.stop].view(part.shape)
+        if gradient is not self._gradient:  # methods that look ahead bind twice in a step, this one never changes
+            self._gradient = self._checked(gradient)
+            self._views = list(self._cut(self._gradient).values())
 
     def pick(self, indices: Any) -> Batch:
         """Return the batch with these training indices (array or sequence), valid until the next `pick`."""

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 import torch
 from hooke.algorithm import catalogue
-from hooke.elastic import PIECE, Elastic, Spring
+from hooke.elastic import Elastic, Spring
+from hooke.pieces import PIECE
 from pydantic import ValidationError
 
 from tests.engine.contract.cases import Case, play_virtual
