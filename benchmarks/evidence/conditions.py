@@ -73,8 +73,7 @@ class Method:
         return (1 - self.momentum) * (min(1.0, 2 / workers) if self.pushes else 1.0)
 
 
-MORE = 0.95
-NESTEROV = {"momentum": MORE, "momentum_kind": "nesterov"}
+NESTEROV = {"momentum": MU, "momentum_kind": "nesterov"}
 CO_DESIGN = Method(
     "Best Sync EASGD, no momentum",
     "sync-easgd3",
@@ -85,7 +84,7 @@ BEST = replace(
     CO_DESIGN,
     label="Best Sync EASGD",
     parameters={**SPRING, **NESTEROV, "period": 16, "pipelined": True},
-    momentum=MORE,
+    momentum=MU,
     headline=True,
 )
 """The co-design: an exchange behind many steps, by an all-reduce that is optimal in bytes, of half the bytes."""
@@ -97,7 +96,7 @@ EASGD3 = Method("Sync EASGD3", "sync-easgd3", SPRING, headline=True)
 DDP = Method("PyTorch DDP, fp32", "ddp", precision="fp32", peer=True, headline=True)
 DDP_LOW = replace(DDP, label="PyTorch DDP, bf16", precision="bf16")
 DDP_NESTEROV = replace(DDP_LOW, label="PyTorch DDP, bf16, Nesterov", momentum=MU)
-"""Momentum is no means of elastic averaging alone; 0.9 is what everybody takes."""
+"""With the momentum of the best Sync EASGD, which is no means of either alone."""
 HOGWILD = Method("Hogwild EASGD", "hogwild-easgd", SPRING)
 
 METHODS = {
