@@ -58,7 +58,8 @@ def page(view: View, make: str) -> Iterable[str]:
     yield ""
     yield (
         f"{BEST.label} is {_best()}. Its momentum is no means of elastic averaging: {DDP_NESTEROV.label} has "
-        f"the same, and {CO_DESIGN.label} goes without, with period {CO_DESIGN.parameters['period']}. Throughput, scaling and one worker: [pace](pace.md)."
+        f"the same, and {CO_DESIGN.label} goes without, with period {CO_DESIGN.parameters['period']}. "
+        "Throughput, scaling and one worker: [pace](pace.md)."
     )
     yield ""
     yield "This page's figures, with the runs that each is made from: [CSV](claims.csv)."
