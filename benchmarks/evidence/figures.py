@@ -156,7 +156,7 @@ def scaling(view: View, path: Path) -> None:
     """Draw weak scaling: throughput over that with communication off."""
     told = [
         label
-        for label in ("Best Sync EASGD", "Sync EASGD3, halving, pipelined", "Sync EASGD3")
+        for label in (BEST.label, "Sync EASGD3, halving, pipelined", "Sync EASGD3")
         if label in view.matrix.paces
     ]
     cores = view.cores(run for run in view.runs if run.place in SCALING)
