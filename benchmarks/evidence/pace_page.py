@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping
 from benchmarks.evidence import spread
 from benchmarks.evidence.claims import LIMITED, of_limit, wire_limit
 from benchmarks.evidence.conditions import ALONE, BATCH, OFF, PACES, PLACES, SCALING
+from benchmarks.evidence.network_table import network
 from benchmarks.evidence.records import Run
 from benchmarks.evidence.view import View
-from benchmarks.evidence.wording import COMMANDS, beside, incomplete, machines, network, table
+from benchmarks.evidence.wording import COMMANDS, beside, incomplete, machines, table
 
 PAIRS = (("Hooke, bf16", "plain PyTorch, bf16"), ("Hooke, fp32", "plain PyTorch, fp32"))
 

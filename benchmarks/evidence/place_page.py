@@ -15,6 +15,7 @@ from benchmarks.evidence.conditions import (
     SPRING,
     Matrix,
 )
+from benchmarks.evidence.network_table import network
 from benchmarks.evidence.run_tables import categories, every_rate, shares
 from benchmarks.evidence.view import STAR, Best, View
 from benchmarks.evidence.wording import (
@@ -23,7 +24,6 @@ from benchmarks.evidence.wording import (
     count_at,
     incomplete,
     machines,
-    network,
     seconds,
     table,
     title_of,

@@ -10,7 +10,6 @@ from benchmarks import speed
 from benchmarks.evidence.conditions import PLACES
 from benchmarks.evidence.records import Run
 from benchmarks.evidence.view import View
-from benchmarks.netlab.calibrate import lines as calibration_lines
 
 COMMANDS = (
     "Measured by `{make}`; in parts: `python -m benchmarks.evidence run --minutes 30` goes on where it was "
@@ -65,17 +64,6 @@ def _machine(session: dict[str, Any]) -> str:
     versions = ", ".join(f"{name} {text}" for name, text in session["versions"].items())
     memory = f"{hardware['memory_bytes'] / 2**30:.0f} GiB"
     return f"Processor: {hardware['cpu']}, {hardware['cores']} cores, {memory}; {versions}"
-
-
-def network(view: View, place: str) -> Iterable[str]:
-    """Yield the calibrations of a place's network, one per session."""
-    used = {run.session for run in view.runs if run.place == place}
-    for name, session in sorted(view.evidence.sessions.items()):
-        if name in used and (found := session["calibrations"].get(place)):
-            yield f"Session {name}:"
-            yield ""
-            yield from (f"- {line}" for line in calibration_lines(found))
-            yield ""
 
 
 def count_at(view: View, place: str) -> tuple[int, int]:

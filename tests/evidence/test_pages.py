@@ -8,6 +8,7 @@ import statistics
 from pathlib import Path
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
 from benchmarks.evidence import records
@@ -120,6 +121,22 @@ def test_eight_hosts_are_never_shown_without_saying_that_cores_are_short(store, 
     assert note in (tmp_path / "pages" / "claims.md").read_text()
     for name in ("accuracy", "time", "steps"):
         assert note in (tmp_path / "pages" / "figures" / f"8-hosts-{name}.svg").read_text()
+
+
+def test_the_network_is_told_once_for_all_sessions(pages, recorded):
+    found = [session["calibrations"]["2-hosts"] for session in recorded[1].values()]
+    assert len(found) > 1
+    text = (pages / "2-hosts.md").read_text()
+    assert f"before each of {len(found)} sessions" in text
+    (latency,) = lines(pages / "2-hosts.md", "latency")
+    took = sorted(calibration["pair"]["latency_seconds"] * 1e6 for calibration in found)
+    assert latency[1] == f"{statistics.median(took):.0f} us [{took[0]:.0f}, {took[-1]:.0f}]"
+    (halving,) = lines(pages / "2-hosts.md", "all-reduce of 1.72 MB, halving")
+    sums = np.array([calibration["collectives"]["seconds"]["halving"] for calibration in found]) * 1e3
+    least, middle, most = sums[:, 0].min(), np.median(sums[:, 1]), sums[:, 2].max()
+    # 2 (P - 1) / P of 1.72 MB with headers of TCP, over 1 Gb/s
+    assert halving[1:3] == [f"{middle:.1f} ms [{least:.1f}, {most:.1f}]", "14.4 ms"]
+    assert len(lines(pages / "2-hosts.md", "1.72 MB between two hosts")) == 3
 
 
 def test_the_raw_data_say_what_was_stored(pages, recorded):
