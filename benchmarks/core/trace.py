@@ -135,5 +135,5 @@ def measure() -> Iterator[Result]:
         yield f"an operation, {'with' if traced else 'without'}", operation, "ns", None
     for name, make, steps in (("LeNet", make_lenet, 30), ("digits", make_digits, 300)):
         yield f"{name}, one worker, added", overhead(partial(real, make(), steps)), "%", LIMIT
-    yield f"digits, {WORKERS} virtual workers, added", overhead(partial(simulated, 60)), "%", LIMIT
+    yield f"digits, {WORKERS} virtual workers, added", overhead(partial(simulated, 240)), "%", LIMIT
     yield "making the file, per event", exported(100), "us", None

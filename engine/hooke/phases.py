@@ -60,6 +60,9 @@ class Ledger:
         self.since, self.phase = now, phase
         return before
 
+    interrupt = resume = enter
+    """The same before and after an operation, whose record in a trace stands for both changes."""
+
     def move(self, seconds: float, source: Phase, to: Phase) -> None:
         """Re-label seconds already charged (a wait that turned out to be somebody's evaluation)."""
         self.seconds[source] -= seconds

@@ -109,19 +109,21 @@ class Timed(Wrapper):
 
         For the trace: its name (one of `hooke.trace.records.OPERATIONS`), the other rank, and the vector.
         """
-        ledger, trace = self.ledger, self.trace
-        before = ledger.enter(self._phase)
+        ledger, trace, traffic = self.ledger, self.trace, self.traffic
+        before = ledger.interrupt(self._phase)
         entered = ledger.since
         if trace is not None:
-            trace.enter(peer, self.traffic)
+            trace.peer = peer
+            payload, wire, messages = traffic.payload, traffic.wire, traffic.messages
         try:
             yield
         finally:
-            ledger.enter(before)
+            ledger.resume(before)
             if self.account.pending:  # else nothing can have been hidden meanwhile
                 self.account.blocked.append((entered, ledger.since))
             if trace is not None:
-                trace.leave(what, self.part, self._phase, entered, ledger.since, x)
+                sent = traffic.payload - payload, traffic.wire - wire, traffic.messages - messages
+                trace.operated(what, self.part, before, self._phase, entered, ledger.since, x, sent)
 
     def found(self, peer: int) -> None:
         """Tell the trace who the other rank of the operation under way turned out to be."""

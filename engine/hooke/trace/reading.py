@@ -160,8 +160,11 @@ class _Reader:
                     last.phase = self._phases[to]
             place -= 1
 
-    def _operation(self, phase: int, name: int, part: int, peer: int, *rest: float) -> None:
+    def _operation(self, before: int, phase: int, name: int, part: int, peer: int, *rest: float) -> None:
         began, ended, *counts = rest
+        if before != phase:
+            self._change(before, began)
+            self._change(phase, ended)
         size, payload, wire, messages = map(int, counts)
         self._into.operations.append(
             Operation(

@@ -15,7 +15,7 @@ import platform
 from collections.abc import Callable
 from io import FileIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hooke.phases import PHASES, Ledger, Phase
 from hooke.trace.records import (
@@ -35,9 +35,6 @@ from hooke.trace.records import (
     Totals,
 )
 
-if TYPE_CHECKING:
-    from hooke.comm.base import Traffic
-
 LIMIT = 32 << 20
 """Bytes of records of all ranks of a run: some 100 to 300 bytes per step and rank, and 100 MB as JSON."""
 BUFFER = 64 << 10
@@ -46,6 +43,7 @@ BUFFER = 64 << 10
 _ROOM = 4 * TRANSFER.size
 """Bytes that are always free: what two changes of phase, and an operation between them, may note."""
 _note_change, _CHANGE_SIZE = CHANGE.pack_into, CHANGE.size
+_note_operation, _OPERATION_SIZE = OPERATION.pack_into, OPERATION.size
 _OPERATION = {name: i for i, name in enumerate(OPERATIONS)}
 _PHASE = {phase: i for i, phase in enumerate(PHASES)}
 
@@ -80,8 +78,6 @@ class Trace:
         """More bytes than these are written at the end of a phase: few where that is in place."""
         self._file: FileIO | None = None
         self._ledger: Ledger | None = None
-        self._traffic: Traffic | None = None
-        self._sent = (0, 0, 0)
         self._stopped: Totals | None = None
         self._end: Totals | None = None
         self._why = ""
@@ -118,21 +114,27 @@ class Trace:
             MOVE.pack_into(self.buffer, self.used, IS_MOVE, _PHASE[source], _PHASE[to], seconds)
             self.used += MOVE.size
 
-    def enter(self, peer: int, traffic: Traffic) -> None:
-        """Take down what has been sent before an operation."""
-        self.peer, self._traffic = peer, traffic
-        self._sent = (traffic.payload, traffic.wire, traffic.messages)
+    def operated(
+        self,
+        what: str,
+        part: int,
+        before: Phase,
+        phase: Phase,
+        began: float,
+        ended: float,
+        x: Any,
+        sent: tuple[int, int, int],
+    ) -> None:
+        """Note the operation that has ended, on x (a tensor or an array): it sent payload, wire bytes, messages.
 
-    def leave(self, what: str, part: int, phase: Phase, began: float, ended: float, x: Any) -> None:
-        """Note the operation that has ended, on x (a tensor or an array), and what it has sent."""
-        if self.on and (now := self._traffic) is not None:
-            payload, wire, messages = self._sent
-            size = 0 if x is None else x.nbytes
-            OPERATION.pack_into(
-                self.buffer, self.used, IS_OPERATION, _PHASE[phase], _OPERATION[what], part, self.peer,
-                began, ended, size, now.payload - payload, now.wire - wire, now.messages - messages,
+        It was charged to `phase`, and interrupted `before`.
+        """
+        if self.on:
+            _note_operation(
+                self.buffer, self.used, IS_OPERATION, _PHASE[before], _PHASE[phase], _OPERATION[what], part,
+                self.peer, began, ended, 0 if x is None else x.nbytes, *sent,
             )  # fmt: skip
-            self.used += OPERATION.size
+            self.used += _OPERATION_SIZE
 
     def transferred(self, what: str, part: int, peer: int, times: tuple[float, ...], x: Any) -> None:
         """Note a transfer in the background; `times` are the six of the record, in their order."""
@@ -228,6 +230,13 @@ class TracedLedger(Ledger):
             _note_change(notes.buffer, notes.used, IS_CHANGE, _PHASE[before], now)
             notes.used += _CHANGE_SIZE
         return before
+
+    def interrupt(self, phase: Phase) -> Phase:
+        """Change the phase for an operation, whose record will say so."""
+        notes = self._notes
+        if notes.used > notes.due[self.phase]:
+            notes.write()
+        return Ledger.enter(self, phase)
 
     def move(self, seconds: float, source: Phase, to: Phase) -> None:
         """Re-label seconds already charged."""

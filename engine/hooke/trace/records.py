@@ -5,7 +5,8 @@ line of JSON again (`Footer`). Times are seconds of the rank's own clock. A reco
 
     CHANGE     a phase has ended: which, and when; it began where the one before ended
     MOVE       seconds already noted belong to another phase: from, to, how many
-    OPERATION  a call of the communicator, during which the rank was blocked
+    OPERATION  a call of the communicator, during which the rank was blocked; it stands for two changes of phase,
+               unless it was charged to the phase that was going on
     TRANSFER   what went on in the background, noted when it has been waited for
     END        the footer follows
 """
@@ -16,7 +17,7 @@ import struct
 from pathlib import Path
 from typing import TypedDict
 
-SCHEMA = "hooke.trace/1"
+SCHEMA = "hooke.trace/2"
 NOBODY = -1
 """The peer of an operation that concerns all ranks, or anybody."""
 
@@ -33,8 +34,9 @@ CHANGE = struct.Struct("<BBd")
 """Record, phase, seconds."""
 MOVE = struct.Struct("<BBBd")
 """Record, phase, phase, how many seconds."""
-OPERATION = struct.Struct("<BBHHidd4q")
-"""Record, phase charged, operation, part, peer, began, ended, bytes of the vector, payload, wire, messages."""
+OPERATION = struct.Struct("<BBBHHidd4q")
+"""Record, phase interrupted, phase charged, operation, part, peer, began, ended, bytes of the vector, payload,
+wire, messages."""
 TRANSFER = struct.Struct("<BHHiddddddq")
 """Record, operation that began it, part, peer, posted, completed, waited from, waited until, hidden from, hidden
 until (except while the rank was in an operation), bytes of the vector."""

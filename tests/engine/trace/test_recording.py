@@ -4,7 +4,6 @@ import json
 
 import pytest
 from hooke import local_run
-from hooke.comm.base import Traffic
 from hooke.comm.virtual import run_virtual
 from hooke.errors import JournalError, NumericalError
 from hooke.expand import validate_run
@@ -103,15 +102,17 @@ def test_slices_sum_to_the_ledger_whatever_happens(tmp_path, steps):
 
 def spin(ledger, clock, steps):
     """Change phases as a step does, with a message in each."""
-    traffic = Traffic()
     for _ in range(steps):
         for phase in (Phase.DATA, Phase.COMPUTE, Phase.COMMUNICATE, Phase.UPDATE, Phase.IDLE):
-            ledger.enter(phase)
-            if phase is Phase.COMMUNICATE and ledger.trace is not None:
-                ledger.trace.enter(1, traffic)
-                traffic.payload += 8
-                ledger.trace.leave("send", 0, phase, clock.now, clock.now + 0.125, None)
-            clock.now += 0.125
+            if phase is Phase.COMMUNICATE:
+                before, began = ledger.interrupt(phase), clock.now
+                ledger.trace.peer = 1
+                clock.now += 0.125
+                ledger.resume(before)
+                ledger.trace.operated("send", 0, before, phase, began, clock.now, None, (8, 0, 0))
+            else:
+                ledger.enter(phase)
+                clock.now += 0.125
 
 
 def test_more_than_a_buffer_is_kept(tmp_path):
@@ -190,7 +191,7 @@ def test_what_is_no_trace_is_refused(tmp_path):
     for damage, why in (
         (b"not json\n", "is no trace"),
         (b"[]\n", "is no trace"),
-        (whole.replace(b"hooke.trace/1", b"hooke.trace/9", 1), "hooke.trace/9"),
+        (whole.replace(b"hooke.trace/2", b"hooke.trace/9", 1), "hooke.trace/9"),
         (whole[:first] + b"\xee" + whole[first + 1 :], "no record begins with 238"),
     ):
         path.write_bytes(damage)
