@@ -144,7 +144,8 @@ def write(folder: Path, runs: Mapping[str, Mapping[str, Any]], sessions: Mapping
     _write_csv(folder / CURVES, CURVE_COLUMNS, curves)
     used = {run.session for run in lines}
     kept = {name: session for name, session in sorted(sessions.items()) if name in used}
-    (folder / SESSIONS).write_text(json.dumps(kept, indent=1) + "\n")
+    said = (f"{json.dumps(name)}: {json.dumps(_shortened(session))}" for name, session in kept.items())
+    (folder / SESSIONS).write_text("{\n" + ",\n".join(said) + "\n}\n")
 
 
 def read(folder: Path) -> Evidence:
@@ -168,6 +169,17 @@ def _names() -> list[str]:
 
 def _order(run: Run) -> tuple[Any, ...]:
     return (run.kind, run.place, run.label, run.rate, run.seed, run.key)
+
+
+def _shortened(value: Any) -> Any:
+    """Return a document whose floats have six digits, or no fraction: times of day stay exact to the second."""
+    if isinstance(value, dict):
+        return {name: _shortened(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_shortened(item) for item in value]
+    if isinstance(value, float):
+        return round(value) if abs(value) >= 1e6 else float(f"{value:.6g}")
+    return value
 
 
 def _cut(value: Any, digits: int = 6) -> Any:
