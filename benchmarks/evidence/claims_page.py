@@ -27,8 +27,8 @@ def page(view: View, make: str) -> Iterable[str]:
     yield (
         "Of *Scaling deep learning on GPU and Knights Landing clusters* (SC17, arXiv 1708.02983), and of this "
         "project. Median [least, most] of the seeds; ≥ and ≤ are bounds, where runs did not meet the target "
-        "within their budget. A verdict is about the median and every seed; with fewer than three seeds it is "
-        "provisional."
+        "within their budget; ∞ and 0 are quotients with a run that diverged. A verdict is about the median "
+        "and every seed; with fewer than three seeds it is provisional."
     )
     yield ""
     if view.matrix.seeds < SEEDS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -102,16 +103,18 @@ def times(view: View, place: str, path: Path) -> None:
             if found is None:
                 continue
             middle, bound = found.median, found.median.side == ">"
+            finite = [figure for figure in map(spread.time_to_target, runs) if math.isfinite(figure.value)]
+            diverged = len(runs) - len(finite)
             axes.barh(
-                y, middle.value, height=0.62, color=_color(label), alpha=0.3 if bound else 0.85,
-                linewidth=0,
+                y, middle.value if math.isfinite(middle.value) else 0, height=0.62, color=_color(label),
+                alpha=0.3 if bound else 0.85, linewidth=0,
             )  # fmt: skip
-            for run in runs:
-                at = spread.time_to_target(run)
+            for at in finite:
                 axes.plot(at.value, y, ">" if at.side == ">" else "o", color=INK, markersize=3.5)
-            told = f"not within {middle.value:.0f}" if bound else f"{middle.value:.3g}"
-            reach = max(found.most.value, middle.value)
-            axes.text(reach + 0.012 * end, y, f"{told}  ({len(runs)})", va="center", fontsize=8.5)
+            told = f"not within {middle.value:.0f}" if bound else spread.told(middle, ".3g")
+            reach = max((figure.value for figure in finite), default=0.0)
+            seeds = f"{len(runs)}, {diverged} diverged" if diverged else f"{len(runs)}"
+            axes.text(reach + 0.012 * end, y, f"{told}  ({seeds})", va="center", fontsize=8.5)
         _names(axes, [view.marked(place, label) for label, _, _ in there])
         axes.set_xlim(0, 1.17 * end)
         axes.set_xlabel(f"{seconds(place)}; bar: median, dots: seeds (their number in brackets)")

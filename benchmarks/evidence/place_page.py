@@ -140,8 +140,8 @@ def _conditions(matrix: Matrix, place: str) -> Iterable[str]:
         f"is known to that grain. Learning rates {rates} for every method, times (1 - mu) with momentum mu, times "
         "2 / P (at most 1) where workers push into one model without averaging. The best rate is that of the "
         "first seed; all are shown below. Median [least, most] of the seeds; ≥ marks a run that did not meet the "
-        f"target, and how long it had not. Elastic methods: beta = {SPRING['beta']}. Exactly: "
-        "`benchmarks/evidence/conditions.py`."
+        "target, and how long it had not, ∞ one that diverged. "
+        f"Elastic methods: beta = {SPRING['beta']}. Exactly: `benchmarks/evidence/conditions.py`."
     )
     if PLACES[place].world == "lab":
         yield ""

@@ -10,6 +10,8 @@ from typing import Literal
 
 from benchmarks.evidence.records import Run
 
+DIVERGED = "failed_user"
+"""The state of a run that ended because its numbers did: it never meets a target."""
 Side = Literal["=", ">", "<"]
 """Of a figure: it is exact, or the true one is larger, or smaller."""
 
@@ -63,7 +65,7 @@ class Spread:
 def told(figure: Figure, form: str) -> str:
     """Return a figure as text."""
     sign = {"=": "", ">": "≥ ", "<": "≤ "}[figure.side]
-    return f"{sign}{figure.value:{form}}"
+    return sign + ("∞" if math.isinf(figure.value) else f"{figure.value:{form}}")
 
 
 def of(values: Iterable[float | None], keys: Iterable[str] = ()) -> Spread | None:
@@ -73,10 +75,10 @@ def of(values: Iterable[float | None], keys: Iterable[str] = ()) -> Spread | Non
 
 
 def time_to_target(run: Run) -> Figure:
-    """Return a run's time to its target; if it never met it, how long it had not."""
+    """Return a run's time to its target; if it ended before, how long it had not; infinite if it diverged."""
     if run.time_to_target is not None:
         return Figure(run.time_to_target)
-    return Figure(run.train_seconds or 0.0, ">")
+    return Figure(math.inf) if run.state == DIVERGED else Figure(run.train_seconds or 0.0, ">")
 
 
 def times(runs: Sequence[Run]) -> Spread | None:
@@ -84,16 +86,20 @@ def times(runs: Sequence[Run]) -> Spread | None:
     return Spread(tuple(map(time_to_target, runs)), tuple(run.key for run in runs)) if runs else None
 
 
+def _met(time: Figure) -> bool:
+    return time.side == "=" and math.isfinite(time.value)
+
+
 def times_faster(base: Mapping[int, Run], other: Mapping[int, Run]) -> Spread | None:
     """Return, for each seed that both have, how many times sooner `other` met the target than `base`.
 
-    Where `base` never met it the ratio is at least that; where `other` did not it is at most that; a seed that
-    neither met says nothing and is left out.
+    Where `base` had not met it the ratio is at least that, where `other` had not it is at most that; infinite or 0
+    where one of them diverged. A seed that neither met says nothing and is left out.
     """
     found, keys = [], list[str]()
     for seed in sorted(base.keys() & other.keys()):
         slow, fast = time_to_target(base[seed]), time_to_target(other[seed])
-        if (slow.side == ">" and fast.side == ">") or fast.value <= 0:
+        if not (_met(slow) or _met(fast)) or fast.value <= 0:
             continue
         side: Side = slow.side if fast.side == "=" else "<"
         found.append(Figure(slow.value / fast.value, side))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from benchmarks.evidence.claims import Claim
 from benchmarks.evidence.records import Run
-from benchmarks.evidence.spread import Figure, Spread, quotient, times_faster
+from benchmarks.evidence.spread import Figure, Spread, quotient, times, times_faster
 
 POSITIVE = st.floats(0.5, 500)
 
@@ -48,6 +48,16 @@ def run(seconds, reached=True, seed=0, **others) -> Run:
     blank = dict.fromkeys(Run.__dataclass_fields__)
     time = seconds if reached else None
     return replace(Run(**blank), key=f"k{seed}", seed=seed, time_to_target=time, train_seconds=seconds, **others)
+
+
+def test_a_run_that_diverged_never_meets_the_target():
+    """Not "within 0 s", which bounds nothing: the median of 80, 96 and never is 96."""
+    base = {0: run(80), 1: run(0, reached=False, seed=1, state="failed_user"), 2: run(96, seed=2)}
+    other = {0: run(40), 1: run(50, seed=1), 2: run(48, seed=2)}
+    assert times(list(base.values())).text(".0f") == "96 [80, ∞]"
+    assert times_faster(base, other).text(".0f", "x") == "2x [2, ∞]"
+    assert times_faster(other, base).text(".1f") == "0.5 [0.0, 0.5]"
+    assert times_faster({1: base[1]}, {1: run(7, reached=False, seed=1)}) is None
 
 
 @given(st.lists(st.tuples(POSITIVE, st.booleans(), POSITIVE, st.booleans()), min_size=1, max_size=4), POSITIVE)
