@@ -1,8 +1,8 @@
 """What a trace costs: processor time per step of runs with it over that of the same runs without, in turns.
 
 One worker under MPI with the exchange that Sync EASGD does even alone, and a virtual world of eight. And what a
-trace adds to the loop alone, where data and gradients cost nothing: less than in a run, whose gradients empty the
-caches between two notes; and what one change of phase and one operation cost, with a trace and without one.
+trace adds to the loop alone, where data and gradients cost nothing: less than in a run; and what one change of
+phase and one operation cost, with a trace and without one.
 """
 
 from __future__ import annotations

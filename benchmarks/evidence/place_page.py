@@ -188,7 +188,7 @@ def _times(view: View, place: str, goal: str) -> Iterable[str]:
 
 
 def _diverged(best: Best) -> str:
-    return "failed" if all(run.state == "failed_user" for run in best.seeds) else ""
+    return "failed" if all(run.state == spread.DIVERGED for run in best.seeds) else ""
 
 
 def _rate(best: Best, matrix: Matrix) -> str:

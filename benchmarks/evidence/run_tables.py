@@ -111,6 +111,6 @@ def _factor(method: Method, place: str) -> str:
 def _one(run: Run) -> str:
     if run.time_to_target is not None:
         return f"{run.time_to_target:.1f} s"
-    if run.state == "failed_user":
+    if run.state == spread.DIVERGED:
         return "failed"
     return f"{run.best_accuracy or 0:.2%} in {run.train_seconds or 0:.0f} s"
