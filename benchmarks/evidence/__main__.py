@@ -1,12 +1,14 @@
 """The evidence: how soon each method meets the target on emulated hosts, how fast it is, and what was claimed.
 
     python -m benchmarks.evidence run [--minutes 30] [--only TEXT ...] [--again]    run what is missing
-    python -m benchmarks.evidence pages [--kept]                                    write docs/results/
+    python -m benchmarks.evidence pages [--kept]                                    write docs/results/MACHINE/
     python -m benchmarks.evidence list                                              what is missing, in its order
 
 `run` may be ended at any time and goes on where it was; `--minutes`: start no run after that. `--only`: runs with
-that key, or whose title holds the text. Results lie in `.results/evidence/` (not in version control); `pages`
-copies their raw data beside the pages and makes the pages of that copy; `--kept`: of the copy that lies there.
+that key, or whose title holds the text. Every kind of machine has a folder, named by processor and cores. Results
+lie in `.results/evidence/MACHINE/` (not in version control); `pages` adds them to the raw data beside the pages, and
+makes the pages of these; what is in either is not run again. `--kept`: the pages of all machines, of the raw data as
+they lie there.
 `--quick` (before the command): 2 hosts, few methods, one seed, pages in `.results/quick/`. Emulated hosts need
 root; without it, one worker and a virtual cluster are measured. Needs HOOKE_DATA. Leave the machine alone while
 it runs.
@@ -20,8 +22,10 @@ import signal
 import sys
 from pathlib import Path
 
+from benchmarks.evidence import machine
 from benchmarks.evidence.cells import Cell, cells, count
 from benchmarks.evidence.conditions import FULL, QUICK, Matrix, without_root
+from benchmarks.evidence.records import DATA
 from benchmarks.evidence.store import ROOT, Store, scores
 from benchmarks.netlab import lab as labs
 
@@ -33,10 +37,11 @@ CANNOT = 2
 def main() -> int:
     """Do what the command line says; return the exit status."""
     options = _options()
-    store = Store(RESULTS / "evidence")
+    target = PAGES / machine.this()
+    store = Store(RESULTS / "evidence" / target.name, published=target / DATA)
     if options.quick:
         store = Store(RESULTS / "quick", f"{store.command} --quick")
-    target = store.folder / "pages" if options.quick else PAGES
+        target = store.folder / "pages"
     matrix = QUICK if options.quick else FULL
     reason = labs.lacking()
     if reason and not (options.command == "pages" and (options.kept or store.has("lab"))):
@@ -83,7 +88,9 @@ def _run(matrix: Matrix, store: Store, options: argparse.Namespace) -> int:
     if options.again and not options.only:
         print("--again needs --only: say which runs are to be run anew", file=sys.stderr)
         return CANNOT
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends a run's ranks and takes hosts down, as Ctrl-C
+    # Both end a run's ranks and take hosts down; shells start what is in the background with SIGINT ignored.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, signal.default_int_handler)
     try:
         ran = run_matrix(matrix, store, options.minutes, lambda c: _chosen(c, options.only), options.again)
     except KeyboardInterrupt:
@@ -92,12 +99,12 @@ def _run(matrix: Matrix, store: Store, options: argparse.Namespace) -> int:
     except (labs.LabError, HookeError) as error:
         print(f"evidence: {error}", file=sys.stderr)
         return 1
-    print(f"{ran} runs; {len(store.load())} of {count(matrix)} are there")
+    print(f"{ran} runs; {len(store.evidence().runs)} of {count(matrix)} are there")
     return 0
 
 
 def _list(matrix: Matrix, store: Store, options: argparse.Namespace) -> int:
-    kept = store.load()
+    kept = store.evidence().runs
     for cell in cells(matrix, scores(kept)):
         if cell.key not in kept and _chosen(cell, options.only):
             print(cell.key, cell.title)
@@ -105,15 +112,22 @@ def _list(matrix: Matrix, store: Store, options: argparse.Namespace) -> int:
 
 
 def _pages(matrix: Matrix, store: Store, target: Path, kept: bool) -> int:
-    from benchmarks.evidence.pages import write
+    from benchmarks.evidence.pages import index, machines, write
 
+    quick = target.parent != PAGES
+    targets = list(machines(PAGES)) if kept and not quick else [target]
     try:
-        written = write(matrix, None if kept else store, target)
+        written = [path for folder in targets for path in write(matrix, None if kept else store, folder)]
+        if not quick:
+            index(matrix, PAGES)
     except FileNotFoundError as error:
         print(f"nothing has been run yet: {error}", file=sys.stderr)
         return CANNOT
     except ModuleNotFoundError as error:
         print(f"{error.name} is not installed: make setup-dev", file=sys.stderr)
+        return CANNOT
+    if not written:
+        print(f"no raw data below {PAGES}", file=sys.stderr)
         return CANNOT
     print("wrote " + ", ".join(str(path.relative_to(ROOT)) for path in written if path.suffix == ".md"))
     return 0

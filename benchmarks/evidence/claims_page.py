@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from benchmarks.evidence.claims import CLAIMS, Claim
 from benchmarks.evidence.conditions import BEST, CO_DESIGN, DDP_NESTEROV, PLACES, SEEDS
 from benchmarks.evidence.spread import Spread
 from benchmarks.evidence.view import View
-from benchmarks.evidence.wording import COMMANDS, beside, incomplete, machines, table
+from benchmarks.evidence.wording import COMMANDS, beside, incomplete, machines, processor, table
 
 CSV_COLUMNS = ("claim", "paper", "target", "aim", "place", "measured", "count", "verdict", "note", "runs")
 
@@ -68,6 +68,21 @@ def page(view: View, make: str) -> Iterable[str]:
     yield ""
     yield from machines(view, view.runs)
     yield COMMANDS.format(make=make)
+
+
+def compared(views: Mapping[str, View]) -> Iterable[str]:
+    """Yield the claims that are judged, and what each machine measured, side by side."""
+    names = [processor(view) for view in views.values()]
+    lines = []
+    for claim in CLAIMS:
+        if not claim.judged or claim.measure is None:
+            continue
+        target = claim.told(claim.target) if claim.judged == "target" else "faster"
+        for place in dict.fromkeys(place for view in views.values() for place in _places(claim, view)):
+            found = [_measured(claim, view, place) for view in views.values()]
+            told = [_counted(claim, spread) if spread else "not measured" for spread in found]
+            lines.append((claim.what, PLACES[place].title, target, *told))
+    yield from table(("claim", "where", "target", *names), lines)
 
 
 def rows(view: View) -> Iterable[dict[str, object]]:

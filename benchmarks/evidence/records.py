@@ -1,6 +1,7 @@
 """Raw results as they are published: one line per run, one per evaluation, one document of sessions.
 
-Pages are made from these files alone, so that they can be checked, and made anew, without running anything.
+Pages are made from these files alone, so that they can be checked, and made anew, without running anything. They
+are what stays: a machine whose own store is gone goes on from them.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from typing import Any
 
 from hooke.phases import PHASES
 
+DATA = "data"
+"""The folder beside the pages that holds them."""
 RUNS, CURVES, SESSIONS = "runs.csv", "curves.csv", "sessions.json"
 CURVE_COLUMNS = ("key", "samples", "train_seconds", "accuracy")
 
@@ -130,20 +133,35 @@ def _said(result: Mapping[str, Any]) -> str:
     return re.sub(r"(?<!\w)/(?:[^/\s]+/)+", "", text)[:200]
 
 
-def write(folder: Path, runs: Mapping[str, Mapping[str, Any]], sessions: Mapping[str, Any]) -> None:
-    """Write stored runs and their sessions to `folder`; long digits are cut, so that files stay small."""
+def collect(runs: Mapping[str, Mapping[str, Any]], sessions: Mapping[str, Any]) -> Evidence:
+    """Return stored runs and their sessions as they are published."""
+    curves = {
+        key: [(s["samples"], s["train_seconds"], s["accuracy"]) for s in run["result"].get("evaluations") or []]
+        for key, run in runs.items()
+        if run["cell"]["kind"] == "target"
+    }
+    return Evidence({key: flatten(key, run) for key, run in runs.items()}, curves, dict(sessions))
+
+
+def merged(old: Evidence, new: Evidence) -> Evidence:
+    """Return the runs of both; of a run that both have, the new one."""
+    runs, curves = {**old.runs, **new.runs}, {**old.curves, **new.curves}
+    return Evidence(runs, curves, {**old.sessions, **new.sessions})
+
+
+def write(folder: Path, evidence: Evidence) -> None:
+    """Write everything to `folder`; long digits are cut, so that files stay small."""
     folder.mkdir(parents=True, exist_ok=True)
-    lines = sorted((flatten(key, run) for key, run in runs.items()), key=_order)
+    lines = sorted(evidence.runs.values(), key=_order)
     _write_csv(folder / RUNS, _names(), (map(_cut, (getattr(run, name) for name in _names())) for run in lines))
     curves = (
-        (run.key, score["samples"], _cut(score["train_seconds"], 5), score["accuracy"])
+        (run.key, samples, _cut(seconds, 5), accuracy)
         for run in lines
-        if run.kind == "target"
-        for score in runs[run.key]["result"].get("evaluations") or []
+        for samples, seconds, accuracy in evidence.curves.get(run.key, ())
     )
     _write_csv(folder / CURVES, CURVE_COLUMNS, curves)
     used = {run.session for run in lines}
-    kept = {name: session for name, session in sorted(sessions.items()) if name in used}
+    kept = {name: session for name, session in sorted(evidence.sessions.items()) if name in used}
     said = (f"{json.dumps(name)}: {json.dumps(_shortened(session))}" for name, session in kept.items())
     (folder / SESSIONS).write_text("{\n" + ",\n".join(said) + "\n}\n")
 

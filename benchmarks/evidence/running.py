@@ -49,7 +49,7 @@ def run_matrix(
         here: Place | None = None
         lab: labs.Lab | None = None
         while time.monotonic() < until:
-            kept = store.load()
+            kept = store.evidence().runs
             done = tried if again else tried | kept.keys()
             cell = next((c for c in cells(matrix, scores(kept)) if c.key not in done and only(c)), None)
             if cell is None:

@@ -1,4 +1,5 @@
-"""What has been run, as JSON files in a folder: `runs/<key>.json`, `sessions/<id>.json`, failures, journals."""
+"""What has been run on a machine: JSON files in a folder (`runs/<key>.json`, `sessions/<id>.json`, failures,
+journals), and what was published of it before."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ from typing import Any
 
 from hooke.hardware import describe
 
+from benchmarks.evidence import records
 from benchmarks.evidence.cells import Cell, Score
 from benchmarks.evidence.conditions import PLACES
 
@@ -24,18 +26,26 @@ OVER = ("succeeded", "failed_user", "timed_out")
 
 @dataclass(frozen=True)
 class Store:
-    """One folder of results. `command`: what measures into it."""
+    """One folder of results. `command`: what measures into it; `published`: raw data of the same machine."""
 
     folder: Path
     command: str = "python -m benchmarks.evidence"
+    published: Path | None = None
 
     def load(self) -> dict[str, dict[str, Any]]:
         """Return every stored run by key."""
         return {path.stem: json.loads(path.read_text()) for path in sorted(self.folder.glob("runs/*.json"))}
 
+    def evidence(self) -> records.Evidence:
+        """Return everything that has been run, published or not."""
+        own = records.collect(self.load(), self.sessions())
+        if self.published is None or not (self.published / records.RUNS).exists():
+            return own
+        return records.merged(records.read(self.published), own)
+
     def has(self, world: str) -> bool:
         """Return whether there is a run from such a place."""
-        return any(PLACES[run["cell"]["place"]].world == world for run in self.load().values())
+        return any(PLACES[run.place].world == world for run in self.evidence().runs.values())
 
     def sessions(self) -> dict[str, dict[str, Any]]:
         """Return every session by id."""
@@ -94,14 +104,10 @@ class Store:
         _write(path, document)
 
 
-def scores(runs: Mapping[str, Mapping[str, Any]]) -> dict[str, Score]:
-    """Return how each stored run towards a target went, by key."""
-    found = {}
-    for key, run in runs.items():
-        result = run["result"]
-        if run["cell"]["kind"] == "target":
-            found[key] = Score(result["time_to_target"], result["test_accuracy"] or 0.0)
-    return found
+def scores(runs: Mapping[str, records.Run]) -> dict[str, Score]:
+    """Return how each run towards a target went, by key."""
+    towards = {key: run for key, run in runs.items() if run.kind == "target"}
+    return {key: Score(run.time_to_target, run.test_accuracy or 0.0) for key, run in towards.items()}
 
 
 def commit() -> str:

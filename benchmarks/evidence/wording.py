@@ -63,7 +63,17 @@ def _machine(session: dict[str, Any]) -> str:
     hardware = session["hardware"]
     versions = ", ".join(f"{name} {text}" for name, text in session["versions"].items())
     memory = f"{hardware['memory_bytes'] / 2**30:.0f} GiB"
-    return f"Processor: {hardware['cpu']}, {hardware['cores']} cores, {memory}; {versions}"
+    return f"Processor: {_processor(session)}, {memory}; {versions}"
+
+
+def processor(view: View) -> str:
+    """Return which processor the runs were measured on, and how many of its cores."""
+    found = {_processor(view.evidence.sessions[run.session]) for run in view.runs}
+    return "; ".join(sorted(found))
+
+
+def _processor(session: dict[str, Any]) -> str:
+    return f"{session['hardware']['cpu']}, {session['hardware']['cores']} cores"
 
 
 def count_at(view: View, place: str) -> tuple[int, int]:

@@ -7,6 +7,8 @@ import pytest
 
 from benchmarks.evidence.cells import pace_cells, target_cell
 from benchmarks.evidence.conditions import FULL, METHODS, PLACES
+from benchmarks.evidence.pages import BEGIN, END, index, write
+from benchmarks.evidence.store import Store
 from tests.netlab.conftest import noise  # noqa: F401 - a fixture
 
 RECORDED = Path(__file__).with_name("recorded.json")
@@ -27,3 +29,23 @@ def recorded():
             key = target_cell(FULL, place, method, cell["rate"], cell["seed"]).key
         runs[key] = run
     return runs, document["sessions"]
+
+
+@pytest.fixture(scope="session")
+def store(recorded, tmp_path_factory) -> Store:
+    made = Store(tmp_path_factory.mktemp("store"))
+    runs, sessions = recorded
+    for folder, found in (("runs", runs), ("sessions", sessions)):
+        (made.folder / folder).mkdir()
+        for name, document in found.items():
+            (made.folder / folder / f"{name}.json").write_text(json.dumps(document))
+    return made
+
+
+@pytest.fixture(scope="session")
+def pages(store, tmp_path_factory) -> Path:
+    results = tmp_path_factory.mktemp("results")
+    (results / "README.md").write_text(f"# Results\n\n{BEGIN}\nold\n{END}\nafter\n")
+    write(FULL, store, results / "a-machine")
+    index(FULL, results)
+    return results / "a-machine"

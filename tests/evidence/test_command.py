@@ -61,6 +61,24 @@ def test_without_root_it_says_so_and_goes_on_with_what_is_left(said, monkeypatch
     assert "hosts" not in output
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it_in_order_also_in_the_background(said, noise, monkeypatch, number):
+    def long(*_: object) -> int:
+        signal.raise_signal(number)
+        raise AssertionError("it went on")
+
+    monkeypatch.setenv("HOOKE_DATA", str(noise))
+    monkeypatch.setattr(running, "run_matrix", long)
+    before = {one: signal.signal(one, signal.SIG_IGN) for one in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        status, _, errors = said("--quick", "run")
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+    assert status == 130
+    assert "the next start goes on from there" in errors
+
+
 def test_only_chooses_by_key_or_title(said):
     _, every, _ = said("list")
     key, title = every.splitlines()[0].split(" ", 1)

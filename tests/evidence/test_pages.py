@@ -5,7 +5,6 @@ import json
 import re
 import shutil
 import statistics
-from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -15,36 +14,11 @@ from benchmarks.evidence import records
 from benchmarks.evidence.cells import count, target_cell
 from benchmarks.evidence.conditions import BEST, EASGD3, FULL, METHODS, ORIGINAL, PLACES
 from benchmarks.evidence.drawing import DARK, INK, PALETTE, PAPER
-from benchmarks.evidence.pages import BEGIN, END, write
+from benchmarks.evidence.pages import write
 from benchmarks.evidence.store import Store
+from tests.evidence.reading import lines
 
-ROOT = Path(__file__).resolve().parents[2]
 SVG = "{http://www.w3.org/2000/svg}"
-
-
-@pytest.fixture(scope="module")
-def store(recorded, tmp_path_factory) -> Store:
-    made = Store(tmp_path_factory.mktemp("store"))
-    runs, sessions = recorded
-    for folder, found in (("runs", runs), ("sessions", sessions)):
-        (made.folder / folder).mkdir()
-        for name, document in found.items():
-            (made.folder / folder / f"{name}.json").write_text(json.dumps(document))
-    return made
-
-
-@pytest.fixture(scope="module")
-def pages(store, tmp_path_factory) -> Path:
-    target = tmp_path_factory.mktemp("pages")
-    (target / "README.md").write_text(f"# Results\n\n{BEGIN}\nold\n{END}\nafter\n")
-    write(FULL, store, target)
-    return target
-
-
-def lines(page: Path, begin: str) -> list[list[str]]:
-    """Return the cells of the lines of all tables of a page whose first cell begins so."""
-    found = [line.strip("| ").split(" | ") for line in page.read_text().splitlines() if line.startswith("| ")]
-    return [cells for cells in found if cells[0].startswith(begin)]
 
 
 def test_a_quotient_is_that_of_the_recorded_runs(pages, recorded):
@@ -161,17 +135,6 @@ def test_pages_are_made_of_the_raw_data_alone(pages, tmp_path):
         assert made.read_bytes() == (pages / made.relative_to(tmp_path)).read_bytes(), made.name
 
 
-def test_the_index_keeps_what_stands_around_its_table(pages, store, tmp_path):
-    text = (pages / "README.md").read_text()
-    assert text.startswith("# Results\n")
-    assert text.endswith(f"{END}\nafter\n")
-    assert "[claims](claims.md)" in text
-    assert "old" not in text
-    (tmp_path / "README.md").write_text("no place for it")
-    with pytest.raises(ValueError, match="has lost one of the lines"):
-        write(FULL, store, tmp_path)
-
-
 def test_links_of_the_pages_resolve(pages):
     linked = 0
     for page in pages.glob("*.md"):
@@ -219,22 +182,6 @@ def contrast(one: str, other: str) -> float:
 def test_colours_can_be_told_from_light_and_dark_pages(paper):
     assert all(contrast(color, paper) >= 3 for color in PALETTE)
     assert contrast(INK if paper == PAPER else DARK[INK], paper) >= 7
-
-
-def test_the_pages_in_the_repository_are_those_of_their_raw_data(tmp_path):
-    """Whoever changes how pages are written writes them anew: python -m benchmarks.evidence pages --kept."""
-    published = ROOT / "docs" / "results"
-    if not (published / "data" / "runs.csv").exists():
-        pytest.skip("NOT TESTED HERE: docs/results holds no raw data yet (make bench)")
-    shutil.copytree(published / "data", tmp_path / "data")
-    shutil.copy(published / "README.md", tmp_path)
-    for path in write(FULL, None, tmp_path):
-        kept = published / path.relative_to(tmp_path)
-        assert kept.exists(), kept
-        if path.suffix != ".svg":  # their digits are matplotlib's affair
-            assert path.read_text() == kept.read_text(), f"{kept}: python -m benchmarks.evidence pages --kept"
-    assert (tmp_path / "README.md").read_text() == (published / "README.md").read_text()
-    assert sum(path.stat().st_size for path in published.rglob("*") if path.is_file()) < 500_000
 
 
 def test_methods_named_in_recorded_runs_are_still_there(recorded):
