@@ -6,9 +6,9 @@
 
 `run` may be ended at any time and goes on where it was; `--minutes`: start no run after that. `--only`: runs with
 that key, or whose title holds the text. Every kind of machine has a folder, named by processor and cores. Results
-lie in `.results/evidence/MACHINE/` (not in version control); `pages` adds them to the raw data beside the pages, and
-makes the pages of these; what is in either is not run again. `--kept`: the pages of all machines, of the raw data as
-they lie there.
+lie in `.results/evidence/MACHINE/` (not in version control); `pages` adds them to the raw data beside the pages,
+and makes the pages of these; what is in either is not run again. `--kept`: the pages of all machines, of the raw
+data as they lie there.
 `--quick` (before the command): 2 hosts, few methods, one seed, pages in `.results/quick/`. Emulated hosts need
 root; without it, one worker and a virtual cluster are measured. Needs HOOKE_DATA. Leave the machine alone while
 it runs.

@@ -28,7 +28,8 @@ def page(view: View, make: str) -> Iterable[str]:
         "Of *Scaling deep learning on GPU and Knights Landing clusters* (SC17, arXiv 1708.02983), and of this "
         "project. Median [least, most] of the seeds; ≥ and ≤ are bounds, where runs did not meet the target "
         "within their budget; ∞ and 0 are quotients with a run that diverged. A verdict is about the median "
-        "and every seed; with fewer than three seeds it is provisional."
+        "and every seed; with fewer than three seeds it is provisional, and it is open until every method that it "
+        "is about has been run with every learning rate."
     )
     yield ""
     if view.matrix.seeds < SEEDS:
@@ -80,7 +81,8 @@ def compared(views: Mapping[str, View]) -> Iterable[str]:
         target = claim.told(claim.target) if claim.judged == "target" else "faster"
         for place in dict.fromkeys(place for view in views.values() for place in _places(claim, view)):
             found = [_measured(claim, view, place) for view in views.values()]
-            told = [_counted(claim, spread) if spread else "not measured" for spread in found]
+            pairs = zip(views.values(), found, strict=True)
+            told = [_counted(claim, view, spread) if spread else "not measured" for view, spread in pairs]
             lines.append((claim.what, PLACES[place].title, target, *told))
     yield from table(("claim", "where", "target", *names), lines)
 
@@ -98,7 +100,7 @@ def rows(view: View) -> Iterable[dict[str, object]]:
                 "place": place,
                 "measured": claim.text(found) if found else "",
                 "count": found.count if found else 0,
-                "verdict": claim.verdict(found),
+                "verdict": verdict(claim, view, found),
                 "note": view.note(place) if place in PLACES else "",
                 "runs": " ".join(dict.fromkeys(found.keys)) if found else "",
             }
@@ -125,15 +127,29 @@ def _table(view: View, place: str) -> Iterable[str]:
                     claim.paper,
                     claim.told(claim.target) if claim.judged == "target" else "",
                     claim.told(claim.aim),
-                    _counted(claim, found) + _crowded(view, place, found) if found else "",
-                    claim.verdict(found),
+                    _counted(claim, view, found) + _crowded(view, place, found) if found else "",
+                    verdict(claim, view, found),
                 )
             )
     yield from table(("claim", "paper", "target", "aim", "measured", "verdict"), lines)
 
 
-def _counted(claim: Claim, found: Spread) -> str:
-    return f"{claim.text(found)}, " + (f"n = {found.count}" if found.count > 1 else "one run: spread not known")
+def verdict(claim: Claim, view: View, found: Spread | None) -> str:
+    """Return what was found of a claim; open as long as a method that it is about may have a better rate."""
+    judged = claim.verdict(found)
+    return "open" if found and judged and _untried(view, found) else judged
+
+
+def _counted(claim: Claim, view: View, found: Spread) -> str:
+    told = f"n = {found.count}" if found.count > 1 else "one run: spread not known"
+    return f"{claim.text(found)}, {told}" + ("; not all rates tried" if _untried(view, found) else "")
+
+
+def _untried(view: View, found: Spread) -> bool:
+    """Return whether there are rates that a method behind a figure has not been run with."""
+    towards = [run for run in (view.evidence.runs[key] for key in found.keys) if run.kind == "target"]
+    best = [view.best(run.place, run.label) for run in towards]
+    return any(method.grid < len(view.matrix.rates) for method in best if method)
 
 
 def _crowded(view: View, place: str, found: Spread) -> str:

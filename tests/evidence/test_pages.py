@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 import statistics
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -33,8 +34,17 @@ def test_a_quotient_is_that_of_the_recorded_runs(pages, recorded):
     bound = "" if slow[0] is not None else "≥ "
     told = lines(pages / "claims.md", f"{BEST.label} over {ORIGINAL.label}")
     assert told[0][4] == "", "8 hosts"
-    assert told[1][4] == f"{bound}{factor:.2f}x, one run: spread not known; the server oversubscribed the cores"
+    doubts = "one run: spread not known; not all rates tried; the server oversubscribed the cores"
+    assert told[1][4] == f"{bound}{factor:.2f}x, {doubts}"
     assert told[0][5] == "not measured"
+    assert told[1][5] == "open"
+
+
+def test_a_claim_is_judged_once_every_rate_has_been_tried(store, recorded, tmp_path):
+    """The recorded runs as a grid of one rate: nothing is left to try."""
+    write(replace(FULL, rates=(0.1,)), store, tmp_path)
+    told = lines(tmp_path / "claims.md", f"{BEST.label} over {ORIGINAL.label}")
+    assert "rates" not in told[1][4]
     assert told[1][5].endswith("(so far: 1 of 3)")
 
 
