@@ -125,9 +125,13 @@ def main() -> None:
     """Train as the folder says; leave this rank's outcome there."""
     folder = Path(sys.argv[1])
     rank = rank_of(dict(os.environ))
-    outcome = Worker(Settings.read(folder), folder, rank).train()
+    settings = Settings.read(folder)
+    outcome = Worker(settings, folder, rank).train()
     np.save(folder / f"weights.{rank}.npy", outcome.weights)
     (folder / f"outcome.{rank}.json").write_text(json.dumps(asdict(outcome) | {"weights": None}))
+    if settings.method != "mpi4py":  # which has MPI to finalize
+        # Nothing is left to do, and threads of PyTorch's groups now and then abort an interpreter that ends.
+        os._exit(0)
 
 
 if __name__ == "__main__":
