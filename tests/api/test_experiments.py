@@ -57,6 +57,24 @@ def test_dry_run_lists_the_runs_and_stores_nothing(service):
     assert_nothing_stored(service)
 
 
+@pytest.mark.parametrize(
+    ("compute", "hardware", "warned"),
+    [
+        ({"precision": "bf16"}, {"cpu": "old", "cpu_bf16": "emulated"}, True),
+        ({"precision": "bf16"}, {"cpu": "new", "cpu_bf16": "native"}, False),
+        ({"precision": "bf16"}, {"cpu": "of an agent that does not say"}, False),
+        ({"precision": "bf16", "device": "cuda"}, {"cpu_bf16": "emulated"}, False),
+        ({"precision": "fp32"}, {"cpu_bf16": "emulated"}, False),
+    ],
+)
+def test_a_precision_that_is_emulated_is_warned_of(service, compute, hardware, warned):
+    service.hello(cores=8, hardware=hardware)
+    clusters = [{"name": "local", "seeds": 3}, VIRTUAL]
+    answer = service.client.post("/experiments/dry-run", json=SPEC | {"compute": compute, "clusters": clusters})
+    told = {warning["pointer"]: warning["message"] for warning in answer.json()["warnings"]}
+    assert told.get("/compute/precision", "").startswith("The processors of local have no instructions") == warned
+
+
 def test_create_stores_experiment_runs_transitions_and_event(service):
     made = service.submit(clusters=[{"name": "local", "workers": [2], "seeds": 2}, VIRTUAL])
     assert made["state"] == "queued"

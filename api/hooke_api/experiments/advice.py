@@ -20,6 +20,7 @@ def warnings(session: Session, spec: ExperimentSpec, planned: list[PlannedRun]) 
         *_about_seeds(spec),
         *_about_target(spec),
         *_about_cores(session, spec, planned),
+        *_about_precision(session, spec, planned),
     ]
 
 
@@ -53,4 +54,18 @@ def _about_cores(session: Session, spec: ExperimentSpec, planned: list[PlannedRu
             places[cluster],
             f"{variant} on {cluster}: {ranks} ranks on {available} cores disturb one another; "
             "its communication fraction will be marked oversubscribed.",
+        )
+
+
+def _about_precision(session: Session, spec: ExperimentSpec, planned: list[PlannedRun]) -> Iterator[Problem]:
+    """An agent from before this was asked does not say, and nothing is said of it."""
+    if spec.compute.precision != "bf16" or spec.compute.device == "cuda":
+        return
+    hosts = select(Cluster).where(Cluster.name.in_({run.host for run in planned})).order_by(Cluster.name)
+    slow = [cluster.name for cluster in session.scalars(hosts) if cluster.hardware.get("cpu_bf16") == "emulated"]
+    if slow:
+        yield Problem(
+            pointer("compute", "precision"),
+            f"The processors of {', '.join(slow)} have no instructions for bf16: without a CUDA device it is "
+            "emulated, and many times slower than fp32.",
         )

@@ -4,6 +4,22 @@
 ranks; `placing.place` puts the calling rank there. Nothing here imports torch, NumPy or MPI.
 """
 
-from hooke.hardware.description import cpu_model, describe, mpi_library, usable_cores, usable_memory
+from hooke.hardware.description import (
+    cpu_generation,
+    cpu_model,
+    describe,
+    mpi_library,
+    multiplies_bf16,
+    usable_cores,
+    usable_memory,
+)
 
-__all__ = ["cpu_model", "describe", "mpi_library", "usable_cores", "usable_memory"]
+__all__ = [
+    "cpu_generation",
+    "cpu_model",
+    "describe",
+    "mpi_library",
+    "multiplies_bf16",
+    "usable_cores",
+    "usable_memory",
+]

@@ -15,17 +15,22 @@ from hooke.hardware.files import cpu_quota, groups, text
 
 DISTRIBUTIONS = ("hooke", "torch", "numpy", "mpi4py")
 """Python packages whose version may change a result or a timing."""
+BF16_FLAGS = {"avx512_bf16", "amx_bf16", "bf16"}
+"""Of a processor that multiplies bf16 (x86, ARM), as the kernel names them."""
 
 
 def describe() -> tuple[dict[str, str | int | float], dict[str, str]]:
     """Return (hardware, versions) of this host and process.
 
-    Hardware: `host`, `cpu`, `cores` (usable, see `usable_cores`), `memory_bytes` (usable), `kernel`. Versions: of
-    Python, of what is installed of DISTRIBUTIONS, and of the MPI library.
+    Hardware: `host`, `cpu`, `cpu_generation`, `cpu_bf16` (`native` or `emulated`), `cores` (usable, see
+    `usable_cores`), `memory_bytes` (usable), `kernel`. Versions: of Python, of what is installed of DISTRIBUTIONS,
+    and of the MPI library.
     """
     hardware: dict[str, str | int | float] = {
         "host": platform.node(),
         "cpu": cpu_model(),
+        "cpu_generation": cpu_generation(),
+        "cpu_bf16": "native" if multiplies_bf16() else "emulated",
         "cores": usable_cores(),
         "memory_bytes": usable_memory(),
         "kernel": f"{platform.system()} {platform.release()}",
@@ -68,6 +73,21 @@ def cpu_model(root: Path = Path("/")) -> str:
         if key.strip() in ("model name", "Model", "Hardware") and value.strip():
             return " ".join(value.split())
     return platform.machine()
+
+
+def cpu_generation(root: Path = Path("/")) -> str:
+    """Return what tells x86 processors of one name apart, as in "family 25 model 1"; empty where nothing does.
+
+    On virtual machines processors of several generations often have the same name.
+    """
+    found = dict(re.findall(r"^(cpu family|model)\s*: (\d+)$", text(root / "proc/cpuinfo"), re.MULTILINE))
+    return f"family {found['cpu family']} model {found['model']}" if len(found) == 2 else ""
+
+
+def multiplies_bf16(root: Path = Path("/")) -> bool:
+    """Return whether the processor has instructions for bf16; without, PyTorch emulates it, many times slower."""
+    flags = re.search(r"^(?:flags|Features)\s*:(.*)$", text(root / "proc/cpuinfo"), re.MULTILINE)
+    return bool(flags and BF16_FLAGS & set(flags[1].split()))
 
 
 def mpi_library() -> str | None:

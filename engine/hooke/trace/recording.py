@@ -233,13 +233,10 @@ class TracedLedger(Ledger):
 
     def interrupt(self, phase: Phase) -> Phase:
         """Change the phase for an operation, whose record will say so."""
-        notes, before = self._notes, self.phase
-        if notes.used > notes.due[before]:
+        notes = self._notes
+        if notes.used > notes.due[self.phase]:
             notes.write()
-        now = self.clock()
-        self.seconds[before] += now - self.since
-        self.since, self.phase = now, phase
-        return before
+        return Ledger.enter(self, phase)
 
     def move(self, seconds: float, source: Phase, to: Phase) -> None:
         """Re-label seconds already charged."""

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from hooke.cli.hardware import By, _machine, _placement, _plain
@@ -28,12 +29,14 @@ def test_it_tells_this_machine_and_imports_nothing_heavy():
     assert ended.stderr == "[]\n"
     assert f"allowed    {len(os.sched_getaffinity(0))} core" in ended.stdout
     assert "placement  2 ranks by core" in ended.stdout
+    bf16 = "bf16" in Path("/proc/cpuinfo").read_text()
+    assert f"precision  {'fp32, bf16' if bf16 else 'fp32: without instructions'}" in ended.stdout
     assert all(len(line) <= 80 for line in ended.stdout.splitlines())
 
 
 def test_json():
     found = json.loads(command("--json", "--ranks", "1").stdout)
-    assert set(found) == {"topology", "placement", "cuda", "mpi", "exchange"}
+    assert set(found) == {"topology", "placement", "bf16", "cuda", "mpi", "exchange"}
     assert set(found["topology"]["allowed"]) == os.sched_getaffinity(0)
     assert len(found["placement"]["shares"]) == 1
 
