@@ -1,6 +1,7 @@
-"""What two hosts see while they compute behind an all-reduce: `python overlap_program.py OUT`, as MPI ranks.
+"""What two hosts see while they compute behind an all-reduce.
 
-The clock is not ours: the kernel counts what the host's interface has sent. Rank 0 writes OUT.
+`python overlap_program.py OUT ELEMENTS`, as MPI ranks; rank 0 writes OUT. The clock is not ours: the kernel counts
+what the host's interface has sent.
 """
 
 import json
@@ -16,7 +17,6 @@ from hooke.models.lenet import lenet
 from hooke.samples import Samples
 from mpi4py import MPI
 
-ELEMENTS = 431_080
 COMPUTE_SECONDS = 0.5
 
 
@@ -33,7 +33,7 @@ def main() -> None:
     problem.bind(problem.initial(0), problem.allocate())
     batch = problem.pick(np.arange(16))
     comm = MpiComm("halving")
-    x, total = np.ones(ELEMENTS, np.float32), np.zeros(ELEMENTS, np.float32)
+    x, total = (np.full(int(sys.argv[2]), value, np.float32) for value in (1, 0))
     comm.iallreduce(x, total).wait()  # connections are open from here on
     comm.barrier()
     before, began = sent(), time.perf_counter()
