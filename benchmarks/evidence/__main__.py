@@ -4,13 +4,13 @@
     python -m benchmarks.evidence pages [--kept]                                    write docs/results/MACHINE/
     python -m benchmarks.evidence list                                              what is missing, in its order
 
-`run` may be ended at any time and goes on where it was; `--minutes`: start no run after that. `--only`: runs with
-that key, or whose title holds the text. Every kind of machine has a folder, named by processor and cores. Results
-lie in `.results/evidence/MACHINE/` (not in version control); `pages` adds them to the raw data beside the pages,
-and makes the pages of these; what is in either is not run again. `--kept`: the pages of all machines, of the raw
-data as they lie there.
-`--quick` (before the command): 2 hosts, few methods, one seed, pages in `.results/quick/`. Emulated hosts need
-root; without it, one worker and a virtual cluster are measured. Needs HOOKE_DATA. Leave the machine alone while
+`run` may be ended at any time and goes on where it was; `--minutes`: start no run after that. `--only`: runs
+with that key, or whose title holds the text. Every kind of machine has a folder, named by processor, generation
+and cores. Results lie in `.results/evidence/MACHINE/` (not in version control); `pages` adds them to the raw
+data beside the pages, and makes the pages of these; what is in either is not run again. `--kept`: the pages of
+all machines, of the raw data as they lie there. `--quick` (before the command): 2 hosts, few methods, one seed,
+pages in `.results/quick/`. Emulated hosts need root; without it, one worker and a virtual cluster are measured.
+A processor that would emulate bf16 measures everything in fp32. Needs HOOKE_DATA. Leave the machine alone while
 it runs.
 """
 
@@ -24,7 +24,7 @@ from pathlib import Path
 
 from benchmarks.evidence import machine
 from benchmarks.evidence.cells import Cell, cells, count
-from benchmarks.evidence.conditions import FULL, QUICK, Matrix, without_root
+from benchmarks.evidence.conditions import FULL, QUICK, Matrix, without_bf16, without_root
 from benchmarks.evidence.records import DATA
 from benchmarks.evidence.store import ROOT, Store, scores
 from benchmarks.netlab import lab as labs
@@ -37,18 +37,21 @@ CANNOT = 2
 def main() -> int:
     """Do what the command line says; return the exit status."""
     options = _options()
-    target = PAGES / machine.this()
+    hardware = machine.hardware()
+    target = PAGES / machine.name_of(hardware)
     store = Store(RESULTS / "evidence" / target.name, published=target / DATA)
     if options.quick:
         store = Store(RESULTS / "quick", f"{store.command} --quick")
         target = store.folder / "pages"
     matrix = QUICK if options.quick else FULL
-    reason = labs.lacking()
-    if reason and not (options.command == "pages" and (options.kept or store.has("lab"))):
+    if options.command == "pages":
+        return _pages(matrix, store, target, options)
+    if reason := labs.lacking():
         print(f"no emulated hosts: {reason}. Instead of them: one worker, and a virtual cluster", file=sys.stderr)
         matrix = without_root(matrix)
-    if options.command == "pages":
-        return _pages(matrix, store, target, options.kept)
+    if not hardware["bf16"]:
+        print("this processor has no bf16 instructions: everything computes in fp32", file=sys.stderr)
+        matrix = without_bf16(matrix)
     if options.command == "list":
         return _list(matrix, store, options)
     return _run(matrix, store, options)
@@ -111,23 +114,22 @@ def _list(matrix: Matrix, store: Store, options: argparse.Namespace) -> int:
     return 0
 
 
-def _pages(matrix: Matrix, store: Store, target: Path, kept: bool) -> int:
+def _pages(matrix: Matrix, store: Store, target: Path, options: argparse.Namespace) -> int:
     from benchmarks.evidence.pages import index, machines, write
 
-    quick = target.parent != PAGES
-    targets = list(machines(PAGES)) if kept and not quick else [target]
+    targets = [target]
+    if options.kept and not options.quick and not (targets := list(machines(PAGES))):
+        print(f"no raw data below {PAGES}", file=sys.stderr)
+        return CANNOT
     try:
-        written = [path for folder in targets for path in write(matrix, None if kept else store, folder)]
-        if not quick:
-            index(matrix, PAGES)
+        written = [path for folder in targets for path in write(matrix, None if options.kept else store, folder)]
+        if not options.quick:
+            index(PAGES)
     except FileNotFoundError as error:
         print(f"nothing has been run yet: {error}", file=sys.stderr)
         return CANNOT
     except ModuleNotFoundError as error:
         print(f"{error.name} is not installed: make setup-dev", file=sys.stderr)
-        return CANNOT
-    if not written:
-        print(f"no raw data below {PAGES}", file=sys.stderr)
         return CANNOT
     print("wrote " + ", ".join(str(path.relative_to(ROOT)) for path in written if path.suffix == ".md"))
     return 0

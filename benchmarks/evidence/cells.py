@@ -62,7 +62,7 @@ class Score:
 
 def target_cell(matrix: Matrix, place: Place, method: Method, rate: float, seed: int) -> Cell:
     """Return one run of a method to the target, or to the end of its budget."""
-    document = _document(method, place.hosts, rate, seed, place.world)
+    document = _document(method, matrix.precision, place, rate, seed)
     document = _within(document, matrix.samples, EVERY, matrix.target)
     return Cell("target", place, method.label, method, rate, seed, document)
 
@@ -76,7 +76,7 @@ def pace_cells(matrix: Matrix) -> Iterator[Cell]:
         for name in pace.places:
             for repeat in range(matrix.repeats or pace.repeats) if name in matrix.pace_places else ():
                 place = PLACES[name]
-                document = _document(pace.method, place.hosts, pace.rate, repeat, place.world)
+                document = _document(pace.method, matrix.precision, place, pace.rate, repeat)
                 samples = steps * BATCH * place.hosts
                 document = _within(document, samples, samples, None)
                 cell = Cell("pace", place, label, pace.method, pace.rate, repeat, document)
@@ -84,13 +84,14 @@ def pace_cells(matrix: Matrix) -> Iterator[Cell]:
     yield from (cell for _, cell in sorted(found, key=lambda pair: pair[0]))
 
 
-def _document(method: Method, workers: int, rate: float, seed: int, world: str) -> dict[str, Any]:
+def _document(method: Method, precision: str, place: Place, rate: float, seed: int) -> dict[str, Any]:
     """Return what the product (`hooke.run/1`) or a peer (`hooke.peer/1`) is asked to do, without its ends."""
+    workers, precision = place.hosts, method.precision or precision
     lr = float(f"{rate * method.scale(workers):.6g}")
     if method.peer:
         settings = {"method": method.name, "workers": workers, "seed": seed, "lr": lr, "batch": BATCH}
         settings |= {"momentum": method.momentum} if method.momentum else {}
-        return {"schema": "hooke.peer/1", "settings": {**settings, "precision": method.precision}}
+        return {"schema": "hooke.peer/1", "settings": {**settings, "precision": precision}}
     return {
         "schema": "hooke.run/1",
         "workload": {"name": "mnist-lenet"},
@@ -99,9 +100,9 @@ def _document(method: Method, workers: int, rate: float, seed: int, world: str) 
         "batch": BATCH,
         "workers": workers,
         "seed": seed,
-        "world": "virtual" if world == "virtual" else "mpi",
-        "virtual": NETWORK if world == "virtual" else None,
-        "compute": {"precision": method.precision},
+        "world": "virtual" if place.world == "virtual" else "mpi",
+        "virtual": NETWORK if place.world == "virtual" else None,
+        "compute": {"precision": precision},
         "checkpoint": "never",
     }
 

@@ -58,7 +58,7 @@ def page(view: View, make: str) -> Iterable[str]:
     )
     yield ""
     yield (
-        f"{BEST.label} is {_best()}. Its momentum is no means of elastic averaging: {DDP_NESTEROV.label} has "
+        f"{BEST.label} is {_best(view)}. Its momentum is no means of elastic averaging: {DDP_NESTEROV.label} has "
         f"the same, and {CO_DESIGN.label} goes without, with period {CO_DESIGN.parameters['period']}. "
         "Throughput, scaling and one worker: [pace](pace.md)."
     )
@@ -73,18 +73,17 @@ def page(view: View, make: str) -> Iterable[str]:
 
 def compared(views: Mapping[str, View]) -> Iterable[str]:
     """Yield the claims that are judged, and what each machine measured, side by side."""
-    names = [processor(view) for view in views.values()]
     lines = []
     for claim in CLAIMS:
         if not claim.judged or claim.measure is None:
             continue
         target = claim.told(claim.target) if claim.judged == "target" else "faster"
         for place in dict.fromkeys(place for view in views.values() for place in _places(claim, view)):
-            found = [_measured(claim, view, place) for view in views.values()]
-            pairs = zip(views.values(), found, strict=True)
-            told = [_counted(claim, view, spread) if spread else "not measured" for view, spread in pairs]
-            lines.append((claim.what, PLACES[place].title, target, *told))
-    yield from table(("claim", "where", "target", *names), lines)
+            notes = "; ".join(dict.fromkeys(filter(None, (view.note(place) for view in views.values()))))
+            found = ((view, _measured(claim, view, place)) for view in views.values())
+            told = (_told(claim, view, place, spread) or "not measured" for view, spread in found)
+            lines.append((claim.what, PLACES[place].title + beside(notes), target, *told))
+    yield from table(("claim", "where", "target", *map(_column, views.values())), lines)
 
 
 def rows(view: View) -> Iterable[dict[str, object]]:
@@ -100,10 +99,14 @@ def rows(view: View) -> Iterable[dict[str, object]]:
                 "place": place,
                 "measured": claim.text(found) if found else "",
                 "count": found.count if found else 0,
-                "verdict": verdict(claim, view, found),
+                "verdict": _verdict(claim, view, found),
                 "note": view.note(place) if place in PLACES else "",
                 "runs": " ".join(dict.fromkeys(found.keys)) if found else "",
             }
+
+
+def _column(view: View) -> str:
+    return f"{processor(view)}, {view.matrix.precision}"
 
 
 def _places(claim: Claim, view: View) -> tuple[str, ...]:
@@ -127,22 +130,26 @@ def _table(view: View, place: str) -> Iterable[str]:
                     claim.paper,
                     claim.told(claim.target) if claim.judged == "target" else "",
                     claim.told(claim.aim),
-                    _counted(claim, view, found) + _crowded(view, place, found) if found else "",
-                    verdict(claim, view, found),
+                    _told(claim, view, place or "here", found),
+                    _verdict(claim, view, found),
                 )
             )
     yield from table(("claim", "paper", "target", "aim", "measured", "verdict"), lines)
 
 
-def verdict(claim: Claim, view: View, found: Spread | None) -> str:
+def _verdict(claim: Claim, view: View, found: Spread | None) -> str:
     """Return what was found of a claim; open as long as a method that it is about may have a better rate."""
     judged = claim.verdict(found)
     return "open" if found and judged and _untried(view, found) else judged
 
 
-def _counted(claim: Claim, view: View, found: Spread) -> str:
-    told = f"n = {found.count}" if found.count > 1 else "one run: spread not known"
-    return f"{claim.text(found)}, {told}" + ("; not all rates tried" if _untried(view, found) else "")
+def _told(claim: Claim, view: View, place: str, found: Spread | None) -> str:
+    """Return what was measured of a claim at a place, and what must stand beside it; nothing if it was not."""
+    if found is None:
+        return ""
+    counted = f"n = {found.count}" if found.count > 1 else "one run: spread not known"
+    untried = "; not all rates tried" if _untried(view, found) else ""
+    return f"{claim.text(found)}, {counted}{untried}{_crowded(view, place, found)}"
 
 
 def _untried(view: View, found: Spread) -> bool:
@@ -155,7 +162,7 @@ def _untried(view: View, found: Spread) -> bool:
 def _crowded(view: View, place: str, found: Spread) -> str:
     """Return a warning if runs were oversubscribed at a place where others were not."""
     runs = [view.evidence.runs[key] for key in found.keys]
-    alone = any(run.oversubscribed == "yes" for run in runs) and not view.note(place or "here").startswith("over")
+    alone = any(run.oversubscribed == "yes" for run in runs) and not view.note(place).startswith("over")
     return "; the server oversubscribed the cores" if alone else ""
 
 
@@ -163,7 +170,7 @@ def _measured(claim: Claim, view: View, place: str) -> Spread | None:
     return claim.measure(view, place) if claim.measure else None
 
 
-def _best() -> str:
-    own = {**BEST.parameters, **BEST.communication, "precision": BEST.precision}
+def _best(view: View) -> str:
+    own = {**BEST.parameters, **BEST.communication, "precision": view.matrix.precision}
     settings = ", ".join(f"{name.replace('_', ' ')} {json.dumps(value)}" for name, value in own.items())
     return f"`{BEST.name}` with {settings}"

@@ -61,8 +61,8 @@ class Method:
     name: str
     parameters: dict[str, Any] = field(default_factory=dict)
     communication: dict[str, Any] = field(default_factory=dict)
-    precision: str = "bf16"
-    """Of forward and backward: bf16 for every method of Hooke, so the baselines have the faster one, too."""
+    precision: str = ""
+    """Of forward and backward, where it is not that of the matrix, the same for every method and peer."""
     momentum: float = 0.0
     pushes: bool = False
     peer: bool = False
@@ -94,9 +94,9 @@ ORIGINAL = Method("Original EASGD, ordered", "original-easgd", {**SPRING, "mode"
 EASGD1 = Method("Sync EASGD1", "sync-easgd1", SPRING)
 EASGD2 = Method("Sync EASGD2", "sync-easgd2", SPRING)
 EASGD3 = Method("Sync EASGD3", "sync-easgd3", SPRING, headline=True)
-DDP = Method("PyTorch DDP, fp32", "ddp", precision="fp32", peer=True, headline=True)
-DDP_LOW = replace(DDP, label="PyTorch DDP, bf16", precision="bf16")
-DDP_NESTEROV = replace(DDP_LOW, label="PyTorch DDP, bf16, Nesterov", momentum=MU)
+DDP = Method("PyTorch DDP", "ddp", peer=True, headline=True)
+DDP_FULL = replace(DDP, label="PyTorch DDP, fp32", precision="fp32")
+DDP_NESTEROV = replace(DDP, label="PyTorch DDP, Nesterov", momentum=MU)
 """With the momentum of the best Sync EASGD, which is no means of either alone."""
 HOGWILD = Method("Hogwild EASGD", "hogwild-easgd", SPRING)
 
@@ -115,12 +115,12 @@ METHODS = {
         Method("Async MSGD", "async-msgd", momentum=MU, pushes=True),
         HOGWILD,
         Method("Hogwild SGD", "hogwild-sgd", pushes=True),
-        DDP_LOW,
         DDP,
+        DDP_FULL,
         DDP_NESTEROV,
         CO_DESIGN,
-        Method("PyTorch post-local SGD, bf16", "post-local", peer=True),
-        Method("mpi4py all-reduce, bf16", "mpi4py", peer=True),
+        Method("PyTorch post-local SGD", "post-local", peer=True),
+        Method("mpi4py all-reduce", "mpi4py", peer=True),
     )
 }
 """As published (tree, fp32 on the wire, an exchange in every step) unless the label says otherwise."""
@@ -149,8 +149,8 @@ SCALING = ("1-host", "2-hosts", "4-hosts", "8-hosts")
 PACES = {
     pace.label: pace
     for pace in (
-        Pace("Hooke, bf16", Method("", "sgd"), ("here",), 2_000, 5),
-        Pace("plain PyTorch, bf16", Method("", "plain", peer=True), ("here",), 2_000, 5),
+        Pace("Hooke, bf16", Method("", "sgd", precision="bf16"), ("here",), 2_000, 5),
+        Pace("plain PyTorch, bf16", Method("", "plain", precision="bf16", peer=True), ("here",), 2_000, 5),
         Pace("Hooke, fp32", Method("", "sgd", precision="fp32"), ("here",), 1_000, 5),
         Pace("plain PyTorch, fp32", Method("", "plain", precision="fp32", peer=True), ("here",), 1_000, 5),
         Pace(OFF, Method("", "local-sgd", {"period": 10_000}), SCALING, 300),
@@ -194,6 +194,8 @@ class Matrix:
     repeats: int | None = None
     fewer: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """Places where not all methods are run, and which are."""
+    precision: Literal["bf16", "fp32"] = "bf16"
+    """Of forward and backward, unless a label says otherwise: what is faster here, for the baselines, too."""
 
     def at(self, place: str) -> tuple[str, ...]:
         """Return the methods that are run at a place."""
@@ -208,7 +210,7 @@ SYNCHRONOUS = tuple(label for label in METHODS if not label.startswith(("Async",
 FULL = Matrix(("8-hosts", "2-hosts"), tuple(METHODS), tuple(PACES), fewer=(("2-hosts", SYNCHRONOUS),))
 QUICK = Matrix(
     ("2-hosts",),
-    (BEST.label, ORIGINAL.label, EASGD3.label, DDP_LOW.label),
+    (BEST.label, ORIGINAL.label, EASGD3.label, DDP.label),
     ("Hooke, bf16", "plain PyTorch, bf16", OFF, "Sync EASGD3", OFF_NESTEROV, BEST.label),
     ("2-hosts", "here"),
     (FIRST_RATE,),
@@ -224,3 +226,14 @@ def without_root(matrix: Matrix) -> Matrix:
     """Return what is left of a matrix where there can be no emulated hosts: virtual time, and one worker."""
     methods = tuple(label for label in matrix.methods if label not in PEERS)
     return replace(matrix, places=("virtual",), methods=methods, pace_places=("here",))
+
+
+def without_bf16(matrix: Matrix) -> Matrix:
+    """Return a matrix in fp32, for a processor that would emulate bf16, and in which nothing stands twice."""
+
+    def once(labels: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(label for label in labels if METHODS[label].precision != "fp32")
+
+    paces = tuple(dict.fromkeys(label.replace("bf16", "fp32") for label in matrix.paces))
+    fewer = tuple((place, once(labels)) for place, labels in matrix.fewer)
+    return replace(matrix, methods=once(matrix.methods), paces=paces, fewer=fewer, precision="fp32")

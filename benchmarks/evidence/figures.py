@@ -12,7 +12,7 @@ from benchmarks.evidence import spread
 from benchmarks.evidence.conditions import (
     BEST,
     DDP,
-    DDP_LOW,
+    DDP_FULL,
     EASGD3,
     HOGWILD,
     METHODS,
@@ -26,7 +26,7 @@ from benchmarks.evidence.records import Run
 from benchmarks.evidence.view import STAR, View
 from benchmarks.evidence.wording import seconds, title_of
 
-STORY = (BEST, DDP_LOW, DDP, EASGD3, HOGWILD, ORIGINAL)
+STORY = (BEST, DDP, DDP_FULL, EASGD3, HOGWILD, ORIGINAL)
 """Whose curves are drawn: more of them cannot be told apart."""
 PARTS = (
     ("computing", ("compute",), PALETTE[1]),

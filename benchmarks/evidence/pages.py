@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from benchmarks.evidence import claims_page, pace_page, place_page, records
-from benchmarks.evidence.conditions import QUICK, Matrix
+from benchmarks.evidence.conditions import FULL, QUICK, Matrix
 from benchmarks.evidence.figures import draw
 from benchmarks.evidence.records import DATA
 from benchmarks.evidence.store import Store
-from benchmarks.evidence.view import View
+from benchmarks.evidence.view import View, view_of
 from benchmarks.evidence.wording import count_at, processor, table, title_of
 
 MAKE, MAKE_QUICK = "make bench", "make bench QUICK=1"
@@ -22,18 +22,19 @@ def write(matrix: Matrix, store: Store | None, target: Path) -> list[Path]:
     """Write everything below `target`; return the files. Raises FileNotFoundError where nothing has been run.
 
     With a store its results become the raw data in `target`; without one the pages are made of what lies there.
+    They are about as much of `matrix` as the machine could measure (`view_of`).
     """
     if store is not None:
         evidence = store.evidence()
         if not evidence.runs:
             raise FileNotFoundError(f"no result in {store.folder}")
         records.write(target / DATA, evidence)
-    view = View(matrix, records.read(target / DATA))
+    view = view_of(matrix, records.read(target / DATA))
     make = MAKE_QUICK if matrix.seeds == QUICK.seeds else MAKE
     written = [_page(target / "claims.md", claims_page.page(view, make))]
     written.append(_csv(target / "claims.csv", claims_page.CSV_COLUMNS, claims_page.rows(view)))
     written.append(_page(target / "pace.md", pace_page.page(view, make)))
-    for place in matrix.places:
+    for place in view.matrix.places:
         written.append(_page(target / f"{place}.md", place_page.page(view, place, make)))
         written.append(_csv(target / f"{place}.csv", place_page.TABLE_COLUMNS, place_page.rows(view, place)))
     return written + draw(view, target / "figures")
@@ -44,7 +45,7 @@ def machines(results: Path) -> Iterator[Path]:
     yield from sorted(path.parent.parent for path in results.glob(f"*/{DATA}/{records.RUNS}"))
 
 
-def index(matrix: Matrix, results: Path) -> None:
+def index(results: Path) -> None:
     """Write what all machines measured into the index of results, where there is one, between two comments."""
     path = results / "README.md"
     if not path.exists():
@@ -54,7 +55,7 @@ def index(matrix: Matrix, results: Path) -> None:
     _, end, tail = rest.partition(END)
     if not begin or not end:
         raise ValueError(f"{path} has lost one of the lines {BEGIN!r} and {END!r}, between which its table stands")
-    views = {folder.name: View(matrix, records.read(folder / DATA)) for folder in machines(results)}
+    views = {folder.name: view_of(FULL, records.read(folder / DATA)) for folder in machines(results)}
     rows = [row for name, view in views.items() for row in _index_rows(name, view)]
     lines = [*table(("machine", "page", "what"), rows), "", *claims_page.compared(views)]
     path.write_text(f"{head}{begin}\n" + "\n".join(lines) + f"\n{end}{tail}")

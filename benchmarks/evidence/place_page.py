@@ -146,9 +146,9 @@ def _conditions(matrix: Matrix, place: str) -> Iterable[str]:
     if PLACES[place].world == "lab":
         yield ""
         yield (
-            "Hooke's methods compute in bf16 unless a label says otherwise, the baselines too; peers in both. "
-            "A server has no host of its own: it shares that of worker 0, whose messages then do not cross a "
-            "link, which is to the advantage of the methods that have one."
+            f"Methods and peers compute in {matrix.precision} unless a label says otherwise. A server has no host "
+            "of its own: it shares that of worker 0, whose messages then do not cross a link, which is to the "
+            "advantage of the methods that have one."
         )
 
 

@@ -13,14 +13,14 @@ from typing import Any
 
 from hooke.hardware import describe
 
-from benchmarks.evidence import records
+from benchmarks.evidence import machine, records
 from benchmarks.evidence.cells import Cell, Score
-from benchmarks.evidence.conditions import PLACES
+from benchmarks.evidence.spread import DIVERGED
 
 ROOT = Path(__file__).resolve().parents[2]
 MEASURED = ("engine", "benchmarks/netlab", "benchmarks/peers")
 """What a commit says about a result: the code that was measured."""
-OVER = ("succeeded", "failed_user", "timed_out")
+OVER = ("succeeded", DIVERGED, "timed_out")
 """States that are results: the budget or the target was met, numbers went bad, or the wall limit was reached."""
 
 
@@ -42,10 +42,6 @@ class Store:
         if self.published is None or not (self.published / records.RUNS).exists():
             return own
         return records.merged(records.read(self.published), own)
-
-    def has(self, world: str) -> bool:
-        """Return whether there is a run from such a place."""
-        return any(PLACES[run.place].world == world for run in self.evidence().runs.values())
 
     def sessions(self) -> dict[str, dict[str, Any]]:
         """Return every session by id."""
@@ -83,12 +79,12 @@ class Store:
 
     def begin(self) -> str:
         """Store a new session: the machine, its versions and its load; return its id."""
-        hardware, versions = describe()
+        _, versions = describe()
         name = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
         session = {
             "schema": "hooke.evidence.session/1",
             "unix": time.time(),
-            "hardware": {part: hardware[part] for part in ("cpu", "cores", "memory_bytes")},
+            "hardware": machine.hardware(),
             "versions": {part: text.partition("+")[0] for part, text in versions.items()},
             "calibrations": {},
         }

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from benchmarks.evidence.cells import Score, best_rate, count, pace_cells, target_cell
-from benchmarks.evidence.conditions import ALONE, METHODS, PLACES, SCALING, Matrix
+from benchmarks.evidence.conditions import ALONE, METHODS, PLACES, SCALING, Matrix, without_bf16, without_root
 from benchmarks.evidence.records import Evidence, Run
 from benchmarks.netlab.starting import caution
 
@@ -116,6 +116,16 @@ class View:
         if cores is None or PLACES[place].world == "here":
             return ""
         return caution(PLACES[place].hosts, cores)
+
+
+def view_of(matrix: Matrix, evidence: Evidence) -> View:
+    """Return the view of what a machine measured: of less, if it could have no emulated hosts or no bf16."""
+    worlds = {PLACES[run.place].world for run in evidence.runs.values()}
+    if "virtual" in worlds and "lab" not in worlds:
+        matrix = without_root(matrix)
+    if any(session["hardware"].get("bf16") is False for session in evidence.sessions.values()):
+        matrix = without_bf16(matrix)
+    return View(matrix, evidence)
 
 
 def best_of(grid: dict[float, dict[int, Run]]) -> float | None:

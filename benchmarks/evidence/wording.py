@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from benchmarks import speed
+from benchmarks.evidence import machine
 from benchmarks.evidence.conditions import PLACES
 from benchmarks.evidence.records import Run
 from benchmarks.evidence.view import View
@@ -68,12 +69,13 @@ def _machine(session: dict[str, Any]) -> str:
 
 def processor(view: View) -> str:
     """Return which processor the runs were measured on, and how many of its cores."""
-    found = {_processor(view.evidence.sessions[run.session]) for run in view.runs}
-    return "; ".join(sorted(found))
+    sessions = view.evidence.sessions
+    found = {_processor(sessions[run.session]) for run in view.runs if run.session in sessions}
+    return "; ".join(sorted(found)) or "processor not known"
 
 
 def _processor(session: dict[str, Any]) -> str:
-    return f"{session['hardware']['cpu']}, {session['hardware']['cores']} cores"
+    return machine.title_of(session["hardware"])
 
 
 def count_at(view: View, place: str) -> tuple[int, int]:

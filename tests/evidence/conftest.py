@@ -9,6 +9,7 @@ from benchmarks.evidence.cells import pace_cells, target_cell
 from benchmarks.evidence.conditions import FULL, METHODS, PLACES
 from benchmarks.evidence.pages import BEGIN, END, index, write
 from benchmarks.evidence.store import Store
+from tests.evidence.storing import stored
 from tests.netlab.conftest import noise  # noqa: F401 - a fixture
 
 RECORDED = Path(__file__).with_name("recorded.json")
@@ -33,13 +34,7 @@ def recorded():
 
 @pytest.fixture(scope="session")
 def store(recorded, tmp_path_factory) -> Store:
-    made = Store(tmp_path_factory.mktemp("store"))
-    runs, sessions = recorded
-    for folder, found in (("runs", runs), ("sessions", sessions)):
-        (made.folder / folder).mkdir()
-        for name, document in found.items():
-            (made.folder / folder / f"{name}.json").write_text(json.dumps(document))
-    return made
+    return stored(tmp_path_factory.mktemp("store"), *recorded)
 
 
 @pytest.fixture(scope="session")
@@ -47,5 +42,5 @@ def pages(store, tmp_path_factory) -> Path:
     results = tmp_path_factory.mktemp("results")
     (results / "README.md").write_text(f"# Results\n\n{BEGIN}\nold\n{END}\nafter\n")
     write(FULL, store, results / "a-machine")
-    index(FULL, results)
+    index(results)
     return results / "a-machine"

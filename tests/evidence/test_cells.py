@@ -1,6 +1,7 @@
 """The matrix: what is run, in which order, and that nothing is asked for that the engine would refuse."""
 
 import functools
+import json
 import random
 
 import pytest
@@ -16,9 +17,13 @@ from benchmarks.evidence.conditions import (
     PLACES,
     QUICK,
     Matrix,
+    without_bf16,
     without_root,
 )
 from benchmarks.peers.settings import Settings
+
+MATRICES = (FULL, QUICK, without_root(FULL), without_root(QUICK))
+ALL = (*MATRICES, *map(without_bf16, MATRICES))
 
 
 @functools.cache
@@ -32,14 +37,14 @@ def all_of(matrix: Matrix) -> list:
     return list(done.values())
 
 
-@pytest.mark.parametrize("matrix", [FULL, QUICK, without_root(FULL), without_root(QUICK)])
+@pytest.mark.parametrize("matrix", ALL)
 def test_the_matrix_ends_and_is_as_large_as_it_says(matrix):
     done = all_of(matrix)
     assert len(done) == count(matrix) == len({cell.key for cell in done})
 
 
 def test_what_is_asked_for_is_valid():
-    asked = all_of(FULL) + all_of(without_root(FULL))
+    asked = [cell for matrix in ALL for cell in all_of(matrix)]
     for cell in {(cell.place, cell.label): cell for cell in asked}.values():
         if "settings" in cell.document:
             Settings(**cell.document["settings"]).spec()
@@ -106,3 +111,15 @@ def test_the_best_rate_is_that_of_the_soonest_then_of_the_most_accurate():
 
 def test_without_root_there_are_no_hosts():
     assert {cell.place.world for cell in all_of(without_root(QUICK))} == {"here", "virtual"}
+
+
+@pytest.mark.parametrize("matrix", [FULL, QUICK])
+def test_without_bf16_the_same_is_run_in_fp32_and_once(matrix):
+    """The page says which precision is meant; a label that names fp32 has nothing left to be compared with."""
+    low, full = ({cell.label: cell.document for cell in all_of(m)} for m in (matrix, without_bf16(matrix)))
+    assert '"bf16"' not in json.dumps(
+        [document.get("compute") or document["settings"] for document in full.values()]
+    )
+    gone = {"PyTorch DDP, fp32", "Hooke, bf16", "plain PyTorch, bf16"}
+    assert low.keys() - full.keys() == gone & low.keys()
+    assert "Hooke, fp32" in full

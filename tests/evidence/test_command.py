@@ -8,7 +8,7 @@ import time
 import pytest
 
 from benchmarks.evidence import __main__ as command
-from benchmarks.evidence import running
+from benchmarks.evidence import machine, running
 from benchmarks.evidence.conditions import Matrix
 from benchmarks.evidence.store import Store
 from benchmarks.netlab import lab as labs
@@ -51,7 +51,22 @@ def test_to_run_all_anew_is_refused(said, noise, monkeypatch):
     assert "--again needs --only" in errors
 
 
+def on_a_processor(monkeypatch, bf16: bool) -> None:
+    hardware = machine.hardware() | {"bf16": bf16}
+    monkeypatch.setattr(machine, "hardware", lambda: hardware)
+
+
+def test_without_bf16_it_says_so_and_computes_in_fp32(said, monkeypatch):
+    on_a_processor(monkeypatch, bf16=False)
+    status, output, errors = said("list")
+    assert status == 0
+    assert "no bf16 instructions: everything computes in fp32" in errors
+    assert "Hooke, fp32, here" in output
+    assert "Hooke, bf16" not in output
+
+
 def test_without_root_it_says_so_and_goes_on_with_what_is_left(said, monkeypatch):
+    on_a_processor(monkeypatch, bf16=True)
     monkeypatch.setattr(labs, "lacking", lambda: "only root may")
     status, output, errors = said("--quick", "list")
     assert status == 0

@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 
 from benchmarks.evidence import machine, records
-from benchmarks.evidence.conditions import BEST, FULL, ORIGINAL
-from benchmarks.evidence.pages import END, index, machines, write
+from benchmarks.evidence.cells import count
+from benchmarks.evidence.conditions import BEST, FULL, ORIGINAL, without_root
+from benchmarks.evidence.pages import BEGIN, END, index, machines, write
 from benchmarks.evidence.store import Store
 from tests.evidence.reading import lines
+from tests.evidence.storing import in_fp32, moved, stored
 
 PUBLISHED = Path(__file__).resolve().parents[2] / "docs" / "results"
 
@@ -23,7 +25,12 @@ def test_the_index_keeps_what_stands_around_its_table(pages, tmp_path):
     assert "old" not in text
     (tmp_path / "README.md").write_text("no place for it")
     with pytest.raises(ValueError, match="has lost one of the lines"):
-        index(FULL, tmp_path)
+        index(tmp_path)
+
+
+def on(cpu, sessions):
+    """Return sessions as if they had been on another processor."""
+    return {name: session | {"hardware": session["hardware"] | {"cpu": cpu}} for name, session in sessions.items()}
 
 
 def test_machines_stand_side_by_side(pages, recorded, tmp_path):
@@ -31,18 +38,12 @@ def test_machines_stand_side_by_side(pages, recorded, tmp_path):
     shutil.copytree(pages, tmp_path / "a-machine")
     shutil.copy(pages.parent / "README.md", tmp_path)
     runs, sessions = recorded
-    other = Store(tmp_path / "store")
-    for folder in ("runs", "sessions"):
-        (other.folder / folder).mkdir(parents=True)
+    slow = {}
     for key, run in runs.items():
         took = run["result"]["time_to_target"]
-        slow = run["result"] | {"time_to_target": 2 * took if took else None}
-        (other.folder / "runs" / f"{key}.json").write_text(json.dumps(run | {"result": slow}))
-    for name, session in sessions.items():
-        hardware = session["hardware"] | {"cpu": "Other(R) Processor"}
-        (other.folder / "sessions" / f"{name}.json").write_text(json.dumps(session | {"hardware": hardware}))
-    write(FULL, other, tmp_path / "other-machine")
-    index(FULL, tmp_path)
+        slow[key] = run | {"result": run["result"] | {"time_to_target": 2 * took if took else None}}
+    write(FULL, stored(tmp_path / "store", slow, on("Other(R) Processor", sessions)), tmp_path / "other-machine")
+    index(tmp_path)
     (quotient,) = [
         cells
         for cells in lines(tmp_path / "README.md", f"{BEST.label} over {ORIGINAL.label}")
@@ -50,23 +51,50 @@ def test_machines_stand_side_by_side(pages, recorded, tmp_path):
     ]
     assert quotient[2] == "≥ 5.3x"
     (said,) = [cells for cells in lines(pages / "claims.md", quotient[0]) if cells[4]]
-    assert quotient[3] == quotient[4] == said[4].partition("; the server")[0]
+    assert quotient[3] == quotient[4] == said[4]
+    assert quotient[1].endswith("(2 emulated hosts on 2 cores: a core each)")
     (header,) = lines(tmp_path / "README.md", "claim")
-    assert header[4] == "Other(R) Processor, 2 cores"
+    assert header[4] == "Other(R) Processor, 2 cores, bf16"
     assert header[3] != header[4]
     assert [folder.name for folder in machines(tmp_path)] == ["a-machine", "other-machine"]
+
+
+def test_a_machine_without_root_is_shown_by_what_it_could_measure(pages, recorded, tmp_path):
+    """Beside one with emulated hosts: each has its own pages, and what is simulated says so in the index."""
+    shutil.copytree(pages, tmp_path / "a-machine")
+    shutil.copy(pages.parent / "README.md", tmp_path)
+    runs, sessions = recorded
+    store = stored(tmp_path / "store", moved(runs, "virtual"), on("Rootless", sessions))
+    write(FULL, store, tmp_path / "rootless")
+    assert {page.stem for page in (tmp_path / "rootless").glob("*.md")} == {"claims", "pace", "virtual"}
+    index(tmp_path)
+    found = {cells[1]: cells for cells in lines(tmp_path / "README.md", f"{BEST.label} over {ORIGINAL.label}")}
+    virtual = next(cells for where, cells in found.items() if where.endswith("(simulated)"))
+    hosts = next(cells for where, cells in found.items() if "2 emulated hosts" in where)
+    assert virtual[3] == hosts[4] == "not measured"
+    assert virtual[4].partition(",")[0] == hosts[3].partition(",")[0], "the same runs, elsewhere"
+    of = f"of {count(without_root(FULL))} runs"
+    (line,) = [line for line in (tmp_path / "README.md").read_text().splitlines() if "rootless/claims.md" in line]
+    assert of in line
+
+
+def test_a_run_whose_session_is_lost_does_not_hide_the_others(recorded, tmp_path):
+    runs, sessions = recorded
+    (tmp_path / "README.md").write_text(f"{BEGIN}\n{END}\n")
+    write(FULL, stored(tmp_path / "store", runs, dict(list(sessions.items())[1:])), tmp_path / "a-machine")
+    index(tmp_path)
+    assert next(iter(sessions.values()))["hardware"]["cpu"] in (tmp_path / "README.md").read_text()
+    write(FULL, stored(tmp_path / "bare", runs, {}), tmp_path / "a-machine")
+    index(tmp_path)
+    assert "| processor not known, bf16 |" in (tmp_path / "README.md").read_text()
 
 
 def test_a_machine_goes_on_from_what_was_published(pages, store, recorded, tmp_path):
     """A store that is gone is made up for by the raw data; a run that both have is the one of the store."""
     assert Store(tmp_path / "gone", published=pages / "data").evidence() == records.read(pages / "data")
     key = next(key for key, run in recorded[0].items() if run["cell"]["kind"] == "target")
-    again = Store(tmp_path / "again", published=pages / "data")
-    (again.folder / "runs").mkdir(parents=True)
-    (again.folder / "runs" / f"{key}.json").write_text(
-        json.dumps(recorded[0][key] | {"commit": "later", "session": "20300101-000000"})
-    )
-    found = again.evidence()
+    anew = {key: recorded[0][key] | {"commit": "later", "session": "20300101-000000"}}
+    found = stored(tmp_path / "again", anew, {}, published=pages / "data").evidence()
     assert found.runs.keys() == recorded[0].keys()
     assert [run.key for run in found.runs.values() if run.commit == "later"] == [key]
     assert store.evidence().curves[key] == found.curves[key]
@@ -83,6 +111,29 @@ def test_a_machine_goes_on_from_what_was_published(pages, store, recorded, tmp_p
 )
 def test_a_machine_is_called_by_its_processor_and_cores(cpu, cores, name):
     assert machine.name_of({"cpu": cpu, "cores": cores}) == name
+
+
+def test_generations_of_one_name_are_told_apart():
+    """Of two machines called "AMD EPYC" one computed bf16 in 6 ms, and the other in 67."""
+    hardware = machine.hardware() | {"cpu": "AMD EPYC", "cores": 2, "generation": "family 25 model 1"}
+    assert machine.name_of(hardware) == "amd-epyc-family-25-model-1-2-cores"
+    assert machine.title_of(hardware) == "AMD EPYC (family 25 model 1), 2 cores"
+
+
+def test_without_bf16_everything_is_in_fp32_and_says_so(recorded, tmp_path):
+    runs, sessions = recorded
+    without = {name: s | {"hardware": s["hardware"] | {"bf16": False}} for name, s in sessions.items()}
+    store = stored(tmp_path / "store", in_fp32(runs), without)
+    (tmp_path / "README.md").write_text(f"{BEGIN}\n{END}\n")
+    write(FULL, store, tmp_path / "machine")
+    index(tmp_path)
+    assert ", 2 cores, fp32 |" in (tmp_path / "README.md").read_text()
+    assert "compute in fp32" in (tmp_path / "machine" / "2-hosts.md").read_text()
+    assert '"fp32"' in (tmp_path / "machine" / "claims.md").read_text()
+    (told,) = [
+        cells for cells in lines(tmp_path / "README.md", f"{BEST.label} over {ORIGINAL.label}") if "x" in cells[3]
+    ]
+    assert "2 emulated hosts" in told[1]
 
 
 @pytest.mark.parametrize("published", list(machines(PUBLISHED)), ids=lambda folder: folder.name)
@@ -103,5 +154,5 @@ def test_the_index_in_the_repository_is_that_of_its_machines(tmp_path):
     for published in machines(PUBLISHED):
         shutil.copytree(published / "data", tmp_path / published.name / "data")
     shutil.copy(PUBLISHED / "README.md", tmp_path)
-    index(FULL, tmp_path)
+    index(tmp_path)
     assert (tmp_path / "README.md").read_text() == (PUBLISHED / "README.md").read_text()

@@ -1,7 +1,6 @@
 """Pages from recorded real runs: what they say is in the raw data, and what was not measured is not said."""
 
 import csv
-import json
 import re
 import shutil
 import statistics
@@ -12,12 +11,12 @@ import numpy as np
 import pytest
 
 from benchmarks.evidence import records
-from benchmarks.evidence.cells import count, target_cell
-from benchmarks.evidence.conditions import BEST, EASGD3, FULL, METHODS, ORIGINAL, PLACES
+from benchmarks.evidence.cells import count
+from benchmarks.evidence.conditions import BEST, EASGD3, FULL, ORIGINAL
 from benchmarks.evidence.drawing import DARK, INK, PALETTE, PAPER
-from benchmarks.evidence.pages import write
-from benchmarks.evidence.store import Store
+from benchmarks.evidence.pages import BEGIN, END, index, write
 from tests.evidence.reading import lines
+from tests.evidence.storing import moved, stored
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -84,27 +83,29 @@ def test_every_figure_can_be_traced_to_its_runs(pages):
         assert all(runs[key]["command"].startswith("python -m benchmarks.evidence run --only") for key in keys)
 
 
-def test_eight_hosts_are_never_shown_without_saying_that_cores_are_short(store, recorded, tmp_path):
+def test_eight_hosts_are_never_shown_without_saying_that_cores_are_short(recorded, tmp_path):
     """The recorded runs of two hosts on two cores, as if they had been eight: every heading says so."""
     runs, sessions = recorded
-    made = Store(tmp_path / "store")
-    shutil.copytree(store.folder / "sessions", made.folder / "sessions")
-    (made.folder / "runs").mkdir()
-    for run in runs.values():
-        cell = run["cell"]
-        if cell["kind"] == "target":
-            new = target_cell(FULL, PLACES["8-hosts"], METHODS[cell["label"]], cell["rate"], cell["seed"])
-            moved = run | {"cell": cell | {"place": "8-hosts", "document": new.document}}
-            (made.folder / "runs" / f"{new.key}.json").write_text(json.dumps(moved))
-    write(FULL, made, tmp_path / "pages")
-    text = (tmp_path / "pages" / "8-hosts.md").read_text()
+    store = stored(tmp_path / "store", moved(runs, "8-hosts"), sessions)
+    write(FULL, store, tmp_path / "results" / "a-machine")
+    (tmp_path / "results" / "README.md").write_text(f"{BEGIN}\n{END}\n")
+    index(tmp_path / "results")
+    pages = tmp_path / "results" / "a-machine"
+    text = (pages / "8-hosts.md").read_text()
     note = "oversubscribed: 8 emulated hosts on 2 cores"
     headings = [line for line in text.splitlines() if line.startswith("## ") and line not in ("## How",)]
     assert len(headings) >= 3
     assert all(note in line for line in headings if "network" not in line), headings
-    assert note in (tmp_path / "pages" / "claims.md").read_text()
+    assert note in (pages / "claims.md").read_text()
     for name in ("accuracy", "time", "steps"):
-        assert note in (tmp_path / "pages" / "figures" / f"8-hosts-{name}.svg").read_text()
+        assert note in (pages / "figures" / f"8-hosts-{name}.svg").read_text()
+    (eight,) = [
+        cells
+        for cells in lines(tmp_path / "results" / "README.md", f"{BEST.label} over {ORIGINAL.label}")
+        if "8 emulated hosts" in cells[1]
+    ]
+    assert note in eight[1]
+    assert "x" in eight[3]
 
 
 def test_the_network_is_told_once_for_all_sessions(pages, recorded):
