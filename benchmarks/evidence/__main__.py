@@ -10,7 +10,7 @@ and cores. Results lie in `.results/evidence/MACHINE/` (not in version control);
 data beside the pages, and makes the pages of these; what is in either is not run again. `--kept`: the pages of
 all machines, of the raw data as they lie there. `--quick` (before the command): 2 hosts, few methods, one seed,
 pages in `.results/quick/`. Emulated hosts need root; without it, one worker and a virtual cluster are measured.
-A processor that would emulate bf16 measures everything in fp32. Needs HOOKE_DATA. Leave the machine alone while
+Where bf16 is not faster than fp32 everything is measured in fp32. Needs HOOKE_DATA. Leave the machine alone while
 it runs.
 """
 
@@ -22,7 +22,7 @@ import signal
 import sys
 from pathlib import Path
 
-from benchmarks.evidence import machine
+from benchmarks.evidence import machine, precision
 from benchmarks.evidence.cells import Cell, cells, count
 from benchmarks.evidence.conditions import FULL, QUICK, Matrix, without_bf16, without_root
 from benchmarks.evidence.records import DATA
@@ -49,8 +49,8 @@ def main() -> int:
     if reason := labs.lacking():
         print(f"no emulated hosts: {reason}. Instead of them: one worker, and a virtual cluster", file=sys.stderr)
         matrix = without_root(matrix)
-    if not hardware["bf16"]:
-        print("this processor has no bf16 instructions: everything computes in fp32", file=sys.stderr)
+    if precision.chosen(hardware, store.evidence().sessions.values()) == "fp32":
+        print("bf16 is not faster than fp32 on this processor: everything computes in fp32", file=sys.stderr)
         matrix = without_bf16(matrix)
     if options.command == "list":
         return _list(matrix, store, options)

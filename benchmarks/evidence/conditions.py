@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+Precision = Literal["bf16", "fp32"]
 TARGET = 0.988
 BATCH = 16
 RATES = (0.1, 0.2, 0.3)
@@ -194,7 +195,7 @@ class Matrix:
     repeats: int | None = None
     fewer: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """Places where not all methods are run, and which are."""
-    precision: Literal["bf16", "fp32"] = "bf16"
+    precision: Precision = "bf16"
     """Of forward and backward, unless a label says otherwise: what is faster here, for the baselines, too."""
 
     def at(self, place: str) -> tuple[str, ...]:
@@ -229,7 +230,7 @@ def without_root(matrix: Matrix) -> Matrix:
 
 
 def without_bf16(matrix: Matrix) -> Matrix:
-    """Return a matrix in fp32, for a processor that would emulate bf16, and in which nothing stands twice."""
+    """Return a matrix in fp32, for a processor on which bf16 is not faster, and in which nothing stands twice."""
 
     def once(labels: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(label for label in labels if METHODS[label].precision != "fp32")

@@ -12,19 +12,21 @@ _SAYS_NOTHING = re.compile(r"\((?:R|TM)\)|\b(?:CPU|Processor)\b|@.*", re.IGNOREC
 
 
 def hardware() -> dict[str, Any]:
-    """Return `cpu`, `cores`, `memory_bytes`, `generation` (see `hooke.hardware`) and `bf16` of this machine."""
+    """Return `cpu`, `cores`, `memory_bytes`, `generation` and `bf16` (see `hooke.hardware`)."""
     described, _ = describe()
     return {
         **{part: described[part] for part in ("cpu", "cores", "memory_bytes")},
         "generation": described["cpu_generation"],
-        "bf16": described["cpu_bf16"] == "native",
+        "bf16": described["cpu_bf16"],
     }
 
 
 def title_of(hardware: Mapping[str, Any]) -> str:
-    """Return processor and cores in words; the generation, where it was taken down."""
-    generation = hardware.get("generation")
-    return f"{hardware['cpu']}{f' ({generation})' if generation else ''}, {hardware['cores']} cores"
+    """Return processor and cores in words; generation and what multiplies bf16, where they were taken down."""
+    kind = hardware.get("generation") or ""
+    if kind and hardware["bf16"] != "emulated":
+        kind += f", bf16 {hardware['bf16']}"
+    return f"{hardware['cpu']}{f' ({kind})' if kind else ''}, {hardware['cores']} cores"
 
 
 def name_of(hardware: Mapping[str, Any]) -> str:

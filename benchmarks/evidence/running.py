@@ -54,7 +54,7 @@ def run_matrix(
             cell = next((c for c in cells(matrix, scores(kept)) if c.key not in done and only(c)), None)
             if cell is None:
                 break
-            session = session or store.begin()
+            session = session or store.begin(matrix.precision)
             if cell.place.world != "lab":
                 pass
             elif here is None or cell.place.name != here.name:

@@ -15,6 +15,7 @@ from hooke.hardware import describe
 
 from benchmarks.evidence import machine, records
 from benchmarks.evidence.cells import Cell, Score
+from benchmarks.evidence.conditions import Precision
 from benchmarks.evidence.spread import DIVERGED
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -77,8 +78,8 @@ class Store:
         """Return a folder for a run's journals that does not exist yet."""
         return self.folder / "journals" / f"{cell.key}-{time.time_ns()}"
 
-    def begin(self) -> str:
-        """Store a new session: the machine, its versions and its load; return its id."""
+    def begin(self, precision: Precision) -> str:
+        """Store a new session: the machine, its versions, what its matrix computes in; return its id."""
         _, versions = describe()
         name = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
         session = {
@@ -86,6 +87,7 @@ class Store:
             "unix": time.time(),
             "hardware": machine.hardware(),
             "versions": {part: text.partition("+")[0] for part, text in versions.items()},
+            "precision": precision,
             "calibrations": {},
         }
         _write(self.folder / "sessions" / f"{name}.json", session)

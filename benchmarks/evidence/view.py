@@ -8,6 +8,7 @@ from functools import cached_property
 
 from benchmarks.evidence.cells import Score, best_rate, count, pace_cells, target_cell
 from benchmarks.evidence.conditions import ALONE, METHODS, PLACES, SCALING, Matrix, without_bf16, without_root
+from benchmarks.evidence.precision import used
 from benchmarks.evidence.records import Evidence, Run
 from benchmarks.netlab.starting import caution
 
@@ -119,11 +120,11 @@ class View:
 
 
 def view_of(matrix: Matrix, evidence: Evidence) -> View:
-    """Return the view of what a machine measured: of less, if it could have no emulated hosts or no bf16."""
+    """Return the view of what a machine measured: of less, if it could have no emulated hosts or uses fp32."""
     worlds = {PLACES[run.place].world for run in evidence.runs.values()}
     if "virtual" in worlds and "lab" not in worlds:
         matrix = without_root(matrix)
-    if any(session["hardware"].get("bf16") is False for session in evidence.sessions.values()):
+    if used(evidence.sessions.values()) == "fp32":
         matrix = without_bf16(matrix)
     return View(matrix, evidence)
 

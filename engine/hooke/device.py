@@ -7,7 +7,7 @@ import os
 import torch
 
 from hooke.errors import LaunchError
-from hooke.hardware import multiplies_bf16
+from hooke.hardware import bf16_unit
 from hooke.spec import Compute
 
 LOCAL_RANK = ("MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID", "PMI_LOCAL_RANK")
@@ -59,6 +59,6 @@ def notes(compute: Compute, device: torch.device) -> dict[str, str]:
     said = {"device": where, "threads": str(threads(compute)), "images": "channels last", "precision": "fp32"}
     if compute.precision == "bf16":
         said["precision"] = "bf16 autocast, weights and sums of updates fp32"
-        if device.type == "cpu" and not multiplies_bf16():
+        if device.type == "cpu" and bf16_unit() == "emulated":
             said["precision"] += "; this processor has no bf16 instructions, fp32 would be faster"
     return said

@@ -61,7 +61,7 @@ def test_dry_run_lists_the_runs_and_stores_nothing(service):
     ("compute", "hardware", "warned"),
     [
         ({"precision": "bf16"}, {"cpu": "old", "cpu_bf16": "emulated"}, True),
-        ({"precision": "bf16"}, {"cpu": "new", "cpu_bf16": "native"}, False),
+        ({"precision": "bf16"}, {"cpu": "new", "cpu_bf16": "vectors"}, False),
         ({"precision": "bf16"}, {"cpu": "of an agent that does not say"}, False),
         ({"precision": "bf16", "device": "cuda"}, {"cpu_bf16": "emulated"}, False),
         ({"precision": "fp32"}, {"cpu_bf16": "emulated"}, False),

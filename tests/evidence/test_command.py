@@ -51,22 +51,22 @@ def test_to_run_all_anew_is_refused(said, noise, monkeypatch):
     assert "--again needs --only" in errors
 
 
-def on_a_processor(monkeypatch, bf16: bool) -> None:
+def on_a_processor(monkeypatch, bf16: str) -> None:
     hardware = machine.hardware() | {"bf16": bf16}
     monkeypatch.setattr(machine, "hardware", lambda: hardware)
 
 
-def test_without_bf16_it_says_so_and_computes_in_fp32(said, monkeypatch):
-    on_a_processor(monkeypatch, bf16=False)
+def test_where_bf16_is_emulated_it_says_so_and_computes_in_fp32(said, monkeypatch):
+    on_a_processor(monkeypatch, bf16="emulated")
     status, output, errors = said("list")
     assert status == 0
-    assert "no bf16 instructions: everything computes in fp32" in errors
+    assert "bf16 is not faster than fp32 on this processor: everything computes in fp32" in errors
     assert "Hooke, fp32, here" in output
     assert "Hooke, bf16" not in output
 
 
 def test_without_root_it_says_so_and_goes_on_with_what_is_left(said, monkeypatch):
-    on_a_processor(monkeypatch, bf16=True)
+    on_a_processor(monkeypatch, bf16="tiles")
     monkeypatch.setattr(labs, "lacking", lambda: "only root may")
     status, output, errors = said("--quick", "list")
     assert status == 0

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.evidence import machine, records
+from benchmarks.evidence import machine, precision, records
 from benchmarks.evidence.cells import count
 from benchmarks.evidence.conditions import BEST, FULL, ORIGINAL, without_root
 from benchmarks.evidence.pages import BEGIN, END, index, machines, write
@@ -115,14 +115,45 @@ def test_a_machine_is_called_by_its_processor_and_cores(cpu, cores, name):
 
 def test_generations_of_one_name_are_told_apart():
     """Of two machines called "AMD EPYC" one computed bf16 in 6 ms, and the other in 67."""
-    hardware = machine.hardware() | {"cpu": "AMD EPYC", "cores": 2, "generation": "family 25 model 1"}
+    hardware = machine.hardware() | {
+        "cpu": "AMD EPYC",
+        "cores": 2,
+        "generation": "family 25 model 1",
+        "bf16": "emulated",
+    }
     assert machine.name_of(hardware) == "amd-epyc-family-25-model-1-2-cores"
     assert machine.title_of(hardware) == "AMD EPYC (family 25 model 1), 2 cores"
 
 
+def test_virtual_machines_of_one_processor_with_and_without_its_tiles_are_told_apart():
+    hardware = {
+        "cpu": "Intel(R) Xeon(R) Processor",
+        "cores": 2,
+        "generation": "family 6 model 207",
+        "bf16": "tiles",
+    }
+    assert machine.name_of(hardware) == "intel-xeon-family-6-model-207-bf16-tiles-2-cores"
+    assert machine.name_of(hardware | {"bf16": "vectors"}) == "intel-xeon-family-6-model-207-bf16-vectors-2-cores"
+
+
+@pytest.mark.parametrize(
+    ("bf16", "before", "is_chosen"),
+    [
+        ("tiles", [], {"bf16"}),
+        ("emulated", [], {"fp32"}),
+        ("vectors", [], {"bf16", "fp32"}),  # measured
+        ("vectors", [{"precision": "fp32"}], {"fp32"}),
+        ("vectors", [{"precision": "bf16"}], {"bf16"}),
+        ("vectors", [{"of": "a session from before it was taken down"}], {"bf16"}),
+    ],
+)
+def test_a_matrix_computes_in_what_is_fast_and_keeps_to_it(bf16, before, is_chosen):
+    assert precision.chosen({"bf16": bf16}, before) in is_chosen
+
+
 def test_without_bf16_everything_is_in_fp32_and_says_so(recorded, tmp_path):
     runs, sessions = recorded
-    without = {name: s | {"hardware": s["hardware"] | {"bf16": False}} for name, s in sessions.items()}
+    without = {name: s | {"precision": "fp32"} for name, s in sessions.items()}
     store = stored(tmp_path / "store", in_fp32(runs), without)
     (tmp_path / "README.md").write_text(f"{BEGIN}\n{END}\n")
     write(FULL, store, tmp_path / "machine")

@@ -31,14 +31,26 @@ def namespaces(name):
     return [line.split()[0] for line in listed.splitlines() if f"-{name}-" in line]
 
 
-def test_each_link_has_the_rate_asked_for(lab):
+def rates_found(lab):
+    """Return the rates of all ways of a pair, for vectors of LeNet's length and longer ones, and its latency."""
     pair = calibrate(lab, ("pair",))["pair"]
     rates = pair["bits_per_second"]
-    one_lenet = rates["1724320"]
-    assert {"1 to 2", "2 to 1", "both at once"} == set(one_lenet)
-    found = [*one_lenet.values(), *(rates["6000000"][way] for way in ("1 to 2", "2 to 1"))]
-    assert found == [pytest.approx(lab.bits_per_second, rel=0.2)] * 5
-    assert 0 < pair["latency_seconds"] < 0.02
+    assert {"1 to 2", "2 to 1", "both at once"} == set(rates["1724320"])
+    found = [*rates["1724320"].values(), rates["6000000"]["1 to 2"], rates["6000000"]["2 to 1"]]
+    return found, pair["latency_seconds"]
+
+
+def test_each_link_has_the_rate_asked_for(lab):
+    """Nothing may be faster; what else the machine does makes a measurement slower: the best of five counts."""
+    best, asked = [0.0] * 5, lab.bits_per_second
+    for _ in range(5):
+        found, latency = rates_found(lab)
+        assert all(0 < rate < 1.2 * asked for rate in found)
+        assert 0 < latency < 0.02
+        best = [max(pair) for pair in zip(best, found, strict=True)]
+        if min(best) > 0.8 * asked:
+            return
+    pytest.fail(f"a link of {asked:g} bit/s has not been measured above {min(best):g}")
 
 
 @pytest.fixture(scope="module")

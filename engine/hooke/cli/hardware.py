@@ -15,6 +15,11 @@ if TYPE_CHECKING:
     from hooke.hardware.topology import Topology
 
 WIDTH = 80
+PRECISION = {
+    "tiles": "fp32, bf16 (tiles: AMX)",
+    "vectors": "fp32, bf16 (vectors: faster than fp32 on some processors, slower on others)",
+    "emulated": "fp32: without instructions for bf16 it is emulated, and many times slower",
+}
 
 
 class By(StrEnum):
@@ -34,7 +39,7 @@ def hardware(
 ) -> None:
     """Show how this machine is built, and which cores and memory ranks would get."""
     from hooke.errors import HookeError
-    from hooke.hardware import mpi_library, multiplies_bf16
+    from hooke.hardware import bf16_unit, mpi_library
     from hooke.hardware.exchange import cuda_awareness, cuda_devices, path
     from hooke.hardware.placement import plan
     from hooke.hardware.topology import read
@@ -49,13 +54,13 @@ def hardware(
     devices = cuda_devices()
     mpi, exchange = mpi_library(), path(len(devices), cuda_awareness())
     if as_json:
-        ways = {"bf16": multiplies_bf16(), "cuda": list(devices), "mpi": mpi, "exchange": exchange}
+        ways = {"bf16": bf16_unit(), "cuda": list(devices), "mpi": mpi, "exchange": exchange}
         print(json.dumps({"topology": _plain(found), "placement": asdict(placement), **ways}, indent=2))
         return
     print(_machine(found))
     print(f"\n{_placement(placement, by, server)}")
     print()
-    print(_wrapped("precision", _precision(multiplies_bf16())))
+    print(_wrapped("precision", PRECISION[bf16_unit()]))
     print(_wrapped("CUDA", ", ".join(devices) or "no device"))
     print(_wrapped("MPI", mpi or "not installed"))
     print(_wrapped("exchange", exchange))
@@ -117,10 +122,6 @@ def _placement(placement: Placement, by: By, server: bool) -> str:
     why = [textwrap.fill(said, WIDTH, initial_indent="  - ", subsequent_indent="    ") for said in placement.why]
     title = _wrapped("placement", f"{_many(last + 1, 'rank')} by {by.value}")
     return "\n".join([title, "", columns(rows, "  "), "", *why])
-
-
-def _precision(bf16: bool) -> str:
-    return "fp32, bf16" if bf16 else "fp32: without instructions for bf16 it is emulated, and many times slower"
 
 
 def _wrapped(name: str, value: str) -> str:

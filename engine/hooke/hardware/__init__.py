@@ -5,21 +5,21 @@ ranks; `placing.place` puts the calling rank there. Nothing here imports torch, 
 """
 
 from hooke.hardware.description import (
+    bf16_unit,
     cpu_generation,
     cpu_model,
     describe,
     mpi_library,
-    multiplies_bf16,
     usable_cores,
     usable_memory,
 )
 
 __all__ = [
+    "bf16_unit",
     "cpu_generation",
     "cpu_model",
     "describe",
     "mpi_library",
-    "multiplies_bf16",
     "usable_cores",
     "usable_memory",
 ]

@@ -9,20 +9,23 @@ import platform
 import re
 import sys
 from pathlib import Path
+from typing import Literal
 
 from hooke.hardware.affinity import allowed
 from hooke.hardware.files import cpu_quota, groups, text
 
 DISTRIBUTIONS = ("hooke", "torch", "numpy", "mpi4py")
 """Python packages whose version may change a result or a timing."""
-BF16_FLAGS = {"avx512_bf16", "amx_bf16", "bf16"}
-"""Of a processor that multiplies bf16 (x86, ARM), as the kernel names them."""
+Bf16 = Literal["tiles", "vectors", "emulated"]
+"""What a processor multiplies bf16 with."""
+BF16_FLAGS: dict[str, Bf16] = {"amx_bf16": "tiles", "avx512_bf16": "vectors", "bf16": "vectors"}
+"""Of processors that have instructions for it (x86, ARM), as the kernel names them, the best ones first."""
 
 
 def describe() -> tuple[dict[str, str | int | float], dict[str, str]]:
     """Return (hardware, versions) of this host and process.
 
-    Hardware: `host`, `cpu`, `cpu_generation`, `cpu_bf16` (`native` or `emulated`), `cores` (usable, see
+    Hardware: `host`, `cpu`, `cpu_generation`, `cpu_bf16` (see `bf16_unit`), `cores` (usable, see
     `usable_cores`), `memory_bytes` (usable), `kernel`. Versions: of Python, of what is installed of DISTRIBUTIONS,
     and of the MPI library.
     """
@@ -30,7 +33,7 @@ def describe() -> tuple[dict[str, str | int | float], dict[str, str]]:
         "host": platform.node(),
         "cpu": cpu_model(),
         "cpu_generation": cpu_generation(),
-        "cpu_bf16": "native" if multiplies_bf16() else "emulated",
+        "cpu_bf16": bf16_unit(),
         "cores": usable_cores(),
         "memory_bytes": usable_memory(),
         "kernel": f"{platform.system()} {platform.release()}",
@@ -84,10 +87,15 @@ def cpu_generation(root: Path = Path("/")) -> str:
     return f"family {found['cpu family']} model {found['model']}" if len(found) == 2 else ""
 
 
-def multiplies_bf16(root: Path = Path("/")) -> bool:
-    """Return whether the processor has instructions for bf16; without, PyTorch emulates it, many times slower."""
+def bf16_unit(root: Path = Path("/")) -> Bf16:
+    """Return what the processor multiplies bf16 with.
+
+    `tiles` (AMX) are faster than fp32; `vectors` may be faster or slower, which differs by processor; where there
+    are no instructions, PyTorch emulates it, many times slower.
+    """
     flags = re.search(r"^(?:flags|Features)\s*:(.*)$", text(root / "proc/cpuinfo"), re.MULTILINE)
-    return bool(flags and BF16_FLAGS & set(flags[1].split()))
+    has = set(flags[1].split()) if flags else set()
+    return next((unit for flag, unit in BF16_FLAGS.items() if flag in has), "emulated")
 
 
 def mpi_library() -> str | None:

@@ -30,7 +30,7 @@ def test_it_tells_this_machine_and_imports_nothing_heavy():
     assert f"allowed    {len(os.sched_getaffinity(0))} core" in ended.stdout
     assert "placement  2 ranks by core" in ended.stdout
     bf16 = "bf16" in Path("/proc/cpuinfo").read_text()
-    assert f"precision  {'fp32, bf16' if bf16 else 'fp32: without instructions'}" in ended.stdout
+    assert f"precision  {'fp32, bf16 (' if bf16 else 'fp32: without instructions'}" in ended.stdout
     assert all(len(line) <= 80 for line in ended.stdout.splitlines())
 
 
