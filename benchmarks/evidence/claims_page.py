@@ -81,7 +81,7 @@ def compared(views: Mapping[str, View]) -> Iterable[str]:
         for place in dict.fromkeys(place for view in views.values() for place in _places(claim, view)):
             notes = "; ".join(dict.fromkeys(filter(None, (view.note(place) for view in views.values()))))
             found = ((view, _measured(claim, view, place)) for view in views.values())
-            told = (_told(claim, view, place, spread) or "not measured" for view, spread in found)
+            told = (_told(claim, view, place, spread) or _lacks(claim, view) for view, spread in found)
             lines.append((claim.what, PLACES[place].title + beside(notes), target, *told))
     yield from table(("claim", "where", "target", *map(_column, views.values())), lines)
 
@@ -105,12 +105,20 @@ def rows(view: View) -> Iterable[dict[str, object]]:
             }
 
 
+def _lacks(claim: Claim, view: View) -> str:
+    """Return why a machine has no figure for a claim."""
+    elsewhere = claim.precision not in (None, view.matrix.precision)
+    return f"everything is in {view.matrix.precision}" if elsewhere else "not measured"
+
+
 def _column(view: View) -> str:
     return f"{processor(view)}, {view.matrix.precision}"
 
 
 def _places(claim: Claim, view: View) -> tuple[str, ...]:
-    """Return where a claim is looked at: the places of the matrix, one worker, or nowhere."""
+    """Return where a claim is looked at: the places of the matrix, one worker, or nowhere in particular."""
+    if claim.precision not in (None, view.matrix.precision):
+        return ()
     if claim.measure is None:
         return ("",)
     if claim.places == ("here",):

@@ -165,6 +165,7 @@ def scaling(view: View, path: Path) -> None:
     cores = view.cores(run for run in view.runs if run.place in SCALING)
     under = f"fixed batch per worker, throughput over that with communication off; {cores} cores for all hosts"
     with figure(path, "Weak scaling", under, (WIDTH, 4.2)) as (_, axes):
+        top = 110.0
         for number, label in enumerate(told):
             points = []
             for place in SCALING:
@@ -177,6 +178,7 @@ def scaling(view: View, path: Path) -> None:
             y = [100 * found.median.value for _, found in points]
             low = [v - 100 * found.least.value for v, (_, found) in zip(y, points, strict=True)]
             high = [100 * found.most.value - v for v, (_, found) in zip(y, points, strict=True)]
+            top = max(top, *(105 * found.most.value for _, found in points))
             axes.errorbar(
                 x, y, (low, high), color=PALETTE[number], label=label, marker="o", capsize=3, linewidth=1.8
             )
@@ -190,7 +192,7 @@ def scaling(view: View, path: Path) -> None:
         axes.set_xticks(hosts, [_crowded(n, cores) for n in hosts])
         axes.set_xticks([], minor=True)
         axes.set_xlim(0.9, 9)
-        axes.set_ylim(0, 110)
+        axes.set_ylim(0, top)
         axes.set_xlabel("hosts")
         axes.set_ylabel("efficiency, %")
         seconds_grid(axes, "y")

@@ -2,6 +2,7 @@
 
 import json
 import signal
+import subprocess
 import sys
 import time
 
@@ -10,7 +11,7 @@ import pytest
 from benchmarks.evidence import __main__ as command
 from benchmarks.evidence import machine, running
 from benchmarks.evidence.conditions import Matrix
-from benchmarks.evidence.store import Store
+from benchmarks.evidence.store import ROOT, Store
 from benchmarks.netlab import lab as labs
 
 
@@ -74,6 +75,16 @@ def test_without_root_it_says_so_and_goes_on_with_what_is_left(said, monkeypatch
     assert "virtual, rate 0.1" in output
     assert "Hooke, bf16, here" in output
     assert "hosts" not in output
+
+
+def test_a_list_that_nobody_reads_on_ends_quietly():
+    line = [sys.executable, "-m", "benchmarks.evidence", "list"]
+    with subprocess.Popen(line, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.close()
+        errors = process.stderr.read()
+    assert b"Traceback" not in errors
+    assert b"BrokenPipeError" not in errors
+    assert process.returncode == 128 + signal.SIGPIPE
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

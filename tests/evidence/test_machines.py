@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.evidence import machine, precision, records
 from benchmarks.evidence.cells import count
-from benchmarks.evidence.conditions import BEST, FULL, ORIGINAL, without_root
+from benchmarks.evidence.conditions import BEST, DDP_FULL, FULL, ORIGINAL, without_root
 from benchmarks.evidence.pages import BEGIN, END, index, machines, write
 from benchmarks.evidence.store import Store
 from tests.evidence.reading import lines
@@ -160,7 +160,10 @@ def test_without_bf16_everything_is_in_fp32_and_says_so(recorded, tmp_path):
     index(tmp_path)
     assert ", 2 cores, fp32 |" in (tmp_path / "README.md").read_text()
     assert "compute in fp32" in (tmp_path / "machine" / "2-hosts.md").read_text()
-    assert '"fp32"' in (tmp_path / "machine" / "claims.md").read_text()
+    claims = (tmp_path / "machine" / "claims.md").read_text()
+    assert '"fp32"' in claims
+    assert "one worker, bf16" not in claims
+    assert not lines(tmp_path / "machine" / "claims.md", f"{BEST.label} over {DDP_FULL.label}, time to target")
     (told,) = [
         cells for cells in lines(tmp_path / "README.md", f"{BEST.label} over {ORIGINAL.label}") if "x" in cells[3]
     ]

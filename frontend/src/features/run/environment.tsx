@@ -1,6 +1,7 @@
 import type { RunView } from "@/lib/client/types.gen";
 import { formatMoment } from "@/lib/format/time";
 import { Section } from "@/lib/ui/section";
+import { hardwareRows } from "./hardware";
 import styles from "./run.module.css";
 
 /** On what it ran: hardware, versions, and the hash of everything that mattered. */
@@ -14,7 +15,7 @@ export function Environment({ run }: { run: RunView }) {
   ];
   const tables: [string, [string, string][]][] = [
     ["Identity", own],
-    ["Hardware", Object.entries(run.hardware).map(([key, value]) => [key, String(value)])],
+    ["Hardware", hardwareRows(run.hardware)],
     ["Versions", Object.entries(run.versions)],
   ];
   return (
