@@ -17,13 +17,12 @@ from benchmarks.evidence.conditions import (
     HOGWILD,
     METHODS,
     ORIGINAL,
-    PACES,
     PLACES,
     SCALING,
 )
 from benchmarks.evidence.drawing import INK, PALETTE, figure, seconds_grid
 from benchmarks.evidence.records import Run
-from benchmarks.evidence.view import STAR, View
+from benchmarks.evidence.view import SCALED, STAR, View
 from benchmarks.evidence.wording import seconds, title_of
 
 STORY = (BEST, DDP, DDP_FULL, EASGD3, HOGWILD, ORIGINAL)
@@ -46,7 +45,7 @@ def draw(view: View, folder: Path) -> list[Path]:
             path = folder / f"{place}-{name}.svg"
             one(view, place, path)
             found.append(path)
-    if view.scales():
+    if view.scaling():
         scaling(view, folder / "scaling.svg")
         found.append(folder / "scaling.svg")
     return found
@@ -157,30 +156,25 @@ def steps(view: View, place: str, path: Path) -> None:
 
 def scaling(view: View, path: Path) -> None:
     """Draw weak scaling: throughput over that with communication off."""
-    told = [
-        label
-        for label in (BEST.label, "Sync EASGD3, halving, pipelined", "Sync EASGD3")
-        if label in view.matrix.paces
-    ]
     cores = view.cores(run for run in view.runs if run.place in SCALING)
     under = f"fixed batch per worker, throughput over that with communication off; {cores} cores for all hosts"
     with figure(path, "Weak scaling", under, (WIDTH, 4.2)) as (_, axes):
         top = 110.0
-        for number, label in enumerate(told):
-            points = []
-            for place in SCALING:
-                runs, alone = view.paces.get((place, label), {}), view.paces.get((place, PACES[label].off), {})
-                if found := spread.quotient(runs, alone):
-                    points.append((PLACES[place].hosts, found))
-            if not points:
-                continue
+        for label, points in view.scaling().items():
             x = [hosts for hosts, _ in points]
             y = [100 * found.median.value for _, found in points]
             low = [v - 100 * found.least.value for v, (_, found) in zip(y, points, strict=True)]
             high = [100 * found.most.value - v for v, (_, found) in zip(y, points, strict=True)]
             top = max(top, *(105 * found.most.value for _, found in points))
             axes.errorbar(
-                x, y, (low, high), color=PALETTE[number], label=label, marker="o", capsize=3, linewidth=1.8
+                x,
+                y,
+                (low, high),
+                color=PALETTE[SCALED.index(label)],
+                label=label,
+                marker="o",
+                capsize=3,
+                linewidth=1.8,
             )
         axes.axhline(90, color=INK, linewidth=1, linestyle=(0, (4, 3)))
         axes.annotate(

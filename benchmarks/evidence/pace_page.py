@@ -46,7 +46,7 @@ def page(view: View, make: str) -> Iterable[str]:
         "time on N nodes, each with processors of its own."
     )
     yield ""
-    if view.scales():
+    if view.scaling():
         yield "![Weak scaling](figures/scaling.svg)"
         yield ""
     yield from _scaling(view)

@@ -7,11 +7,23 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from benchmarks.evidence.cells import Score, best_rate, count, pace_cells, target_cell
-from benchmarks.evidence.conditions import ALONE, METHODS, PLACES, SCALING, Matrix, without_bf16, without_root
+from benchmarks.evidence.conditions import (
+    BEST,
+    METHODS,
+    PACES,
+    PLACES,
+    SCALING,
+    Matrix,
+    without_bf16,
+    without_root,
+)
 from benchmarks.evidence.precision import used
 from benchmarks.evidence.records import Evidence, Run
+from benchmarks.evidence.spread import Spread, quotient
 from benchmarks.netlab.starting import caution
 
+SCALED = (BEST.label, "Sync EASGD3, halving, pipelined", "Sync EASGD3")
+"""Methods whose weak scaling is drawn."""
 STAR = "(*)"
 """Marks a method that had more ranks than cores at a place where others had not."""
 
@@ -90,9 +102,17 @@ class View:
         best = self.best(place, label)
         return best.runs if best else {}
 
-    def scales(self) -> bool:
-        """Return whether there is a method to be compared with communication off."""
-        return any(label not in ALONE and place in SCALING for place, label in self.paces)
+    def scaling(self) -> dict[str, list[tuple[int, Spread]]]:
+        """Return throughput over that with communication off, by number of hosts, of what is drawn."""
+        found = {}
+        for label in (label for label in SCALED if label in self.matrix.paces):
+            pairs = (
+                (p, self.paces.get((p, label), {}), self.paces.get((p, PACES[label].off), {})) for p in SCALING
+            )
+            told = [(PLACES[place].hosts, quotient(runs, alone)) for place, runs, alone in pairs]
+            if points := [(hosts, efficiency) for hosts, efficiency in told if efficiency]:
+                found[label] = points
+        return found
 
     def cores(self, runs: Iterable[Run]) -> int | None:
         """Return the least number of cores that any of these runs had for all its hosts."""

@@ -151,6 +151,15 @@ def test_a_matrix_computes_in_what_is_fast_and_keeps_to_it(bf16, before, is_chos
     assert precision.chosen({"bf16": bf16}, before) in is_chosen
 
 
+def test_without_runs_with_communication_off_no_scaling_is_drawn(recorded, tmp_path):
+    runs, sessions = recorded
+    some = {key: run for key, run in runs.items() if not run["cell"]["label"].startswith("communication off")}
+    assert len(some) < len(runs)
+    write(FULL, stored(tmp_path / "store", some, sessions), tmp_path / "machine")
+    assert not (tmp_path / "machine" / "figures" / "scaling.svg").exists()
+    assert "scaling.svg" not in (tmp_path / "machine" / "pace.md").read_text()
+
+
 def test_without_bf16_everything_is_in_fp32_and_says_so(recorded, tmp_path):
     runs, sessions = recorded
     without = {name: s | {"precision": "fp32"} for name, s in sessions.items()}
