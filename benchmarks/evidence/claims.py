@@ -26,7 +26,7 @@ from benchmarks.evidence.conditions import (
     Precision,
 )
 from benchmarks.evidence.records import Run
-from benchmarks.evidence.spread import Figure, Spread, of, quotient, times_faster
+from benchmarks.evidence.spread import Figure, Spread, of, times_faster
 from benchmarks.evidence.view import View
 
 Measure = Callable[[View, str], Spread | None]
@@ -51,6 +51,10 @@ class Claim:
     """Methods that are not run everywhere: the claim is looked at where they are."""
     precision: Precision | None = None
     """Looked at only where the matrix computes in this; the other precision's line says it, or there is none."""
+
+    def concerns(self, precision: Precision) -> bool:
+        """Return whether it is looked at where the matrix computes in `precision`."""
+        return self.precision in (None, precision)
 
     def told(self, figure: float | None) -> str:
         """Return a target or an aim as text."""
@@ -151,7 +155,7 @@ def step_limit(view: View, alone: Run) -> float | None:
 
 def paces(above: str, below: str) -> Measure:
     """Return the quotient of two throughputs, repeat by repeat."""
-    return lambda view, place: quotient(view.paces.get((place, above), {}), view.paces.get((place, below), {}))
+    return lambda view, place: view.over(place, above, below)
 
 
 LIMITED = ("Sync EASGD3", "Sync EASGD3, halving", "Sync EASGD3, halving, pipelined")

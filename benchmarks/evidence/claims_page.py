@@ -107,8 +107,8 @@ def rows(view: View) -> Iterable[dict[str, object]]:
 
 def _lacks(claim: Claim, view: View) -> str:
     """Return why a machine has no figure for a claim."""
-    elsewhere = claim.precision not in (None, view.matrix.precision)
-    return f"everything is in {view.matrix.precision}" if elsewhere else "not measured"
+    precision = view.matrix.precision
+    return "not measured" if claim.concerns(precision) else f"everything is in {precision}"
 
 
 def _column(view: View) -> str:
@@ -117,7 +117,7 @@ def _column(view: View) -> str:
 
 def _places(claim: Claim, view: View) -> tuple[str, ...]:
     """Return where a claim is looked at: the places of the matrix, one worker, or nowhere in particular."""
-    if claim.precision not in (None, view.matrix.precision):
+    if not claim.concerns(view.matrix.precision):
         return ()
     if claim.measure is None:
         return ("",)

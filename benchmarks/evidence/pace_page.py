@@ -94,7 +94,7 @@ def _scaling(view: View) -> Iterable[str]:
                 continue
             runs = view.paces.get((place, label), {})
             found = spread.of(run.throughput for run in runs.values())
-            share = spread.quotient(runs, view.paces.get((place, PACES[label].off), {}))
+            share = view.over(place, label, PACES[label].off)
             lines.append(
                 (
                     label,

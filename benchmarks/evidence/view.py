@@ -102,14 +102,15 @@ class View:
         best = self.best(place, label)
         return best.runs if best else {}
 
+    def over(self, place: str, above: str, below: str) -> Spread | None:
+        """Return the quotient of two throughputs at a place, repeat by repeat."""
+        return quotient(self.paces.get((place, above), {}), self.paces.get((place, below), {}))
+
     def scaling(self) -> dict[str, list[tuple[int, Spread]]]:
         """Return throughput over that with communication off, by number of hosts, of what is drawn."""
         found = {}
         for label in (label for label in SCALED if label in self.matrix.paces):
-            pairs = (
-                (p, self.paces.get((p, label), {}), self.paces.get((p, PACES[label].off), {})) for p in SCALING
-            )
-            told = [(PLACES[place].hosts, quotient(runs, alone)) for place, runs, alone in pairs]
+            told = [(PLACES[place].hosts, self.over(place, label, PACES[label].off)) for place in SCALING]
             if points := [(hosts, efficiency) for hosts, efficiency in told if efficiency]:
                 found[label] = points
         return found

@@ -41,16 +41,16 @@ def rates_found(lab):
 
 
 def test_each_link_has_the_rate_asked_for(lab):
-    """Nothing may be faster; what else the machine does makes a measurement slower: the best of five counts."""
-    best, asked = [0.0] * 5, lab.bits_per_second
-    for _ in range(5):
+    """Never faster; what else the machine does may slow a measurement, so that one of three has to be whole."""
+    asked, all_found = lab.bits_per_second, []
+    for _ in range(3):
         found, latency = rates_found(lab)
         assert all(0 < rate < 1.2 * asked for rate in found)
         assert 0 < latency < 0.02
-        best = [max(pair) for pair in zip(best, found, strict=True)]
-        if min(best) > 0.8 * asked:
+        if found == [pytest.approx(asked, rel=0.2)] * 5:
             return
-    pytest.fail(f"a link of {asked:g} bit/s has not been measured above {min(best):g}")
+        all_found.append(found)
+    pytest.fail(f"in no measurement had all ways the {asked:g} bit/s asked for: {all_found}")
 
 
 @pytest.fixture(scope="module")
