@@ -25,7 +25,7 @@ import os
 import signal
 import sys
 import time
-from types import FrameType
+from collections.abc import Callable
 from typing import NoReturn
 
 RANK_VARIABLES = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID")
@@ -33,6 +33,9 @@ RANK_VARIABLES = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID
 FORWARDED = (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1)
 ORPHANED = signal.SIGUSR2
 """What the kernel sends the witness when the outer process dies."""
+AWAITED = (*FORWARDED, ORPHANED, signal.SIGCHLD)
+"""What a guard takes one by one, all of it blocked at all other times: a handler would only be noted by the
+interpreter, and one that came just before it began to wait would be noted until something else happened."""
 CANNOT_EXECUTE = 127
 """Exit status when the command could not be started, as in a shell."""
 PR_SET_PDEATHSIG = 1
@@ -65,7 +68,7 @@ def _execute(command: list[str]) -> NoReturn:
     for number in (*FORWARDED, ORPHANED, signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)  # Python ignores the last two, and exec would inherit that
     signal.signal(signal.SIGUSR1, signal.SIG_IGN)  # a wish for a checkpoint ends nobody who cannot grant it yet
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, (*FORWARDED, ORPHANED))
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, AWAITED)
     try:
         os.execvp(command[0], command)  # noqa: S606 - without a shell is the point
     except OSError as error:
@@ -87,17 +90,17 @@ def _child(command: list[str], parent: int, log: str) -> NoReturn:
     _execute(command)
 
 
-def _wait(child: int) -> int:
-    """Pass signals on until the child has ended; end what is left of its group; return its wait status."""
+def _wait(child: int, orphaned: Callable[[], None] | None = None) -> int:
+    """Pass signals on until the child has ended; end what is left of its group; return its wait status.
 
-    def forward(number: int, _frame: FrameType | None) -> None:
-        os.kill(child, number)
-
-    for number in FORWARDED:
-        signal.signal(number, forward)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, (*FORWARDED, ORPHANED))
-    os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)  # stays a zombie: its number cannot be given away yet
-    signal.pthread_sigmask(signal.SIG_BLOCK, (*FORWARDED, ORPHANED))
+    `orphaned` is called when the kernel says that the outer process died.
+    """
+    while os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT | os.WNOHANG) is None:
+        number = signal.sigwait(AWAITED)
+        if number in FORWARDED:
+            os.kill(child, number)  # not yet waited for: its number cannot have been given away
+        elif number == ORPHANED and orphaned:
+            orphaned()
     try:
         os.killpg(child, signal.SIGKILL)  # what it left: one that keeps mpirun's pipes open keeps mpirun waiting
     except ProcessLookupError:
@@ -137,7 +140,7 @@ def _end_alike(code: int) -> NoReturn:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # the rank may leave a core; the guard's would replace it
     if -code != signal.SIGKILL:
         signal.signal(-code, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [-code])  # and no other, which may have come meanwhile
     os.kill(os.getpid(), -code)
     os._exit(128 - code)  # a signal whose default is not to kill
 
@@ -156,18 +159,17 @@ def _witness(folders: list[str], rank: int, command: list[str], outer: int) -> N
     witness = os.getpid()
     abandoned = False
 
-    def orphaned(_number: int, _frame: FrameType | None) -> None:
+    def orphaned() -> None:
         nonlocal abandoned
         if not _is_dying(child):
             abandoned = True
             os.kill(child, signal.SIGKILL)
 
-    signal.signal(ORPHANED, orphaned)
     die_with_parent(ORPHANED, outer)
     child = os.fork()
     if child == 0:
         _child(command, witness, log)
-    code = os.waitstatus_to_exitcode(_wait(child))
+    code = os.waitstatus_to_exitcode(_wait(child, orphaned))
     record = exit_record(rank, child, code)
     for folder in folders if not abandoned else ():
         try:
@@ -183,7 +185,8 @@ def guard(folders: list[str], command: list[str]) -> NoReturn:
     rank = rank_of(dict(os.environ))
     os.environ["HOOKE_RANK"] = str(rank)
     outer = os.getpid()
-    signal.pthread_sigmask(signal.SIG_BLOCK, (*FORWARDED, ORPHANED))  # until there is whom to pass them to
+    signal.pthread_sigmask(signal.SIG_BLOCK, AWAITED)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Python's own handler
     witness = os.fork()
     if witness == 0:
         _witness(folders, rank, command, outer)

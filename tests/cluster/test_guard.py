@@ -2,15 +2,17 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from hooke.cluster.processes import start_time, status
 from hooke.events import RankExit
-from hooke.guard import rank_of
+from hooke.guard import FORWARDED, ORPHANED, rank_of
 
 from tests.cluster.bench import kill9, only_child, wait_for
 
@@ -77,6 +79,46 @@ def test_a_signal_at_any_moment_of_the_start_is_not_lost(tmp_path):
         time.sleep(delay / 1000)
         process.terminate()
         assert process.wait(10) == -signal.SIGTERM
+
+
+ECHO = """
+import os, signal
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT, signal.SIGUSR1])
+names = {signal.SIGINT: b"i", signal.SIGUSR1: b"u"}
+os.write(1, b"-")
+while True:
+    os.write(1, names[signal.sigwait(names)])
+"""
+
+
+def test_of_two_signals_however_close_none_is_lost(tmp_path):
+    """The second comes while the guard is busy with the first, or about to wait again, or waits."""
+    (tmp_path / "rank.0.log").touch()
+    process = guard([tmp_path], *python(ECHO))
+    with (tmp_path / "rank.0.log").open() as log:
+        wait_for(lambda: log.read() == "-", what="the child")
+        for round_ in range(2000):
+            process.send_signal(signal.SIGUSR1)
+            until = time.perf_counter() + round_ % 200 * 1e-6
+            while time.perf_counter() < until:
+                pass
+            process.send_signal(signal.SIGINT)
+            found = ""
+            while len(found) < 2:
+                found += log.read()
+                assert time.perf_counter() < until + 5, f"round {round_}: only {found!r}"
+            assert sorted(found) == ["i", "u"]
+    process.terminate()
+    assert process.wait(10) == -signal.SIGTERM
+
+
+def test_it_has_no_handler_that_could_miss_a_signal_just_before_it_waits(tmp_path):
+    process = guard([tmp_path], "sleep", "600")
+    for pid in (process.pid, rank_under(process)[0]):
+        caught = re.search(r"SigCgt:\s*(\w+)", Path(f"/proc/{pid}/status").read_text())
+        assert not [number for number in (*FORWARDED, ORPHANED) if int(caught[1], 16) & 1 << (number - 1)]
+    process.terminate()
+    assert process.wait(10) == -signal.SIGTERM
 
 
 def rank_under(process):
