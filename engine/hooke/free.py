@@ -62,7 +62,16 @@ class Free:
                 self._mine -= 1
                 r.recorder.step(r, r.staleness())  # it was done, also where it has left bad numbers
                 r.check(r.params, "the weights")
+            self._land()
             self._meet()
+
+    def _land(self) -> None:
+        """Let the method complete what it has kept to itself, before the others look at the center."""
+        r = self._r
+        if r.land is not None:
+            r.ledger.enter(Phase.UPDATE)
+            r.land()
+            r.ledger.enter(Phase.IDLE)
 
     def leave(self) -> None:
         """Take no more steps, because this worker's numbers went bad; go on to meet the others until the end."""

@@ -216,8 +216,8 @@ class Rank(Accord):
         """Yield the number of each local step, from the restored one, until the run ends.
 
         `answer` is what evaluation scores: the center's replica, the shared center, or by default `params`.
-        `land` completes what a method whose ranks step together keeps under way from step to step. It is called
-        before anybody looks: an evaluation, a checkpoint, the end.
+        `land` completes what a rank keeps under way, or to itself, from step to step. It is called before anybody
+        looks: an evaluation, a checkpoint, the end. Methods with a server have no use for it.
         """
         self.land = land
         if answer is not None:

@@ -18,15 +18,18 @@ class HogwildSGD(Descent):
     """Hogwild SGD.
 
     x = c (as found);  c' = c - lr g_i(x)         every worker when it likes, element by element, no lock
+                                                  tau > 1: tau steps x' = x - lr g_i(x), then c' = c + their sum
 
     The center lies in a shared window. A worker reads it while others may be writing, computes a gradient
-    there and adds its move; nobody is asked. Inside a node these are plain loads and stores: what another
+    there and adds its move; nobody is asked. With `period` tau it takes tau steps of its own from what it read,
+    and adds their moves at once. Inside a node these are plain loads and stores: what another
     worker stores in between may be lost, and how much was lost is measured. Across nodes every element is added
-    atomically. Cost per step: one read and one addition of |W|, with no master to wait for.
+    atomically. Cost per exchange: one read and one addition of |W|, with no master to wait for.
 
     Readings: `updates = plain` stores as the method was published, and is refused where ranks share no memory;
     `atomic` loses nothing; `auto` is plain wherever memory is shared. With momentum every worker has a velocity
-    of its own.
+    of its own. What a worker has not added yet it adds before an evaluation, a checkpoint and the end, so that the
+    center is scored with every step that was counted.
 
     Reference: Niu, Recht, Re, Wright 2011; You, Buluc, Demmel, SC17 (arXiv 1708.02983).
     """
@@ -36,6 +39,7 @@ class HogwildSGD(Descent):
     deterministic: ClassVar[bool] = False
     passes: ClassVar[int] = 5
 
+    period: int = Field(1, ge=1, le=10_000, title="Period", description="Local steps per exchange (tau).")
     updates: Updates = Field(
         "auto", title="Updates", description="Plain stores, atomic additions, or plain where memory is shared."
     )
@@ -44,7 +48,21 @@ class HogwildSGD(Descent):
         """Read, compute, add."""
         x, step = r.params, self.local_step(r)
         center = r.shared("center", like=x, updates=self.updates)
-        for _ in r.steps(answer=center.snapshot):
-            center.read(into=x)
+        moves = r.buffer(x).zero_() if self.period > 1 else None
+
+        def add() -> None:
+            if moves is not None:
+                center.add(moves)
+                moves.zero_()
+
+        for t in r.steps(answer=center.snapshot, land=lambda: None if r.due(r.t, self.period) else add()):
+            if r.due(t, self.period):
+                center.read(into=x)
             by, factor = step.move(step.gradient())
-            center.add(by, alpha=factor)
+            if moves is None:
+                center.add(by, alpha=factor)
+                continue
+            x.add_(by, alpha=factor)
+            moves.add_(by, alpha=factor)
+            if r.due(t + 1, self.period):
+                add()

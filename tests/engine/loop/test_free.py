@@ -41,6 +41,16 @@ def test_atomic_updates_lose_nothing(played, world):
     assert [report.done.lost_mass for report in reports[1:]] == [None, None]
 
 
+@pytest.mark.parametrize("world", WORLDS)
+def test_every_step_that_was_counted_is_in_the_center(played, world):
+    """Also those of a period that the end has cut short: the gradients are summed here as the problem returned them."""
+    reports = played("pushed, every fourth", world).first
+    assert sum(report.picked for report in reports) == 151
+    moved = reports[0].center.astype(float) - reports[0].start
+    np.testing.assert_allclose(moved, -0.05 * sum(report.spent for report in reports), atol=1e-5)
+    assert 0 <= reports[0].done.lost_mass < 1e-5
+
+
 def lost(reports):
     """From outside: what pulls took from the workers, but did not arrive at the center, of all that was pushed."""
     missing = sum(r.weights.astype(float) - r.start + 0.05 * r.spent for r in reports)
