@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from benchmarks.evidence.conditions import (
     BATCH,
@@ -25,6 +25,7 @@ from benchmarks.evidence.conditions import (
 
 ORDER = ("here", *SCALING)
 Kind = Literal["target", "pace"]
+Key = TypeVar("Key", float, str)
 
 
 @dataclass(frozen=True)
@@ -119,14 +120,14 @@ def _within(document: dict[str, Any], samples: int, every: int, target: float | 
     }
 
 
-def best_rate(scores: Mapping[float, Score]) -> float | None:
-    """Return the rate whose first seed met the target soonest; where none did, that of the highest accuracy."""
+def best_of(scores: Mapping[Key, Score]) -> Key | None:
+    """Return the rate, or method, that met the target soonest; where none did, that of the highest accuracy."""
     if not scores:
         return None
     met = {rate: score.seconds for rate, score in scores.items() if score.seconds is not None}
     if met:
-        return min(met, key=lambda rate: met[rate])
-    return max(scores, key=lambda rate: scores[rate].accuracy)
+        return min(met, key=lambda one: met[one])
+    return max(scores, key=lambda one: scores[one].accuracy)
 
 
 def first_rate(matrix: Matrix) -> float:
@@ -148,7 +149,7 @@ def chosen(matrix: Matrix, place: str, method: Method, scores: Mapping[str, Scor
         for rate in matrix.rates
         if (key := target_cell(matrix, PLACES[place], method, rate, 0).key) in scores
     }
-    return best_rate(grid)
+    return best_of(grid)
 
 
 def cells(matrix: Matrix, scores: Mapping[str, Score]) -> Iterator[Cell]:

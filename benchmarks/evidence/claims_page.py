@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 
-from benchmarks.evidence.claims import CLAIMS, Claim
+from benchmarks.evidence.claim import Claim
+from benchmarks.evidence.claims import CLAIMS
 from benchmarks.evidence.conditions import BEST, CO_DESIGN, DDP_NESTEROV, PLACES, SEEDS
 from benchmarks.evidence.spread import Spread
 from benchmarks.evidence.view import View
@@ -99,7 +100,7 @@ def rows(view: View) -> Iterable[dict[str, object]]:
                 "place": place,
                 "measured": claim.text(found) if found else "",
                 "count": found.count if found else 0,
-                "verdict": _verdict(claim, view, found),
+                "verdict": _verdict(claim, view, place, found),
                 "note": view.note(place) if place in PLACES else "",
                 "runs": " ".join(dict.fromkeys(found.keys)) if found else "",
             }
@@ -139,16 +140,16 @@ def _table(view: View, place: str) -> Iterable[str]:
                     claim.told(claim.target) if claim.judged == "target" else "",
                     claim.told(claim.aim),
                     _told(claim, view, place or "here", found),
-                    _verdict(claim, view, found),
+                    _verdict(claim, view, place or "here", found),
                 )
             )
     yield from table(("claim", "paper", "target", "aim", "measured", "verdict"), lines)
 
 
-def _verdict(claim: Claim, view: View, found: Spread | None) -> str:
+def _verdict(claim: Claim, view: View, place: str, found: Spread | None) -> str:
     """Return what was found of a claim; open as long as a method that it is about may have a better rate."""
     judged = claim.verdict(found)
-    return "open" if found and judged and _untried(view, found) else judged
+    return "open" if found and judged and _untried(claim, view, place, found) else judged
 
 
 def _told(claim: Claim, view: View, place: str, found: Spread | None) -> str:
@@ -156,14 +157,14 @@ def _told(claim: Claim, view: View, place: str, found: Spread | None) -> str:
     if found is None:
         return ""
     counted = f"n = {found.count}" if found.count > 1 else "one run: spread not known"
-    untried = "; not all rates tried" if _untried(view, found) else ""
+    untried = "; not all rates tried" if _untried(claim, view, place, found) else ""
     return f"{claim.text(found)}, {counted}{untried}{_crowded(view, place, found)}"
 
 
-def _untried(view: View, found: Spread) -> bool:
+def _untried(claim: Claim, view: View, place: str, found: Spread) -> bool:
     """Return whether there are rates that a method behind a figure has not been run with."""
-    towards = [run for run in (view.evidence.runs[key] for key in found.keys) if run.kind == "target"]
-    best = [view.best(run.place, run.label) for run in towards]
+    towards = {run.label for run in (view.evidence.runs[key] for key in found.keys) if run.kind == "target"}
+    best = [view.best(place, label) for label in towards | set(claim.about)]
     return any(method.grid < len(view.matrix.rates) for method in best if method)
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from benchmarks.evidence import spread
-from benchmarks.evidence.claims import LIMITED, of_limit, wire_limit
+from benchmarks.evidence.claims import LIMITED
 from benchmarks.evidence.conditions import ALONE, BATCH, OFF, PACES, PLACES, SCALING
+from benchmarks.evidence.measures import of_limit, wire_limit
 from benchmarks.evidence.network_table import network
 from benchmarks.evidence.records import Run
 from benchmarks.evidence.view import View

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from benchmarks.evidence.cells import Score, best_rate, count, pace_cells, target_cell
+from benchmarks.evidence.cells import Score, best_of, count, pace_cells, target_cell
 from benchmarks.evidence.conditions import (
     BEST,
     METHODS,
@@ -83,14 +83,14 @@ class View:
         """Return how many runs there are, and how many there are to be."""
         further = 0  # seeds at rates that were the best for a while: kept and shown, but beyond the matrix
         for grid in self.targets.values():
-            best = best_of(grid)
+            best = best_rate(grid)
             further += sum(len(seeds) - (0 in seeds) for rate, seeds in grid.items() if best and rate != best)
         return len(self.runs) - further, count(self.matrix)
 
     def best(self, place: str, label: str) -> Best | None:
         """Return a method's runs at its best rate so far; None if it has not been run there."""
         grid = self.targets.get((place, label), {})
-        rate = best_of(grid)
+        rate = best_rate(grid)
         if rate is None:
             return None
         tried = sum(0 in seeds for seeds in grid.values())
@@ -101,6 +101,11 @@ class View:
         """Return the runs of a method at its best rate by seed; none if it has not been run."""
         best = self.best(place, label)
         return best.runs if best else {}
+
+    def better(self, place: str, *labels: str) -> str:
+        """Return which of these methods was the best at a place by its first seed; the first if none was run."""
+        runs = {label: self.at_best(place, label) for label in labels}
+        return best_of({label: score(seeds[0]) for label, seeds in runs.items() if 0 in seeds}) or labels[0]
 
     def over(self, place: str, above: str, below: str) -> Spread | None:
         """Return the quotient of two throughputs at a place, repeat by repeat."""
@@ -150,7 +155,11 @@ def view_of(matrix: Matrix, evidence: Evidence) -> View:
     return View(matrix, evidence)
 
 
-def best_of(grid: dict[float, dict[int, Run]]) -> float | None:
+def score(run: Run) -> Score:
+    """Return how a run went, as far as a choice between several needs it."""
+    return Score(run.time_to_target, run.test_accuracy or 0.0)
+
+
+def best_rate(grid: dict[float, dict[int, Run]]) -> float | None:
     """Return the best rate of a grid by its first seeds."""
-    first = {rate: seeds[0] for rate, seeds in grid.items() if 0 in seeds}
-    return best_rate({rate: Score(run.time_to_target, run.test_accuracy or 0.0) for rate, run in first.items()})
+    return best_of({rate: score(seeds[0]) for rate, seeds in grid.items() if 0 in seeds})

@@ -31,6 +31,16 @@ def in_fp32(runs: Mapping[str, Any]) -> dict[str, Any]:
     return _anew(runs, without_bf16(FULL), lambda run: run["cell"]["place"])
 
 
+def as_others(run: Any, seconds: Mapping[str, float | None], place: str) -> dict[str, Any]:
+    """Return one run as if it were the first seed of these methods, each having met the target after that long."""
+    found = {}
+    for label, time in seconds.items():
+        new = target_cell(FULL, PLACES[place], METHODS[label], 0.1, 0)
+        cell = run["cell"] | {"label": label, "place": place, "rate": 0.1, "seed": 0, "document": new.document}
+        found[new.key] = run | {"cell": cell, "result": run["result"] | {"time_to_target": time}}
+    return found
+
+
 def _anew(runs: Mapping[str, Any], matrix: Matrix, place: Callable[[Any], str]) -> dict[str, Any]:
     found = {}
     for run in runs.values():

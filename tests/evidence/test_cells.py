@@ -7,7 +7,7 @@ import random
 import pytest
 from hooke.expand import validate_run
 
-from benchmarks.evidence.cells import Score, best_rate, cells, count, first_rate, pace_cells, target_cell
+from benchmarks.evidence.cells import Score, best_of, cells, count, first_rate, pace_cells, target_cell
 from benchmarks.evidence.conditions import (
     BEST,
     DDP,
@@ -103,9 +103,11 @@ def test_a_key_is_that_of_what_is_run_and_where():
 
 
 def test_the_best_rate_is_that_of_the_soonest_then_of_the_most_accurate():
-    assert best_rate({0.05: Score(9.0, 0.99), 0.1: Score(5.0, 0.988), 0.15: Score(None, 0.987)}) == 0.1
-    assert best_rate({0.05: Score(None, 0.97), 0.1: Score(None, 0.98), 0.15: Score(None, 0.1)}) == 0.1
-    assert best_rate({}) is None
+    assert best_of({0.05: Score(9.0, 0.99), 0.1: Score(5.0, 0.988), 0.15: Score(None, 0.987)}) == 0.1
+    assert best_of({0.05: Score(None, 0.97), 0.1: Score(None, 0.98), 0.15: Score(None, 0.1)}) == 0.1
+    assert best_of({"a": Score(9.0, 0.99), "b": Score(None, 0.995)}) == "a"
+    empty: dict[str, Score] = {}
+    assert best_of(empty) is None
     assert first_rate(FULL) == 0.1
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.evidence.claims import Claim
+from benchmarks.evidence.claim import Claim
 from benchmarks.evidence.records import Run
 from benchmarks.evidence.spread import Figure, Spread, quotient, times, times_faster
 

@@ -3,6 +3,7 @@
 from tests.engine.loop.setup import BATCH, Setup
 
 PERIODIC = (("checkpoint_every", 18 * BATCH),)
+ATOMIC = (("updates", "atomic"),)
 ROUNDED = (("communication", {"wire": "bf16", "packing": "per-layer"}),)
 DROP = (("on_bad_worker", "drop"),)
 
@@ -20,7 +21,7 @@ SETUPS = {
     "atomic": Setup("unlocked", steps=150, every=47, sleeps=1),
     "plain": Setup("unlocked", (("updates", "plain"),), steps=150, every=47, sleeps=1),
     "atomic every third": Setup("unlocked", (("period", 3),), steps=150, every=47),
-    "pushed, every fourth": Setup("hogwild-sgd", (("period", 4), ("updates", "atomic")), steps=151, every=47, sleeps=1),
+    "pushed, every fourth": Setup("hogwild-sgd", (("period", 4), *ATOMIC), steps=151, every=47, sleeps=1),
     "plain, apart": Setup("hogwild-easgd", (("updates", "plain"),), apart=True),
     "whatever, apart": Setup("hogwild-easgd", steps=60, apart=True),
     "a slow one": Setup("unlocked", steps=150, every=150, slow=(1, 0.02), sleeps=1),

@@ -43,7 +43,7 @@ def test_atomic_updates_lose_nothing(played, world):
 
 @pytest.mark.parametrize("world", WORLDS)
 def test_every_step_that_was_counted_is_in_the_center(played, world):
-    """Also those of a period that the end has cut short: the gradients are summed here as the problem returned them."""
+    """Also those of a period that the end has cut short: the gradients are summed as the problem returned them."""
     reports = played("pushed, every fourth", world).first
     assert sum(report.picked for report in reports) == 151
     moved = reports[0].center.astype(float) - reports[0].start
