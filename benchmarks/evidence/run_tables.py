@@ -40,7 +40,7 @@ def shares(view: View, place: str) -> Iterable[str]:
         best = view.best(place, label)
         seeds = [run for run in best.seeds if run.steps and run.compute is not None] if best else []
         if not seeds:
-            lines.append((label, "not measured", *[""] * (len(header) - 2)))
+            lines.append((label, "failed" if best else "not measured", *[""] * (len(header) - 2)))
             continue
         exposed = spread.of(run.communication_fraction for run in seeds)
         lines.append(

@@ -9,6 +9,8 @@ from benchmarks.evidence.cells import target_cell
 from benchmarks.evidence.conditions import FULL, METHODS, PLACES, Matrix, without_bf16
 from benchmarks.evidence.store import Store
 
+DIVERGED = {"state": "failed_user", "samples": None, "phases": None, "train_seconds": None}
+
 
 def stored(
     folder: Path, runs: Mapping[str, Any], sessions: Mapping[str, Any], published: Path | None = None
@@ -32,12 +34,16 @@ def in_fp32(runs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def as_others(run: Any, seconds: Mapping[str, float | None], place: str) -> dict[str, Any]:
-    """Return one run as if it were the first seed of these methods, each having met the target after that long."""
+    """Return one run as if it were the first seed of these methods, each having met the target after that long.
+
+    None: it diverged.
+    """
     found = {}
     for label, time in seconds.items():
         new = target_cell(FULL, PLACES[place], METHODS[label], 0.1, 0)
         cell = run["cell"] | {"label": label, "place": place, "rate": 0.1, "seed": 0, "document": new.document}
-        found[new.key] = run | {"cell": cell, "result": run["result"] | {"time_to_target": time}}
+        result = run["result"] | {"time_to_target": time} | ({} if time else DIVERGED)
+        found[new.key] = run | {"cell": cell, "result": result}
     return found
 
 

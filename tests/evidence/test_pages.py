@@ -67,6 +67,8 @@ def test_each_of_two_methods_is_compared_at_its_better_period(recorded, tmp_path
     assert told[4][each] == ["2.40x, one run: spread not known", "faster (so far: 1 of 3)"]
     assert told[3][each] == ["", "not measured"], "the fourth might have been the better one"
     assert told[3]["Async EASGD over Async SGD, time to target"][0].startswith("0.67x")
+    failed = [cells[1] for cells in lines(tmp_path / "4" / "pages" / "8-hosts.md", "Async SGD, period 16")]
+    assert failed[:2] == ["failed", "failed"], "neither was it not measured"
 
 
 def test_throughputs_are_those_of_the_recorded_runs(pages, recorded):
