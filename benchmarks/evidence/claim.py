@@ -54,7 +54,7 @@ class Claim:
             return "not measured"
         if not self.judged or self.target is None:
             return ""
-        few = f" (so far: {_seeds(found)} of {SEEDS})" if _seeds(found) < SEEDS else ""
+        few = f" (so far: {found.count} of {SEEDS})" if found.count < SEEDS else ""
         return self._judged(found) + few
 
     def _judged(self, found: Spread) -> str:
@@ -82,7 +82,3 @@ class Claim:
         if figure.side == "=" or (figure.side == ">" and good) or (figure.side == "<" and not good):
             return good
         return None
-
-
-def _seeds(found: Spread) -> int:
-    return found.count

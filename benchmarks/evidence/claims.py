@@ -19,12 +19,27 @@ from benchmarks.evidence.conditions import (
     ORIGINAL,
     PACES,
     PAIRS,
+    Method,
     seldom,
 )
 from benchmarks.evidence.measures import exposed, faster, faster_at_best_period, of_limit, paces
 
 LIMITED = ("Sync EASGD3", "Sync EASGD3, halving", "Sync EASGD3, halving, pipelined")
 PER_CENT = {"form": ".0%", "unit": ""}
+
+
+def _sooner(other: Method, base: Method, paper: str = "") -> Claim:
+    """Return the claim that one method meets the target sooner than another."""
+    return Claim(
+        f"{other.label} over {base.label}, time to target",
+        paper,
+        faster(base.label, other.label),
+        target=1,
+        judged="sooner",
+        about=(other.label, base.label),
+    )
+
+
 CLAIMS = (
     Claim(
         f"{BEST.label} over {ORIGINAL.label}, time to target",
@@ -86,27 +101,10 @@ CLAIMS = (
         for precision in ("bf16", "fp32")
     ),
     *(
-        Claim(
-            f"{elastic.label} over {plain.label}, time to target",
-            f"faster ({said})",
-            faster(plain.label, elastic.label),
-            target=1,
-            judged="sooner",
-            about=(elastic.label, plain.label),
-        )
+        _sooner(elastic, plain, f"faster ({said})")
         for (elastic, plain), said in zip(PAIRS, ("abstract", "account", "account"), strict=True)
     ),
-    *(
-        Claim(
-            f"{seldom(elastic).label} over {seldom(plain).label}, time to target",
-            "",
-            faster(seldom(plain).label, seldom(elastic).label),
-            target=1,
-            judged="sooner",
-            about=(seldom(elastic).label, seldom(plain).label),
-        )
-        for elastic, plain in PAIRS
-    ),
+    *(_sooner(seldom(elastic), seldom(plain)) for elastic, plain in PAIRS),
     *(
         Claim(
             f"{elastic.label} over {plain.label}, each at its better period, time to target",
@@ -130,13 +128,7 @@ CLAIMS = (
         for label in (BEST.label, "Sync EASGD3")
     ),
     *(
-        Claim(
-            f"{faster_one.label} over {slower.label}, time to target",
-            f"{factor}x (account)",
-            faster(slower.label, faster_one.label),
-            target=1,
-            judged="sooner",
-        )
+        _sooner(faster_one, slower, f"{factor}x (account)")
         for faster_one, slower, factor in (
             (EASGD1, ORIGINAL, 3.7),
             (EASGD2, EASGD1, 1.3),
