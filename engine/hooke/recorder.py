@@ -7,6 +7,7 @@ import os
 import socket
 import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -50,14 +51,27 @@ class Recorder:
         """Workers that the run went on without, in the order in which they left."""
         self.lost_mass: float | None = None
         self._held: tuple[float, ...] | None = None
+        self._running = False
+        """Whether the clock has been started."""
 
-    def begin(self, r: Rank) -> None:
-        """Agree on the start of the clock, empty the ledger, and say who this rank is."""
-        r.comm.barrier()
+    def begin(self, r: Rank, score: Callable[[], None] | None = None) -> bool:
+        """Start the clock on all ranks at once and empty the ledger; collective.
+
+        Before that every rank says who it is, and a run that begins at 0 samples calls `score`: the initial
+        weights are scored at clock 0. Return whether that has ended the run.
+        """
+        self._rows = r.workers <= EVERY_RANK_WRITES or r.rank in (0, r.workers - 1, r.server)
+        self._introduce(r)
+        if score is not None and r.samples == 0:
+            score()
+        (ended,) = r.comm.control.allreduce((float(r.course.reason is not None),))
         r.ledger.begin(r.restored_seconds)
+        self._running = True
         self._at_start = replace(r.comm.traffic)
         self._before = self._totals(r)
-        self._rows = r.workers <= EVERY_RANK_WRITES or r.rank in (0, r.workers - 1, r.server)
+        return ended > 0
+
+    def _introduce(self, r: Rank) -> None:
         if self._journal is None:
             return
         hardware, versions = describe()
@@ -120,10 +134,10 @@ class Recorder:
         if self._journal is not None:
             self._journal.flush()
 
-    def scored(self, r: Rank, loss: float, accuracy: float, seconds: float, reached: bool) -> None:
-        """Take note of an evaluation; the deciding rank writes it."""
+    def scored(self, r: Rank, loss: float, accuracy: float, stopped: float, reached: bool) -> None:
+        """Take note of an evaluation; the clock has stood since `stopped`. The deciding rank writes it."""
         self.scored_at = r.samples
-        clock = r.ledger.train()
+        clock = r.ledger.train() if self._running else 0.0
 
         def make(seq: int) -> Scored:
             return Scored(
@@ -131,10 +145,10 @@ class Recorder:
                 step=r.t,
                 samples=r.samples,
                 clock=clock,
-                wall=r.ledger.since - r.ledger.began,
+                wall=stopped - r.ledger.began if self._running else 0.0,
                 loss=loss,
                 accuracy=accuracy,
-                seconds=seconds,
+                seconds=r.comm.clock() - stopped,
                 reached=reached,
             )
 
@@ -142,12 +156,18 @@ class Recorder:
         if self._journal is not None and r.deciding:
             self._journal.record(make)
 
-    def checkpointed(self, r: Rank, path: Path, size: int, digest: str) -> None:
-        """Write where the complete checkpoint lies."""
+    def checkpointed(self, r: Rank, path: Path, size: int, digest: str, stopped: float) -> None:
+        """Write where this rank's part of a complete checkpoint lies; the clock has stood since `stopped`."""
         if self._journal is not None:
             self._journal.record(
                 lambda seq: Checkpointed(
-                    seq=seq, step=r.t, samples=r.samples, path=str(path), bytes=size, sha256=digest
+                    seq=seq,
+                    step=r.t,
+                    samples=r.samples,
+                    path=str(path),
+                    bytes=size,
+                    sha256=digest,
+                    seconds=r.comm.clock() - stopped,
                 )
             )
 

@@ -89,7 +89,10 @@ class Control(Protocol):
         """Send words to one rank; never blocks."""
 
     def recv(self, source: int = ANY) -> tuple[int, tuple[float, ...]]:
-        """Return (source, words) of the earliest message from `source`."""
+        """Return (source, words) of the earliest message from `source`; blocks until there is one."""
+
+    def poll(self, source: int = ANY) -> tuple[int, tuple[float, ...]] | None:
+        """Return the same if a message has arrived, else None; never blocks."""
 
     def ibroadcast(self, words: tuple[float, ...] | None) -> ControlPending:
         """Post one broadcast from rank 0 (others pass None); all ranks post in the same order."""

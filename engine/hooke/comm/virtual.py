@@ -168,6 +168,11 @@ class VirtualControl:
         wanted = source if source == ANY else check_rank(source, self._group.size)
         return self._group.take_words(self._rank, wanted)
 
+    def poll(self, source: int = ANY) -> tuple[int, Words] | None:
+        """Return the same if it has been sent by now, else None."""
+        wanted = source if source == ANY else check_rank(source, self._group.size)
+        return self._group.poll_words(self._rank, wanted)
+
     def ibroadcast(self, words: Words | None) -> ControlPending:
         """Post one broadcast from rank 0."""
         return _VirtualAnnouncement(self._group.post_announcement(self._rank, words and check_words(words)))

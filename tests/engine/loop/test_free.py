@@ -18,8 +18,12 @@ def test_the_budget_is_spent_exactly_and_evaluations_are_due(played, name, world
     assert sum(report.done.step for report in reports) == sum(report.picked for report in reports) == 150
     assert {report.done.samples for report in reports} == {150 * BATCH}
     assert {report.done.reason for report in reports} == {"budget"}
+    period = 3 if "third" in name else 1
     for report in reports:
-        assert [samples for samples, _ in report.scores] == [BATCH * k for k in (0, 47, 94, 141, 150)]
+        samples = [samples for samples, _ in report.scores]
+        assert (samples[0], samples[-1], len(samples)) == (0, 150 * BATCH, 5)
+        for k, at in enumerate(samples[1:-1], 1):  # of the steps taken, each worker may still have a period to do
+            assert 47 * k - 3 * period <= at / BATCH <= 47 * k + period
         assert report.scores == reports[0].scores
         assert report.picked > 1
 
@@ -94,17 +98,17 @@ def test_additions_that_overlap_are_lost_if_plain(updates, tmp_path):
 
 
 @pytest.mark.parametrize("world", WORLDS)
-def test_staleness_is_counted_at_every_write(played, world):
+def test_staleness_is_counted_from_each_exchange_to_the_next(played, world):
     run = played("atomic", world)
     for rank, report in enumerate(run.first):
         stale = report.done.staleness
-        assert sum(stale.values()) == report.done.step
+        assert sum(stale.values()) == report.done.step - 1
         assert min(stale) >= 0
         notes = journal(run.folder, rank, "start")[0].notes
         assert "passed the conformance test" in notes["one-sided operations"]
         assert notes["updates of center"].startswith("element-wise atomic")
     together = sum(sum(report.done.staleness.values()) for report in run.first)
-    assert together == 150
+    assert together == 150 - 3
     assert played("plain", world).first[0].done.lost_mass is not None
 
 
@@ -142,9 +146,10 @@ def test_equal_workers_are_as_stale_as_the_others_are_many(tmp_path):
     reports = [ranks[0] for ranks in play_virtual(setup, tmp_path)]
     counted = sum((Counter(report.done.staleness) for report in reports), Counter())
     assert counted[2] >= 140
-    assert counted.total() == 150
+    assert counted.total() == 150 - 3, "the first exchange of a worker has none before it"
     blocks = journal(tmp_path, 2, "steps")
     rows = [row for block in blocks for row in unpack("staleness", block.columns["staleness"])]
+    assert np.isnan(rows.pop(0))
     assert Counter(map(int, rows)) == reports[2].done.staleness, "a row per step says the same"
 
 
