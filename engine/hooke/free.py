@@ -116,8 +116,7 @@ class Free:
 
     def _take(self, steps: int) -> int:
         assert self._counter is not None  # noqa: S101 - `steps` has made it
-        with aside(self._r.comm, Phase.COMMUNICATE):  # the method's time, but no vector of it
-            return self._counter.take(steps)
+        return self._counter.take(steps)
 
     def _has_steps(self) -> bool:
         """Take the next steps from the counter where none are left; return whether there are any."""

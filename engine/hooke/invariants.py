@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from pathlib import Path
 
+from hooke.errors import JournalError
 from hooke.events import Checkpointed, Done, Scored, Start, Steps
 from hooke.journal import records, unpack
 
@@ -49,7 +50,10 @@ def faults(folder: Path) -> list[str]:
 
     Ranks without a `done` record have not ended, and are checked as far as they came.
     """
-    ranks = {int(path.name.split(".")[1]): _read(path) for path in sorted(folder.glob("journal.*.jsonl"))}
+    try:
+        ranks = {int(path.name.split(".")[1]): _read(path) for path in sorted(folder.glob("journal.*.jsonl"))}
+    except JournalError as error:
+        return [str(error)]
     if not ranks:
         return [f"{folder} holds no journal"]
     deciding = next((r for r in ranks.values() if r.role == "server"), ranks[min(ranks)])
@@ -57,7 +61,7 @@ def faults(folder: Path) -> list[str]:
     scores = (scorers[0] if scorers else deciding).scores
     found = list(_of_scores(scores))
     for number, rank in ranks.items():
-        found += [f"rank {number}: {text}" for text in _of_rank(rank, scores, ranks[min(ranks)].stops)]
+        found += [f"rank {number}: {text}" for text in _of_rank(rank, scores)]
         if rank.role == "worker" and not rank.restored:
             found += [f"rank {number}: {text}" for text in _of_clock(rank, scores, deciding.done)]
     return found
@@ -110,8 +114,8 @@ def _of_clock(rank: _Rank, scores: Sequence[Scored], deciding: Done | None) -> I
             return
 
 
-def _of_rank(rank: _Rank, scores: Sequence[Scored], checkpoints: Sequence[float]) -> Iterator[str]:
-    stops = len(scores) + len(checkpoints)
+def _of_rank(rank: _Rank, scores: Sequence[Scored]) -> Iterator[str]:
+    stops = len(scores) + len(rank.stops)
     for name, values in (("clock", rank.clocks), ("wall", rank.walls)):
         if any(after < before for before, after in zip(values, values[1:], strict=False)):
             yield f"its {name} runs backwards"
@@ -121,7 +125,7 @@ def _of_rank(rank: _Rank, scores: Sequence[Scored], checkpoints: Sequence[float]
         return
     if abs(sum(done.phases.values()) - done.wall) > ROUNDING * done.wall + SLACK:
         yield f"its phases sum to {sum(done.phases.values()):.3f} s of {done.wall:.3f} s"
-    stood = sum(score.seconds for score in scores) + sum(checkpoints)
+    stood = sum(score.seconds for score in scores) + sum(rank.stops)
     off = done.wall - done.clock
     if off > stood + _slack(stops) and not rank.restored:
         yield (

@@ -28,8 +28,8 @@ class HogwildSGD(Descent):
 
     Readings: `updates = plain` stores as the method was published, and is refused where ranks share no memory;
     `atomic` loses nothing; `auto` is plain wherever memory is shared. With momentum every worker has a velocity
-    of its own. What a worker has not added yet it adds before an evaluation, a checkpoint and the end, so that the
-    center is scored with every step that was counted.
+    of its own. What a worker has not added yet it adds before a checkpoint and at the end of the budget; an
+    evaluation scores the center as it is.
 
     Reference: Niu, Recht, Re, Wright 2011; You, Buluc, Demmel, SC17 (arXiv 1708.02983).
     """

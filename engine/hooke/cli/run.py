@@ -149,6 +149,7 @@ def execute(
     from hooke import local_run
     from hooke.cli import outcome
     from hooke.cluster.launchers.base import TRAIN
+    from hooke.invariants import faults
 
     local_run.prepare(folder, spec, resume)
     program = TRAIN if trace is None else (*TRAIN, "--trace")
@@ -156,6 +157,7 @@ def execute(
     scores, report = _follow(started)
     found = outcome.result(spec, report, started.witness.started, started.witness.done, scores)
     found["folder"] = str(folder)
+    found["clock_faults"] = faults(folder)
     if save_to is not None and report.state == "succeeded":
         outcome.save(save_to, spec, folder)
     if trace is not None:
@@ -241,5 +243,7 @@ def _print(report: StateReport, found: dict[str, Any], as_json: bool) -> None:
         print(outcome.as_json(found))
     else:
         print(outcome.table(found))
+    for fault in found["clock_faults"]:
+        print(f"warning: the clock of this run cannot be trusted: {fault}", file=sys.stderr)
     if report.state not in ("succeeded", "cancelled"):
         print(f"{report.state}: {report.why}", file=sys.stderr)
