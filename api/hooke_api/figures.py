@@ -102,7 +102,7 @@ class Figures:
         announce(self.session, "points", data, experiment_id=run.experiment_id, run_id=run.id)
 
     def _evaluated_before(self, scored: Scored) -> float:
-        """Return the train clock of the run's last evaluation before this one, also of earlier attempts; else 0."""
+        """Return the train clock of the last evaluation before this one, also of an earlier attempt; else 0."""
         clocks = select(func.max(EvaluationPoint.clock)).where(EvaluationPoint.run_id == self.run.id)
         before = self.session.scalar(clocks.where(EvaluationPoint.samples < scored.samples))
         return min(before or 0.0, scored.clock)

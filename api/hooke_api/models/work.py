@@ -101,7 +101,7 @@ class Run(Owned, Base):
     time_to_target: Mapped[float | None]
     """Train clock of the first evaluation that met the target, s."""
     target_after: Mapped[float | None]
-    """Train clock of the last evaluation before that one, s; 0: there was none. Null where the target is not met."""
+    """Train clock of the last evaluation before that one, s (0: there was none); null with time_to_target."""
     diverged: Mapped[bool] = mapped_column(Boolean, default=False)
     """It ended by NaN or Inf."""
     communication_fraction: Mapped[float | None]
