@@ -32,17 +32,27 @@ class TimeToTarget(View):
 
 
 class SpeedUp(View):
-    """Baseline's time to target over this variant's, paired by seed: geometric mean, 95% t interval of logs."""
+    """Baseline's time to target over this variant's, paired by seed: geometric mean, 95% t interval of logs.
+
+    A time lies between two evaluations; the interval knows that.
+    """
 
     ratio: float | None
     low: float | None
     high: float | None
     pairs: int
     censored: int
-    """Pairs in which one side missed the target and stands at its budget: the ratio is a bound."""
+    """Pairs in which one side missed the target or diverged: the ratio is a bound."""
+    left_out: int
+    """Pairs that say nothing: neither side reached the target, or one met it before its first step."""
+    comparisons: int
+    """How many comparisons of this cluster and number of workers the claim was corrected for (Holm)."""
+    p_adjusted: float | None
+    """Two-sided p value of the ratio being 1, after that correction; null where there is no comparison."""
     claim: Literal["baseline", "faster", "slower", "same", "not shown", "at least", "at most", "no claim"]
-    """`same`: practically, the whole interval lies within 1% of 1. `at least` /
-    `at most`: a bound because of censored seeds. `no claim`: fewer than 3 pairs, or unpaired."""
+    """`same`: practically, the whole interval lies within 5% of 1. `at least` / `at most`: only a bound is known.
+    `not shown`: the interval includes 1, or does not exclude it after the correction. `no claim`: fewer than 3
+    pairs, or unpaired."""
     sentence: str
     """The claim in words, e.g. 'Sync EASGD reaches the target 2.1x faster (95% interval 1.8 to 2.5, 5 seeds)'."""
 

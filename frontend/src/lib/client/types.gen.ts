@@ -1405,6 +1405,8 @@ export type SeriesQuery = {
  * SpeedUp
  *
  * Baseline's time to target over this variant's, paired by seed: geometric mean, 95% t interval of logs.
+ *
+ * A time lies between two evaluations; the interval knows that.
  */
 export type SpeedUp = {
     /**
@@ -1416,13 +1418,25 @@ export type SpeedUp = {
      */
     claim: 'baseline' | 'faster' | 'slower' | 'same' | 'not shown' | 'at least' | 'at most' | 'no claim';
     /**
+     * Comparisons
+     */
+    comparisons: number;
+    /**
      * High
      */
     high: number | null;
     /**
+     * Left Out
+     */
+    left_out: number;
+    /**
      * Low
      */
     low: number | null;
+    /**
+     * P Adjusted
+     */
+    p_adjusted: number | null;
     /**
      * Pairs
      */
