@@ -104,7 +104,8 @@ def _conditions(place: Place) -> Iterable[str]:
         f"budget of samples is used up ({budget}); evaluation every {conditions.EVERY:,} samples, off the clock, "
         "so a time to target is known to that grain. Targets are judged on the validation part, 6,000 of the "
         "training images; the test part is scored once, when a run has ended, and nothing was chosen by it. "
-        "*reached*: seeds that met the target. Exposed communication: share of a worker's time blocked in communication."
+        "*reached*: seeds that met the target. Exposed communication: share of a worker's time blocked in "
+        "communication."
     )
     yield ""
     yield (
