@@ -125,7 +125,7 @@ def _of_rank(rank: _Rank, scores: Sequence[Scored]) -> Iterator[str]:
         return
     if abs(sum(done.phases.values()) - done.wall) > ROUNDING * done.wall + SLACK:
         yield f"its phases sum to {sum(done.phases.values()):.3f} s of {done.wall:.3f} s"
-    stood = sum(score.seconds for score in scores) + sum(rank.stops)
+    stood = sum(score.seconds for score in scores) + sum(rank.stops) + done.test_seconds
     off = done.wall - done.clock
     if off > stood + _slack(stops) and not rank.restored:
         yield (

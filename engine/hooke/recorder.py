@@ -50,6 +50,8 @@ class Recorder:
         self.dropped: list[int] = []
         """Workers that the run went on without, in the order in which they left."""
         self.lost_mass: float | None = None
+        self.test: tuple[float, float, float] | None = None
+        """Loss and accuracy of the final center on the test part, once scored, and how long the clock stood for it."""
         self._held: tuple[float, ...] | None = None
         self._running = False
         """Whether the clock has been started."""
@@ -89,6 +91,7 @@ class Recorder:
                 hardware=hardware,
                 versions=versions,
                 restored_step=r.t or None,
+                evaluated_part="validation",
                 notes=r.notes,
             )
         )
@@ -182,6 +185,7 @@ class Recorder:
         """Write and return how this rank ended."""
         clock = r.ledger.train()
         last = self.scores[-1] if self.scores and r.deciding else None
+        loss, accuracy, stood = self.test or (None, None, 0.0)
         traffic = r.comm.traffic
 
         def make(seq: int) -> Done:
@@ -199,6 +203,9 @@ class Recorder:
                 messages=traffic.messages - self._at_start.messages,
                 final_loss=last.loss if last else None,
                 final_accuracy=last.accuracy if last else None,
+                test_loss=loss if r.deciding else None,
+                test_accuracy=accuracy if r.deciding else None,
+                test_seconds=stood,
                 staleness=dict(sorted(self.staleness.items())),
                 lost_mass=self.lost_mass,
                 dropped=self.dropped,

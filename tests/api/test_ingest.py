@@ -150,10 +150,10 @@ def test_summaries(service):
     )
     with service.database.read() as session:
         rows = {row.metric: row for row in session.scalars(select(Summary))}
-    assert set(rows) == {"train_loss", "test_loss", "test_accuracy"}
+    assert set(rows) == {"train_loss", "validation_loss", "validation_accuracy"}
     loss = rows["train_loss"]
     assert (loss.first, loss.last, loss.min, loss.max, loss.argmin, loss.count) == (3, 4, 1, 4, 128, 4)
-    accuracy = rows["test_accuracy"]
+    accuracy = rows["validation_accuracy"]
     assert (accuracy.first, accuracy.last, accuracy.max, accuracy.count) == (0.25, 0.75, 0.75, 2)
 
 

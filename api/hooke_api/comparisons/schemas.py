@@ -73,7 +73,9 @@ class ComparisonRow(View):
     time_to_target: TimeToTarget | None
     speed_up: SpeedUp
     accuracy: Estimate
-    """Final test accuracy of the center, fraction."""
+    """Validation accuracy of the center at the end, fraction; the test part's where `note` says so."""
+    test_accuracy: Estimate
+    """Test accuracy of the final center, fraction: scored once for each run, and nothing was chosen by it."""
     communication_fraction: Estimate
     """Exposed communication / (wall - evaluate), mean over workers, fraction."""
     hidden: Estimate
@@ -97,6 +99,8 @@ class Comparison(View):
     baseline: str
     target: str | None
     """The target in words, or null."""
+    note: str | None
+    """What is to be known of all figures: that the experiment was made without a validation part."""
     complete: bool
     rows: list[ComparisonRow]
     sentences: list[str]

@@ -56,10 +56,16 @@ def answer_comparison(session: Session, experiment_id: str) -> Comparison:
         experiment=experiment.id,
         baseline=experiment.baseline,
         target=wording.describe_target(target) if target else None,
+        note=wording.describe_parts(target, _without_validation(target, runs)),
         complete=all(run.state in TERMINAL for run in runs),
         rows=rows,
         sentences=sentences,
     )
+
+
+def _without_validation(target: Target | None, runs: Sequence[Run]) -> bool:
+    """Return whether evaluations scored the test part, or were to."""
+    return (target is not None and target.part == "test") or any(run.evaluated_part == "test" for run in runs)
 
 
 def _totals(session: Session, experiment_id: str) -> dict[str, Totals]:
@@ -140,6 +146,7 @@ def _row(  # noqa: PLR0913 - what a row is made of
             sentence=_row_sentence(cells, name, baseline, target, verdict),
         ),
         accuracy=estimate("fraction", lambda run: run.accuracy),
+        test_accuracy=estimate("fraction", lambda run: run.test_accuracy),
         communication_fraction=estimate("fraction", lambda run: run.communication_fraction),
         hidden=estimate(seconds, total(lambda t: t.hidden)),
         wire=estimate("bytes", total(lambda t: t.wire)),

@@ -53,10 +53,18 @@ def figure(value: float) -> str:
 
 
 def describe_target(target: Target) -> str:
-    """Return the target in words, e.g. "90% test accuracy"."""
-    if target.metric == "test_accuracy":
-        return f"{target.value * 100:g}% test accuracy"
-    return f"test loss {target.value:g}"
+    """Return the target in words, e.g. "90% validation accuracy"."""
+    if target.of_accuracy:
+        return f"{target.value * 100:g}% {target.part} accuracy"
+    return f"{target.part} loss {target.value:g}"
+
+
+def describe_parts(target: Target | None, without_validation: bool) -> str | None:
+    """Return what is to be known of an experiment made without a validation part; None of all others."""
+    if not without_validation:
+        return None
+    judged = "evaluations scored" if target is None else "the target was judged on"
+    return f"made without a validation part: {judged} the test part"
 
 
 def short(variant: str, verdict: Verdict) -> str:

@@ -66,7 +66,7 @@ def test_the_verdict_of_a_whole_experiment(service):
     )
     end(service, "Async EASGD", time_to_target=ALIKE, clock=ALIKE, samples=[9000] * 5)
     answer = comparison(service, experiment)
-    assert answer["complete"] and answer["target"] == "90% test accuracy"
+    assert answer["complete"] and answer["target"] == "90% validation accuracy"
     assert answer["baseline"] == "Original EASGD"
     assert [r["variant"] for r in answer["rows"]] == ["Original EASGD", "Sync EASGD", "Async EASGD"]
     sync = row(answer, "Sync EASGD")
@@ -87,7 +87,7 @@ def test_the_verdict_of_a_whole_experiment(service):
     slow = row(answer, "Async EASGD")["speed_up"]
     assert slow["claim"] == "not shown" and "includes 1" in slow["sentence"]
     assert answer["sentences"] == [
-        "On local (2 workers, real), time to 90% test accuracy against Original EASGD, 95% intervals, "
+        "On local (2 workers, real), time to 90% validation accuracy against Original EASGD, 95% intervals, "
         "claims after correction for 2 comparisons: "
         "faster: Sync EASGD 2.0x (1.8 to 2.2, n=5); not shown: Async EASGD 1.01x (0.89 to 1.2, n=5)."
     ]

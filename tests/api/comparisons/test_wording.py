@@ -113,9 +113,9 @@ def test_a_group_says_everything_at_once():
         ("X", compare(QUICK, MISSED_LATE)),
         ("Y", compare(QUICK, QUICK)),
     ]
-    assert group_sentence(place, "B", "90% test accuracy", verdicts) == (
+    assert group_sentence(place, "B", "90% validation accuracy", verdicts) == (
         "On local (2 workers, real, oversubscribed: more ranks than cores, "
-        "so far 14 of 15 runs ended, 1 run failed), time to 90% test accuracy against B, "
+        "so far 14 of 15 runs ended, 1 run failed), time to 90% validation accuracy against B, "
         "95% intervals: faster: W at least 4.0x (from 3.9, n=5); "
         "slower: X at least 4.0x as long (from 3.9, n=5); practically the same: Y 1.0x (1.0 to 1.0, n=5)."
     )

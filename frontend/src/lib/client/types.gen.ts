@@ -113,7 +113,7 @@ export type Band = {
     /**
      * Metric
      */
-    metric: 'test_accuracy' | 'test_loss' | 'train_loss' | 'communication_fraction' | 'throughput' | 'staleness';
+    metric: 'validation_accuracy' | 'validation_loss' | 'test_accuracy' | 'test_loss' | 'train_loss' | 'communication_fraction' | 'throughput' | 'staleness';
     /**
      * N
      */
@@ -364,6 +364,10 @@ export type Comparison = {
      */
     experiment: string;
     /**
+     * Note
+     */
+    note: string | null;
+    /**
      * Rows
      */
     rows: Array<ComparisonRow>;
@@ -427,6 +431,7 @@ export type ComparisonRow = {
     simulated: boolean;
     speed_up: SpeedUp;
     staleness: Estimate;
+    test_accuracy: Estimate;
     throughput: Estimate;
     time_to_target: TimeToTarget | null;
     /**
@@ -547,7 +552,7 @@ export type Estimate = {
 /**
  * Evaluation
  *
- * How often the center is scored on the test set, off the clock.
+ * How often the center is scored on the validation part, off the clock.
  */
 export type Evaluation = {
     /**
@@ -1096,6 +1101,10 @@ export type RunSummary = {
      */
     created_at: string;
     /**
+     * Evaluated Part
+     */
+    evaluated_part: 'validation' | 'test' | null;
+    /**
      * Experiment Id
      */
     experiment_id: string;
@@ -1152,6 +1161,14 @@ export type RunSummary = {
      */
     started_at: string | null;
     state: RunState;
+    /**
+     * Test Accuracy
+     */
+    test_accuracy: number | null;
+    /**
+     * Test Loss
+     */
+    test_loss: number | null;
     /**
      * Time To Target
      */
@@ -1212,6 +1229,10 @@ export type RunView = {
      * Dropped
      */
     dropped: Array<DroppedView>;
+    /**
+     * Evaluated Part
+     */
+    evaluated_part: 'validation' | 'test' | null;
     /**
      * Experiment Id
      */
@@ -1300,6 +1321,14 @@ export type RunView = {
     started_at: string | null;
     state: RunState;
     /**
+     * Test Accuracy
+     */
+    test_accuracy: number | null;
+    /**
+     * Test Loss
+     */
+    test_loss: number | null;
+    /**
      * Time To Target
      */
     time_to_target: number | null;
@@ -1328,7 +1357,7 @@ export type Series = {
     /**
      * Metric
      */
-    metric: 'test_accuracy' | 'test_loss' | 'train_loss' | 'communication_fraction' | 'throughput' | 'staleness';
+    metric: 'validation_accuracy' | 'validation_loss' | 'test_accuracy' | 'test_loss' | 'train_loss' | 'communication_fraction' | 'throughput' | 'staleness';
     /**
      * N
      *
@@ -1388,7 +1417,7 @@ export type SeriesQuery = {
     /**
      * Metrics
      */
-    metrics: Array<'test_accuracy' | 'test_loss' | 'train_loss' | 'communication_fraction' | 'throughput' | 'staleness'>;
+    metrics: Array<'validation_accuracy' | 'validation_loss' | 'test_accuracy' | 'test_loss' | 'train_loss' | 'communication_fraction' | 'throughput' | 'staleness'>;
     /**
      * Points
      *
@@ -1459,8 +1488,10 @@ export type SpeedUp = {
 export type Target = {
     /**
      * Metric
+     *
+     * Judged on the validation part. `test_accuracy` and `test_loss` belong to experiments that were made without one: shown, but refused where submitted or run.
      */
-    metric?: 'test_accuracy' | 'test_loss';
+    metric?: 'validation_accuracy' | 'validation_loss' | 'test_accuracy' | 'test_loss';
     /**
      * Of
      */
@@ -1663,7 +1694,7 @@ export type WorkloadList = {
 /**
  * WorkloadView
  *
- * One workload; `target` is the form's default test accuracy, or null.
+ * One workload; `target` is the form's default validation accuracy, or null.
  */
 export type WorkloadView = {
     /**
@@ -1938,9 +1969,9 @@ export type ReadBandsData = {
         /**
          * Metric
          *
-         * May repeat; default: test_accuracy.
+         * May repeat; default: validation_accuracy.
          */
-        metric?: Array<'test_accuracy' | 'test_loss' | 'train_loss' | 'communication_fraction' | 'throughput' | 'staleness'> | null;
+        metric?: Array<'validation_accuracy' | 'validation_loss' | 'test_accuracy' | 'test_loss' | 'train_loss' | 'communication_fraction' | 'throughput' | 'staleness'> | null;
         /**
          * Axis
          */
