@@ -51,7 +51,7 @@ class Recorder:
         """Workers that the run went on without, in the order in which they left."""
         self.lost_mass: float | None = None
         self.test: tuple[float, float, float] | None = None
-        """Loss and accuracy of the final center on the test part, once scored, and how long the clock stood for it."""
+        """Of the final center on the test part: loss, accuracy, and seconds for which the clock stood."""
         self._held: tuple[float, ...] | None = None
         self._running = False
         """Whether the clock has been started."""
