@@ -1,133 +1,197 @@
-"""The verdict on two variants: a paired log-ratio of times to the target, with a 95% t interval.
+"""The one rule of verdict: what may be said of two variants' times to the target, from runs paired by seed.
 
-A seed that missed the target is censored: its time is only known to be greater than its last train clock. What
-follows is conservative:
+The ratio is the geometric mean over seeds of the baseline's time over the variant's, its interval the 95% t
+interval of the logarithms. It knows what is not known (`crossing`): a time lies between two evaluations, and the
+interval is the hull over all times that may have been (`hull`). Where times are cut off, each pair's logarithm is
+replaced by one that is never larger (the baseline's time was cut) or never smaller (the variant's): the lower end
+of the replaced values' interval, or the upper, still bounds the mean: "at least", "at most". With both, nothing does.
 
-- the baseline missed it: the ratio of that pair is at least what the clocks say. With such bounds in the place of
-  the true log-ratios the mean can only be too small, so the lower end of its interval still is one: "at least";
-- the variant missed it: the same upside down: "at most";
-- both missed it, or some pairs are bounded from below and others from above: nothing bounds the mean.
+A pair that neither reached, or that met the target before the first step, says nothing and is left out. Of several
+comparisons in one verdict each must pass Holm's correction.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, TypeVar
 
-from hooke_api.intervals import Interval, interval
+from hooke_api.comparisons.crossing import Crossing, Range, horizon, log_time
+from hooke_api.comparisons.hull import hull
+from hooke_api.intervals import CONFIDENCE, Interval, interval
+
+__all__ = [
+    "LEAST_PAIRS",
+    "MARGIN",
+    "Claim",
+    "Crossing",
+    "Verdict",
+    "compare",
+    "compare_all",
+    "compare_values",
+    "holm",
+]
 
 LEAST_PAIRS = 3
 """Fewer pairs than this and nothing is claimed."""
 
-NEGLIGIBLE = 1.01
-"""Times to the target whose ratio lies, with its whole interval, within this factor of 1 are practically the same:
-nobody chooses a method for one percent, however sure it is."""
+MARGIN = 1.05
+"""Two times whose ratio lies, with its whole interval, within this factor of 1 are practically the same."""
 
 Claim = Literal["baseline", "faster", "slower", "same", "not shown", "at least", "at most", "no claim"]
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """One seed: train-clock seconds to the target, or (`reached` false) the last clock without it."""
-
-    seconds: float
-    reached: bool
+OPPOSITE: dict[Claim, Claim] = {
+    "faster": "slower",
+    "slower": "faster",
+    "at least": "at most",
+    "at most": "at least",
+}
+Key = TypeVar("Key", bound=Hashable)
 
 
 @dataclass(frozen=True)
 class Verdict:
     """Baseline's time over the variant's: 2 means that the variant needs half the time.
 
-    `ratio` is the geometric mean over pairs; null where nothing bounds it. For "at least" `high` is null, for
-    "at most" `low` is.
+    `ratio` is the geometric mean over pairs, of clocks of the evaluations that met the target; null where nothing
+    bounds it. Only `low` is known of "at least", only `high` of "at most".
     """
 
-    ratio: float | None
-    low: float | None
-    high: float | None
-    pairs: int
-    missed_by_baseline: int
-    missed_by_variant: int
-    missed_by_both: int
     claim: Claim
+    ratio: float | None = None
+    low: float | None = None
+    high: float | None = None
+    pairs: int = 0
+    """Seeds behind the ratio."""
+    missed_by_baseline: int = 0
+    """Of `pairs`: the baseline's run did not reach the target; some of them may have diverged."""
+    missed_by_variant: int = 0
+    diverged_by_baseline: int = 0
+    """Of `missed_by_baseline`: ended by NaN or Inf."""
+    diverged_by_variant: int = 0
+    missed_by_both: int = 0
+    """Left out of `pairs`: neither side reached the target."""
+    met_at_start: int = 0
+    """Left out of `pairs`: a side met the target before its first step, a time of 0."""
+    in_first_interval: int = 0
+    """Of `pairs`: a side met the target by its first evaluation after the start: only an upper end is known."""
+    p: float | None = None
+    """Two-sided p value of the mean logarithm being 0: the largest of all times that may have been."""
+    p_adjusted: float | None = None
+    """The same after Holm's correction for `comparisons`."""
+    comparisons: int = 1
 
     @property
     def censored(self) -> int:
-        """Return the number of pairs in which at least one side missed the target."""
-        return self.missed_by_baseline + self.missed_by_variant - self.missed_by_both
+        """Return the number of pairs in which one side missed the target."""
+        return self.missed_by_baseline + self.missed_by_variant
+
+    @property
+    def shown_alone(self) -> bool:
+        """Return whether the interval excludes 1, as it would do for a single comparison."""
+        return self.pairs >= LEAST_PAIRS and self.p is not None and self.p < 1 - CONFIDENCE
 
     @property
     def swapped(self) -> Verdict:
         """Return the verdict on the baseline, with the variant as the baseline."""
-        opposite: dict[Claim, Claim] = {
-            "faster": "slower",
-            "slower": "faster",
-            "at least": "at most",
-            "at most": "at least",
-        }
         return replace(
             self,
+            claim=OPPOSITE.get(self.claim, self.claim),
             ratio=1 / self.ratio if self.ratio else None,
             low=1 / self.high if self.high else None,
             high=1 / self.low if self.low else None,
             missed_by_baseline=self.missed_by_variant,
             missed_by_variant=self.missed_by_baseline,
-            claim=opposite.get(self.claim, self.claim),
+            diverged_by_baseline=self.diverged_by_variant,
+            diverged_by_variant=self.diverged_by_baseline,
         )
 
 
-def compare(baseline: Mapping[int, Outcome], variant: Mapping[int, Outcome]) -> Verdict:
-    """Return the verdict on a variant; both sides are given by seed, and only common seeds are pairs.
-
-    A time of 0 (the target was met before the first step) has no ratio: its pair is left out.
-    """
-    pairs = [
-        (baseline[seed], variant[seed])
-        for seed in sorted(baseline.keys() & variant.keys())
-        if baseline[seed].seconds > 0 and variant[seed].seconds > 0
-    ]
-    by_baseline = sum(not b.reached for b, _ in pairs)
-    by_variant = sum(not v.reached for _, v in pairs)
-    by_both = sum(not b.reached and not v.reached for b, v in pairs)
-    nothing = Verdict(None, None, None, len(pairs), by_baseline, by_variant, by_both, "no claim")
-    if not pairs:
-        return nothing
-    claim: Claim = "not shown" if len(pairs) >= LEAST_PAIRS else "no claim"
-    if by_baseline and by_variant:
-        return replace(nothing, claim=claim)
-    logs = interval([math.log(b.seconds) - math.log(v.seconds) for b, v in pairs])
-    above = logs.low is not None and logs.low > 0
-    below = logs.high is not None and logs.high < 0
-    found = replace(nothing, ratio=_exp(logs.mean), low=_exp(logs.low), high=_exp(logs.high), claim=claim)
-    if by_baseline:
-        return replace(found, high=None, claim="at least" if above and claim == "not shown" else claim)
-    if by_variant:
-        return replace(found, low=None, claim="at most" if below and claim == "not shown" else claim)
-    if claim == "not shown" and _negligible(logs):
-        claim = "same"
-    elif claim == "not shown" and (above or below):
-        claim = "faster" if above else "slower"
-    return replace(found, claim=claim)
-
-
-def _negligible(logs: Interval) -> bool:
-    limit = math.log(NEGLIGIBLE)
-    return logs.low is not None and logs.high is not None and -limit <= logs.low <= logs.high <= limit
-
-
-def _exp(value: float | None) -> float | None:
-    return None if value is None else math.exp(value)
-
-
-def paired_ratio(baseline: Mapping[int, float], variant: Mapping[int, float]) -> Interval:
-    """Return the geometric mean of variant over baseline with its interval, over the common seeds."""
-    common = sorted(baseline.keys() & variant.keys())
-    logs = interval(
-        [math.log(variant[s] / baseline[s]) for s in common if variant[s] > 0 and baseline[s] > 0],
+def compare(baseline: Mapping[int, Crossing], variant: Mapping[int, Crossing]) -> Verdict:
+    """Return the verdict on a variant; both sides are given by seed, and only common seeds are pairs."""
+    common = [(baseline[seed], variant[seed]) for seed in sorted(baseline.keys() & variant.keys())]
+    moved = [(b, v) for b, v in common if not (b.at_start or v.at_start)]
+    pairs = [(b, v) for b, v in moved if b.met or v.met]
+    longest = horizon([*baseline.values(), *variant.values()])
+    return replace(
+        _judge([log_time(b, longest) - log_time(v, longest) for b, v in pairs]),
+        missed_by_baseline=sum(not b.met for b, _ in pairs),
+        missed_by_variant=sum(not v.met for _, v in pairs),
+        diverged_by_baseline=sum(b.diverged and not b.met for b, _ in pairs),
+        diverged_by_variant=sum(v.diverged and not v.met for _, v in pairs),
+        missed_by_both=len(moved) - len(pairs),
+        met_at_start=len(common) - len(moved),
+        in_first_interval=sum(any(c.met and c.after <= 0 for c in pair) for pair in pairs),
     )
-    return Interval(_exp(logs.mean), _exp(logs.low), _exp(logs.high), logs.n)
+
+
+def compare_all(
+    baseline: Mapping[int, Crossing], variants: Mapping[str, Mapping[int, Crossing]]
+) -> dict[str, Verdict]:
+    """Return the verdict on each of several variants, corrected for their number."""
+    return holm({name: compare(baseline, variant) for name, variant in variants.items()})
+
+
+def compare_values(above: Mapping[int, float], below: Mapping[int, float]) -> Verdict:
+    """Return the verdict on the ratio above / below of exact positive figures, paired by seed."""
+    logs = [
+        math.log(above[key] / below[key])
+        for key in sorted(above.keys() & below.keys())
+        if above[key] > 0 and below[key] > 0
+    ]
+    return _judge([Range(log, log, log) for log in logs])
+
+
+def holm(verdicts: Mapping[Key, Verdict]) -> dict[Key, Verdict]:
+    """Return the verdicts after Holm's correction for as many comparisons as have a p value.
+
+    With p values in ascending order the i-th of k counts (k - i + 1) times, and none stays below an earlier one.
+    """
+    tested = [(v.p, key) for key, v in verdicts.items() if v.p is not None and v.pairs >= LEAST_PAIRS]
+    adjusted: dict[Key, Verdict] = dict(verdicts)
+    so_far = 0.0
+    for rank, (p, key) in enumerate(sorted(tested, key=lambda item: item[0])):
+        so_far = max(so_far, min(1.0, (len(tested) - rank) * p))
+        adjusted[key] = _claimed(replace(verdicts[key], p_adjusted=so_far, comparisons=len(tested)))
+    return adjusted
+
+
+def _judge(logs: Sequence[Range]) -> Verdict:
+    """Return the verdict on log-ratios."""
+    below, above = any(log.open_below for log in logs), any(log.open_above for log in logs)
+    found = Verdict("no claim", pairs=len(logs))
+    if not logs:
+        return found
+    if below and above:
+        return _claimed(replace(found, p=1.0, p_adjusted=1.0))
+    found = replace(found, ratio=math.exp(math.fsum(log.point for log in logs) / len(logs)))
+    if len(logs) < 2:
+        return found
+    box = hull([log.low for log in logs], [log.high for log in logs])
+    p = min(1.0 if below else box.p_above, 1.0 if above else box.p_below)
+    low, high = (None if below else _exp(box.low)), (None if above else _exp(box.high))
+    return _claimed(replace(found, low=low, high=high, p=p, p_adjusted=p))
+
+
+def _claimed(v: Verdict) -> Verdict:
+    """Return the verdict with the claim that its figures allow."""
+    return replace(v, claim=_claim(v))
+
+
+def _claim(v: Verdict) -> Claim:
+    if v.pairs < LEAST_PAIRS:
+        return "no claim"
+    if v.low is not None and v.high is not None and v.low >= 1 / MARGIN and v.high <= MARGIN:
+        return "same"
+    if v.p_adjusted is None or v.p_adjusted >= 1 - CONFIDENCE:
+        return "not shown"
+    if v.low is not None and v.low > 1:
+        return "faster" if v.high is not None else "at least"
+    return "slower" if v.low is not None else "at most"
+
+
+def _exp(value: float) -> float:
+    return math.exp(min(max(value, -700.0), 700.0))
 
 
 def paired_difference(baseline: Mapping[int, float], variant: Mapping[int, float]) -> Interval:
