@@ -14,9 +14,9 @@ from typing import Any
 from hooke.hardware import describe
 
 from benchmarks.evidence import machine, records
-from benchmarks.evidence.cells import Cell, Score
+from benchmarks.evidence.cells import Cell
 from benchmarks.evidence.conditions import Precision
-from benchmarks.evidence.spread import DIVERGED
+from benchmarks.evidence.records import DIVERGED
 
 ROOT = Path(__file__).resolve().parents[2]
 MEASURED = ("engine", "benchmarks/netlab", "benchmarks/peers")
@@ -100,12 +100,6 @@ class Store:
         told = ("unix", "lab", "emulated", "load", "pair", "collectives")
         document["calibrations"][place] = {name: found[name] for name in told if name in found}
         _write(path, document)
-
-
-def scores(runs: Mapping[str, records.Run]) -> dict[str, Score]:
-    """Return how each run towards a target went, by key."""
-    towards = {key: run for key, run in runs.items() if run.kind == "target"}
-    return {key: Score(run.time_to_target, run.test_accuracy or 0.0) for key, run in towards.items()}
 
 
 def commit() -> str:
