@@ -10,7 +10,7 @@ import numpy as np
 from hooke.events import Done, Dropped, Scored, Start
 from hooke.phases import PHASES
 from numpy.typing import NDArray
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from hooke_api import blocks
@@ -80,7 +80,7 @@ class Figures:
         for scored in self.scored:
             run.accuracy, run.loss = _finite(scored.accuracy), _finite(scored.loss)
             if scored.reached and run.time_to_target is None:
-                run.time_to_target = scored.clock
+                run.time_to_target, run.target_after = scored.clock, self._evaluated_before(scored)
         for done in self.ended:
             if done.lost_mass is not None:
                 run.lost_mass = _finite(done.lost_mass)
@@ -100,6 +100,12 @@ class Figures:
             "clock": run.clock,
         }
         announce(self.session, "points", data, experiment_id=run.experiment_id, run_id=run.id)
+
+    def _evaluated_before(self, scored: Scored) -> float:
+        """Return the train clock of the run's last evaluation before this one, also of earlier attempts; else 0."""
+        clocks = select(func.max(EvaluationPoint.clock)).where(EvaluationPoint.run_id == self.run.id)
+        before = self.session.scalar(clocks.where(EvaluationPoint.samples < scored.samples))
+        return min(before or 0.0, scored.clock)
 
     def _new_rank(self, rank: int) -> RankTotals:
         zero: dict[str, Any] = dict.fromkeys((*SUMMED, "steps", "samples", "clock", "wall"), 0)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import structlog
 from fastapi import APIRouter, Request
 from hooke.events import IngestAnswer, StateReport
-from hooke.states import TERMINAL, TRANSITIONS, RunState
+from hooke.states import DIVERGED, TERMINAL, TRANSITIONS, RunState
 from sqlalchemy import insert, select
 from sqlalchemy.orm import Session
 
@@ -98,7 +98,8 @@ def _apply_reports(
         attempt.reports += 1
         state = RunState(report.state)
         if current and state in TRANSITIONS.get(run.state, frozenset()):
-            move(session, run, state, _evidence(report))
+            ended = {"diverged": True} if report.exit_code == DIVERGED else {}
+            move(session, run, state, _evidence(report), **ended)
         elif current and state is not run.state:
             log.warning("report refused", run=run.id, attempt=attempt.number, state=run.state, report=report.state)
 

@@ -104,6 +104,7 @@ UNTRAINED: dict[str, Any] = {
     "accuracy": None,
     "loss": None,
     "time_to_target": None,
+    "target_after": None,
     "communication_fraction": None,
     "clock": 0.0,
 }

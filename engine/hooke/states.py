@@ -5,6 +5,10 @@ from __future__ import annotations
 from enum import StrEnum
 
 
+DIVERGED = 5
+"""Exit status of a rank that NumericalError ended: gradients or weights became NaN or Inf."""
+
+
 class RunState(StrEnum):
     """A run's life; each state in a sentence."""
 
@@ -21,7 +25,7 @@ class RunState(StrEnum):
     SUCCEEDED = "succeeded"
     """Status 0 and a `done` record from every rank."""
     FAILED_USER = "failed_user"
-    """The algorithm, the workload or the specification raised."""
+    """The algorithm, the workload or the specification raised, or training diverged (status DIVERGED)."""
     FAILED_INFRA = "failed_infra"
     """A rank, mpirun, a host or a disk died."""
     CANCELLED = "cancelled"

@@ -44,6 +44,7 @@ from hooke.rank import Besides, Rank  # noqa: E402
 from hooke.recorder import Recorder  # noqa: E402
 from hooke.replay import read_order  # noqa: E402
 from hooke.spec import RunSpec  # noqa: E402
+from hooke.states import DIVERGED  # noqa: E402
 from hooke.trace.recording import LIMIT, Trace, TracedLedger  # noqa: E402
 from hooke.trace.records import file_of  # noqa: E402
 from hooke.workload import Place, Problem, workload  # noqa: E402
@@ -186,7 +187,7 @@ def _exit_status(error: BaseException) -> int:
     infra = (CommError, CheckpointError, LaunchError, OSError, MemoryError, KeyboardInterrupt)
     if isinstance(error, infra) or not isinstance(error, Exception):
         return FAILED_INFRA
-    return FAILED_USER
+    return DIVERGED if isinstance(error, NumericalError) else FAILED_USER
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -45,7 +45,7 @@ def test_a_failing_migration_leaves_nothing(database, tmp_path):
     folder = tmp_path / "migrations"
     shutil.copytree(MIGRATIONS, folder)
     (folder / "versions" / "9999_broken.py").write_text(
-        "from alembic import op\nimport sqlalchemy as sa\nrevision = '9999'\ndown_revision = '0002'\n"
+        "from alembic import op\nimport sqlalchemy as sa\nrevision = '9999'\ndown_revision = '0003'\n"
         "branch_labels = depends_on = None\n"
         "def upgrade():\n    op.create_table('half', sa.Column('id', sa.Integer()))\n"
         "    raise RuntimeError('no')\n"

@@ -3,6 +3,7 @@
 import pytest
 from hooke.cluster.verdict import Evidence, aborted_rank, judge, signal_name
 from hooke.events import Done, RankExit
+from hooke.states import DIVERGED
 
 TRACEBACK = [
     "Traceback (most recent call last):",
@@ -84,6 +85,15 @@ def test_an_abort_with_status_3_is_the_users_error_of_the_rank_that_printed_it()
     assert (report.state, report.rank, report.exit_code) == ("failed_user", 1, 3)
     assert report.why.startswith("rank 1 raised ValueError: rho")
     assert "Abort(3)" not in report.why
+
+
+def test_divergence_is_told_apart_from_other_errors_of_the_user():
+    logs = {1: ["Traceback (most recent call last):", "hooke.errors.NumericalError: rank 1, step 7: NaN"]}
+    died = verdict(5, (left(0, signal=15, at=2.0), left(1, code=5, at=1.0)), (None, None), logs=logs)
+    assert (died.state, died.rank, died.exit_code) == ("failed_user", 1, DIVERGED)
+    assert died.why.startswith("rank 1 raised hooke.errors.NumericalError: rank 1, step 7")
+    aborted = verdict(5, (), (None, None), logs={1: [*logs[1], "Abort(5) on node 1 (rank 1 in comm 0): x"]})
+    assert (aborted.state, aborted.rank, aborted.exit_code) == ("failed_user", 1, DIVERGED)
 
 
 def test_a_crash_inside_mpi_abort_is_not_the_cause():

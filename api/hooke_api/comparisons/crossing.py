@@ -12,6 +12,8 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from hooke_api.comparisons.ranges import Range
+
 
 @dataclass(frozen=True)
 class Crossing:
@@ -38,26 +40,6 @@ class Crossing:
     def seconds(self) -> float:
         """Return the time as it is usually given: the clock of the meeting evaluation, else the last clock."""
         return self.after if self.by is None else self.by
-
-
-@dataclass(frozen=True)
-class Range:
-    """Where a logarithm lies: between `low` and `high`, or anywhere beyond an open end."""
-
-    low: float
-    high: float
-    point: float
-    open_below: bool = False
-    open_above: bool = False
-
-    def __sub__(self, other: Range) -> Range:
-        return Range(
-            self.low - other.high,
-            self.high - other.low,
-            self.point - other.point,
-            self.open_below or other.open_above,
-            self.open_above or other.open_below,
-        )
 
 
 def horizon(crossings: Iterable[Crossing]) -> float:

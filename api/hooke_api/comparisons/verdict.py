@@ -1,10 +1,10 @@
 """The one rule of verdict: what may be said of two variants' times to the target, from runs paired by seed.
 
 The ratio is the geometric mean over seeds of the baseline's time over the variant's, its interval the 95% t
-interval of the logarithms. It knows what is not known (`crossing`): a time lies between two evaluations, and the
-interval is the hull over all times that may have been (`hull`). Where times are cut off, each pair's logarithm is
-replaced by one that is never larger (the baseline's time was cut) or never smaller (the variant's): the lower end
-of the replaced values' interval, or the upper, still bounds the mean: "at least", "at most". With both, nothing does.
+interval of the logarithms. It knows what is not known: a time lies between two evaluations (`crossing`), so each
+logarithm is a range (`ranges`). Where a time is cut off, the pair's logarithm is replaced by one that is never
+larger (the baseline's time was cut) or never smaller (the variant's): the lower end of the replaced values'
+interval, or the upper, still bounds the mean: "at least", "at most". With both, nothing does.
 
 A pair that neither reached, or that met the target before the first step, says nothing and is left out. Of several
 comparisons in one verdict each must pass Holm's correction.
@@ -17,8 +17,8 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
-from hooke_api.comparisons.crossing import Crossing, Range, horizon, log_time
-from hooke_api.comparisons.hull import hull
+from hooke_api.comparisons.crossing import Crossing, horizon, log_time
+from hooke_api.comparisons.ranges import Range, mean_of
 from hooke_api.intervals import CONFIDENCE, Interval, interval
 
 __all__ = [
@@ -38,6 +38,9 @@ LEAST_PAIRS = 3
 
 MARGIN = 1.05
 """Two times whose ratio lies, with its whole interval, within this factor of 1 are practically the same."""
+
+FARTHEST = 700.0
+"""Logarithms are cut off here: an end of an interval stays a finite number, and is not 0."""
 
 Claim = Literal["baseline", "faster", "slower", "same", "not shown", "at least", "at most", "no claim"]
 OPPOSITE: dict[Claim, Claim] = {
@@ -76,7 +79,7 @@ class Verdict:
     in_first_interval: int = 0
     """Of `pairs`: a side met the target by its first evaluation after the start: only an upper end is known."""
     p: float | None = None
-    """Two-sided p value of the mean logarithm being 0: the largest of all times that may have been."""
+    """Two-sided p value of the mean logarithm being 0."""
     p_adjusted: float | None = None
     """The same after Holm's correction for `comparisons`."""
     comparisons: int = 1
@@ -158,19 +161,9 @@ def holm(verdicts: Mapping[Key, Verdict]) -> dict[Key, Verdict]:
 
 def _judge(logs: Sequence[Range]) -> Verdict:
     """Return the verdict on log-ratios."""
-    below, above = any(log.open_below for log in logs), any(log.open_above for log in logs)
-    found = Verdict("no claim", pairs=len(logs))
-    if not logs:
-        return found
-    if below and above:
-        return _claimed(replace(found, p=1.0, p_adjusted=1.0))
-    found = replace(found, ratio=math.exp(math.fsum(log.point for log in logs) / len(logs)))
-    if len(logs) < 2:
-        return found
-    box = hull([log.low for log in logs], [log.high for log in logs])
-    p = min(1.0 if below else box.p_above, 1.0 if above else box.p_below)
-    low, high = (None if below else _exp(box.low)), (None if above else _exp(box.high))
-    return _claimed(replace(found, low=low, high=high, p=p, p_adjusted=p))
+    mean = mean_of(logs)
+    found = Verdict("no claim", _exp(mean.point), _exp(mean.low), _exp(mean.high), len(logs))
+    return _claimed(replace(found, p=mean.p, p_adjusted=mean.p))
 
 
 def _claimed(v: Verdict) -> Verdict:
@@ -190,8 +183,8 @@ def _claim(v: Verdict) -> Claim:
     return "slower" if v.low is not None else "at most"
 
 
-def _exp(value: float) -> float:
-    return math.exp(min(max(value, -700.0), 700.0))
+def _exp(value: float | None) -> float | None:
+    return None if value is None else math.exp(min(max(value, -FARTHEST), FARTHEST))
 
 
 def paired_difference(baseline: Mapping[int, float], variant: Mapping[int, float]) -> Interval:

@@ -99,6 +99,11 @@ class Run(Owned, Base):
     accuracy: Mapped[float | None]
     loss: Mapped[float | None]
     time_to_target: Mapped[float | None]
+    """Train clock of the first evaluation that met the target, s."""
+    target_after: Mapped[float | None]
+    """Train clock of the last evaluation before that one, s; 0: there was none. Null where the target is not met."""
+    diverged: Mapped[bool] = mapped_column(Boolean, default=False)
+    """It ended by NaN or Inf."""
     communication_fraction: Mapped[float | None]
     clock: Mapped[float] = mapped_column(default=0.0)
     """Train clock of the latest point or evaluation, s."""

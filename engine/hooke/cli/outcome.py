@@ -14,6 +14,7 @@ from hooke.cli.text import columns, percent, seconds, size
 from hooke.events import Done, Scored, Start, StateReport
 from hooke.phases import PHASES
 from hooke.spec import RunSpec, canonical, fingerprint
+from hooke.states import DIVERGED
 
 ENDED = {
     "target": "target reached",
@@ -43,6 +44,7 @@ def result(
         "schema": "hooke.result/1",
         "state": report.state,
         "why": report.why,
+        "diverged": report.exit_code == DIVERGED,
         "reason": last.reason if last else None,
         "fingerprint": fingerprint(spec),
         "workload": spec.workload.name,

@@ -10,9 +10,11 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from hooke.events import Done, RankExit, StateReport
+from hooke.states import DIVERGED
 
 USER_RAISED = 3
 """Exit status of a rank whose algorithm, workload or specification raised."""
+RAISED = (USER_RAISED, DIVERGED)
 LINES_QUOTED = 12
 _TRACEBACK = "Traceback (most recent call last):"
 _ABORT = re.compile(r"^Abort\((\d+)\) on node (\d+)")
@@ -69,7 +71,7 @@ def _judge(e: Evidence) -> StateReport:
     fault = _first_fault(e)
     if e.cause and not (fault and fault.monotonic < e.cause_at):
         return _report("failed_infra", e.cause, e)
-    if fault is None or (fault.signal is None and e.status == USER_RAISED):
+    if fault is None or (fault.signal is None and e.status in RAISED):
         return _without_witness(e)
     return _by_rank(fault, e)
 
@@ -98,7 +100,7 @@ def _by_rank(fault: RankExit, e: Evidence) -> StateReport:
     lines = e.logs.get(fault.rank, ())
     if fault.signal is not None:
         return _report("failed_infra", f"{who} was killed by {signal_name(fault.signal)}", e, fault)
-    if fault.code == USER_RAISED:
+    if fault.code in RAISED:
         return _report("failed_user", quote_error(fault.rank, lines), e, fault)
     if fault.code != 0:
         return _report("failed_infra", _with_error(f"{who} ended with status {fault.code}", lines), e, fault)
@@ -112,8 +114,8 @@ def _without_witness(e: Evidence) -> StateReport:
     """No guard lived to tell: MPI_Abort, and a killed guard or mpirun, end all ranks at once."""
     rank = aborted_rank(e.logs)
     lines = e.logs.get(rank, ()) if rank is not None else ()
-    if e.status == USER_RAISED:
-        return _report("failed_user", quote_error(rank, lines), e, rank=rank, exit_code=USER_RAISED)
+    if e.status in RAISED:
+        return _report("failed_user", quote_error(rank, lines), e, rank=rank, exit_code=e.status)
     if e.status is not None and e.status < 0:
         return _report("failed_infra", f"mpirun was killed by {signal_name(-e.status)}", e, signal=-e.status)
     if rank is not None:
@@ -144,7 +146,7 @@ def quote_error(rank: int | None, lines: Sequence[str]) -> str:
     who = "a rank" if rank is None else f"rank {rank}"
     trace = _traceback(lines)
     if not trace:
-        return f"{who} raised (status {USER_RAISED}) and printed no traceback"
+        return f"{who} raised and printed no traceback"
     head = next((line for line in reversed(trace) if line and not line.startswith(" ")), trace[-1])
     return "\n".join([f"{who} raised {head}", *trace[-LINES_QUOTED:]])[:_LONGEST]
 

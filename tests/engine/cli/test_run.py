@@ -143,7 +143,7 @@ def test_divergence_is_the_users_failure(hooke, spec, tmp_path):
     file = spec(algorithm={"name": "sync-easgd", "parameters": {"lr": 1.0, "rho": 100.0}}, **VIRTUAL)
     ended = hooke("run", file, "--json")
     assert ended.status == 1, ended
-    assert ended.json["state"] == "failed_user"
+    assert (ended.json["state"], ended.json["diverged"]) == ("failed_user", True)
     assert "NumericalError" in ended.err
     assert "Traceback" not in ended.err.partition("failed_user")[0]
     folder = ended.json["folder"]
