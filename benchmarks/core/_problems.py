@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from hooke.flat import FlatProblem, Samples
 from hooke.models.lenet import lenet
+from hooke.spec import Part
 from hooke.workload import Problem, Score, workload
 
 
@@ -42,7 +43,11 @@ class Timed:
     def __init__(self, real: Problem) -> None:
         self._real = real
         self.layout = real.layout
-        self.train_size, self.test_size = real.train_size, real.test_size
+        self.train_size, self.validation_size, self.test_size = (
+            real.train_size,
+            real.validation_size,
+            real.test_size,
+        )
         self.began: list[float] = []
 
     def seconds_per_step(self) -> float:
@@ -66,8 +71,8 @@ class Timed:
         self.began.append(time.thread_time())
         return self._real.gradient(batch)
 
-    def evaluate(self, weights: Any, start: int, stop: int) -> Score:
-        return self._real.evaluate(weights, start, stop)
+    def evaluate(self, weights: Any, start: int, stop: int, part: Part = "validation") -> Score:
+        return self._real.evaluate(weights, start, stop, part)
 
 
 class Weightless(Timed):
@@ -84,6 +89,6 @@ class Weightless(Timed):
         self.began.append(time.thread_time())
         return 0.0
 
-    def evaluate(self, weights: Any, start: int, stop: int) -> Score:
-        del weights
+    def evaluate(self, weights: Any, start: int, stop: int, part: Part = "validation") -> Score:
+        del weights, part
         return Score(0.0, 0, stop - start)

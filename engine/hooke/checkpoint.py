@@ -59,6 +59,7 @@ def _save(r: Rank, place: Path) -> None:
         "identity": identity(r.spec),
         "t": r.t,
         "samples": r.samples,
+        "train_size": r.problem.train_size,
         "evaluated": r.course.evaluated,
         "turn": r.serving.turn,
         "batches": r.batches.cursor(),
@@ -118,6 +119,11 @@ def restore(r: Rank, place: Path) -> None:
     meta, arrays = _read(path)
     if meta["identity"] != identity(r.spec):
         raise CheckpointError(f"{path} belongs to another run: only budget, target and checkpoints may differ")
+    if (items := meta.get("train_size", "other")) != r.problem.train_size:
+        raise CheckpointError(
+            f"{path} was written by a run on {items} training items, and here are {r.problem.train_size}: "
+            "it cannot go on (older versions trained without a validation part); start it anew"
+        )
     local = {name.removeprefix(LOCAL): arrays.pop(name) for name in list(arrays) if name.startswith(LOCAL)}
     if local:
         r.problem.restore_local(local)

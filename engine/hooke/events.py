@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from hooke.spec import Name
+from hooke.spec import Name, Part
 
 STEP_COLUMNS: dict[str, str] = {
     # name -> little-endian dtype; one value per recorded step of this rank
@@ -62,6 +62,8 @@ class Start(Record):
     hardware: dict[str, str | int | float] = Field(default_factory=dict)
     versions: dict[str, str] = Field(default_factory=dict)
     restored_step: int | None = None
+    evaluated_part: Part = "test"
+    """Which part of the data evaluations score; before there was a validation part no record said so."""
     notes: dict[str, str] = Field(default_factory=dict)
     """What was chosen for this rank and why: moving rate, device, exchange path, placement, window..."""
 
@@ -108,8 +110,11 @@ class Done(Record):
     wire: int
     messages: int
     final_loss: float | None = None
-    """Of the center, on the deciding rank."""
+    """Of the center, on the deciding rank: its last evaluation."""
     final_accuracy: float | None = None
+    test_loss: float | None = None
+    """Of the final center on the test part, on the deciding rank; null where the run was stopped."""
+    test_accuracy: float | None = None
     staleness: dict[int, int] = Field(default_factory=dict)
     """Exchanges by staleness, where it is measured (server; every worker of a lock-free method)."""
     lost_mass: float | None = None

@@ -24,8 +24,9 @@ from hooke.comm.base import Vector
 from hooke.errors import CheckpointError, DataInvalid
 from hooke.loader import Batch, Loader
 from hooke.models.layers import Dropout, kaiming, localise
-from hooke.samples import Samples, Source
+from hooke.samples import Samples, Source, split_off
 from hooke.scorer import Scorer, as_float
+from hooke.spec import Part
 from hooke.task import CLASSES, Task
 from hooke.workload import ALONE, Place, Score, Slice
 
@@ -38,12 +39,13 @@ AUGMENTATION, DROPOUT = 2, 3
 
 
 class FlatProblem:
-    """A model bound to a training and a test set (implements `Problem`).
+    """A model bound to the parts of a data set (implements `Problem`).
 
     `make` returns the model. `initialise(model, generator)` draws its weights in place; by default weights of two
     and more dimensions come from Kaiming's uniform distribution over the fan-in for `nonlinearity`, those of
     normalisations are one, biases zero; `"own"` keeps what the constructor draws from a seeded generator. `place`
-    says device, precision and threads, `notes` what became of that.
+    says device, precision and threads, `notes` what became of that. Without a `validation` part one is split off
+    `train` (see `hooke.parts`); raises DataInvalid where that is too small.
     """
 
     def __init__(
@@ -53,6 +55,7 @@ class FlatProblem:
         test: Source,
         nonlinearity: Literal["relu", "linear"] = "relu",
         *,
+        validation: Source | None = None,
         task: Task = CLASSES,
         initialise: Callable[[nn.Module, torch.Generator], None] | Literal["own"] | None = None,
         place: Place = ALONE,
@@ -61,8 +64,11 @@ class FlatProblem:
         torch.set_num_threads(devices.threads(compute))  # of this thread: several change sums from run to run
         self.device = devices.choose(compute, rank)
         self.notes = devices.notes(compute, self.device)
-        self.train_size, self.test_size = len(train), len(test)
-        self._train, self._test, self._task = train, test, task
+        if validation is None:
+            self.notes["validation part"] = f"split off {len(train):,} training items"
+            train, validation = split_off(train)
+        self.train_size, self.validation_size, self.test_size = len(train), len(validation), len(test)
+        self._train, self._validation, self._test, self._task = train, validation, test, task
         self._make, self._place = make, place
         self._initialise = initialise or kaiming(nonlinearity)
         self._lowers = compute.precision == "bf16"
@@ -76,8 +82,9 @@ class FlatProblem:
         seen = torch.bfloat16 if self._lowers else torch.float32
         self._loader = Loader(train, self.device, seen)
         self.reads_ahead = self._loader.worthwhile
-        plain = Loader(train, self.device, seen), Loader(test, self.device, seen)
-        self._scorer = Scorer(self._model, task, (len(train), plain[0]), plain[1], self._autocast)
+        plain, *held = (Loader(part, self.device, seen) for part in (train, validation, test))
+        scored: dict[Part, Loader] = {"validation": held[0], "test": held[1]}
+        self._scorer = Scorer(self._model, task, (len(train), plain), scored, self._autocast)
         self._picked = self._computed = 0
         self._trusted = False
         self._gradient: Vector | None = None
@@ -178,14 +185,14 @@ class FlatProblem:
             )
         self._trusted = True
 
-    def evaluate(self, weights: Vector, start: int, stop: int) -> Score:
-        """Score `weights` on test items start..stop, on a second model: what is bound stays untouched.
+    def evaluate(self, weights: Vector, start: int, stop: int, part: Part = "validation") -> Score:
+        """Score `weights` on items start..stop of a part, on a second model: what is bound stays untouched.
 
         Batch statistics are computed anew for these weights; see `hooke.scorer`.
         """
         for parameter, view in zip(self._scorer.parameters, self.views(weights).values(), strict=True):
             parameter.data = view
-        return self._scorer.score(start, stop)
+        return self._scorer.score(part, start, stop)
 
     def local_state(self) -> dict[str, Any]:
         """Return what outlives a step beside the vectors, as arrays: buffers, and how far the generators are."""

@@ -10,11 +10,15 @@ from torch import Tensor, nn
 
 from hooke.errors import DataInvalid
 from hooke.flat import CONSTRUCTION, FlatProblem
+from hooke.parts import FEWEST
 from hooke.samples import Mapped, Samples, Source
 from hooke.task import custom
 from hooke.workload import Place
 
-_SHARED: dict[tuple[int, str], tuple[Source, Source]] = {}
+Parts = tuple[Source, Source | None, Source]
+"""Training, validation (None: to be split off the former) and test part."""
+
+_SHARED: dict[tuple[int, str], Parts] = {}
 """Tensors are read only, so ranks that are threads of one process share them; a user's data set may not be."""
 
 
@@ -24,7 +28,7 @@ def build(module: Any, path: Path, model: dict[str, Any], data: dict[str, Any], 
     PyTorch's global generator is seeded alike on every rank while `data` runs: what it draws, all ranks draw.
     """
     with CONSTRUCTION:
-        train, test = _parts(module, path, data)
+        train, validation, test = _parts(module, path, data)
 
     def make() -> nn.Module:
         made = module.model(**model)
@@ -39,24 +43,33 @@ def build(module: Any, path: Path, model: dict[str, Any], data: dict[str, Any], 
         return made
 
     task = custom(module.loss, getattr(module, "score", None))
-    problem = FlatProblem(make, train, test, task=task, initialise="own", place=place)
+    problem = FlatProblem(make, train, test, validation=validation, task=task, initialise="own", place=place)
     problem.notes["workload"] = str(path)
     return problem
 
 
-def _parts(module: Any, path: Path, data: dict[str, Any]) -> tuple[Source, Source]:
+def _parts(module: Any, path: Path, data: dict[str, Any]) -> Parts:
     key = id(module), repr(data)
     if key in _SHARED:
         return _SHARED[key]
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         parts = module.data(**data)
-    if not isinstance(parts, tuple | list) or len(parts) != 2:
-        raise DataInvalid(f"{path}: data() must return (train, test), not {type(parts).__name__}")
-    train, test = (_source(path, name, part) for name, part in zip(("train", "test"), parts, strict=True))
-    if isinstance(train, Samples) and isinstance(test, Samples):
-        _SHARED[key] = train, test
-    return train, test
+    names = {2: ("train", "test"), 3: ("train", "validation", "test")}
+    if not isinstance(parts, tuple | list) or len(parts) not in names:
+        raise DataInvalid(
+            f"{path}: data() must return (train, test) or (train, validation, test), not {type(parts).__name__}"
+        )
+    found = {name: _source(path, name, part) for name, part in zip(names[len(parts)], parts, strict=True)}
+    if "validation" not in found and len(found["train"]) < FEWEST:
+        raise DataInvalid(
+            f"{path}: no validation part can be split off {len(found['train'])} training items: data() must "
+            f"return (train, validation, test), or at least {FEWEST} of them"
+        )
+    three = found["train"], found.get("validation"), found["test"]
+    if all(isinstance(part, Samples) for part in found.values()):
+        _SHARED[key] = three
+    return three
 
 
 def _source(path: Path, name: str, part: Any) -> Source:

@@ -1,7 +1,8 @@
 """A user's own workload: a Python file with three functions, seen as a Workload.
 
     def model(**parameters) -> nn.Module      the model, with the weights that it starts from
-    def data(**parameters) -> (train, test)   each (inputs, labels) as tensors, or a map-style data set
+    def data(**parameters) -> (train, test)   or (train, validation, test): each (inputs, labels) as tensors, or a
+                                              map-style data set
     def loss(output, target) -> Tensor        the mean over a batch
     def score(output, target) -> float        optional: the share of a batch that is right, 0..1
 

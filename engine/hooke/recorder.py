@@ -49,6 +49,8 @@ class Recorder:
         self.dropped: list[int] = []
         """Workers that the run went on without, in the order in which they left."""
         self.lost_mass: float | None = None
+        self.test: tuple[float, float] | None = None
+        """Loss and accuracy of the final center on the test part, once it has been scored."""
         self._held: tuple[float, ...] | None = None
 
     def begin(self, r: Rank) -> None:
@@ -75,6 +77,7 @@ class Recorder:
                 hardware=hardware,
                 versions=versions,
                 restored_step=r.t or None,
+                evaluated_part="validation",
                 notes=r.notes,
             )
         )
@@ -162,6 +165,7 @@ class Recorder:
         """Write and return how this rank ended."""
         clock = r.ledger.train()
         last = self.scores[-1] if self.scores and r.deciding else None
+        test_loss, test_accuracy = self.test if self.test and r.deciding else (None, None)
         traffic = r.comm.traffic
 
         def make(seq: int) -> Done:
@@ -179,6 +183,8 @@ class Recorder:
                 messages=traffic.messages - self._at_start.messages,
                 final_loss=last.loss if last else None,
                 final_accuracy=last.accuracy if last else None,
+                test_loss=test_loss,
+                test_accuracy=test_accuracy,
                 staleness=dict(sorted(self.staleness.items())),
                 lost_mass=self.lost_mass,
                 dropped=self.dropped,

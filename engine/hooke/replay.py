@@ -86,6 +86,11 @@ def read_order(folder: Path) -> Order:
         raise JournalError(f"{path} is incomplete: it has {len(order)} exchanges, and no record of that end")
     if done.reason in ("cancelled", "timed_out"):
         raise LaunchError(f"the run in {folder} was stopped from outside ({done.reason}); no log says when")
+    if done.test_loss is None:
+        raise LaunchError(
+            f"the run in {folder} was made without a validation part, by an older version: here it would train on "
+            "other items"
+        )
     if done.dropped:
         raise LaunchError(f"the run in {folder} went on without worker {done.dropped[0]}: it cannot be replayed")
     return Order(tuple(order), reached if done.reason == "target" else None)

@@ -7,11 +7,14 @@ from typing import Any, Protocol
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
+
+from hooke.parts import held_out
 
 
 class Source(Protocol):
-    """A training or test set. Items are filled into buffers of the loader: nothing is allocated per batch."""
+    """A part of a data set. Items are filled into buffers of the loader: nothing is allocated per batch."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -173,3 +176,27 @@ class Mapped:
             item, label = self._at(index)
             items[row].copy_(item)
             labels[row].copy_(label)
+
+
+class Subset:
+    """Some items of a source, in the order of their indices `items`, (n,); nothing is copied."""
+
+    def __init__(self, source: Source, items: NDArray[np.int64]) -> None:
+        self._source, self._items = source, torch.from_numpy(items)
+        self.shape, self.dtype = source.shape, source.dtype
+        self.label_shape, self.label_dtype = source.label_shape, source.label_dtype
+        self.scale, self.shift = source.scale, source.shift
+        self.augments, self.slow = source.augments, source.slow
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def read(self, at: Tensor, items: Tensor, labels: Tensor, random: np.random.Generator | None) -> None:
+        """Read these of the items; see `Source`."""
+        self._source.read(self._items[at], items, labels, random)
+
+
+def split_off(train: Source) -> tuple[Subset, Subset]:
+    """Return what stays of a training part, and the validation part: by the rule of `hooke.parts`."""
+    kept, held = held_out(len(train))
+    return Subset(train, kept), Subset(train, held)

@@ -1,4 +1,4 @@
-"""Scoring weights on the test set with a model of its own, so that no bit of a worker's state is touched.
+"""Scoring weights on held-out parts with a model of its own, so that no bit of a worker's state is touched.
 
 Batch normalisation. Only parameters travel, so the center has no running statistics. They are computed anew for
 the weights that are scored: one pass in training mode over STATISTICS_SAMPLES training items, spread evenly over
@@ -9,7 +9,7 @@ The same items on every rank and at every evaluation, so the result is a functio
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from hooke.loader import Loader
+from hooke.spec import Part
 from hooke.task import Task
 from hooke.workload import Score
 
@@ -35,7 +36,7 @@ class Scorer:
         model: nn.Module,
         task: Task,
         train: tuple[int, Loader],
-        test: Loader,
+        parts: Mapping[Part, Loader],
         autocast: Callable[[], AbstractContextManager[Any]],
         batch: int = EVALUATION_BATCH,
     ) -> None:
@@ -44,20 +45,20 @@ class Scorer:
         }
         self._model = copy.deepcopy(model, shells).eval()  # without the weights, which are not used
         self.parameters = list(self._model.parameters())
-        self._task, self._test, self._autocast, self._batch = task, test, autocast, batch
+        self._task, self._parts, self._autocast, self._batch = task, parts, autocast, batch
         self._count, self._train = train
         self._norms = [m for m in self._model.modules() if isinstance(m, _BatchNorm) and m.track_running_stats]
 
     @torch.no_grad()
-    def score(self, start: int, stop: int) -> Score:
-        """Return the sums over test items start..stop at the parameters as they are set."""
+    def score(self, part: Part, start: int, stop: int) -> Score:
+        """Return the sums over items start..stop of a part at the parameters as they are set."""
         if start < stop and self._norms:
             self._renew_statistics()
         loss_sum, correct, count = 0.0, 0, 0
         for at in range(start, stop, self._batch):
-            batch = self._test.load(torch.arange(at, min(at + self._batch, stop)))
-            part = self._task.score(self.forward(batch.inputs), batch.labels)
-            loss_sum, correct, count = loss_sum + part.loss_sum, correct + part.correct, count + part.count
+            batch = self._parts[part].load(torch.arange(at, min(at + self._batch, stop)))
+            found = self._task.score(self.forward(batch.inputs), batch.labels)
+            loss_sum, correct, count = loss_sum + found.loss_sum, correct + found.correct, count + found.count
         return Score(loss_sum, correct, count)
 
     def forward(self, inputs: Tensor) -> Tensor:

@@ -16,6 +16,8 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]{0,62}$")]
 """Lower-case letters, digits, dot, dash, underscore: safe in URLs, file names and queue names."""
 Label = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=120)]
+Part = Literal["validation", "test"]
+"""What is held out of a data set: for targets and choices, and to be scored once, at the end."""
 
 
 class Frozen(BaseModel):
@@ -144,17 +146,32 @@ class Budget(Frozen):
 class Target(Frozen):
     """What counts as solved: a run stops there, and time to target is compared."""
 
-    metric: Literal["test_accuracy", "test_loss"] = "test_accuracy"
+    metric: Literal["validation_accuracy", "validation_loss", "test_accuracy", "test_loss"] = Field(
+        "validation_accuracy",
+        title="Metric",
+        description="Judged on the validation part. `test_accuracy` and `test_loss` belong to experiments that "
+        "were made without one: shown, but refused where submitted or run.",
+    )
     value: float
     of: Literal["center"] = "center"
 
+    @property
+    def of_accuracy(self) -> bool:
+        """Return whether an accuracy is the target, not a loss."""
+        return self.metric in ("validation_accuracy", "test_accuracy")
+
+    @property
+    def part(self) -> Part:
+        """Return the part of the data that the target is judged on: the test part is the way of old documents."""
+        return "validation" if self.metric in ("validation_accuracy", "validation_loss") else "test"
+
     def reached(self, loss: float, accuracy: float) -> bool:
         """Return whether an evaluation meets the target."""
-        return accuracy >= self.value if self.metric == "test_accuracy" else loss <= self.value
+        return accuracy >= self.value if self.of_accuracy else loss <= self.value
 
 
 class Evaluation(Frozen):
-    """How often the center is scored on the test set, off the clock."""
+    """How often the center is scored on the validation part, off the clock."""
 
     every: int = Field(ge=1, le=10**12, title="Every", description="Samples between evaluations.")
 

@@ -1,4 +1,4 @@
-"""What a model's output is compared with: the loss that is minimised, and how it is counted on the test set."""
+"""What a model's output is compared with: the loss that is minimised, and how it is counted on held-out parts."""
 
 from __future__ import annotations
 

@@ -36,6 +36,7 @@ from hooke.comm.base import Comm  # noqa: E402
 from hooke.comm.cuda import staging  # noqa: E402
 from hooke.comm.timed import connect  # noqa: E402
 from hooke.errors import CheckpointError, CommError, HookeError, LaunchError, NumericalError  # noqa: E402
+from hooke.evaluate import score_test  # noqa: E402
 from hooke.events import Done, Scored  # noqa: E402
 from hooke.expand import validate_run  # noqa: E402
 from hooke.hardware.placing import among, notes_of  # noqa: E402
@@ -110,6 +111,7 @@ def train_rank(  # noqa: PLR0913 - what single callers need
         rank.settle()
         if reason in ("cancelled", "timed_out") or spec.checkpoint == "always":
             rank.checkpoint()
+        score_test(rank)  # last: nothing that could go on knows of it
         done = recorder.done(rank)
         if trace is not None:
             trace.finish()

@@ -14,7 +14,15 @@ from hooke.errors import Problem, SpecError
 from hooke.offers import Catalogue, Offer, conflict, here, unknown
 from hooke.pointers import pointer
 from hooke.pointers import problems as told
-from hooke.spec import AlgorithmChoice, ClusterChoice, Communication, ExperimentSpec, RunSpec, WorkloadChoice
+from hooke.spec import (
+    AlgorithmChoice,
+    ClusterChoice,
+    Communication,
+    ExperimentSpec,
+    RunSpec,
+    Target,
+    WorkloadChoice,
+)
 
 Catalogues = Mapping[str, Catalogue]
 """What each registered cluster offers."""
@@ -49,6 +57,18 @@ def _check_communication(chosen: Communication, simulated: bool, *prefix: object
         why = "a virtual cluster has no MPI library: choose tree, halving or ring"
         found.append(Problem(pointer(*prefix, "communication", "collective"), why))
     return found
+
+
+def _check_target(target: Target | None) -> list[Problem]:
+    if target is None:
+        return []
+    if target.part == "test":
+        instead = target.metric.replace("test", "validation")
+        why = f"targets are judged on the validation part: write {instead} instead of {target.metric}"
+        return [Problem("/target/metric", f"{why} (the test part is scored once, when a run has ended)")]
+    if target.of_accuracy and not 0 < target.value <= 1:
+        return [Problem("/target/value", "an accuracy lies in (0, 1]")]
+    return []
 
 
 def _check_choice(
@@ -110,8 +130,7 @@ def check_experiment(spec: ExperimentSpec, catalogues: Catalogues | None = None)
         problems += _check_cluster(cluster, "clusters", i)
     if spec.baseline not in [v.name for v in spec.variants]:
         problems.append(Problem("/baseline", "no variant has this name"))
-    if spec.target and spec.target.metric == "test_accuracy" and not 0 < spec.target.value <= 1:
-        problems.append(Problem("/target/value", "an accuracy lies in (0, 1]"))
+    problems += _check_target(spec.target)
     if spec.evaluation.every * 10_000 < spec.budget.samples:
         problems.append(Problem("/evaluation/every", "more than 10,000 evaluations fit in the budget"))
     if problems:
@@ -138,6 +157,7 @@ def validate_run(document: Any, catalogue: Catalogue | None = None) -> RunSpec:
         "algorithm", spec.algorithm.name, spec.algorithm.parameters, only, "name", "algorithm"
     )
     problems += _check_communication(spec.communication, spec.world == "virtual")
+    problems += _check_target(spec.target)
     if spec.world == "virtual" and spec.virtual is None:
         problems.append(Problem("/virtual", "the virtual world needs the constants of its network"))
     if not problems:

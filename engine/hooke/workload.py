@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict
 
 from hooke.comm.base import Vector
 from hooke.errors import NotFound
-from hooke.spec import Compute
+from hooke.spec import Compute, Part
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Slice:
 
 @dataclass(frozen=True)
 class Score:
-    """Sums over a part of the test set, so that parts add up: mean loss is `loss_sum / count`."""
+    """Sums over items of a held-out part, so that shares add up: mean loss is `loss_sum / count`."""
 
     loss_sum: float
     correct: int
@@ -57,6 +57,7 @@ class Problem(Protocol):
 
     layout: tuple[Slice, ...]
     train_size: int
+    validation_size: int
     test_size: int
     notes: dict[str, str]
     """What was chosen for computing, in words for the journal: device, precision, threads."""
@@ -81,10 +82,11 @@ class Problem(Protocol):
     def gradient(self, batch: Any) -> float:
         """Forward and backward at the bound weights; fill the bound gradient; return the mean loss."""
 
-    def evaluate(self, weights: Vector, start: int, stop: int) -> Score:
-        """Score `weights` on test items start..stop; touches neither bound weights nor gradient.
+    def evaluate(self, weights: Vector, start: int, stop: int, part: Part = "validation") -> Score:
+        """Score `weights` on items start..stop of a part; touches neither bound weights nor gradient.
 
-        A function of the weights alone: statistics that a model keeps (batch normalisation) are computed anew.
+        A run scores the validation part, and after its end, once, the test part. A function of the weights alone:
+        statistics that a model keeps (batch normalisation) are computed anew.
         """
 
     def local_state(self) -> dict[str, Any]:
@@ -100,7 +102,7 @@ class Workload(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     target: ClassVar[float]
-    """A test accuracy (0..1) that counts as solved: the form's default, meant for small budgets.
+    """A validation accuracy (0..1) that counts as solved: the form's default, meant for small budgets.
 
     The docstring of a workload says so where it is an expectation that nobody has measured.
     """

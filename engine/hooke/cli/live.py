@@ -49,7 +49,7 @@ class LiveDisplay:
         if follower.loss is not None:
             said.append(f"batch loss {follower.loss:.3f}")
         if follower.scores:
-            said.append(f"test accuracy {percent(follower.scores[-1].accuracy)}")
+            said.append(f"validation accuracy {percent(follower.scores[-1].accuracy)}")
         self._progress.update(
             self._task, completed=follower.samples, description="training", said="   ".join(said)
         )

@@ -35,7 +35,8 @@ def result(
 
     Seconds are of the train clock unless the name says otherwise; simulated ones if `simulated`. Phases are
     seconds per worker (mean); the communication fraction is exposed communication / (wall - evaluate), mean over
-    workers. What a run that ended early never wrote is null.
+    workers. Accuracies are fractions: of the validation part at the last evaluation, of the test part once, at the
+    end. What a run that ended early never wrote is null.
     """
     last = done.get(decides(spec))
     workers = [done[rank] for rank in range(spec.workers) if rank in done]
@@ -55,8 +56,10 @@ def result(
         "seed": spec.seed,
         "simulated": spec.world == "virtual",
         "oversubscribed": any(start.oversubscribed for start in started.values()),
-        "test_accuracy": scores[-1].accuracy if scores else None,
-        "test_loss": scores[-1].loss if scores else None,
+        "validation_accuracy": scores[-1].accuracy if scores else None,
+        "validation_loss": scores[-1].loss if scores else None,
+        "test_accuracy": last.test_accuracy if last else None,
+        "test_loss": last.test_loss if last else None,
         "time_to_target": reached.clock if reached else None,
         "samples_to_target": reached.samples if reached else None,
         "samples": last.samples if last else None,
@@ -106,9 +109,11 @@ def table(found: Mapping[str, Any]) -> str:
     """Return the result as text; every simulated duration says so."""
     simulated = " simulated" if found["simulated"] else ""
     lines = [_headline(found)]
+    if found["validation_accuracy"] is not None:
+        lines.append(("validation", _score(found, "validation")))
     if found["test_accuracy"] is not None:
-        lines.append(("test accuracy", percent(found["test_accuracy"])))
-        lines.append(("test loss", f"{found['test_loss']:.4f}"))
+        scored = "scored once, after the end; nothing was chosen by it"
+        lines.append(("test", f"{_score(found, 'test')} ({scored})"))
     if found["time_to_target"] is not None:
         lines.append(("time to target", seconds(found["time_to_target"]) + simulated))
     if found["samples_per_second"]:
@@ -121,6 +126,10 @@ def table(found: Mapping[str, Any]) -> str:
         lines.append(("sent", f"{size(found['payload_bytes'])} in {found['messages']:,} messages"))
     text = columns(lines + _odds(found))
     return f"{text}\n{_phase_table(found)}" if found["phases"] else text
+
+
+def _score(found: Mapping[str, Any], part: str) -> str:
+    return f"accuracy {percent(found[f'{part}_accuracy'])}, loss {found[f'{part}_loss']:.4f}"
 
 
 def _odds(found: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -19,9 +19,10 @@ class CifarAlexnet(Workload):
     """CIFAR-10, AlexNet for 32 x 32 pixels.
 
     Data: 50,000 training and 10,000 test images of 32 x 32 pixels in colour, ten classes: the standard split.
-    In `$HOOKE_DATA/cifar10` the six files of the binary version, plain or .gz; or in `$HOOKE_DATA/cifar10-jpeg`
-    an archive of JPEG files, whose pixels are not the original ones: accuracies are then not comparable with
-    published ones to the last points. Pixels are normalised per channel by mean and deviation of the training set.
+    One training image in ten is held out as the validation part, 5,000. In `$HOOKE_DATA/cifar10` the six files of
+    the binary version, plain or .gz; or in `$HOOKE_DATA/cifar10-jpeg` an archive of JPEG files, whose pixels are
+    not the original ones: accuracies are then not comparable with published ones to the last points. Pixels are
+    normalised per channel by mean and deviation of the published training set.
 
     Model: five convolutions of 3 x 3 (64, 192, 384, 256, 256 channels; max-pooling after the first, second and
     fifth) and three fully connected layers, ReLU, dropout before the first two of these: 7,506,762 parameters at

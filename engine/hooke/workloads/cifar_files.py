@@ -1,7 +1,7 @@
 """CIFAR-10 as it lies on disks: the published records, JPEG files in a tar archive, a part of the records.
 
-Every form becomes uint8 images (n, 32, 32, 3) and labels, the test set last. Decoding 60,000 JPEG files takes half
-a minute, so it is done once: the pixels are kept in the user's cache, under the archive's hash, and mapped from
+Every form becomes uint8 images (n, 32, 32, 3) and labels, the test part last. Decoding 60,000 JPEG files takes
+half a minute, so it is done once: the pixels are kept in the user's cache, under the archive's hash, and mapped from
 there by every rank.
 """
 
@@ -75,7 +75,7 @@ def _file(folder: Path, name: str) -> Path | None:
 
 @functools.cache
 def load(form: str, files: tuple[Path, ...], augment: bool) -> tuple[Samples, Samples]:
-    """Return the training and the test set, read once per process; raises DataInvalid for damaged files."""
+    """Return the training and the test part, read once per process; raises DataInvalid for damaged files."""
     import numpy as np
     import torch
 

@@ -19,8 +19,9 @@ class CifarResnet20(Workload):
     """CIFAR-10, ResNet-20.
 
     Data: 50,000 training and 10,000 test images of 32 x 32 pixels in colour, ten classes: the standard split.
-    Files as for `cifar-alexnet`. Training images are cropped at random after 4 pixels of padding, and mirrored
-    half of the time, as in section 4.2 of the reference; pixels are normalised per channel.
+    One training image in ten is held out as the validation part, 5,000. Files as for `cifar-alexnet`. Training
+    images are cropped at random after 4 pixels of padding, and mirrored half of the time, as in section
+    4.2 of the reference; pixels are normalised per channel.
 
     Model: K. He, X. Zhang, S. Ren, J. Sun, arXiv 1512.03385: a convolution, three stages of three residual blocks
     (16, 32, 64 channels), shortcuts without parameters, average pooling, fully connected 10: 269,722 parameters.

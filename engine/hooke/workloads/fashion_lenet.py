@@ -15,7 +15,8 @@ class FashionLenet(Workload):
     """Fashion-MNIST, Caffe's LeNet.
 
     Data: 60,000 training and 10,000 test images of 28 x 28 pixels with 256 grey levels, ten classes of clothing:
-    the published split. Four IDX files, plain or .gz, in `$HOOKE_DATA/fashion-mnist`. Inputs are divided by 256.
+    the published split. One training image in ten is held out as the validation part, 6,000. Four IDX
+    files, plain or .gz, in `$HOOKE_DATA/fashion-mnist`. Inputs are divided by 256.
 
     Model: that of `mnist-lenet`, 431,080 parameters, and its initial weights.
 

@@ -28,7 +28,11 @@ Side = Annotated[int, Field(ge=32, le=512, title="Side", description="Pixels of 
 
 
 def load(folder: str, side: int, workload: str) -> tuple[ImageFolder, ImageFolder]:
-    """Return the training and the test set as streams; nothing but names is read. `folder` lies in HOOKE_DATA."""
+    """Return the training and the test part as streams; nothing but names is read. `folder` lies in HOOKE_DATA.
+
+    What ImageNet publishes as its validation part, `val`, is the test part here: the labels of its own are not
+    published. The validation part is split off `train`.
+    """
     from hooke.image_folder import ImageFolder
 
     put = f"Put train/<class>/*.jpg and val/<class>/*.jpg into a folder `{folder}`"

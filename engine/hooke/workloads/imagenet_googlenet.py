@@ -21,7 +21,8 @@ class ImagenetGooglenet(Workload):
     Data: JPEG or PNG files in `$HOOKE_DATA/<folder>/train/<class>/` and `.../val/<class>/`, of any size; as many
     classes as there are folders in `train`. They are streamed: a batch is decoded when it is wanted, so the set
     may be larger than memory. Training takes random windows and mirror images, evaluation the center; pixels are
-    normalised by ImageNet's mean and deviation per channel.
+    normalised by ImageNet's mean and deviation per channel. The folder `val` is the test part; the validation
+    part, one image in ten but at most 10,000, is split off `train`.
 
     Model: C. Szegedy and others, arXiv 1409.4842: 22 layers, nine inception modules, local response normalisation
     and, as published, no batch normalisation; two auxiliary classifiers, whose losses count 0.3 in training and

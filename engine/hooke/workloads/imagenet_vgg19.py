@@ -21,7 +21,8 @@ class ImagenetVgg19(Workload):
     Data: JPEG or PNG files in `$HOOKE_DATA/<folder>/train/<class>/` and `.../val/<class>/`, of any size; as many
     classes as there are folders in `train`. They are streamed: a batch is decoded when it is wanted, so the set
     may be larger than memory. Training takes random windows and mirror images, evaluation the center; pixels are
-    normalised by ImageNet's mean and deviation per channel.
+    normalised by ImageNet's mean and deviation per channel. The folder `val` is the test part; the validation
+    part, one image in ten but at most 10,000, is split off `train`.
 
     Model: K. Simonyan, A. Zisserman, arXiv 1409.1556, configuration E: 16 convolutions of 3 x 3 in five stages,
     fully connected 4096, 4096, classes; dropout before the last two: 143,667,240 parameters for 1,000 classes,

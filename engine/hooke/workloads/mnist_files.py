@@ -53,7 +53,7 @@ def _lacking(place: Path) -> list[str]:
 
 @functools.cache
 def load(place: Path) -> tuple[Samples, Samples]:
-    """Return the training and the test set, read once per process; raises DataInvalid for damaged files."""
+    """Return the training and the test part, read once per process; raises DataInvalid for damaged files."""
     return _samples(place, "train"), _samples(place, "t10k")
 
 

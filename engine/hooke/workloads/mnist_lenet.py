@@ -15,8 +15,8 @@ class MnistLenet(Workload):
     """MNIST, Caffe's LeNet.
 
     Data: 60,000 training and 10,000 test images of 28 x 28 pixels with 256 grey levels, ten classes: the
-    standard split. Four IDX files, plain or .gz, in `$HOOKE_DATA/mnist` (or `$HOOKE_DATA`). Inputs are divided by
-    256, as in Caffe's example.
+    standard split. One training image in ten is held out as the validation part, 6,000. Four IDX files, plain or
+    .gz, in `$HOOKE_DATA/mnist` (or `$HOOKE_DATA`). Inputs are divided by 256, as in Caffe's example.
 
     Model: convolution 20 of 5 x 5, max-pooling 2, convolution 50 of 5 x 5, max-pooling 2, fully connected 500,
     ReLU, fully connected 10: 431,080 parameters. As in Caffe, nothing bends between the convolutions. Weights

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 VOCABULARY = 255
 """Most characters that are told apart; rarer ones are all read as one more."""
 HELD_OUT = 0.1
-"""The last part of the text is the test set."""
+"""The last part of the text is the test part."""
 PUT = "Put text files (UTF-8, *.txt) into a folder `text`"
 
 
@@ -29,8 +29,9 @@ class TextTransformer(Workload):
     """Text, character-level Transformer.
 
     Data: a text file in UTF-8, `path` inside `$HOOKE_DATA`; without it, all of `$HOOKE_DATA/text/*.txt`, one
-    behind the other in the order of their names. The first nine tenths are for training, at any position; the
-    last tenth is the test set, cut into pieces of `context` characters. The 255 most frequent characters are told
+    behind the other in the order of their names. The last tenth is the test part, the last tenth of the rest
+    the validation part, both cut into pieces of `context` characters; what is before is for training, at any
+    position. No piece reaches into another part. The 255 most frequent characters of the whole text are told
     apart.
 
     Model: decoder-only Transformer, normalisation first, learned positions, GELU, no dropout; about
@@ -66,22 +67,25 @@ class TextTransformer(Workload):
         """Read the text and make the model; imports torch. Raises DataMissing, saying what to put where."""
         from hooke.flat import FlatProblem
         from hooke.models.transformer import Transformer, initialise
+        from hooke.parts import cut_of_text
         from hooke.samples import Windows
 
         files = find(self.path, self.id())
         codes, vocabulary = load(files)
-        cut = len(codes) - int(len(codes) * HELD_OUT)
-        train, test = Windows(codes[:cut], self.context, 1), Windows(codes[cut:], self.context, self.context)
-        if len(train) < 1 or len(test) < 1:
+        end = len(codes) - int(len(codes) * HELD_OUT)
+        cut = cut_of_text(end)
+        train = Windows(codes[:cut], self.context, 1)
+        validation, test = (Windows(part, self.context, self.context) for part in (codes[cut:end], codes[end:]))
+        if min(map(len, (train, validation, test))) < 1:
             raise DataInvalid(
-                f"{files[0]}: {len(codes)} characters are too few: the last tenth must hold a context of "
-                f"{self.context} and one more. Take a longer text or a shorter context"
+                f"{files[0]}: {len(codes)} characters are too few: each part of the text, a tenth or less, must "
+                f"hold a context of {self.context} and one more. Take a longer text or a shorter context"
             )
 
         def make() -> nn.Module:
             return Transformer(vocabulary, self.context, self.width, self.heads, self.layers)
 
-        return FlatProblem(make, train, test, initialise=initialise, place=place)
+        return FlatProblem(make, train, test, validation=validation, initialise=initialise, place=place)
 
 
 def find(path: str, workload: str) -> tuple[Path, ...]:

@@ -15,6 +15,7 @@ import yaml
 from hooke import local_run
 from hooke.batches import Batches
 from hooke.journal import records
+from hooke.parts import held_out
 from hooke.spec import RunSpec
 from hooke.workloads import digits_mlp
 from torch import nn
@@ -45,7 +46,9 @@ def test_json_result_equals_the_journals(hooke, spec, tmp_path):
     assert found["reason"] == "target"
     assert not found["simulated"]
     assert len(found["evaluations"]) == len(scores)
-    assert found["test_accuracy"] == scores[-1].accuracy >= 0.5
+    assert found["validation_accuracy"] == scores[-1].accuracy >= 0.5
+    assert found["validation_loss"] == scores[-1].loss
+    assert (found["test_accuracy"], found["test_loss"]) == (done[0].test_accuracy, done[0].test_loss)
     assert found["time_to_target"] == scores[-1].clock
     assert all(score.accuracy < 0.5 for score in scores[:-1])
     assert sum(found["phases"].values()) == pytest.approx(np.mean([d.wall for d in done]), rel=1e-6)
@@ -74,8 +77,9 @@ def test_table_and_saved_weights_equal_a_plain_loop(hooke, spec, tmp_path):
     model = nn.Sequential(nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 16), nn.ReLU(), nn.Linear(16, 10))
     start = digits_mlp.DigitsMLP(hidden1=32, hidden2=16).build().initial(4)
     nn.utils.vector_to_parameters(start, model.parameters())
-    train = digits_mlp.load()[0]
-    inputs, labels = train.inputs.float() / 16, train.labels
+    train, test = digits_mlp.load()
+    kept, _ = held_out(len(train))
+    inputs, labels = train.inputs[kept].float() / 16, train.labels[kept]
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     batches = Batches(len(labels), 16, seed=4, worker=0, workers=1, sharding="iid")
     for _ in range(3200 // 16):
@@ -85,6 +89,10 @@ def test_table_and_saved_weights_equal_a_plain_loop(hooke, spec, tmp_path):
         optimizer.step()
     truth = nn.utils.parameters_to_vector(model.parameters()).detach().numpy()
     np.testing.assert_allclose(ours, truth, rtol=2e-3, atol=2e-5)
+    right = float((model(test.inputs.float() / 16).argmax(1) == test.labels).float().mean())
+    (line,) = [line for line in ended.out.splitlines() if line.startswith("test ")]
+    assert f"accuracy {100 * right:.1f}" in line, "the test score is not that of a plain loop"
+    assert "scored once" in line
 
 
 def test_virtual_workers_and_servers(hooke, spec, tmp_path):
@@ -113,6 +121,13 @@ def test_same_seed_same_weights_and_options_override(hooke, spec, tmp_path):
     assert set(a) == {"center", "worker_0", "worker_1", "worker_2"}
     assert all(np.array_equal(a[name], b[name]) for name in a)
     assert not np.array_equal(a["center"], c["center"])
+
+
+def test_a_target_on_the_test_part_is_refused_with_what_to_write(hooke, spec):
+    ended = hooke("run", spec(target={"metric": "test_accuracy", "value": 0.5}))
+    assert ended.status == 2
+    said = "/target/metric: targets are judged on the validation part: write validation_accuracy instead of "
+    assert ended.err.startswith(said + "test_accuracy")
 
 
 def test_bad_specifications_end_with_2_and_start_nothing(hooke, spec, tmp_path):

@@ -129,7 +129,7 @@ class Case:
             "world": world,
             "virtual": NETWORK | dict(self.network) if world == "virtual" else None,
             "sharding": self.sharding,
-            "target": None if self.target is None else {"metric": "test_loss", "value": self.target},
+            "target": None if self.target is None else {"metric": "validation_loss", "value": self.target},
             "budget": {"samples": samples or self.budget, "max_seconds": self.seconds},
             "evaluation": {"every": self.every},
             "on_bad_worker": "drop" if self.drop else "fail",
@@ -157,6 +157,8 @@ class Played:
     picked: list[list[int]]
     spent: np.ndarray
     torn: int
+    tests: int = 0
+    """How often the test part was scored; over both attempts of a case in two."""
     served: list[int] = field(default_factory=list)
     """Server: the worker of each exchange, in order."""
 
@@ -208,6 +210,7 @@ def play(comm: Comm, case: Case, world: World, folder: Path) -> Played:
     comm.barrier()  # a restart comes after every process of the first attempt has ended
     again = problem_of(comm, case, world, first=False)
     again.picked, again.served, again.spent = problem.picked, problem.served, problem.spent
+    again.tests = problem.tests
     return _report(train(comm, case, world, place, again, first=False), again, outcome)
 
 
@@ -221,6 +224,7 @@ def _report(outcome: Outcome, problem: Quadratic, first: Outcome | None) -> Play
         picked=problem.picked,
         spent=problem.spent,
         torn=problem.torn,
+        tests=problem.tests,
         served=problem.served,
     )
 

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import torch
 from hooke.comm.base import Comm, Vector
+from hooke.spec import Part
 from hooke.workload import Score, Slice
 
-TRAIN, TEST = 97, 30
+TRAIN, VALIDATION, TEST = 97, 30, 21
 LAYERS = (5, 20, 1, 11)
 """Sizes of the named slices: odd numbers, so that halves and packings are uneven."""
 
@@ -107,6 +108,8 @@ class Quadratic:
     """The rank that trains it."""
     torn: int = 0
     evaluations: int = 0
+    tests: int = 0
+    """How often the test part was scored."""
 
     def __post_init__(self) -> None:
         rank = self.comm.rank
@@ -116,7 +119,7 @@ class Quadratic:
             Slice(f"layer{k}", stop - size, stop, (4, 5) if size == 20 else (size,))  # one of them is a matrix
             for k, (size, stop) in enumerate(zip(sizes, stops, strict=True))
         )
-        self.train_size, self.test_size = TRAIN, TEST
+        self.train_size, self.validation_size, self.test_size = TRAIN, VALIDATION, TEST
         self._h, self._b = torch.from_numpy(self.family.h(rank)), torch.from_numpy(self.family.b(rank))
         self._forces = torch.from_numpy(self.family.forces())
         self._kick = torch.from_numpy(self.family.kicks(rank))
@@ -164,7 +167,10 @@ class Quadratic:
     def _loss(self, weights: Any) -> float:
         return float((0.5 * self._h * (weights - self._b) ** 2).sum())
 
-    def evaluate(self, weights: Vector, start: int, stop: int) -> Score:
+    def evaluate(self, weights: Vector, start: int, stop: int, part: Part = "validation") -> Score:
+        if part == "test":
+            self.tests += 1
+            return Score(2 * self._loss(weights) * (stop - start), stop - start, stop - start)
         self.evaluations += 1
         if self.evaluations == self.behaviour.cancel_at:
             self.stop_requested.set()

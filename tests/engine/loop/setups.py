@@ -16,7 +16,7 @@ SETUPS = {
         (("lr", 0.2),),
         steps=600,
         sleeps=3,
-        changes=(("target", {"metric": "test_loss", "value": 3.5}),),
+        changes=(("target", {"metric": "validation_loss", "value": 3.5}),),
     ),
     "atomic": Setup("unlocked", steps=150, every=47, sleeps=1),
     "plain": Setup("unlocked", (("updates", "plain"),), steps=150, every=47, sleeps=1),

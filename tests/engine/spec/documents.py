@@ -29,7 +29,7 @@ def experiment(**changes: Any) -> dict[str, Any]:
         ],
         "first_seed": 7,
         "budget": {"samples": 10_000, "max_seconds": 60.0},
-        "target": {"metric": "test_accuracy", "value": 0.9},
+        "target": {"metric": "validation_accuracy", "value": 0.9},
         "evaluation": {"every": 1000},
     }
     return document | changes

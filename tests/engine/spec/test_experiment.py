@@ -189,7 +189,11 @@ FAULTS: dict[str, tuple[dict[str, Any], set[str]]] = {
         {"/workload/parameters/x"},
     ),
     "accuracy in percent": ({"target": {"value": 90}}, {"/target/value"}),
-    "target is not a number": ({"target": {"metric": "test_loss", "value": float("nan")}}, {"/target/value"}),
+    "target is not a number": (
+        {"target": {"metric": "validation_loss", "value": float("nan")}},
+        {"/target/value"},
+    ),
+    "target on the test part": ({"target": {"metric": "test_loss", "value": 0.5}}, {"/target/metric"}),
     "too many evaluations": ({"budget": {"samples": 10**9}, "evaluation": {"every": 1}}, {"/evaluation/every"}),
     "nothing to run": ({"variants": []}, {"/variants"}),
     "no time": ({"budget": {"samples": 100, "max_seconds": 0}}, {"/budget/max_seconds"}),

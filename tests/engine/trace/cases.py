@@ -9,7 +9,7 @@ from typing import Any
 
 from hooke.comm.base import Comm
 from hooke.expand import validate_run
-from hooke.spec import RunSpec
+from hooke.spec import Part, RunSpec
 from hooke.train import trace_of, train_rank
 from hooke.workload import Score
 
@@ -37,11 +37,11 @@ EVALUATION = 0.003
 class Judged(Quadratic):
     """Its evaluation takes time, so that others wait for it."""
 
-    def evaluate(self, weights: Any, start: int, stop: int) -> Score:
+    def evaluate(self, weights: Any, start: int, stop: int, part: Part = "validation") -> Score:
         self.comm.charge(EVALUATION)
         if not self.virtual:
             time.sleep(EVALUATION)
-        return super().evaluate(weights, start, stop)
+        return super().evaluate(weights, start, stop, part)
 
 
 def spec_of(name: str, world: str, **changes: Any) -> RunSpec:

@@ -103,7 +103,7 @@ def test_plain_sgd_reaches_the_target_on_digits():
     for _ in range(1000):
         problem.gradient(problem.pick(torch.randint(0, problem.train_size, (32,), generator=generator)))
         weights.add_(gradient, alpha=-0.1)
-    score = problem.evaluate(weights, 0, problem.test_size)
+    score = problem.evaluate(weights, 0, problem.validation_size)
     assert score.correct / score.count >= digits_mlp.DigitsMLP.target
 
 
@@ -118,10 +118,11 @@ def test_real_fashion_mnist(data_root, monkeypatch):
         pytest.skip(f"NOT TESTED HERE: {data_root} holds no fashion-mnist")
     monkeypatch.setenv("HOOKE_DATA", str(data_root))
     problem = workload("fashion-lenet")().build()
-    assert torch.bincount(problem._train.labels).tolist() == [6000] * 10
+    published = problem._train._source
+    assert torch.bincount(published.labels).tolist() == [6000] * 10
     assert torch.bincount(problem._test.labels).tolist() == [1000] * 10
     # the published mean and deviation of the training pixels, 0.2860 and 0.3530
-    pixels = problem._train.inputs[::10].float() / 255
+    pixels = published.inputs[::10].float() / 255
     assert float(pixels.mean()) == pytest.approx(0.286, abs=0.005)
     assert float(pixels.std()) == pytest.approx(0.353, abs=0.005)
 
@@ -129,8 +130,9 @@ def test_real_fashion_mnist(data_root, monkeypatch):
 def test_real_mnist(mnist, monkeypatch):
     monkeypatch.setenv("HOOKE_DATA", str(mnist.parent))
     problem = MnistLenet().build()
-    assert (problem.train_size, problem.test_size, problem.layout[-1].stop) == (60_000, 10_000, 431_080)
-    assert torch.bincount(problem._train.labels).tolist() == [
+    assert (problem.train_size, problem.validation_size, problem.test_size) == (54_000, 6_000, 10_000)
+    assert problem.layout[-1].stop == 431_080
+    assert torch.bincount(problem._train._source.labels).tolist() == [
         5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949,
     ]  # fmt: skip
     assert torch.bincount(problem._test.labels).tolist() == [
@@ -140,7 +142,7 @@ def test_real_mnist(mnist, monkeypatch):
     problem.bind(weights, gradient)
     generator = torch.Generator().manual_seed(0)
     for _ in range(150):
-        problem.gradient(problem.pick(torch.randint(0, 60_000, (32,), generator=generator)))
+        problem.gradient(problem.pick(torch.randint(0, 54_000, (32,), generator=generator)))
         weights.add_(gradient, alpha=-0.05)
     score = problem.evaluate(weights, 0, 2000)
     assert score.correct / score.count > 0.85

@@ -33,7 +33,9 @@ def tiny() -> nn.Module:
 
 def make(seed: int = 0, rank: int = 0, model=tiny, train: Samples | None = None, **options) -> FlatProblem:
     place = Place(Compute(device="cpu", **options), seed, rank)
-    return FlatProblem(model, train or images(70, 1, crop=2, flip=True), images(30, 2), place=place)
+    return FlatProblem(
+        model, train or images(70, 1, crop=2, flip=True), images(9, 3), validation=images(30, 2), place=place
+    )
 
 
 def train(problem: FlatProblem, weights: torch.Tensor, first: int, last: int, lr: float = 0.05) -> None:
@@ -87,8 +89,8 @@ def test_bf16_is_close_to_fp32_and_weights_stay_fp32():
     results = {}
     for precision in ("fp32", "bf16"):
         problem = FlatProblem(
-            lenet, images(64, 1, 1, 28), images(40, 2, 1, 28), "linear",
-            place=Place(Compute(device="cpu", precision=precision)),
+            lenet, images(64, 1, 1, 28), images(9, 3, 1, 28), "linear",
+            validation=images(40, 2, 1, 28), place=Place(Compute(device="cpu", precision=precision)),
         )  # fmt: skip
         weights, gradient = problem.initial(0), problem.allocate()
         problem.bind(weights, gradient)
@@ -207,12 +209,12 @@ def test_batch_statistics_of_evaluation_are_renewed_from_fixed_training_samples(
     maps = functional.conv2d(x, views["0.weight"], views["0.bias"])
     mean = torch.stack([part.mean((0, 2, 3)) for part in maps.split(256)]).mean(0)
     variance = torch.stack([part.var((0, 2, 3)) for part in maps.split(256)]).mean(0)
-    test = problem._test
-    y = functional.conv2d(test.inputs.float() / 255, views["0.weight"], views["0.bias"])
+    held = problem._validation
+    y = functional.conv2d(held.inputs.float() / 255, views["0.weight"], views["0.bias"])
     y = functional.batch_norm(y, mean, variance, views["1.weight"], views["1.bias"])
     out = functional.linear(functional.relu(y).flatten(1), views["5.weight"], views["5.bias"])
     assert fresh.loss_sum == pytest.approx(
-        float(functional.cross_entropy(out, test.labels, reduction="sum")), rel=1e-5
+        float(functional.cross_entropy(out, held.labels, reduction="sum")), rel=1e-5
     )
 
 
@@ -230,7 +232,8 @@ def test_reading_ahead_changes_nothing():
     batches = [np.random.default_rng(i).integers(0, 40, 8) for i in range(6)]
     seen = []
     for ahead in (False, True):
-        problem = FlatProblem(tiny, Mapped(Squares()), Mapped(Squares()), place=Place(Compute(device="cpu")))
+        whole = Mapped(Squares()), Mapped(Squares())
+        problem = FlatProblem(tiny, *whole, validation=whole[0], place=Place(Compute(device="cpu")))
         assert problem._loader.worthwhile
         found = []
         for now, after in zip(batches, [*batches[1:], batches[0]], strict=True):
@@ -248,7 +251,8 @@ def test_reading_ahead_changes_nothing():
 
 
 def test_what_was_read_ahead_in_vain_is_not_used():
-    problem = FlatProblem(tiny, Mapped(Squares()), Mapped(Squares()), place=Place(Compute(device="cpu")))
+    whole = Mapped(Squares()), Mapped(Squares())
+    problem = FlatProblem(tiny, *whole, validation=whole[0], place=Place(Compute(device="cpu")))
     problem.prefetch([1, 2, 3])
     assert problem.pick([4, 5, 6]).labels.tolist() == [4, 5, 6]
     problem._loader.close()

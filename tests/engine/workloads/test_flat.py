@@ -7,10 +7,13 @@ import pytest
 import torch
 from hooke.flat import FlatProblem, Samples
 from hooke.models.lenet import lenet
+from hooke.samples import Subset
 from hooke.workloads.digits_mlp import DigitsMLP
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
+
+from tests.engine.workloads.test_parts import rule
 
 
 def random_images(count: int, seed: int) -> Samples:
@@ -130,7 +133,7 @@ def test_evaluation_leaves_every_bit_of_a_worker_alone(make):
     other = problem.initial(1)
     kept = [x.clone() for x in (weights, gradient, batch.inputs, batch.labels, other)]
     generator = torch.get_rng_state()
-    scores = [problem.evaluate(other, 0, problem.test_size) for _ in range(2)]
+    scores = [problem.evaluate(other, 0, problem.validation_size) for _ in range(2)]
     assert scores[0] == scores[1]
     for now, then in zip((weights, gradient, batch.inputs, batch.labels, other), kept, strict=True):
         assert torch.equal(now, then)
@@ -140,22 +143,32 @@ def test_evaluation_leaves_every_bit_of_a_worker_alone(make):
     assert again == problem.gradient(batch)
 
 
+def stored(source) -> tuple[torch.Tensor, torch.Tensor]:
+    """All of a part's items as the model sees them, and their labels, cut out of the tensors that hold them."""
+    if isinstance(source, Subset):
+        inputs, labels = stored(source._source)
+        return inputs[source._items], labels[source._items]
+    return source.inputs.float() * source.scale, source.labels
+
+
+@pytest.mark.parametrize("part", ["validation", "test"])
 @both
-def test_scores_of_parts_add_up_and_equal_plain_pytorch(make):
+def test_scores_of_shares_add_up_and_equal_plain_pytorch(make, part):
     problem = make()
     weights = problem.initial(0)
-    size = problem.test_size
-    whole = problem.evaluate(weights, 0, size)
-    parts = [problem.evaluate(weights, size * i // 3, size * (i + 1) // 3) for i in range(3)]
+    held = {"validation": problem._validation, "test": problem._test}[part]
+    size = {"validation": problem.validation_size, "test": problem.test_size}[part]
+    whole = problem.evaluate(weights, 0, size, part)
+    parts = [problem.evaluate(weights, size * i // 3, size * (i + 1) // 3, part) for i in range(3)]
     assert sum(p.count for p in parts) == whole.count == size
     assert sum(p.correct for p in parts) == whole.correct
     assert sum(p.loss_sum for p in parts) == pytest.approx(whole.loss_sum, rel=1e-6)
-    test = problem._test
-    out = plain_forward(problem, weights, test.inputs.float() * test.scale)[1].detach()
-    assert whole.correct == int((out.argmax(1) == test.labels).sum())
-    truth = nn.functional.cross_entropy(out, test.labels, reduction="sum")
+    inputs, labels = stored(held)
+    out = plain_forward(problem, weights, inputs)[1].detach()
+    assert whole.correct == int((out.argmax(1) == labels).sum())
+    truth = nn.functional.cross_entropy(out, labels, reduction="sum")
     assert whole.loss_sum == pytest.approx(truth.item(), rel=1e-5)
-    assert problem.evaluate(weights, 5, 5).count == 0
+    assert problem.evaluate(weights, 5, 5, part).count == 0
 
 
 def test_bind_moves_to_other_vectors_and_back():
@@ -202,12 +215,15 @@ def test_gradients_stay_in_place():
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.lists(st.integers(0, 1436), min_size=1, max_size=70))
+@given(st.lists(st.integers(0, 1293), min_size=1, max_size=70))
 def test_pick_returns_the_asked_items(indices):
     problem = shared_digits()
     batch = problem.pick(indices)
-    assert torch.equal(batch.inputs, problem._train.inputs[indices].float() / 16)
-    assert torch.equal(batch.labels, problem._train.labels[indices])
+    kept = [i for i in range(1437) if i not in rule(1437)]
+    published = problem._train._source
+    at = [kept[i] for i in indices]
+    assert torch.equal(batch.inputs, published.inputs[at].float() / 16)
+    assert torch.equal(batch.labels, published.labels[at])
     assert batch.inputs.data_ptr() == problem.pick(np.array(indices)).inputs.data_ptr(), "allocated anew"
 
 
@@ -234,7 +250,7 @@ def test_running_statistics_stay_with_the_rank():
     def net() -> nn.Module:
         return nn.Sequential(nn.Flatten(), nn.Linear(784, 10), nn.BatchNorm1d(10))
 
-    problem = FlatProblem(net, random_images(64, 1), random_images(50, 2))
+    problem = FlatProblem(net, random_images(64, 1), random_images(9, 3), validation=random_images(50, 2))
     assert problem.layout[-1].stop == 784 * 10 + 10 + 10 + 10
     weights = problem.initial(0)
     problem.bind(weights, problem.allocate())

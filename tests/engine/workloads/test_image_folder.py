@@ -84,19 +84,20 @@ def test_a_worker_trains_on_a_folder(tmp_path, monkeypatch):
     folders(tmp_path / "imagenet")
     monkeypatch.setenv("HOOKE_DATA", str(tmp_path))
     problem = workload("imagenet-googlenet")(side=32, dropout=0).build(CPU)
-    assert (problem.train_size, problem.test_size) == (12, 6)
+    assert (problem.train_size, problem.validation_size, problem.test_size) == (11, 1, 6)
     weights, gradient = problem.initial(0), problem.allocate()
     problem.bind(weights, gradient)
-    batch = problem.pick([0, 5, 11])
+    batch = problem.pick([0, 5, 10])  # items 1, 6 and 11: item 0 is held out
     assert batch.inputs.shape == (3, 3, 32, 32)
     assert batch.inputs.is_contiguous(memory_format=torch.channels_last)
     assert batch.labels.tolist() == [0, 1, 2]
     assert np.isfinite(problem.gradient(batch))
     assert torch.isfinite(gradient).all()
-    assert problem.evaluate(weights, 0, 6).count == 6
+    assert problem.evaluate(weights, 0, 1).count == 1
+    assert problem.evaluate(weights, 0, 6, "test").count == 6
     pixels, _ = read(problem._test, [3])
     expected = (pixels[0] / 255 - np.array(MEAN)) / np.array(DEVIATION)
-    seen = problem._scorer._test.load([3]).inputs[0].permute(1, 2, 0).numpy()
+    seen = problem._scorer._parts["test"].load([3]).inputs[0].permute(1, 2, 0).numpy()
     np.testing.assert_allclose(seen, expected, atol=1e-5)
     problem._loader.close()
 

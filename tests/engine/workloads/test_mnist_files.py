@@ -82,7 +82,7 @@ def test_messages(tmp_path, content, says):
         idx.read(path, 1)
 
 
-def write_mnist(place, train: int = 7, test: int = 3, labels: bytes = b"\0\1\2\3\4\5\6\7\10\11"):
+def write_mnist(place, train: int = 10, test: int = 3, labels: bytes = b"\0\1\2\3\4\5\6\7\10\11"):
     place.mkdir(parents=True, exist_ok=True)
     for part, count in (("train", train), ("t10k", test)):
         images = bytes(i % 256 for i in range(count * 784))
@@ -95,11 +95,11 @@ def test_plain_and_compressed_files_in_either_place(tmp_path, monkeypatch, insid
     write_mnist(tmp_path / inside)
     monkeypatch.setenv("HOOKE_DATA", str(tmp_path))
     problem = MnistLenet().build()
-    assert (problem.train_size, problem.test_size) == (7, 3)
+    assert (problem.train_size, problem.validation_size, problem.test_size) == (9, 1, 3)
     batch = problem.pick([0, 6])
     assert batch.inputs.shape == (2, 1, 28, 28)
-    assert float(batch.inputs[0, 0, 0, 5]) == 5 / 256
-    assert batch.labels.tolist() == [0, 6]
+    assert float(batch.inputs[0, 0, 0, 5]) == (784 + 5) % 256 / 256, "item 0 is held out"
+    assert batch.labels.tolist() == [1, 7]
 
 
 def test_absent_files_say_what_to_put_where(tmp_path, monkeypatch):
@@ -118,8 +118,8 @@ def test_absent_files_say_what_to_put_where(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("damage", "says"),
     [
-        (("train-labels-idx1-ubyte.gz", gzip.compress(encode((6,), b"\0" * 6))), "one image per label"),
-        (("train-labels-idx1-ubyte.gz", gzip.compress(encode((7,), b"\12" * 7))), "at most 9"),
+        (("train-labels-idx1-ubyte.gz", gzip.compress(encode((9,), b"\0" * 9))), "one image per label"),
+        (("train-labels-idx1-ubyte.gz", gzip.compress(encode((10,), b"\12" * 10))), "at most 9"),
         (("t10k-images-idx3-ubyte", encode((3, 27, 28), bytes(3 * 27 * 28))), "one image per label"),
         (("t10k-labels-idx1-ubyte.gz", gzip.compress(encode((0,), b""))), "for 0 labels"),
     ],

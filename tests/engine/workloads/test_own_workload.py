@@ -31,7 +31,7 @@ target = 0.5
 def model(*, width: int = 3, kind: Literal["a", "b"] = "a", rate: float | None = None):
     return torch.nn.Linear(2, width)
 
-def data(points: Annotated[int, Field(ge=4, le=100), "How many."] = 8, seeded=True):
+def data(points: Annotated[int, Field(ge=4, le=100), "How many."] = 10, seeded=True):
     x = torch.rand(points, 2)
     return (x, torch.zeros(points, dtype=torch.int32)), (x[:4].double(), torch.ones(4, dtype=torch.uint8))
 
@@ -54,7 +54,7 @@ def test_the_form_is_read_without_executing_the_file(tmp_path):
     fields = made.model_json_schema()["properties"]
     assert list(fields) == ["width", "kind", "rate", "points", "seeded"]
     assert fields["points"] == {
-        "default": 8, "minimum": 4, "maximum": 100, "title": "Points", "description": "How many.",
+        "default": 10, "minimum": 4, "maximum": 100, "title": "Points", "description": "How many.",
         "type": "integer",
     }  # fmt: skip
     assert fields["kind"]["enum"] == ["a", "b"]
@@ -80,7 +80,8 @@ def test_reading_imports_no_torch():
 def test_functions_become_a_problem(tmp_path):
     made = from_file(write(tmp_path, GOOD))
     problem = made(points=12, width=4).build(CPU)
-    assert (problem.train_size, problem.test_size, problem.layout[0].shape) == (12, 4, (4, 2))
+    assert (problem.train_size, problem.validation_size, problem.test_size) == (11, 1, 4)
+    assert problem.layout[0].shape == (4, 2)
     assert problem.notes["workload"].endswith("own.py")
     weights = problem.initial(5)
     assert torch.equal(weights, made(points=12, width=4).build(CPU).initial(5))
@@ -89,13 +90,26 @@ def test_functions_become_a_problem(tmp_path):
     assert 0 < weights.abs().max() <= bound
     assert weights[-4:].any()
     other = made(points=12, width=4).build(Place(Compute(device="cpu"), seed=3, rank=7))
-    assert torch.equal(problem.pick(range(12)).inputs, other.pick(range(12)).inputs), "ranks saw different data"
-    score = problem.evaluate(weights, 0, 4)
+    assert torch.equal(problem.pick(range(11)).inputs, other.pick(range(11)).inputs), "ranks saw different data"
+    score = problem.evaluate(weights, 0, 4, "test")
     model = nn.Linear(2, 4)
     model.load_state_dict(problem.views(weights))
     out = model(problem._test.inputs).detach()
     assert score.correct == int((out.argmax(1) == 1).sum())
     assert score.loss_sum == pytest.approx(4 * float(nn.functional.cross_entropy(out, torch.ones(4).long())))
+
+
+def test_a_validation_part_of_its_own(tmp_path):
+    """With three parts nothing is split off; with two and fewer than ten items it is said what to do."""
+    three = GOOD.replace("dtype=torch.int32)), (", "dtype=torch.int32)), (x[:3], torch.ones(3)), (")
+    problem = from_file(write(tmp_path, three, "three.py"))(points=5).build(CPU)
+    assert (problem.train_size, problem.validation_size, problem.test_size) == (5, 3, 4)
+    assert "validation part" not in problem.notes
+    with pytest.raises(
+        DataInvalid, match=r"two\.py: .* off 5 training items: data\(\) must return \(train, valid"
+    ):
+        from_file(write(tmp_path, GOOD, "two.py"))(points=5).build(CPU)
+    assert from_file(write(tmp_path, GOOD, "ten.py"))().build(CPU).notes["validation part"]
 
 
 def test_the_example_trains_in_the_product(monkeypatch, tmp_path):
@@ -116,7 +130,7 @@ def test_the_example_trains_in_the_product(monkeypatch, tmp_path):
     problem = from_file(EXAMPLE)(points=1000, width=32).build(CPU)
     with np.load(saved) as arrays:
         center = torch.from_numpy(arrays["center"])
-    trained, fresh = (problem.evaluate(w, 0, 200) for w in (center, problem.initial(0)))
+    trained, fresh = (problem.evaluate(w, 0, 200, "test") for w in (center, problem.initial(0)))
     assert trained.correct > fresh.correct + 15
     assert trained.loss_sum < 0.8 * fresh.loss_sum
 
@@ -182,8 +196,11 @@ def test_files_that_say_something_else(tmp_path, change, says):
     [
         (("return torch.nn.Linear(2, width)", "return 3"), r"model\(\) must return an nn.Module"),
         (("Linear(2, width)", "Linear(2, width).double()"), "float32; weight is not"),
-        (("return (x,", "return x, (x,"), r"data\(\) must return \(train, test\), not tuple"),
-        (("torch.zeros(points,", "torch.zeros(points + 1,"), "train part of data.. has 8 inputs and 9 labels"),
+        (
+            ("return (x,", "return x, x, (x,"),
+            r"data\(\) must return \(train, test\) or \(train, validation, test\), not tuple",
+        ),
+        (("torch.zeros(points,", "torch.zeros(points + 1,"), "train part of data.. has 10 inputs and 11 labels"),
         (("(x[:4].double(), torch.ones(4, dtype=torch.uint8))", "[]"), "test part of data.. must be"),
         (("(x[:4].double(), torch.ones(4, dtype=torch.uint8))", "{}"), "test part of data.. is empty"),
     ],
@@ -207,7 +224,7 @@ def test_modules_of_packages(tmp_path, monkeypatch):
     write(tmp_path / "mypackage", GOOD, "points.py")
     monkeypatch.syspath_prepend(tmp_path)
     made = from_module("mypackage.points", "points")
-    assert (made.id(), made().build(CPU).train_size) == ("points", 8)
+    assert (made.id(), made().build(CPU).train_size) == ("points", 9)
     for absent in ("mypackage.absent", "absent.points", "sys"):
         with pytest.raises(NotFound, match="source is not to be found"):
             from_module(absent, "x")

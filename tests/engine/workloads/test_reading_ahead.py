@@ -45,6 +45,7 @@ def problem(slow: bool, rank: int = 0) -> FlatProblem:
         lambda: nn.Sequential(nn.Flatten(), nn.Dropout(0.3), nn.Linear(108, 4)),
         kind(pixels, labels, 1 / 255, crop=2, flip=True),
         Samples(pixels[:8], labels[:8], 1 / 255),
+        validation=Samples(pixels[:8], labels[:8], 1 / 255),
         place=Place(Compute(device="cpu"), 0, rank),
     )
 
@@ -86,8 +87,13 @@ class Failing:
 
 
 def test_an_error_while_reading_ahead_is_raised_where_the_batch_is_wanted():
+    parts = (Mapped(Failing()) for _ in range(3))
     failing = FlatProblem(
-        lambda: nn.Linear(108, 4), Mapped(Failing()), Mapped(Failing()), place=Place(Compute(device="cpu"))
+        lambda: nn.Linear(108, 4),
+        next(parts),
+        next(parts),
+        validation=next(parts),
+        place=Place(Compute(device="cpu")),
     )
     failing.pick([0, 1])
     failing.prefetch([6, 7])

@@ -27,12 +27,15 @@ def test_samples_and_their_next_characters(tmp_path, monkeypatch):
     problem = build()
     text = "xyz" * 200 + "hé" * 300
     letters = sorted(set(text))
-    assert (problem.train_size, problem.test_size) == (1080 - 16, (120 - 16 - 1) // 16 + 1)
+    assert (problem.train_size, problem.validation_size) == (972 - 16, (108 - 16 - 1) // 16 + 1)
+    assert problem.test_size == (120 - 16 - 1) // 16 + 1
     batch = problem.pick([0, 700])
     for row, start in enumerate((0, 700)):
         assert "".join(letters[c] for c in batch.inputs[row]) == text[start : start + 16]
         assert "".join(letters[c] for c in batch.labels[row]) == text[start + 1 : start + 17]
-    test = problem._scorer._test.load([0, 6])
+    validation = problem._scorer._parts["validation"].load([0, 5])
+    assert "".join(letters[c] for c in validation.inputs[1]) == text[972 + 80 : 972 + 96]
+    test = problem._scorer._parts["test"].load([0, 6])
     assert "".join(letters[c] for c in test.labels[1]) == text[1080 + 97 : 1080 + 113]
 
 
@@ -42,8 +45,8 @@ def test_it_learns_a_rhythm_and_counts_characters(tmp_path, monkeypatch):
     problem = build(path="rhythm.txt")
     weights, gradient = problem.initial(0), problem.allocate()
     problem.bind(weights, gradient)
-    before = problem.evaluate(weights, 0, problem.test_size)
-    assert before.count == 16 * problem.test_size
+    before = problem.evaluate(weights, 0, problem.validation_size)
+    assert before.count == 16 * problem.validation_size
     assert before.loss_sum / before.count == pytest.approx(math.log(4), abs=0.1)
     random = np.random.default_rng(0)
     weights.grad = gradient
@@ -51,7 +54,7 @@ def test_it_learns_a_rhythm_and_counts_characters(tmp_path, monkeypatch):
     for _ in range(150):
         problem.gradient(problem.pick(random.integers(0, problem.train_size, 8)))
         optimizer.step()
-    score = problem.evaluate(weights, 0, problem.test_size)
+    score = problem.evaluate(weights, 0, problem.test_size, "test")
     assert score.correct / score.count > 0.9, "5/6 needs the last character only, more the one three before"
 
 
@@ -77,6 +80,7 @@ def test_faults_are_named(tmp_path, monkeypatch):
     for name, content, says in (
         ("empty.txt", b"", "0 characters are too few"),
         ("short.txt", b"a" * 100, "100 characters are too few"),
+        ("no-validation.txt", b"a" * 180, "180 characters are too few"),
         ("latin.txt", b"abc\xff", "not UTF-8 at byte 3"),
     ):
         (tmp_path / name).write_bytes(content)

@@ -41,7 +41,11 @@ def test_resnet20_learns(tmp_path):
         }
     )
     (outcome,) = run_spec_virtual(
-        spec, None, lambda: FlatProblem(lambda: resnet(3, KINDS), images(128, 1), images(64, 2), "relu")
+        spec,
+        None,
+        lambda: FlatProblem(
+            lambda: resnet(3, KINDS), images(128, 1), images(9, 3), "relu", validation=images(64, 2)
+        ),
     )
     first, last = outcome.scores
     assert (first.samples, last.samples) == (0, 320)
@@ -73,7 +77,7 @@ def blank(make):
 def test_a_deep_model_descends(make, task, lr, steps):
     """At full depth and width, on 8 images of 32 x 32 pixels, the smallest that it takes, by plain steps."""
     few = images(8, 1)
-    problem = FlatProblem(blank(make), few, few, "relu", task=task)
+    problem = FlatProblem(blank(make), few, few, "relu", validation=few, task=task)
     weights, gradient = problem.initial(1), problem.allocate()
     problem.bind(weights, gradient)
     before = problem.evaluate(weights, 0, 8).loss_sum
