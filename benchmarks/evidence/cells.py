@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import Any, Literal
 
 from benchmarks.evidence.conditions import BATCH, CLOCK, EVERY, MAX_SECONDS, METRIC, PLACES, TUNING_SEED, Place
@@ -34,7 +35,7 @@ class Cell:
     seed: int
     document: dict[str, Any]
 
-    @property
+    @cached_property
     def key(self) -> str:
         """Return a fingerprint of what is run where, by which clock: a result belongs to exactly one."""
         place = {"world": self.place.world, "hosts": self.place.hosts, "rate": self.place.rate}
@@ -56,8 +57,19 @@ def target_cell(matrix: Matrix, place: Place, method: Method, rate: float, seed:
     return Cell(kind, place, method.label, method, rate, seed, document)
 
 
-def pace_cell(matrix: Matrix, place: Place, pace: Pace, repeat: int) -> Cell:
+@cache
+def cell_of(matrix: Matrix, place: str, label: str, k: int, seed: int) -> Cell:
+    """Return one run of a method of the tables at the rate `k` of the ladder."""
+    return target_cell(matrix, PLACES[place], METHODS[label], rate_of(k), seed)
+
+
+@cache
+def pace_cell(matrix: Matrix, place: str, label: str, repeat: int) -> Cell:
     """Return one run of a fixed number of steps."""
+    return _pace_cell(matrix, PLACES[place], PACES[label], repeat)
+
+
+def _pace_cell(matrix: Matrix, place: Place, pace: Pace, repeat: int) -> Cell:
     document = _document(pace.method, matrix.precision, place, pace.rate, repeat, pace.workload)
     samples = min(pace.steps, matrix.steps or pace.steps) * BATCH * place.hosts
     document = _within(document, samples, samples, None)
@@ -103,12 +115,9 @@ def _within(document: dict[str, Any], samples: int, every: int, target: float | 
 
 def searched(matrix: Matrix, place: str, label: str, scores: Mapping[str, Score]) -> Search:
     """Return how far the search for a method's rate is (`scores`: by key)."""
-    method = METHODS[METHODS[label].tuned_as or label]
-    tried = {
-        k: scores[key]
-        for k in LADDER
-        if (key := target_cell(matrix, PLACES[place], method, rate_of(k), TUNING_SEED).key) in scores
-    }
+    own = METHODS[label].tuned_as or label
+    keys = {k: cell_of(matrix, place, own, k, TUNING_SEED).key for k in LADDER}
+    tried = {k: scores[key] for k, key in keys.items() if key in scores}
     return search(tried, matrix.fixed_rate)
 
 
@@ -130,13 +139,13 @@ def cells(matrix: Matrix, scores: Mapping[str, Score]) -> Iterator[Cell]:
 def _towards(matrix: Matrix, place: str, stage: Stage, scores: Mapping[str, Score]) -> Iterator[Cell]:
     found = {label: searched(matrix, place, label, scores) for label in stage.methods}
     for label, state in found.items():
-        method = METHODS[METHODS[label].tuned_as or label]
+        own = METHODS[label].tuned_as or label
         for k in (*state.tried, *(() if state.following is None else (state.following,))):
-            yield target_cell(matrix, PLACES[place], method, rate_of(k), TUNING_SEED)
+            yield cell_of(matrix, place, own, k, TUNING_SEED)
     for seed in stage.seeds:
         for label, state in found.items():
             if state.over and state.best is not None:
-                yield target_cell(matrix, PLACES[place], METHODS[label], rate_of(state.best), seed)
+                yield cell_of(matrix, place, label, state.best, seed)
 
 
 def _paces(matrix: Matrix, stage: Stage) -> Iterator[Cell]:
@@ -144,4 +153,4 @@ def _paces(matrix: Matrix, stage: Stage) -> Iterator[Cell]:
         for place in stage.places:
             for label in stage.paces:
                 if repeat in matrix.repeats(place, label):
-                    yield pace_cell(matrix, PLACES[place], PACES[label], repeat)
+                    yield pace_cell(matrix, place, label, repeat)

@@ -14,7 +14,7 @@ from hooke_api.comparisons.verdict import Crossing, Verdict, compare, compare_va
 
 from benchmarks.evidence.methods import METHODS, Method
 from benchmarks.evidence.paces import PACES
-from benchmarks.evidence.records import DIVERGED, Run
+from benchmarks.evidence.records import Run
 from benchmarks.evidence.search import Score, best_of
 from benchmarks.evidence.view import View
 
@@ -75,7 +75,7 @@ class Finding:
 def crossing(run: Run, curve: Iterable[tuple[int, float, float]]) -> Crossing:
     """Return between which two evaluations a run met its target, seconds of the train clock."""
     if run.time_to_target is None:
-        return Crossing(run.train_seconds or 0.0, None, run.state == DIVERGED)
+        return Crossing(run.train_seconds or 0.0, None, run.diverged == "yes")
     earlier = [seconds for samples, seconds, _ in curve if samples < (run.samples_to_target or 0)]
     return Crossing(min(max(earlier, default=0.0), run.time_to_target), run.time_to_target)
 

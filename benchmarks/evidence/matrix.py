@@ -62,6 +62,10 @@ class Matrix:
     precision: Precision = "bf16"
     """Of forward and backward, unless a label says otherwise: what is faster here, for the baselines, too."""
 
+    def __hash__(self) -> int:
+        """Return a hash of a few fields: cells are kept by matrix, and hashing all stages takes its time."""
+        return hash((self.samples, self.target, self.quick, self.precision, len(self.stages)))
+
     @property
     def places(self) -> tuple[str, ...]:
         """Return where methods are run towards the target."""

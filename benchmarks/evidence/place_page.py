@@ -9,7 +9,7 @@ from benchmarks.evidence import spread
 from benchmarks.evidence.conditions import BATCH, EVERY, MAX_SECONDS, PLACES, SPRING
 from benchmarks.evidence.matrix import Matrix
 from benchmarks.evidence.network_table import network
-from benchmarks.evidence.records import DIVERGED, Run
+from benchmarks.evidence.records import Run
 from benchmarks.evidence.run_tables import categories, every_rate, shares
 from benchmarks.evidence.search import FIRST, HIGHEST, LOWEST, Search, rate_of
 from benchmarks.evidence.view import STAR, View
@@ -172,7 +172,7 @@ def _times(view: View, place: str, goal: str) -> Iterable[str]:
 
 
 def _diverged(runs: Sequence[Run]) -> str:
-    return "failed" if all(run.state == DIVERGED for run in runs) else ""
+    return "failed" if all(run.diverged == "yes" for run in runs) else ""
 
 
 def _rate(state: Search) -> str:

@@ -22,8 +22,6 @@ DATA = "data"
 """The folder beside the pages that holds them."""
 RUNS, CURVES, SESSIONS = "runs.csv", "curves.csv", "sessions.json"
 CURVE_COLUMNS = ("key", "samples", "train_seconds", "validation_accuracy")
-DIVERGED = "failed_user"
-"""The state of a run that ended because its numbers did: it never meets a target."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +45,8 @@ class Run:
     workers: int
     oversubscribed: str
     state: str
+    diverged: str
+    """`yes`: it ended because its numbers did, and never meets a target."""
     why: str
     time_to_target: float | None
     samples_to_target: int | None
@@ -100,7 +100,7 @@ class Evidence:
     def scores(self) -> dict[str, Score]:
         """Return how the runs that choose a rate went, by key; runs that are reported choose nothing."""
         return {
-            key: Score(run.time_to_target, run.best_accuracy or 0.0, run.state == DIVERGED)
+            key: Score(run.time_to_target, run.best_accuracy or 0.0, run.diverged == "yes")
             for key, run in self.runs.items()
             if run.kind == "tuning"
         }
@@ -126,6 +126,7 @@ def flatten(key: str, stored: Mapping[str, Any]) -> Run:
         "precision": spec.get("precision") or document["compute"]["precision"],
         "workers": workers,
         "oversubscribed": "yes" if result.get("oversubscribed") else "no",
+        "diverged": "yes" if result.get("diverged") else "no",
         "why": _said(result),
         "best_accuracy": max((score["accuracy"] for score in scores), default=None),
         "steps": samples // (spec["batch"] * workers) if samples else None,

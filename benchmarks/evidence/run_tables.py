@@ -10,7 +10,7 @@ from benchmarks.breakdown import breakdown, markdown
 from benchmarks.evidence import spread
 from benchmarks.evidence.conditions import PLACES
 from benchmarks.evidence.methods import METHODS, Method
-from benchmarks.evidence.records import DIVERGED, Run
+from benchmarks.evidence.records import Run
 from benchmarks.evidence.search import LADDER, rate_of
 from benchmarks.evidence.view import View
 from benchmarks.evidence.wording import seconds, table
@@ -126,6 +126,6 @@ def _factor(method: Method, place: str) -> str:
 def _one(run: Run) -> str:
     if run.time_to_target is not None:
         return f"{run.time_to_target:.1f} s"
-    if run.state == DIVERGED:
+    if run.diverged == "yes":
         return "failed"
     return f"{run.best_accuracy or 0:.2%} in {run.train_seconds or 0:.0f} s"

@@ -20,7 +20,7 @@ from benchmarks import speed
 from benchmarks.evidence.cells import Cell, cells
 from benchmarks.evidence.conditions import MAX_SECONDS, Place
 from benchmarks.evidence.matrix import Matrix
-from benchmarks.evidence.store import OVER, Store
+from benchmarks.evidence.store import Store, over
 from benchmarks.netlab import calibrate
 from benchmarks.netlab import lab as labs
 from benchmarks.netlab import running as netlab
@@ -92,7 +92,7 @@ def _run_and_keep(cell: Cell, lab: labs.Lab | None, store: Store, session: str, 
         result = {"state": "failed_infra", "why": str(overrun)}
     if result["state"] == "cancelled":  # Ctrl-C, which the run has caught to end its ranks in order
         raise KeyboardInterrupt
-    wrong = faults(cell, journal) if result["state"] in OVER else []
+    wrong = faults(cell, journal) if over(result) else []
     if wrong:
         result = {"state": "failed_infra", "why": f"no result: {'; '.join(wrong)}"}
     store.keep(cell, result, session, machine)
@@ -100,7 +100,7 @@ def _run_and_keep(cell: Cell, lab: labs.Lab | None, store: Store, session: str, 
         raise BrokenClock(f"{cell.title} ({cell.key}, journals in {journal}): {'; '.join(wrong)}")
     for bulk in (*journal.glob("final.*.npz"), *journal.glob("weights.*.npy")):
         bulk.unlink()
-    told = result["why"] if result["state"] not in OVER else _said(result)
+    told = result["why"] if not over(result) else _said(result)
     print(f"  {result['state']}: {told} ({time.monotonic() - began:.0f} s in all)", flush=True)
 
 

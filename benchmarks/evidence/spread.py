@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from benchmarks.evidence.records import DIVERGED, Run
+from benchmarks.evidence.records import Run
 
 Side = Literal["=", ">", "<"]
 """Of a figure: it is exact, or the true one is larger, or smaller."""
@@ -76,7 +76,7 @@ def time_to_target(run: Run) -> Figure:
     """Return a run's time to its target; if it ended before, how long it had not; infinite if it diverged."""
     if run.time_to_target is not None:
         return Figure(run.time_to_target)
-    return Figure(math.inf) if run.state == DIVERGED else Figure(run.train_seconds or 0.0, ">")
+    return Figure(math.inf) if run.diverged == "yes" else Figure(run.train_seconds or 0.0, ">")
 
 
 def times(runs: Sequence[Run]) -> Spread | None:

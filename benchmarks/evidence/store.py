@@ -16,13 +16,12 @@ from hooke.hardware import describe
 from benchmarks.evidence import machine, records
 from benchmarks.evidence.cells import Cell
 from benchmarks.evidence.conditions import Precision
-from benchmarks.evidence.records import DIVERGED
 
 ROOT = Path(__file__).resolve().parents[2]
 MEASURED = ("engine", "benchmarks/netlab", "benchmarks/peers")
 """What a commit says about a result: the code that was measured."""
-OVER = ("succeeded", DIVERGED, "timed_out")
-"""States that are results: the budget or the target was met, numbers went bad, or the wall limit was reached."""
+ENDED = ("succeeded", "timed_out")
+"""States that are results: the budget or the target was met, or the wall limit was reached."""
 
 
 @dataclass(frozen=True)
@@ -70,8 +69,7 @@ class Store:
             "command": f"{self.command} run --only {cell.key} --again",
             "result": result,
         }
-        over = result["state"] in OVER
-        name = f"runs/{cell.key}.json" if over else f"failures/{cell.key}-{time.time_ns()}.json"
+        name = f"runs/{cell.key}.json" if over(result) else f"failures/{cell.key}-{time.time_ns()}.json"
         _write(self.folder / name, document)
 
     def journal(self, cell: Cell) -> Path:
@@ -100,6 +98,11 @@ class Store:
         told = ("unix", "lab", "emulated", "load", "pair", "collectives")
         document["calibrations"][place] = {name: found[name] for name in told if name in found}
         _write(path, document)
+
+
+def over(result: Mapping[str, Any]) -> bool:
+    """Return whether a run's end says something of its method: also that its numbers went bad."""
+    return result["state"] in ENDED or bool(result.get("diverged"))
 
 
 def commit() -> str:

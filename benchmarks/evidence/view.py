@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cached_property
 
-from benchmarks.evidence.cells import pace_cell, searched, target_cell
+from benchmarks.evidence.cells import cell_of, pace_cell, searched
 from benchmarks.evidence.conditions import PLACES, TUNING_SEED
 from benchmarks.evidence.matrix import Matrix, without_bf16, without_root
 from benchmarks.evidence.methods import METHODS
 from benchmarks.evidence.paces import PACES
 from benchmarks.evidence.precision import used
 from benchmarks.evidence.records import Evidence, Run
-from benchmarks.evidence.search import LADDER, Search, rate_of
+from benchmarks.evidence.search import LADDER, Search
 from benchmarks.netlab.starting import caution
 
 STAR = "(*)"
@@ -63,7 +63,7 @@ class View:
         return self._reported.get((place, label), {})
 
     def _key(self, place: str, label: str, k: int, seed: int) -> str:
-        return target_cell(self.matrix, PLACES[place], METHODS[label], rate_of(k), seed).key
+        return cell_of(self.matrix, place, label, k, seed).key
 
     @cached_property
     def _paces(self) -> dict[tuple[str, str], dict[int, Run]]:
@@ -71,7 +71,7 @@ class View:
         for label in self.matrix.paces:
             for place in PACES[label].places:
                 for repeat in self.matrix.repeats(place, label):
-                    cell = pace_cell(self.matrix, PLACES[place], PACES[label], repeat)
+                    cell = pace_cell(self.matrix, place, label, repeat)
                     if run := self.evidence.runs.get(cell.key):
                         found.setdefault((place, label), {})[repeat] = run
         return found

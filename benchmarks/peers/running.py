@@ -89,6 +89,7 @@ def _measured(settings: Settings, outcomes: list[dict[str, Any]]) -> dict[str, A
     test_loss, test_accuracy, _ = first["test"] or (None, None, None)
     return {
         "state": "failed_user" if diverged else "succeeded",
+        "diverged": diverged,
         "why": "the loss is NaN or Inf: a smaller learning rate may help" if diverged else "",
         "reason": first["reason"],
         "validation_accuracy": scores[-1]["accuracy"],
