@@ -7,7 +7,7 @@ because a method that would lose may have a better rate than any that was tried.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from hooke_api.comparisons.verdict import Crossing, Verdict, compare, compare_values, holm
@@ -49,6 +49,8 @@ class Claim:
     baseline: tuple[str, ...]
     paper: Paper | None = None
     pace: bool = False
+    judged: bool = True
+    """Whether one side may be called faster; else only the ratio is told."""
 
     def __post_init__(self) -> None:
         about = [PACES[label].method for label in self.variant] if self.pace else self.methods
@@ -83,12 +85,9 @@ def crossing(run: Run, curve: Iterable[tuple[int, float, float]]) -> Crossing:
 def findings(view: View, claims: Iterable[tuple[Claim, str]]) -> list[Finding]:
     """Return what was found of claims at places, corrected for the number of comparisons among them."""
     found = [_found(view, claim, place) for claim, place in claims]
-    judged = {n: finding.verdict for n, finding in enumerate(found) if finding.verdict}
-    return [
-        _opened(view, Finding(f.claim, f.place, corrected.get(n), f.open, f.keys))
-        for corrected in (holm(judged),)
-        for n, f in enumerate(found)
-    ]
+    judged = {n: f.verdict for n, f in enumerate(found) if f.verdict and f.claim.judged}
+    corrected = holm(judged)
+    return [_opened(view, replace(f, verdict=corrected.get(n, f.verdict))) for n, f in enumerate(found)]
 
 
 def _found(view: View, claim: Claim, place: str) -> Finding:
@@ -132,11 +131,11 @@ def _opened(view: View, finding: Finding) -> Finding:
         return finding
     everybody = (*claim.variant, *claim.baseline)
     if not all(view.search(finding.place, label).over for label in everybody):
-        return Finding(claim, finding.place, verdict, UNTRIED, finding.keys)
+        return replace(finding, open=UNTRIED)
     won = WINS.get(verdict.claim)
     losers = everybody if won is None else claim.baseline if won else claim.variant
     if any(view.search(finding.place, label).at_edge for label in losers):
-        return Finding(claim, finding.place, verdict, EDGE, finding.keys)
+        return replace(finding, open=EDGE)
     return finding
 
 
@@ -168,5 +167,7 @@ def said(finding: Finding) -> str:
     if finding.verdict is None or finding.verdict.pairs == 0:
         missed = finding.verdict and (finding.verdict.missed_by_both or finding.verdict.met_at_start)
         return finding.open or ("neither met the target" if missed else "not measured")
+    if not finding.claim.judged:
+        return ""
     words = {"same": "practically the same", "at least": "faster, at least", "at most": "slower, at least"}
     return finding.open or words.get(finding.verdict.claim, finding.verdict.claim)
