@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -30,7 +31,8 @@ def run(settings: Settings, lab: Lab | None, folder: Path) -> dict[str, Any]:
     settings.write(folder)
     python = [sys.executable, *(["-m", "mpi4py"] if settings.method == "mpi4py" else [])]
     interface = [] if lab else ["GLOO_SOCKET_IFNAME=lo"]
-    words = ["env", f"PYTHONPATH={ROOT}", *interface, *python, "-m", "benchmarks.peers.training", str(folder)]
+    path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+    words = ["env", f"PYTHONPATH={path}", *interface, *python, "-m", "benchmarks.peers.training", str(folder)]
     ranks = range(settings.workers)
 
     def training() -> bool:

@@ -12,7 +12,9 @@ from benchmarks.evidence.methods import METHODS
 from benchmarks.evidence.store import Store
 
 RECORDED = json.loads(Path(__file__).with_name("recorded.json").read_text())
-LOST = dict.fromkeys(("time_to_target", "samples_to_target", "samples", "phases", "train_seconds"))
+LOST = dict.fromkeys(
+    ("time_to_target", "validation_accuracy", "samples_to_target", "samples", "phases", "train_seconds")
+)
 DIVERGED = {"state": "failed_user", "diverged": True, "evaluations": [], **LOST}
 TEMPLATES = {(run["cell"]["kind"], run["cell"]["label"]): run for run in RECORDED["runs"]}
 
