@@ -65,11 +65,9 @@ def _costs(name: str, title: str, link: float, host: float | None) -> Place:
 COSTS = (
     _costs("link-10g", "links 10 Gb/s, the host's too", 0.8e-9, None),
     _costs("link-1g", "links 1 Gb/s, the host's too", 8e-9, None),
-    _costs("link-100m", "links 100 Mb/s, the host's too", 80e-9, None),
     _costs("copy-2", "links 10 Gb/s, copy to the host 2 times as dear", 0.8e-9, 1.6e-9),
     _costs("copy-5", "links 10 Gb/s, copy to the host 5 times as dear", 0.8e-9, 4e-9),
     _costs("copy-2-of-1g", "links 1 Gb/s, copy to the host 2 times as dear", 8e-9, 16e-9),
-    _costs("copy-5-of-1g", "links 1 Gb/s, copy to the host 5 times as dear", 8e-9, 40e-9),
 )
 """What a byte costs between workers, and between a worker and the host that holds the center (simulated)."""
 SLOWER = (

@@ -121,11 +121,11 @@ ALONE = ("Hooke, bf16", "plain PyTorch, bf16", "Hooke, fp32", "plain PyTorch, fp
 FULL = Matrix(
     (
         Stage(("8-hosts",), LADDER_LABELS, FEW),
-        Stage(COST_PLACES, paces=RUNG_LABELS, repeats=FEW),
+        Stage(COST_PLACES, paces=RUNG_LABELS, repeats=FEW[:1]),
         Stage(("2-hosts",), LADDER_LABELS, FEW),
         *(Stage(("8-hosts",), labels, FEW) for labels in PAIR_LABELS),
         Stage(ENDS, paces=TRAINED, repeats=FEW),
-        Stage(SLOWER_PLACES, paces=RUNG_LABELS, repeats=FEW),
+        Stage((*SLOWER_PLACES, *COST_PLACES), paces=RUNG_LABELS, repeats=FEW),
         Stage(tuple(place.name for place in PARTS), paces=CHIPS, repeats=FEW),
         Stage(("8-hosts",), LADDER_LABELS, MORE),
         Stage(("2-hosts",), LADDER_LABELS, MORE),

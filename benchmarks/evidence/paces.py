@@ -48,7 +48,7 @@ CHIP_STEPS, CHIP_DATA = 12, "cifar10-lossless-4k"
 """The partition of a chip is run for its throughput, on the part of CIFAR-10 that lies in this folder."""
 
 _ALL = (
-    *(Pace(rung(method), method, (*_names(COSTS), *_names(SLOWER)), 40) for method in RUNGS),
+    *(Pace(rung(method), method, (*_names(COSTS), *_names(SLOWER)), 20) for method in RUNGS),
     Pace("Sync EASGD3", EASGD3, SCALING, 200),
     Pace(OFF, Method("", "local-sgd", {"period": 10_000}), SCALING, 200),
     Pace("Sync EASGD3, per layer", PER_LAYER, ENDS, 200),
