@@ -60,7 +60,7 @@ check-frontend: setup
 bench-core: setup-dev ## Measure what the core may cost (benchmarks, not tests)
 	@$(VENV)/bin/python -m benchmarks.core
 
-bench: setup-dev ## Measure claims on emulated hosts, write docs/results (root, HOOKE_DATA; hours, goes on; QUICK=1: 5 min)
+bench: setup-dev ## Measure replication and co-design on emulated hosts, write docs/results (root, HOOKE_DATA; hours; QUICK=1: 5 min)
 	@$(VENV)/bin/python -m benchmarks.evidence $(if $(QUICK),--quick) run $(if $(MINUTES),--minutes $(MINUTES))
 	@$(VENV)/bin/python -m benchmarks.evidence $(if $(QUICK),--quick) pages
 

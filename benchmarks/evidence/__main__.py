@@ -1,4 +1,4 @@
-"""The evidence: how soon each method meets the target on emulated hosts, how fast it is, and what was claimed.
+"""The evidence: the paper's comparison (replication), and ours (co-design), measured on emulated hosts.
 
     python -m benchmarks.evidence run [--minutes 30] [--only TEXT ...] [--again]    run what is missing
     python -m benchmarks.evidence pages [--kept]                                    write docs/results/MACHINE/
@@ -23,10 +23,11 @@ import sys
 from pathlib import Path
 
 from benchmarks.evidence import machine, precision
-from benchmarks.evidence.cells import Cell, cells, count
-from benchmarks.evidence.conditions import FULL, QUICK, Matrix, without_bf16, without_root
+from benchmarks.evidence.cells import Cell, cells
+from benchmarks.evidence.matrix import FULL, QUICK, Matrix, without_bf16, without_data, without_root
+from benchmarks.evidence.paces import CHIP_DATA
 from benchmarks.evidence.records import DATA
-from benchmarks.evidence.store import ROOT, Store, scores
+from benchmarks.evidence.store import ROOT, Store
 from benchmarks.netlab import lab as labs
 
 PAGES = ROOT / "docs" / "results"
@@ -49,6 +50,9 @@ def main() -> int:
     if reason := labs.lacking():
         print(f"no emulated hosts: {reason}. Instead of them: one worker, and a virtual cluster", file=sys.stderr)
         matrix = without_root(matrix)
+    whole, matrix = matrix, without_data(matrix, _data_sets())
+    if matrix != whole:
+        print(f"HOOKE_DATA has no {CHIP_DATA}: the partition of a chip is not run", file=sys.stderr)
     if precision.chosen(hardware, store.evidence().sessions.values()) == "fp32":
         print("bf16 is not faster than fp32 on this processor: everything computes in fp32", file=sys.stderr)
         matrix = without_bf16(matrix)
@@ -73,6 +77,11 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
+def _data_sets() -> frozenset[str]:
+    root = Path(os.environ.get("HOOKE_DATA") or "/nowhere")
+    return frozenset(path.name for path in root.iterdir()) if root.is_dir() else frozenset()
+
+
 def _chosen(cell: Cell, words: list[str]) -> bool:
     return not words or any(word in cell.title or word == cell.key for word in words)
 
@@ -80,7 +89,7 @@ def _chosen(cell: Cell, words: list[str]) -> bool:
 def _run(matrix: Matrix, store: Store, options: argparse.Namespace) -> int:
     from hooke.errors import HookeError
 
-    from benchmarks.evidence.running import run_matrix
+    from benchmarks.evidence.running import BrokenClock, run_matrix
 
     if not (Path(os.environ.get("HOOKE_DATA") or "/nowhere") / "mnist").is_dir():
         print(
@@ -99,17 +108,17 @@ def _run(matrix: Matrix, store: Store, options: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         print("ended; what has been run is kept, the next start goes on from there", file=sys.stderr)
         return 130
-    except (labs.LabError, HookeError) as error:
+    except (labs.LabError, HookeError, BrokenClock) as error:
         print(f"evidence: {error}", file=sys.stderr)
         return 1
-    print(f"{ran} runs; {len(store.evidence().runs)} of {count(matrix)} are there")
+    print(f"{ran} runs; {len(store.evidence().runs)} of {matrix.least} or more are there")
     return 0
 
 
 def _list(matrix: Matrix, store: Store, options: argparse.Namespace) -> int:
-    kept = store.evidence().runs
-    for cell in cells(matrix, scores(kept)):
-        if cell.key not in kept and _chosen(cell, options.only):
+    evidence = store.evidence()
+    for cell in cells(matrix, evidence.scores):
+        if cell.key not in evidence.runs and _chosen(cell, options.only):
             print(cell.key, cell.title)
     return 0
 

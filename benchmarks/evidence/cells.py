@@ -4,33 +4,28 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from functools import cache, cached_property
+from typing import Any, Literal
 
-from benchmarks.evidence.conditions import (
-    BATCH,
-    EVERY,
-    FIRST_RATE,
-    MAX_SECONDS,
-    METHODS,
-    NETWORK,
-    PACES,
-    PLACES,
-    SCALING,
-    Matrix,
-    Method,
-    Place,
-)
+from benchmarks.evidence.conditions import BATCH, CLOCK, EVERY, MAX_SECONDS, METRIC, PLACES, TUNING_SEED, Place
+from benchmarks.evidence.matrix import Matrix, Stage
+from benchmarks.evidence.methods import METHODS, Method
+from benchmarks.evidence.paces import CHIP_DATA, PACES, Pace
+from benchmarks.evidence.search import LADDER, Score, Search, rate_of, search
 
-ORDER = ("here", *SCALING)
-Kind = Literal["target", "pace"]
-Key = TypeVar("Key", float, str)
+Kind = Literal["tuning", "target", "pace"]
+DATA_OF = {"mnist-lenet": {}, "cifar-alexnet": {"form": CHIP_DATA.removeprefix("cifar10-")}}
+"""Parameters of the workloads: the chip is measured on the part of CIFAR-10 that every machine here has."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One run: `rate` as the grid says it, before the method's scale; `document` is what is started."""
+    """One run: `rate` as the ladder says it, before the method's scale; `document` is what is started.
+
+    `tuning` runs choose a rate and are in no result; `target` runs are.
+    """
 
     kind: Kind
     place: Place
@@ -40,69 +35,67 @@ class Cell:
     seed: int
     document: dict[str, Any]
 
-    @property
+    @cached_property
     def key(self) -> str:
-        """Return a fingerprint of what is run where: a result belongs to exactly one."""
+        """Return a fingerprint of what is run where, by which clock: a result belongs to exactly one."""
         place = {"world": self.place.world, "hosts": self.place.hosts, "rate": self.place.rate}
-        text = json.dumps({"place": place, "document": self.document}, sort_keys=True)
+        text = json.dumps({"clock": CLOCK, "place": place, "document": self.document}, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
     @property
     def title(self) -> str:
         """Return what tells this cell from the others."""
-        return f"{self.label}, {self.place.name}, rate {self.rate:g}, seed {self.seed}"
-
-
-@dataclass(frozen=True)
-class Score:
-    """How a run towards the target went, as far as the choice of a rate needs it."""
-
-    seconds: float | None
-    accuracy: float
+        what = "to choose a rate" if self.kind == "tuning" else f"seed {self.seed}"
+        return f"{self.label}, {self.place.name}, rate {self.rate:g}, {what}"
 
 
 def target_cell(matrix: Matrix, place: Place, method: Method, rate: float, seed: int) -> Cell:
     """Return one run of a method to the target, or to the end of its budget."""
     document = _document(method, matrix.precision, place, rate, seed)
     document = _within(document, matrix.samples, EVERY, matrix.target)
-    return Cell("target", place, method.label, method, rate, seed, document)
+    kind: Kind = "tuning" if seed == TUNING_SEED else "target"
+    return Cell(kind, place, method.label, method, rate, seed, document)
 
 
-def pace_cells(matrix: Matrix) -> Iterator[Cell]:
-    """Yield the runs of a fixed number of steps, so that what is compared is run one after the other."""
-    found = []
-    for number, label in enumerate(matrix.paces):
-        pace = PACES[label]
-        steps = matrix.steps or pace.steps
-        for name in pace.places:
-            for repeat in range(matrix.repeats or pace.repeats) if name in matrix.pace_places else ():
-                place = PLACES[name]
-                document = _document(pace.method, matrix.precision, place, pace.rate, repeat)
-                samples = steps * BATCH * place.hosts
-                document = _within(document, samples, samples, None)
-                cell = Cell("pace", place, label, pace.method, pace.rate, repeat, document)
-                found.append(((repeat, ORDER.index(name), number), cell))
-    yield from (cell for _, cell in sorted(found, key=lambda pair: pair[0]))
+@cache
+def cell_of(matrix: Matrix, place: str, label: str, k: int, seed: int) -> Cell:
+    """Return one run of a method of the tables at the rate `k` of the ladder."""
+    return target_cell(matrix, PLACES[place], METHODS[label], rate_of(k), seed)
 
 
-def _document(method: Method, precision: str, place: Place, rate: float, seed: int) -> dict[str, Any]:
+@cache
+def pace_cell(matrix: Matrix, place: str, label: str, repeat: int) -> Cell:
+    """Return one run of a fixed number of steps."""
+    return _pace_cell(matrix, PLACES[place], PACES[label], repeat)
+
+
+def _pace_cell(matrix: Matrix, place: Place, pace: Pace, repeat: int) -> Cell:
+    document = _document(pace.method, matrix.precision, place, pace.rate, repeat, pace.workload)
+    samples = min(pace.steps, matrix.steps or pace.steps) * BATCH * place.hosts
+    document = _within(document, samples, samples, None)
+    return Cell("pace", place, pace.label, pace.method, pace.rate, repeat, document)
+
+
+def _document(
+    method: Method, precision: str, place: Place, rate: float, seed: int, workload: str = "mnist-lenet"
+) -> dict[str, Any]:
     """Return what the product (`hooke.run/1`) or a peer (`hooke.peer/1`) is asked to do, without its ends."""
     workers, precision = place.hosts, method.precision or precision
     lr = float(f"{rate * method.scale(workers):.6g}")
     if method.peer:
         settings = {"method": method.name, "workers": workers, "seed": seed, "lr": lr, "batch": BATCH}
         settings |= {"momentum": method.momentum} if method.momentum else {}
-        return {"schema": "hooke.peer/1", "settings": {**settings, "precision": precision}}
+        return {"schema": "hooke.peer/1", "settings": {**settings, **method.parameters, "precision": precision}}
     return {
         "schema": "hooke.run/1",
-        "workload": {"name": "mnist-lenet"},
+        "workload": {"name": workload, "parameters": DATA_OF[workload]},
         "algorithm": {"name": method.name, "parameters": {**method.parameters, "lr": lr}},
         "communication": dict(method.communication),
         "batch": BATCH,
         "workers": workers,
         "seed": seed,
         "world": "virtual" if place.world == "virtual" else "mpi",
-        "virtual": NETWORK if place.world == "virtual" else None,
+        "virtual": place.constants if place.world == "virtual" else None,
         "compute": {"precision": precision},
         "checkpoint": "never",
     }
@@ -115,88 +108,49 @@ def _within(document: dict[str, Any], samples: int, every: int, target: float | 
     real = document["world"] == "mpi"
     return document | {
         "budget": {"samples": samples, "max_seconds": MAX_SECONDS if real else None},
-        "target": {"metric": "test_accuracy", "value": target} if target is not None else None,
+        "target": {"metric": METRIC, "value": target} if target is not None else None,
         "evaluation": {"every": every},
     }
 
 
-def best_of(scores: Mapping[Key, Score]) -> Key | None:
-    """Return the rate, or method, that met the target soonest; where none did, that of the highest accuracy."""
-    if not scores:
-        return None
-    met = {rate: score.seconds for rate, score in scores.items() if score.seconds is not None}
-    if met:
-        return min(met, key=lambda one: met[one])
-    return max(scores, key=lambda one: scores[one].accuracy)
-
-
-def first_rate(matrix: Matrix) -> float:
-    """Return the rate that is tried first: the middle of the grid."""
-    return FIRST_RATE if FIRST_RATE in matrix.rates else matrix.rates[len(matrix.rates) // 2]
-
-
-def count(matrix: Matrix) -> int:
-    """Return how many runs the whole matrix has; further seeds only at each method's best rate."""
-    each = len(matrix.rates) + matrix.seeds - 1
-    methods = sum(len(matrix.at(place)) for place in matrix.places)
-    return methods * each + sum(1 for _ in pace_cells(matrix))
-
-
-def chosen(matrix: Matrix, place: str, method: Method, scores: Mapping[str, Score]) -> float | None:
-    """Return the best rate of a method's grid as far as its first seeds have been run (`scores`: by key)."""
-    grid = {
-        rate: scores[key]
-        for rate in matrix.rates
-        if (key := target_cell(matrix, PLACES[place], method, rate, 0).key) in scores
-    }
-    return best_of(grid)
+def searched(matrix: Matrix, place: str, label: str, scores: Mapping[str, Score]) -> Search:
+    """Return how far the search for a method's rate is (`scores`: by key)."""
+    own = METHODS[label].tuned_as or label
+    keys = {k: cell_of(matrix, place, own, k, TUNING_SEED).key for k in LADDER}
+    tried = {k: scores[key] for k, key in keys.items() if key in scores}
+    return search(tried, matrix.fixed_rate)
 
 
 def cells(matrix: Matrix, scores: Mapping[str, Score]) -> Iterator[Cell]:
-    """Yield the cells that can be named now, first things first.
+    """Yield the cells that can be named now, first things first: ask again after each run.
 
-    Further seeds are run at a method's best rate, which is known when its grid is: ask again after each run.
-    Order: the headline methods at the first place at the middle rate; paces; the others at the middle rate, place
-    by place; then, headline methods first, grids and further seeds.
+    Of a search that is the rate to be run next; a method's seeds are run once its search is over.
     """
-    head = [METHODS[label] for label in matrix.methods if METHODS[label].headline]
-    rest = [METHODS[label] for label in matrix.methods if not METHODS[label].headline]
-    places, paces = matrix.places, list(pace_cells(matrix))
-    yield from _firsts(matrix, places[:1], head)
-    yield from (cell for cell in paces if cell.seed == 0 or cell.place.world == "here")
-    yield from _firsts(matrix, places[:1], rest)
-    yield from _firsts(matrix, places[1:], head)
-    for methods in (head, rest):
-        if methods is rest:
-            yield from (cell for cell in paces if not (cell.seed == 0 or cell.place.world == "here"))
-            yield from _firsts(matrix, places[1:], rest)
-        for place in places:
-            yield from _grids(matrix, place, methods)
-            yield from _further(matrix, place, methods, scores)
+    named = set[str]()
+    for stage in matrix.stages:
+        found = [_paces(matrix, stage)] if stage.paces else []
+        found += [_towards(matrix, place, stage, scores) for place in stage.places if stage.methods]
+        for cell in (cell for some in found for cell in some):
+            if cell.key not in named:
+                named.add(cell.key)
+                yield cell
 
 
-def _firsts(matrix: Matrix, places: Iterable[str], methods: Iterable[Method]) -> Iterator[Cell]:
-    for place in places:
-        for method in _at(matrix, place, methods):
-            yield target_cell(matrix, PLACES[place], method, first_rate(matrix), 0)
+def _towards(matrix: Matrix, place: str, stage: Stage, scores: Mapping[str, Score]) -> Iterator[Cell]:
+    found = {label: searched(matrix, place, label, scores) for label in stage.methods}
+    for label, state in found.items():
+        own = METHODS[label].tuned_as or label
+        for k in (*state.tried, *(() if state.following is None else (state.following,))):
+            yield cell_of(matrix, place, own, k, TUNING_SEED)
+    for seed in stage.seeds:
+        for label, state in found.items():
+            if state.over and state.best is not None:
+                yield cell_of(matrix, place, label, state.best, seed)
 
 
-def _at(matrix: Matrix, place: str, methods: Iterable[Method]) -> list[Method]:
-    return [method for method in methods if method.label in matrix.at(place)]
-
-
-def _grids(matrix: Matrix, place: str, methods: Iterable[Method]) -> Iterator[Cell]:
-    for method in _at(matrix, place, methods):
-        for rate in matrix.rates:
-            if rate != first_rate(matrix):
-                yield target_cell(matrix, PLACES[place], method, rate, 0)
-
-
-def _further(matrix: Matrix, place: str, methods: list[Method], scores: Mapping[str, Score]) -> Iterator[Cell]:
-    for seed in range(1, matrix.seeds):
-        for method in _at(matrix, place, methods):
-            grid = [target_cell(matrix, PLACES[place], method, rate, 0).key for rate in matrix.rates]
-            if all(key in scores for key in grid):
-                rate = chosen(matrix, place, method, scores)
-                if rate is not None:
-                    yield target_cell(matrix, PLACES[place], method, rate, seed)
+def _paces(matrix: Matrix, stage: Stage) -> Iterator[Cell]:
+    for repeat in stage.repeats:
+        for place in stage.places:
+            for label in stage.paces:
+                if repeat in matrix.repeats(place, label):
+                    yield pace_cell(matrix, place, label, repeat)

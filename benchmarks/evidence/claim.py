@@ -1,84 +1,173 @@
-"""A claim: what is said or aimed at, how it is read off the runs, and what the verdict is."""
+"""A claim: two methods, what was said of them, and what the one rule of verdict says of the runs.
+
+The rule is `hooke_api.comparisons.verdict`: this module only hands it the runs, and says where nothing may be said
+because a method that would lose may have a better rate than any that was tried.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
 
-from benchmarks.evidence.conditions import SEEDS, Precision
-from benchmarks.evidence.spread import Figure, Spread
+from hooke_api.comparisons.verdict import Crossing, Verdict, compare, compare_values, holm
+
+from benchmarks.evidence.methods import METHODS, Method
+from benchmarks.evidence.paces import PACES
+from benchmarks.evidence.records import Run
+from benchmarks.evidence.search import Score, best_of
 from benchmarks.evidence.view import View
 
-Measure = Callable[[View, str], Spread | None]
+EDGE = "open: best rate at the edge of the grid"
+UNTRIED = "open: rates still to be tried"
+WINS: dict[str, bool | None] = {"faster": True, "at least": True, "slower": False, "at most": False}
+"""Whether a verdict is in favour of the variant; None (not there): of neither."""
+
+
+@dataclass(frozen=True)
+class Paper:
+    """What the paper says of two of its methods: `figure` is a quotient; `account`: of its text, by another."""
+
+    said: str
+    source: Literal["abstract", "account"]
+    figure: float | None = None
+
+    def __str__(self) -> str:
+        return f"{self.said} ({self.source})"
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One line. `target` and `aim` are what is to be reached; `better` says on which side of them."""
+    """`variant` over `baseline`: in time to the target, or (`pace`) in samples per second of paces.
+
+    Each side names one method, or several of which the better one by the tuning seed is taken. Raises ValueError
+    where a figure of the paper would stand beside a method that is not the paper's.
+    """
 
     what: str
-    paper: str
-    measure: Measure | None
-    places: tuple[str, ...] = ("8-hosts", "2-hosts")
-    target: float | None = None
-    aim: float | None = None
-    better: str = "more"
-    form: str = ".2f"
-    unit: str = "x"
-    judged: str = "target"
-    """`target`: met or not; `sooner`: is it faster or not; empty: the figure only."""
-    about: tuple[str, ...] = ()
-    """Methods that are not run everywhere: the claim is looked at where they are."""
-    precision: Precision | None = None
-    """Looked at only where the matrix computes in this; the other precision's line says it, or there is none."""
+    variant: tuple[str, ...]
+    baseline: tuple[str, ...]
+    paper: Paper | None = None
+    pace: bool = False
+    judged: bool = True
+    """Whether one side may be called faster; else only the ratio is told."""
 
-    def concerns(self, precision: Precision) -> bool:
-        """Return whether it is looked at where the matrix computes in `precision`."""
-        return self.precision in (None, precision)
+    def __post_init__(self) -> None:
+        about = [PACES[label].method for label in self.variant] if self.pace else self.methods
+        if self.paper and not all(method.published for method in about):
+            raise ValueError(f"{self.what}: {self.paper} is not about these methods")
 
-    def told(self, figure: float | None) -> str:
-        """Return a target or an aim as text."""
-        if figure is None:
-            return ""
-        sign = "≤" if self.better == "less" else "≥"
-        digits = f"{figure:.0%}" if self.form.endswith("%") else f"{figure:g}{self.unit}"
-        return f"{sign} {digits}"
+    @property
+    def methods(self) -> list[Method]:
+        """Return the methods of both sides."""
+        return [PACES[x].method if self.pace else METHODS[x] for x in (*self.variant, *self.baseline)]
 
-    def text(self, found: Spread) -> str:
-        """Return what was measured as text."""
-        return found.text(self.form, "" if self.form.endswith("%") else self.unit)
 
-    def verdict(self, found: Spread | None) -> str:
-        """Return what was found of this claim; fewer than three seeds say so and decide nothing."""
-        if found is None:
-            return "not measured"
-        if not self.judged or self.target is None:
-            return ""
-        few = f" (so far: {found.count} of {SEEDS})" if found.count < SEEDS else ""
-        return self._judged(found) + few
+@dataclass(frozen=True)
+class Finding:
+    """What was found of a claim at a place. `open`: why nothing is said; `keys`: the runs it is made from."""
 
-    def _judged(self, found: Spread) -> str:
-        target = self.target if self.target is not None else 0.0
-        sides = [self._side(figure, target) for figure in (found.median, found.least, found.most)]
-        words = ("faster", "slower") if self.judged == "sooner" else ("target met", "target not met")
-        if None in sides[:1]:
-            return "not shown: only a bound is known"
-        if set(sides) == {True}:
-            aim = self.aim is not None and self._side(self._worst(found), self.aim)
-            return f"{words[0]}, aim met" if aim else words[0]
-        if set(sides) == {False}:
-            return words[1]
-        return f"{words[0 if sides[0] else 1]} by the median, not by all"
+    claim: Claim
+    place: str
+    verdict: Verdict | None
+    open: str = ""
+    keys: tuple[str, ...] = ()
 
-    def _worst(self, found: Spread) -> Figure:
-        return found.most if self.better == "less" else found.least
 
-    def _side(self, figure: Figure, target: float) -> bool | None:
-        """Return whether a figure is on the better side; None where a bound leaves it open."""
-        if self.better == "less":
-            good = figure.value <= target
-            return good if figure.side == "=" else (False if figure.side == ">" and not good else None)
-        good = figure.value >= target if self.judged == "target" else figure.value > target
-        if figure.side == "=" or (figure.side == ">" and good) or (figure.side == "<" and not good):
-            return good
-        return None
+def crossing(run: Run, curve: Iterable[tuple[int, float, float]]) -> Crossing:
+    """Return between which two evaluations a run met its target, seconds of the train clock."""
+    if run.time_to_target is None:
+        return Crossing(run.train_seconds or 0.0, None, run.diverged == "yes")
+    earlier = [seconds for samples, seconds, _ in curve if samples < (run.samples_to_target or 0)]
+    return Crossing(min(max(earlier, default=0.0), run.time_to_target), run.time_to_target)
+
+
+def findings(view: View, claims: Iterable[tuple[Claim, str]]) -> list[Finding]:
+    """Return what was found of claims at places, corrected for the number of comparisons among them."""
+    found = [_found(view, claim, place) for claim, place in claims]
+    judged = {n: f.verdict for n, f in enumerate(found) if f.verdict and f.claim.judged}
+    corrected = holm(judged)
+    return [_opened(view, replace(f, verdict=corrected.get(n, f.verdict))) for n, f in enumerate(found)]
+
+
+def _found(view: View, claim: Claim, place: str) -> Finding:
+    if claim.pace:
+        sides = [view.repeats(place, label) for (label,) in (claim.variant, claim.baseline)]
+        above, below = ({n: run.throughput for n, run in side.items() if run.throughput} for side in sides)
+        verdict = compare_values(above, below) if above and below else None
+        return Finding(claim, place, verdict, keys=_keys(*sides))
+    variant, baseline = (better(view, place, labels) for labels in (claim.variant, claim.baseline))
+    if variant is None or baseline is None:
+        return Finding(claim, place, None)
+    fast, slow = view.reported(place, variant), view.reported(place, baseline)
+    verdict = compare(_crossings(view, slow), _crossings(view, fast)) if fast and slow else None
+    return Finding(claim, place, verdict, keys=_keys(fast, slow))
+
+
+def _crossings(view: View, runs: Mapping[int, Run]) -> dict[int, Crossing]:
+    return {seed: crossing(run, view.evidence.curves.get(run.key, ())) for seed, run in runs.items()}
+
+
+def _keys(*sides: Mapping[int, Run]) -> tuple[str, ...]:
+    common = set.intersection(*(set(side) for side in sides))
+    return tuple(side[seed].key for seed in sorted(common) for side in sides)
+
+
+def better(view: View, place: str, labels: tuple[str, ...]) -> str | None:
+    """Return which of several methods was the best by the tuning seed at its best rate; None until all were."""
+    scores = dict[str, Score]()
+    for label in labels:
+        state = view.search(place, label)
+        if state.best is None or not state.over:
+            return labels[0] if len(labels) == 1 and state.best is not None else None
+        scores[label] = state.tried[state.best]
+    return best_of(scores)
+
+
+def _opened(view: View, finding: Finding) -> Finding:
+    """Return a finding that is open if a method that lost, or was not shown to differ, may have a better rate."""
+    claim, verdict = finding.claim, finding.verdict
+    if claim.pace or verdict is None or verdict.claim == "no claim":
+        return finding
+    everybody = (*claim.variant, *claim.baseline)
+    if not all(view.search(finding.place, label).over for label in everybody):
+        return replace(finding, open=UNTRIED)
+    won = WINS.get(verdict.claim)
+    losers = everybody if won is None else claim.baseline if won else claim.variant
+    if any(view.search(finding.place, label).at_edge for label in losers):
+        return replace(finding, open=EDGE)
+    return finding
+
+
+def beside_paper(verdict: Verdict, paper: Paper | None) -> str:
+    """Return where the interval of a ratio lies beside the paper's figure; nothing where it gives none."""
+    if paper is None or paper.figure is None or (verdict.low is None and verdict.high is None):
+        return ""
+    if verdict.low is not None and verdict.low > paper.figure:
+        return f"above {paper.figure:g}x"
+    if verdict.high is not None and verdict.high < paper.figure:
+        return f"below {paper.figure:g}x"
+    return f"includes {paper.figure:g}x"
+
+
+def ratio(verdict: Verdict) -> str:
+    """Return a ratio with its interval and the number of pairs behind it: `1.23x [1.10, 1.40], n = 5`."""
+    count = f"n = {verdict.pairs}"
+    if verdict.ratio is None or (verdict.low is None and verdict.high is None):
+        return f"{verdict.ratio:.2f}x, {count}" if verdict.ratio is not None else f"no ratio, {count}"
+    if verdict.high is None:
+        return f"≥ {verdict.low:.2f}x, {count}"
+    if verdict.low is None:
+        return f"≤ {verdict.high:.2f}x, {count}"
+    return f"{verdict.ratio:.2f}x [{verdict.low:.2f}, {verdict.high:.2f}], {count}"
+
+
+def said(finding: Finding) -> str:
+    """Return the verdict in words; `not measured` where there are no pairs of runs."""
+    if finding.verdict is None or finding.verdict.pairs == 0:
+        missed = finding.verdict and (finding.verdict.missed_by_both or finding.verdict.met_at_start)
+        return finding.open or ("neither met the target" if missed else "not measured")
+    if not finding.claim.judged:
+        return ""
+    words = {"same": "practically the same", "at least": "faster, at least", "at most": "slower, at least"}
+    return finding.open or words.get(finding.verdict.claim, finding.verdict.claim)

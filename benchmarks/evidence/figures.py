@@ -9,23 +9,14 @@ from pathlib import Path
 from matplotlib.axes import Axes
 
 from benchmarks.evidence import spread
-from benchmarks.evidence.conditions import (
-    BEST,
-    DDP,
-    DDP_FULL,
-    EASGD3,
-    HOGWILD,
-    METHODS,
-    ORIGINAL,
-    PLACES,
-    SCALING,
-)
+from benchmarks.evidence.conditions import PLACES
 from benchmarks.evidence.drawing import INK, PALETTE, figure, seconds_grid
+from benchmarks.evidence.methods import BEST, DDP_OVERLAP, EASGD3, METHODS, ORIGINAL, PAIRS
 from benchmarks.evidence.records import Run
-from benchmarks.evidence.view import SCALED, STAR, View
+from benchmarks.evidence.view import STAR, View
 from benchmarks.evidence.wording import seconds, title_of
 
-STORY = (BEST, DDP, DDP_FULL, EASGD3, HOGWILD, ORIGINAL)
+STORY = (ORIGINAL, EASGD3, *PAIRS[0], BEST, DDP_OVERLAP)
 """Whose curves are drawn: more of them cannot be told apart."""
 PARTS = (
     ("computing", ("compute",), PALETTE[1]),
@@ -39,15 +30,12 @@ def draw(view: View, folder: Path) -> list[Path]:
     """Draw all figures for which there are data; return their files."""
     found = []
     for place in view.matrix.places:
-        if not any(run.place == place and run.kind == "target" for run in view.runs):
+        if not any(view.reported(place, label) for label in view.matrix.at(place)):
             continue
         for name, one in (("accuracy", accuracy), ("time", times), ("steps", steps)):
             path = folder / f"{place}-{name}.svg"
             one(view, place, path)
             found.append(path)
-    if view.scaling():
-        scaling(view, folder / "scaling.svg")
-        found.append(folder / "scaling.svg")
     return found
 
 
@@ -62,14 +50,14 @@ def _where(view: View, place: str) -> str:
 
 def accuracy(view: View, place: str, path: Path) -> None:
     """Draw accuracy over time: one line per seed, methods at their best rates."""
-    told = [m.label for m in STORY if view.at_best(place, m.label)]
+    told = [m.label for m in STORY if view.reported(place, m.label)]
     colors = {method.label: PALETTE[number] for number, method in enumerate(STORY)}
-    told = told or [label for label in view.matrix.at(place) if view.at_best(place, label)][:6]
+    told = told or [label for label in view.matrix.at(place) if view.reported(place, label)][:6]
     with figure(path, "Accuracy over time", _where(view, place), (WIDTH, 4.6)) as (_, axes):
         top = 1 - view.matrix.target
         for label in told:
             color = colors.get(label, PALETTE[told.index(label) % len(PALETTE)])
-            for run in view.at_best(place, label).values():
+            for run in view.reported(place, label).values():
                 points = [p for p in view.evidence.curves.get(run.key, []) if p[2] > 0]
                 named = label if run.seed == 0 else None
                 x, y = [p[1] for p in points], [100 * (1 - p[2]) for p in points]
@@ -84,7 +72,7 @@ def accuracy(view: View, place: str, path: Path) -> None:
         axes.set_yticks([], minor=True)
         axes.set_ylim(30, 100 * top * 0.8)
         axes.set_xlim(left=0)
-        axes.set_ylabel("test accuracy, %")
+        axes.set_ylabel("validation accuracy, %")
         axes.set_xlabel(f"time of training, {seconds(place)}")
         axes.grid(visible=True)
         axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
@@ -92,8 +80,9 @@ def accuracy(view: View, place: str, path: Path) -> None:
 
 def times(view: View, place: str, path: Path) -> None:
     """Draw the time to the target of every method: median, and every seed; a bound has an open end."""
-    rows = [(label, view.best(place, label)) for label in view.matrix.at(place)]
-    there = [(label, spread.times(best.seeds), best.seeds) for label, best in rows if best]
+    rows = [(label, view.reported(place, label)) for label in view.matrix.at(place)]
+    runs_of = {label: [runs[seed] for seed in sorted(runs)] for label, runs in rows if runs}
+    there = [(label, spread.times(runs), runs) for label, runs in runs_of.items()]
     there.sort(key=lambda row: (row[1].median.side == ">", row[1].median.value) if row[1] else (True, 0.0))
     title = f"Time to {view.matrix.target:.1%}, each method at its best rate"
     with figure(path, title, _where(view, place), (WIDTH, 1.4 + 0.32 * len(there))) as (_, axes):
@@ -124,7 +113,7 @@ def steps(view: View, place: str, path: Path) -> None:
     """Draw what a step is made of."""
     there: list[tuple[str, list[Run]]] = []
     for label in view.matrix.at(place):
-        runs = [run for run in view.at_best(place, label).values() if run.steps and run.compute is not None]
+        runs = [run for run in view.reported(place, label).values() if run.steps and run.compute is not None]
         if runs:
             there.append((label, runs))
     there.sort(key=lambda row: _mean(row[1], ("compute", "update", "data", "idle", "communicate")))
@@ -152,49 +141,6 @@ def steps(view: View, place: str, path: Path) -> None:
         )
         seconds_grid(axes)
         drawn.legend(loc="outside lower center", ncols=len(PARTS))
-
-
-def scaling(view: View, path: Path) -> None:
-    """Draw weak scaling: throughput over that with communication off."""
-    cores = view.cores(run for run in view.runs if run.place in SCALING)
-    under = f"fixed batch per worker, throughput over that with communication off; {cores} cores for all hosts"
-    with figure(path, "Weak scaling", under, (WIDTH, 4.2)) as (_, axes):
-        top = 110.0
-        for label, points in view.scaling().items():
-            x = [hosts for hosts, _ in points]
-            y = [100 * found.median.value for _, found in points]
-            low = [v - 100 * found.least.value for v, (_, found) in zip(y, points, strict=True)]
-            high = [100 * found.most.value - v for v, (_, found) in zip(y, points, strict=True)]
-            top = max(top, *(105 * found.most.value for _, found in points))
-            axes.errorbar(
-                x,
-                y,
-                (low, high),
-                color=PALETTE[SCALED.index(label)],
-                label=label,
-                marker="o",
-                capsize=3,
-                linewidth=1.8,
-            )
-        axes.axhline(90, color=INK, linewidth=1, linestyle=(0, (4, 3)))
-        axes.annotate(
-            "target: 90%", (1, 90), xycoords=("axes fraction", "data"), xytext=(0, -11),
-            textcoords="offset points", ha="right", fontsize=9,
-        )  # fmt: skip
-        axes.set_xscale("log", base=2)
-        hosts = [PLACES[place].hosts for place in SCALING]
-        axes.set_xticks(hosts, [_crowded(n, cores) for n in hosts])
-        axes.set_xticks([], minor=True)
-        axes.set_xlim(0.9, 9)
-        axes.set_ylim(0, top)
-        axes.set_xlabel("hosts")
-        axes.set_ylabel("efficiency, %")
-        seconds_grid(axes, "y")
-        axes.legend(loc="lower left")
-
-
-def _crowded(hosts: int, cores: int | None) -> str:
-    return f"{hosts}\noversubscribed" if cores is not None and hosts > cores else f"{hosts}"
 
 
 def _mean(runs: Sequence[Run], phases: Sequence[str]) -> float:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from benchmarks.evidence import spread
-from benchmarks.evidence.claims import LIMITED
-from benchmarks.evidence.conditions import ALONE, BATCH, OFF, PACES, PLACES, SCALING
-from benchmarks.evidence.measures import of_limit, wire_limit
+from benchmarks.evidence.conditions import BATCH, PLACES, SCALING
 from benchmarks.evidence.network_table import network
+from benchmarks.evidence.paces import ALONE, OFF, PACES
 from benchmarks.evidence.records import Run
 from benchmarks.evidence.view import View
+from benchmarks.evidence.wire import LIMITED, of_limit, wire_limit
 from benchmarks.evidence.wording import COMMANDS, beside, incomplete, machines, table
 
 PAIRS = (("Hooke, bf16", "plain PyTorch, bf16"), ("Hooke, fp32", "plain PyTorch, fp32"))
@@ -19,14 +19,9 @@ PAIRS = (("Hooke, bf16", "plain PyTorch, bf16"), ("Hooke, fp32", "plain PyTorch,
 def page(view: View, make: str) -> Iterable[str]:
     """Yield the lines of the page."""
     runs = [run for run in view.runs if run.kind == "pace"]
-    matrix = view.matrix
-    wanted = sum(
-        (matrix.repeats or PACES[label].repeats) * sum(name in matrix.pace_places for name in PACES[label].places)
-        for label in matrix.paces
-    )
     yield "# Pace: one worker, weak scaling, and the limit of the wire"
     yield ""
-    yield from incomplete(len(runs), wanted)
+    yield from incomplete(view)
     yield (
         f"Runs of a fixed number of steps without a target: MNIST-LeNet, batch {BATCH} per worker. Median [least, "
         "most] of the repeats, which have other seeds; what is compared is run one after the other, repeat by "
@@ -47,9 +42,6 @@ def page(view: View, make: str) -> Iterable[str]:
         "time on N nodes, each with processors of its own."
     )
     yield ""
-    if view.scaling():
-        yield "![Weak scaling](figures/scaling.svg)"
-        yield ""
     yield from _scaling(view)
     yield ""
     yield "## The limit of the wire"
@@ -76,7 +68,7 @@ def page(view: View, make: str) -> Iterable[str]:
 def _one_worker(view: View) -> Iterable[str]:
     lines = []
     for pair in PAIRS:
-        first, second = (view.paces.get(("here", label), {}) for label in pair)
+        first, second = (view.repeats("here", label) for label in pair)
         both = spread.quotient(first, second)
         for label, runs in zip(pair, (first, second), strict=True):
             if label not in view.matrix.paces:
@@ -91,11 +83,11 @@ def _scaling(view: View) -> Iterable[str]:
     lines = []
     for label in view.matrix.paces:
         for place in PACES[label].places:
-            if place not in SCALING or place not in view.matrix.pace_places:
+            if place not in SCALING or not view.matrix.repeats(place, label):
                 continue
-            runs = view.paces.get((place, label), {})
+            runs = view.repeats(place, label)
             found = spread.of(run.throughput for run in runs.values())
-            share = view.over(place, label, PACES[label].off)
+            share = spread.quotient(runs, view.repeats(place, PACES[label].off))
             lines.append(
                 (
                     label,
@@ -113,12 +105,12 @@ def _limits(view: View) -> Iterable[str]:
     lines = []
     for label in LIMITED:
         for place in PACES[label].places if label in view.matrix.paces else ():
-            runs, alone = view.paces.get((place, label), {}), view.paces.get((place, OFF), {})
-            if place not in view.matrix.pace_places or PLACES[place].hosts == 1:
+            runs, alone = view.repeats(place, label), view.repeats(place, OFF)
+            if not view.matrix.repeats(place, label) or PLACES[place].hosts == 1:
                 continue
             took = spread.of(1e3 * run.seconds_per_step for run in runs.values() if run.seconds_per_step)
             compute = spread.of(1e3 * run.seconds_per_step for run in alone.values() if run.seconds_per_step)
-            share = of_limit(label)(view, place)
+            share = of_limit(view, place, label)
             collective = PACES[label].method.communication.get("collective", "tree")
             lines.append(
                 (

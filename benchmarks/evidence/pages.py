@@ -6,13 +6,15 @@ import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from benchmarks.evidence import claims_page, pace_page, place_page, records
-from benchmarks.evidence.conditions import FULL, QUICK, Matrix
+from benchmarks.evidence import codesign_page, pace_page, place_page, records, replication_page
 from benchmarks.evidence.figures import draw
+from benchmarks.evidence.finding_table import COLUMNS
+from benchmarks.evidence.matrix import FULL, Matrix
 from benchmarks.evidence.records import DATA
+from benchmarks.evidence.replication_page import compared
 from benchmarks.evidence.store import Store
 from benchmarks.evidence.view import View, view_of
-from benchmarks.evidence.wording import count_at, processor, table, title_of
+from benchmarks.evidence.wording import processor, table, title_of
 
 MAKE, MAKE_QUICK = "make bench", "make bench QUICK=1"
 BEGIN, END = "<!-- written by `python -m benchmarks.evidence pages` -->", "<!-- end -->"
@@ -30,9 +32,11 @@ def write(matrix: Matrix, store: Store | None, target: Path) -> list[Path]:
             raise FileNotFoundError(f"no result in {store.folder}")
         records.write(target / DATA, evidence)
     view = view_of(matrix, records.read(target / DATA))
-    make = MAKE_QUICK if matrix.seeds == QUICK.seeds else MAKE
-    written = [_page(target / "claims.md", claims_page.page(view, make))]
-    written.append(_csv(target / "claims.csv", claims_page.CSV_COLUMNS, claims_page.rows(view)))
+    make = MAKE_QUICK if matrix.quick else MAKE
+    written = list[Path]()
+    for name, one in (("replication", replication_page), ("codesign", codesign_page)):
+        written.append(_page(target / f"{name}.md", one.page(view, make)))
+        written.append(_csv(target / f"{name}.csv", COLUMNS, one.rows(view)))
     written.append(_page(target / "pace.md", pace_page.page(view, make)))
     for place in view.matrix.places:
         written.append(_page(target / f"{place}.md", place_page.page(view, place, make)))
@@ -57,18 +61,24 @@ def index(results: Path) -> None:
         raise ValueError(f"{path} has lost one of the lines {BEGIN!r} and {END!r}, between which its table stands")
     views = {folder.name: view_of(FULL, records.read(folder / DATA)) for folder in machines(results)}
     rows = [row for name, view in views.items() for row in _index_rows(name, view)]
-    lines = [*table(("machine", "page", "what"), rows), "", *claims_page.compared(views)]
-    path.write_text(f"{head}{begin}\n" + "\n".join(lines) + f"\n{end}{tail}")
+    lines = list[str]()
+    if views:
+        found = ((what, *(said.get(name, "not measured") for name in views)) for what, said in compared(views))
+        header = ("replication", *(f"{processor(view)}, {view.matrix.precision}" for view in views.values()))
+        lines = [*table(("machine", "page", "what"), rows), "", *table(header, found)]
+    path.write_text(
+        f"{head}{begin}\n"
+        + "\n".join(lines or ["No machine has been measured by the rules in force."])
+        + f"\n{end}{tail}"
+    )
 
 
 def _index_rows(name: str, view: View) -> Iterable[tuple[str, str, str]]:
-    there, wanted = view.missing()
-    what = f"each claim of the paper, and what was measured; {there} of {wanted} runs"
-    yield processor(view), f"[claims]({name}/claims.md)", what
+    there = f"{len(view.runs)} runs"
+    yield processor(view), f"[replication]({name}/replication.md)", f"the paper's methods as published; {there}"
+    yield "", f"[co-design]({name}/codesign.md)", "the best we know beside its peers, and what each means brings"
     for place in view.matrix.places:
-        counted = "{} of {} runs".format(*count_at(view, place))
-        what = f"time to the target, and where it goes: {title_of(place)}; {counted}"
-        yield "", f"[{place}]({name}/{place}.md)", what
+        yield "", f"[{place}]({name}/{place}.md)", f"time to the target, and where it goes: {title_of(place)}"
     yield "", f"[pace]({name}/pace.md)", "one worker beside plain PyTorch, weak scaling, the limit of the wire"
 
 

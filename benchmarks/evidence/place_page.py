@@ -2,32 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from statistics import median
 
 from benchmarks.evidence import spread
-from benchmarks.evidence.conditions import (
-    BATCH,
-    EVERY,
-    MAX_SECONDS,
-    ORIGINAL,
-    PLACES,
-    SPRING,
-    Matrix,
-)
+from benchmarks.evidence.conditions import BATCH, EVERY, MAX_SECONDS, PLACES, SPRING
+from benchmarks.evidence.matrix import Matrix
 from benchmarks.evidence.network_table import network
+from benchmarks.evidence.records import Run
 from benchmarks.evidence.run_tables import categories, every_rate, shares
-from benchmarks.evidence.view import STAR, Best, View
-from benchmarks.evidence.wording import (
-    COMMANDS,
-    beside,
-    count_at,
-    incomplete,
-    machines,
-    seconds,
-    table,
-    title_of,
-)
+from benchmarks.evidence.search import FIRST, HIGHEST, LOWEST, Search, rate_of
+from benchmarks.evidence.view import STAR, View
+from benchmarks.evidence.wording import COMMANDS, beside, incomplete, machines, seconds, table, title_of
 
 TABLE_COLUMNS = (
     "method",
@@ -37,7 +23,6 @@ TABLE_COLUMNS = (
     "time_median",
     "time_least",
     "time_most",
-    "times_sooner_than_original",
     "exposed_median",
     "exposed_least",
     "exposed_most",
@@ -49,11 +34,11 @@ TABLE_COLUMNS = (
 def page(view: View, place: str, make: str) -> Iterable[str]:
     """Yield the lines of a page."""
     matrix, note = view.matrix, view.note(place)
-    runs = [run for run in view.runs if run.place == place and run.kind == "target"]
-    goal = f"{matrix.target:.1%}"
+    runs = [run for run in view.runs if run.place == place and run.kind != "pace"]
+    goal = f"{matrix.target:.0%}"
     yield f"# MNIST-LeNet to {goal}: {title_of(place)}"
     yield ""
-    yield from incomplete(*count_at(view, place))
+    yield from incomplete(view)
     if note:
         yield f"**{note[0].upper()}{note[1:]}.** {_meaning(place, note)}"
         yield ""
@@ -92,25 +77,27 @@ def page(view: View, place: str, make: str) -> Iterable[str]:
 
 def rows(view: View, place: str) -> Iterable[dict[str, object]]:
     """Yield the lines of the page's first table as plain data; bounds begin with > or <."""
-    original = view.at_best(place, ORIGINAL.label)
     for label in view.matrix.at(place):
-        best = view.best(place, label)
-        if best is None:
+        best, runs = view.search(place, label).best, _runs(view, place, label)
+        if best is None or not runs:
             continue
-        times, sooner = spread.times(best.seeds), spread.times_faster(original, best.runs)
-        exposed = spread.of(run.communication_fraction for run in best.seeds)
-        took = [run.seconds_per_step for run in best.seeds if run.seconds_per_step]
+        times, exposed = spread.times(runs), spread.of(run.communication_fraction for run in runs)
+        took = [run.seconds_per_step for run in runs if run.seconds_per_step]
         yield {
             "method": label,
-            "rate": best.rate,
-            "seeds": len(best.runs),
-            "reached": sum(run.time_to_target is not None for run in best.seeds),
+            "rate": rate_of(best),
+            "seeds": len(runs),
+            "reached": sum(run.time_to_target is not None for run in runs),
             **{f"time_{name}": _plain(times, name) for name in ("median", "least", "most")},
-            "times_sooner_than_original": _plain(sooner, "median"),
             **{f"exposed_{name}": _plain(exposed, name) for name in ("median", "least", "most")},
             "milliseconds_per_step": f"{1e3 * median(took):.5g}" if took else "",
-            "keys": " ".join(run.key for run in best.seeds),
+            "keys": " ".join(run.key for run in runs),
         }
+
+
+def _runs(view: View, place: str, label: str) -> list[Run]:
+    runs = view.reported(place, label)
+    return [runs[seed] for seed in sorted(runs)]
 
 
 def _plain(found: spread.Spread | None, name: str) -> str:
@@ -132,16 +119,16 @@ def _meaning(place: str, note: str) -> str:
 
 
 def _conditions(matrix: Matrix, place: str) -> Iterable[str]:
-    limit = f", Hooke's after {MAX_SECONDS:.0f} s at the latest" if PLACES[place].world == "lab" else ""
-    rates = ", ".join(f"{rate:g}" for rate in matrix.rates)
+    limit = f", or {MAX_SECONDS:.0f} s of wall time" if PLACES[place].world == "lab" else ""
     yield (
-        f"Batch {BATCH} per worker; a run ends at the target or after {matrix.samples:,} samples"
-        f"{limit}; evaluated every {EVERY:,} samples, off the clock, so that a time to target "
-        f"is known to that grain. Learning rates {rates} for every method, times (1 - mu) with momentum mu, times "
-        "2 / P (at most 1) where workers push into one model without averaging. The best rate is that of the "
-        "first seed; all are shown below. Median [least, most] of the seeds; ≥ marks a run that did not meet the "
-        "target, and how long it had not, ∞ one that diverged. "
-        f"Elastic methods: beta = {SPRING['beta']}. Exactly: `benchmarks/evidence/conditions.py`."
+        f"Batch {BATCH} per worker; a run ends at the target or after {matrix.samples:,} samples{limit}; scored "
+        f"on the validation part every {EVERY:,} samples, while the train clock stands. Learning rates are "
+        f"{FIRST:g} times 2 to the power of k, k from {LOWEST} to {HIGHEST}, times (1 - mu) with momentum mu, "
+        "times 1 / (P tau) where P workers push what they gather in tau steps into one model without averaging. "
+        "The search goes on until the best rate has been tried from both sides, on a seed that is in no result; "
+        "the reported seeds run at the best. Median [least, most] of the seeds; ≥ marks a run that did not meet "
+        "the target, and how long it had not, *never* one that diverged. Elastic methods: beta = "
+        f"{SPRING['beta']}. Exactly: `benchmarks/evidence/conditions.py`."
     )
     if PLACES[place].world == "lab":
         yield ""
@@ -153,48 +140,47 @@ def _conditions(matrix: Matrix, place: str) -> Iterable[str]:
 
 
 def _times(view: View, place: str, goal: str) -> Iterable[str]:
-    original = view.at_best(place, ORIGINAL.label)
     header = (
         "method",
         f"time to {goal}, {seconds(place)}",
         "reached",
         "samples to it",
-        "best accuracy",
+        "test accuracy at the end",
         "rate",
-        f"times sooner than {ORIGINAL.label}",
     )
     lines = []
     for label in view.matrix.at(place):
-        best = view.best(place, label)
-        if best is None:
-            lines.append((label, "not measured", "", "", "", "", ""))
+        runs, state = _runs(view, place, label), view.search(place, label)
+        if not runs:
+            lines.append((label, "not measured", "", "", "", _rate(state)))
             continue
-        times, sooner = spread.times(best.seeds), spread.times_faster(original, best.runs)
-        reached = [run for run in best.seeds if run.time_to_target is not None]
+        times = spread.times(runs)
+        reached = [run for run in runs if run.time_to_target is not None]
         samples = spread.of(run.samples_to_target for run in reached)
-        accuracy = spread.of(run.best_accuracy for run in best.seeds)
+        accuracy = spread.of(run.test_accuracy for run in runs)
         lines.append(
             (
                 view.marked(place, label),
-                _diverged(best) or (times.text(".1f") if times else ""),
-                f"{len(reached)} of {len(best.runs)}",
+                _diverged(runs) or (times.text(".1f") if times else ""),
+                f"{len(reached)} of {len(runs)}",
                 samples.text(",.0f") if samples else "",
                 accuracy.text(".2%") if accuracy else "",
-                _rate(best, view.matrix),
-                sooner.text(".2f") if sooner and label != ORIGINAL.label else "",
+                _rate(state),
             )
         )
     yield from table(header, lines)
 
 
-def _diverged(best: Best) -> str:
-    return "failed" if all(run.state == spread.DIVERGED for run in best.seeds) else ""
+def _diverged(runs: Sequence[Run]) -> str:
+    return "failed" if all(run.diverged == "yes" for run in runs) else ""
 
 
-def _rate(best: Best, matrix: Matrix) -> str:
-    told = [f"{best.rate:g}"]
-    if best.grid < len(matrix.rates):
-        told.append(f"{best.grid} of {len(matrix.rates)} tried")
-    elif best.edge:
+def _rate(state: Search) -> str:
+    if state.best is None:
+        return ""
+    told = [f"{rate_of(state.best):g}"]
+    if not state.over:
+        told.append(f"of {len(state.tried)} tried so far")
+    elif state.at_edge:
         told.append("edge of the grid")
     return ", ".join(told)

@@ -16,15 +16,18 @@ from typing import Any
 
 from hooke.phases import PHASES
 
+from benchmarks.evidence.search import Score
+
 DATA = "data"
 """The folder beside the pages that holds them."""
 RUNS, CURVES, SESSIONS = "runs.csv", "curves.csv", "sessions.json"
-CURVE_COLUMNS = ("key", "samples", "train_seconds", "accuracy")
+CURVE_COLUMNS = ("key", "samples", "train_seconds", "validation_accuracy")
 
 
 @dataclass(frozen=True)
 class Run:
-    """One run. Seconds without another name are of the train clock; those of phases are means over workers.
+    """One run. Accuracies but `test_accuracy` are of the validation part. Seconds without another
+    name are of the train clock; those of phases are means over workers.
 
     `wire_bytes` is Hooke's own counter; `link_wire_bytes` is what the shaper counted, with all headers;
     `machine_ms` is what a fixed piece of work took just before (`benchmarks.speed`).
@@ -42,6 +45,8 @@ class Run:
     workers: int
     oversubscribed: str
     state: str
+    diverged: str
+    """`yes`: it ended because its numbers did, and never meets a target."""
     why: str
     time_to_target: float | None
     samples_to_target: int | None
@@ -91,6 +96,15 @@ class Evidence:
     curves: dict[str, list[tuple[int, float, float]]]
     sessions: dict[str, Any]
 
+    @property
+    def scores(self) -> dict[str, Score]:
+        """Return how the runs that choose a rate went, by key; runs that are reported choose nothing."""
+        return {
+            key: Score(run.time_to_target, run.best_accuracy or 0.0, run.diverged == "yes")
+            for key, run in self.runs.items()
+            if run.kind == "tuning"
+        }
+
 
 def flatten(key: str, stored: Mapping[str, Any]) -> Run:
     """Return one stored run as a line."""
@@ -112,6 +126,7 @@ def flatten(key: str, stored: Mapping[str, Any]) -> Run:
         "precision": spec.get("precision") or document["compute"]["precision"],
         "workers": workers,
         "oversubscribed": "yes" if result.get("oversubscribed") else "no",
+        "diverged": "yes" if result.get("diverged") else "no",
         "why": _said(result),
         "best_accuracy": max((score["accuracy"] for score in scores), default=None),
         "steps": samples // (spec["batch"] * workers) if samples else None,
@@ -138,7 +153,7 @@ def collect(runs: Mapping[str, Mapping[str, Any]], sessions: Mapping[str, Any]) 
     curves = {
         key: [(s["samples"], s["train_seconds"], s["accuracy"]) for s in run["result"].get("evaluations") or []]
         for key, run in runs.items()
-        if run["cell"]["kind"] == "target"
+        if run["cell"]["kind"] != "pace"
     }
     return Evidence({key: flatten(key, run) for key, run in runs.items()}, curves, dict(sessions))
 
@@ -176,7 +191,7 @@ def read(folder: Path) -> Evidence:
             runs[run.key] = run
     with (folder / CURVES).open(newline="") as file:
         for line in csv.DictReader(file):
-            point = (int(line["samples"]), float(line["train_seconds"]), float(line["accuracy"]))
+            point = (int(line["samples"]), float(line["train_seconds"]), float(line["validation_accuracy"]))
             curves.setdefault(line["key"], []).append(point)
     return Evidence(runs, curves, json.loads((folder / SESSIONS).read_text()))
 

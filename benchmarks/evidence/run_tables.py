@@ -8,8 +8,10 @@ from hooke.phases import PHASES
 
 from benchmarks.breakdown import breakdown, markdown
 from benchmarks.evidence import spread
-from benchmarks.evidence.conditions import METHODS, PLACES, Method
+from benchmarks.evidence.conditions import PLACES
+from benchmarks.evidence.methods import METHODS, Method
 from benchmarks.evidence.records import Run
+from benchmarks.evidence.search import LADDER, rate_of
 from benchmarks.evidence.view import View
 from benchmarks.evidence.wording import seconds, table
 
@@ -37,10 +39,10 @@ def shares(view: View, place: str) -> Iterable[str]:
     yield ""
     lines = []
     for label in view.matrix.at(place):
-        best = view.best(place, label)
-        seeds = [run for run in best.seeds if run.steps and run.compute is not None] if best else []
+        runs = view.reported(place, label)
+        seeds = [runs[n] for n in sorted(runs) if runs[n].steps and runs[n].compute is not None]
         if not seeds:
-            lines.append((label, "failed" if best else "not measured", *[""] * (len(header) - 2)))
+            lines.append((label, "failed" if runs else "not measured", *[""] * (len(header) - 2)))
             continue
         exposed = spread.of(run.communication_fraction for run in seeds)
         lines.append(
@@ -83,24 +85,37 @@ def categories(view: View, place: str) -> Iterable[str]:
             "oversubscribed": run.oversubscribed == "yes",
         }
         for label in view.matrix.at(place)
-        for run in view.at_best(place, label).values()
+        for run in view.reported(place, label).values()
     ]
     yield markdown(breakdown(results, lambda result: str(result["label"])))
 
 
 def every_rate(view: View, place: str, goal: str) -> Iterable[str]:
-    """Yield every run towards the target."""
-    yield f"Every run, by seed: seconds to {goal}, or the best accuracy and how long the run took."
+    """Yield every run towards the target: those that chose a rate, and those that are reported."""
+    yield (
+        f"Runs by which a rate was chosen: seconds to {goal}, or the best validation accuracy and how long the "
+        "run took. None of them is in a result."
+    )
     yield ""
-    header = ("method", *(f"{rate:g}" for rate in view.matrix.rates))
+    labels = [label for label in view.matrix.at(place) if not METHODS[label].tuned_as]
+    tried = sorted({k for label in labels for k in view.tuning(place, label)} & set(LADDER))
+    lines = []
+    for label in labels:
+        runs = view.tuning(place, label)
+        told = (_one(runs[k]) if k in runs else "not run" for k in tried)
+        lines.append((f"{label}{_factor(METHODS[label], place)}", *told))
+    yield from table(("method", *(f"{rate_of(k):g}" for k in tried)), lines)
+    yield ""
+    yield "Reported runs, by seed."
+    yield ""
     lines = []
     for label in view.matrix.at(place):
-        grid = view.targets[place, label]
-        told = (", ".join(_one(grid[r][s]) for s in sorted(grid.get(r, {}))) for r in view.matrix.rates)
-        lines.append(
-            (f"{view.marked(place, label)}{_factor(METHODS[label], place)}", *(text or "not run" for text in told))
-        )
-    yield from table(header, lines)
+        found = view.reported(place, label)
+        taken = METHODS[label].tuned_as
+        best = view.search(place, label).best
+        rate = "" if best is None else f"{rate_of(best):g}{f', of {taken}' if taken else ''}"
+        lines.append((view.marked(place, label), rate, ", ".join(_one(found[seed]) for seed in sorted(found))))
+    yield from table(("method", "rate", "runs"), lines)
 
 
 def _factor(method: Method, place: str) -> str:
@@ -111,6 +126,6 @@ def _factor(method: Method, place: str) -> str:
 def _one(run: Run) -> str:
     if run.time_to_target is not None:
         return f"{run.time_to_target:.1f} s"
-    if run.state == spread.DIVERGED:
+    if run.diverged == "yes":
         return "failed"
     return f"{run.best_accuracy or 0:.2%} in {run.train_seconds or 0:.0f} s"

@@ -17,13 +17,15 @@ from typing import Any
 from hooke.expand import validate_run
 
 from benchmarks import speed
-from benchmarks.evidence.cells import Cell, cells, count
-from benchmarks.evidence.conditions import MAX_SECONDS, Matrix, Place
-from benchmarks.evidence.store import OVER, Store, scores
+from benchmarks.evidence.cells import Cell, cells
+from benchmarks.evidence.conditions import MAX_SECONDS, Place
+from benchmarks.evidence.matrix import Matrix
+from benchmarks.evidence.store import Store, over
 from benchmarks.netlab import calibrate
 from benchmarks.netlab import lab as labs
 from benchmarks.netlab import running as netlab
 from benchmarks.peers import running as peers
+from benchmarks.peers.invariants import faults as peer_faults
 from benchmarks.peers.settings import Settings
 
 OVERTIME = 240.0
@@ -35,13 +37,18 @@ class Overrun(Exception):
     """A run did not end in time."""
 
 
+class BrokenClock(Exception):
+    """A run's journals contradict the rules of the train clock: no result is made of it."""
+
+
 def run_matrix(
     matrix: Matrix, store: Store, minutes: float | None, only: Callable[[Cell], bool], again: bool = False
 ) -> int:
     """Run what is missing, first things first, until all is done or `minutes` are over; return how many ran.
 
     `only` chooses cells; `again` runs those chosen anew. A run that fails for a reason outside of its method is
-    told, stored among the failures and not tried again in this session.
+    told, stored among the failures and not tried again in this session. Raises BrokenClock, with the run named,
+    where journals violate the rules of the train clock.
     """
     until = time.monotonic() + (60 * minutes if minutes is not None else float("inf"))
     session, tried = "", set[str]()
@@ -49,9 +56,9 @@ def run_matrix(
         here: Place | None = None
         lab: labs.Lab | None = None
         while time.monotonic() < until:
-            kept = store.evidence().runs
-            done = tried if again else tried | kept.keys()
-            cell = next((c for c in cells(matrix, scores(kept)) if c.key not in done and only(c)), None)
+            evidence = store.evidence()
+            done = tried if again else tried | evidence.runs.keys()
+            cell = next((c for c in cells(matrix, evidence.scores) if c.key not in done and only(c)), None)
             if cell is None:
                 break
             session = session or store.begin(matrix.precision)
@@ -63,7 +70,7 @@ def run_matrix(
                 here = cell.place
                 _calibrate(store, session, here, lab)
             tried.add(cell.key)
-            _run_and_keep(cell, lab, store, session, f"{len(kept) + 1} of {count(matrix)}")
+            _run_and_keep(cell, lab, store, session, f"{len(evidence.runs) + 1} of {matrix.least} or more")
     return len(tried)
 
 
@@ -85,17 +92,31 @@ def _run_and_keep(cell: Cell, lab: labs.Lab | None, store: Store, session: str, 
         result = {"state": "failed_infra", "why": str(overrun)}
     if result["state"] == "cancelled":  # Ctrl-C, which the run has caught to end its ranks in order
         raise KeyboardInterrupt
+    wrong = faults(cell, journal) if over(result) else []
+    if wrong:
+        result = {"state": "failed_infra", "why": f"no result: {'; '.join(wrong)}"}
     store.keep(cell, result, session, machine)
+    if wrong:
+        raise BrokenClock(f"{cell.title} ({cell.key}, journals in {journal}): {'; '.join(wrong)}")
     for bulk in (*journal.glob("final.*.npz"), *journal.glob("weights.*.npy")):
         bulk.unlink()
-    told = result["why"] if result["state"] not in OVER else _said(result)
+    told = result["why"] if not over(result) else _said(result)
     print(f"  {result['state']}: {told} ({time.monotonic() - began:.0f} s in all)", flush=True)
+
+
+def faults(cell: Cell, folder: Path) -> list[str]:
+    """Return what violates the rules of the train clock in journals, or in a peer's records; [] if nothing."""
+    if "settings" in cell.document:
+        return peer_faults(folder)
+    from hooke.invariants import faults as of_journals
+
+    return of_journals(folder)
 
 
 def _said(result: dict[str, Any]) -> str:
     reached = result["time_to_target"]
     told = f"target after {reached:.1f} s" if reached is not None else f"{result['train_seconds'] or 0:.1f} s"
-    accuracy = result["test_accuracy"]
+    accuracy = result["validation_accuracy"]
     return f"{told}, {accuracy:.2%}" if accuracy is not None else told
 
 

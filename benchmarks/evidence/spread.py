@@ -1,4 +1,4 @@
-"""Median and range of a few figures, where some are only bounds."""
+"""Median and range of a few figures, where some are only bounds: a description, of which no verdict is made."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from typing import Literal
 
 from benchmarks.evidence.records import Run
 
-DIVERGED = "failed_user"
-"""The state of a run that ended because its numbers did: it never meets a target."""
 Side = Literal["=", ">", "<"]
 """Of a figure: it is exact, or the true one is larger, or smaller."""
 
@@ -63,9 +61,9 @@ class Spread:
 
 
 def told(figure: Figure, form: str) -> str:
-    """Return a figure as text."""
+    """Return a figure as text; an infinite time is that of a run that diverged."""
     sign = {"=": "", ">": "≥ ", "<": "≤ "}[figure.side]
-    return sign + ("∞" if math.isinf(figure.value) else f"{figure.value:{form}}")
+    return "never" if math.isinf(figure.value) else f"{sign}{figure.value:{form}}"
 
 
 def of(values: Iterable[float | None], keys: Iterable[str] = ()) -> Spread | None:
@@ -78,33 +76,12 @@ def time_to_target(run: Run) -> Figure:
     """Return a run's time to its target; if it ended before, how long it had not; infinite if it diverged."""
     if run.time_to_target is not None:
         return Figure(run.time_to_target)
-    return Figure(math.inf) if run.state == DIVERGED else Figure(run.train_seconds or 0.0, ">")
+    return Figure(math.inf) if run.diverged == "yes" else Figure(run.train_seconds or 0.0, ">")
 
 
 def times(runs: Sequence[Run]) -> Spread | None:
     """Return the times to the target of several seeds."""
     return Spread(tuple(map(time_to_target, runs)), tuple(run.key for run in runs)) if runs else None
-
-
-def _met(time: Figure) -> bool:
-    return time.side == "=" and math.isfinite(time.value)
-
-
-def times_faster(base: Mapping[int, Run], other: Mapping[int, Run]) -> Spread | None:
-    """Return, for each seed that both have, how many times sooner `other` met the target than `base`.
-
-    Where `base` had not met it the ratio is at least that, where `other` had not it is at most that; infinite or 0
-    where one of them diverged. A seed that neither met says nothing and is left out.
-    """
-    found, keys = [], list[str]()
-    for seed in sorted(base.keys() & other.keys()):
-        slow, fast = time_to_target(base[seed]), time_to_target(other[seed])
-        if not (_met(slow) or _met(fast)) or fast.value <= 0:
-            continue
-        side: Side = slow.side if fast.side == "=" else "<"
-        found.append(Figure(slow.value / fast.value, side))
-        keys += [base[seed].key, other[seed].key]
-    return Spread(tuple(found), tuple(keys)) if found else None
 
 
 def quotient(above: Mapping[int, Run], below: Mapping[int, Run]) -> Spread | None:

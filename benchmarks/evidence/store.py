@@ -14,15 +14,14 @@ from typing import Any
 from hooke.hardware import describe
 
 from benchmarks.evidence import machine, records
-from benchmarks.evidence.cells import Cell, Score
+from benchmarks.evidence.cells import Cell
 from benchmarks.evidence.conditions import Precision
-from benchmarks.evidence.spread import DIVERGED
 
 ROOT = Path(__file__).resolve().parents[2]
 MEASURED = ("engine", "benchmarks/netlab", "benchmarks/peers")
 """What a commit says about a result: the code that was measured."""
-OVER = ("succeeded", DIVERGED, "timed_out")
-"""States that are results: the budget or the target was met, numbers went bad, or the wall limit was reached."""
+ENDED = ("succeeded", "timed_out")
+"""States that are results: the budget or the target was met, or the wall limit was reached."""
 
 
 @dataclass(frozen=True)
@@ -70,8 +69,7 @@ class Store:
             "command": f"{self.command} run --only {cell.key} --again",
             "result": result,
         }
-        over = result["state"] in OVER
-        name = f"runs/{cell.key}.json" if over else f"failures/{cell.key}-{time.time_ns()}.json"
+        name = f"runs/{cell.key}.json" if over(result) else f"failures/{cell.key}-{time.time_ns()}.json"
         _write(self.folder / name, document)
 
     def journal(self, cell: Cell) -> Path:
@@ -102,10 +100,9 @@ class Store:
         _write(path, document)
 
 
-def scores(runs: Mapping[str, records.Run]) -> dict[str, Score]:
-    """Return how each run towards a target went, by key."""
-    towards = {key: run for key, run in runs.items() if run.kind == "target"}
-    return {key: Score(run.time_to_target, run.test_accuracy or 0.0) for key, run in towards.items()}
+def over(result: Mapping[str, Any]) -> bool:
+    """Return whether a run's end says something of its method: also that its numbers went bad."""
+    return result["state"] in ENDED or bool(result.get("diverged"))
 
 
 def commit() -> str:

@@ -3,44 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cached_property
 
-from benchmarks.evidence.cells import Score, best_of, count, pace_cells, target_cell
-from benchmarks.evidence.conditions import (
-    BEST,
-    METHODS,
-    PACES,
-    PLACES,
-    SCALING,
-    Matrix,
-    without_bf16,
-    without_root,
-)
+from benchmarks.evidence.cells import cell_of, pace_cell, searched
+from benchmarks.evidence.conditions import PLACES, TUNING_SEED
+from benchmarks.evidence.matrix import Matrix, without_bf16, without_root
+from benchmarks.evidence.methods import METHODS
+from benchmarks.evidence.paces import PACES
 from benchmarks.evidence.precision import used
 from benchmarks.evidence.records import Evidence, Run
-from benchmarks.evidence.spread import Spread, quotient
+from benchmarks.evidence.search import LADDER, Search
 from benchmarks.netlab.starting import caution
 
-SCALED = (BEST.label, "Sync EASGD3, halving, pipelined", "Sync EASGD3")
-"""Methods whose weak scaling is drawn."""
 STAR = "(*)"
 """Marks a method that had more ranks than cores at a place where others had not."""
-
-
-@dataclass(frozen=True)
-class Best:
-    """A method at its best rate. `grid`: how many rates have been tried; `edge`: it is an outermost one."""
-
-    rate: float
-    runs: dict[int, Run]
-    grid: int
-    edge: bool
-
-    @property
-    def seeds(self) -> list[Run]:
-        """Return the runs by seed."""
-        return [self.runs[seed] for seed in sorted(self.runs)]
 
 
 class View:
@@ -48,77 +24,67 @@ class View:
 
     def __init__(self, matrix: Matrix, evidence: Evidence) -> None:
         self.matrix, self.evidence = matrix, evidence
+        self._searches: dict[tuple[str, str], Search] = {}
+
+    def search(self, place: str, label: str) -> Search:
+        """Return how far the search for a method's rate is."""
+        if (place, label) not in self._searches:
+            self._searches[place, label] = searched(self.matrix, place, label, self.evidence.scores)
+        return self._searches[place, label]
 
     @cached_property
-    def targets(self) -> dict[tuple[str, str], dict[float, dict[int, Run]]]:
-        """Return the runs towards the target by (place, method), rate and seed."""
-        found: dict[tuple[str, str], dict[float, dict[int, Run]]] = {}
+    def _tuning(self) -> dict[tuple[str, str], dict[int, Run]]:
+        found: dict[tuple[str, str], dict[int, Run]] = {}
         for place in self.matrix.places:
             for label in self.matrix.at(place):
-                grid: dict[float, dict[int, Run]] = {}
-                for rate in self.matrix.rates:
-                    for seed in range(self.matrix.seeds):
-                        cell = target_cell(self.matrix, PLACES[place], METHODS[label], rate, seed)
-                        if run := self.evidence.runs.get(cell.key):
-                            grid.setdefault(rate, {})[seed] = run
-                found[place, label] = grid
+                if not METHODS[label].tuned_as:
+                    keys = {k: self._key(place, label, k, TUNING_SEED) for k in LADDER}
+                    runs = self.evidence.runs
+                    found[place, label] = {k: runs[key] for k, key in keys.items() if key in runs}
         return found
 
+    def tuning(self, place: str, label: str) -> dict[int, Run]:
+        """Return the runs of a method's search by k; none of it is in a result."""
+        return self._tuning.get((place, METHODS[label].tuned_as or label), {})
+
     @cached_property
-    def paces(self) -> dict[tuple[str, str], dict[int, Run]]:
-        """Return the runs of a fixed number of steps by (place, label) and repeat."""
+    def _reported(self) -> dict[tuple[str, str], dict[int, Run]]:
         found: dict[tuple[str, str], dict[int, Run]] = {}
-        for cell in pace_cells(self.matrix):
-            if run := self.evidence.runs.get(cell.key):
-                found.setdefault((cell.place.name, cell.label), {})[cell.seed] = run
+        for place in self.matrix.places:
+            for label in self.matrix.at(place):
+                best = self.search(place, label).best
+                for seed in self.matrix.seeds(place, label) if best is not None else ():
+                    if run := self.evidence.runs.get(self._key(place, label, best, seed)):
+                        found.setdefault((place, label), {})[seed] = run
         return found
+
+    def reported(self, place: str, label: str) -> dict[int, Run]:
+        """Return the reported runs of a method at its best rate by seed; none if it has not been run."""
+        return self._reported.get((place, label), {})
+
+    def _key(self, place: str, label: str, k: int, seed: int) -> str:
+        return cell_of(self.matrix, place, label, k, seed).key
+
+    @cached_property
+    def _paces(self) -> dict[tuple[str, str], dict[int, Run]]:
+        found: dict[tuple[str, str], dict[int, Run]] = {}
+        for label in self.matrix.paces:
+            for place in PACES[label].places:
+                for repeat in self.matrix.repeats(place, label):
+                    cell = pace_cell(self.matrix, place, label, repeat)
+                    if run := self.evidence.runs.get(cell.key):
+                        found.setdefault((place, label), {})[repeat] = run
+        return found
+
+    def repeats(self, place: str, label: str) -> dict[int, Run]:
+        """Return the runs of a pace at a place by repeat."""
+        return self._paces.get((place, label), {})
 
     @property
     def runs(self) -> list[Run]:
         """Return all runs of the matrix."""
-        towards = [run for grid in self.targets.values() for seeds in grid.values() for run in seeds.values()]
-        return towards + [run for repeats in self.paces.values() for run in repeats.values()]
-
-    def missing(self) -> tuple[int, int]:
-        """Return how many runs there are, and how many there are to be."""
-        further = 0  # seeds at rates that were the best for a while: kept and shown, but beyond the matrix
-        for grid in self.targets.values():
-            best = best_rate(grid)
-            further += sum(len(seeds) - (0 in seeds) for rate, seeds in grid.items() if best and rate != best)
-        return len(self.runs) - further, count(self.matrix)
-
-    def best(self, place: str, label: str) -> Best | None:
-        """Return a method's runs at its best rate so far; None if it has not been run there."""
-        grid = self.targets.get((place, label), {})
-        rate = best_rate(grid)
-        if rate is None:
-            return None
-        tried = sum(0 in seeds for seeds in grid.values())
-        edge = len(self.matrix.rates) > 1 and rate in (self.matrix.rates[0], self.matrix.rates[-1])
-        return Best(rate, grid[rate], tried, edge)
-
-    def at_best(self, place: str, label: str) -> dict[int, Run]:
-        """Return the runs of a method at its best rate by seed; none if it has not been run."""
-        best = self.best(place, label)
-        return best.runs if best else {}
-
-    def better(self, place: str, *labels: str) -> str:
-        """Return which of these methods was the best at a place by its first seed; the first if none was run."""
-        runs = {label: self.at_best(place, label) for label in labels}
-        return best_of({label: score(seeds[0]) for label, seeds in runs.items() if 0 in seeds}) or labels[0]
-
-    def over(self, place: str, above: str, below: str) -> Spread | None:
-        """Return the quotient of two throughputs at a place, repeat by repeat."""
-        return quotient(self.paces.get((place, above), {}), self.paces.get((place, below), {}))
-
-    def scaling(self) -> dict[str, list[tuple[int, Spread]]]:
-        """Return throughput over that with communication off, by number of hosts, of what is drawn."""
-        found = {}
-        for label in (label for label in SCALED if label in self.matrix.paces):
-            told = [(PLACES[place].hosts, self.over(place, label, PACES[label].off)) for place in SCALING]
-            if points := [(hosts, efficiency) for hosts, efficiency in told if efficiency]:
-                found[label] = points
-        return found
+        groups = (*self._tuning.values(), *self._reported.values(), *self._paces.values())
+        return [run for group in groups for run in group.values()]
 
     def cores(self, runs: Iterable[Run]) -> int | None:
         """Return the least number of cores that any of these runs had for all its hosts."""
@@ -127,7 +93,7 @@ class View:
 
     def crowded(self, place: str, label: str) -> bool:
         """Return whether a method had more ranks than cores at a place where others had not."""
-        runs = self.at_best(place, label).values()
+        runs = self.reported(place, label).values()
         return any(run.oversubscribed == "yes" for run in runs) and not self.note(place).startswith("over")
 
     def marked(self, place: str, label: str) -> str:
@@ -135,31 +101,26 @@ class View:
         return f"{label} {STAR}" if self.crowded(place, label) else label
 
     def note(self, place: str) -> str:
-        """Return what must stand beside the figures of a place: whether ranks had a core each."""
-        at = [run for run in self.runs if run.place == place]
-        cores = self.cores(at)
+        """Return what must stand beside the figures of a place: simulated, or whether ranks had a core each."""
         if PLACES[place].world == "virtual":
             return "simulated"
-        if cores is None or PLACES[place].world == "here":
+        cores, hosts = self.cores(run for run in self.runs if run.place == place), PLACES[place].hosts
+        if cores is None or hosts == 1:
             return ""
+        if PLACES[place].world == "here":
+            return (
+                f"oversubscribed: {PLACES[place].hosts} ranks on {cores} cores"
+                if PLACES[place].hosts > cores
+                else ""
+            )
         return caution(PLACES[place].hosts, cores)
 
 
 def view_of(matrix: Matrix, evidence: Evidence) -> View:
     """Return the view of what a machine measured: of less, if it could have no emulated hosts or uses fp32."""
-    worlds = {PLACES[run.place].world for run in evidence.runs.values()}
+    worlds = {PLACES[run.place].world for run in evidence.runs.values() if run.kind != "pace"}
     if "virtual" in worlds and "lab" not in worlds:
         matrix = without_root(matrix)
     if used(evidence.sessions.values()) == "fp32":
         matrix = without_bf16(matrix)
     return View(matrix, evidence)
-
-
-def score(run: Run) -> Score:
-    """Return how a run went, as far as a choice between several needs it."""
-    return Score(run.time_to_target, run.test_accuracy or 0.0)
-
-
-def best_rate(grid: dict[float, dict[int, Run]]) -> float | None:
-    """Return the best rate of a grid by its first seeds."""
-    return best_of({rate: score(seeds[0]) for rate, seeds in grid.items() if 0 in seeds})

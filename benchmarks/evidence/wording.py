@@ -8,6 +8,7 @@ from typing import Any
 
 from benchmarks import speed
 from benchmarks.evidence import machine
+from benchmarks.evidence.cells import cells
 from benchmarks.evidence.conditions import PLACES
 from benchmarks.evidence.records import Run
 from benchmarks.evidence.view import View
@@ -27,10 +28,17 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterable[str]
         yield "| " + " | ".join(row) + " |"
 
 
-def incomplete(there: int, all_of_them: int) -> Iterable[str]:
-    """Yield what stands on a page as long as runs are missing."""
-    if there < all_of_them:
-        yield f"**Incomplete: {there} of {all_of_them} runs so far.** Each line says how many seeds it stands on."
+def incomplete(view: View) -> Iterable[str]:
+    """Yield what stands on a page as long as runs are missing, or if the runs are a look only."""
+    if view.matrix.quick:
+        yield (
+            f"**A quick look, not the evidence**: few methods, one seed, one rate without a search, target "
+            f"{view.matrix.target:.0%}."
+        )
+        yield ""
+    missing = {cell.key for cell in cells(view.matrix, view.evidence.scores)} - view.evidence.runs.keys()
+    if missing:
+        yield f"**Incomplete: at least {len(missing)} runs are missing.** Each line says on how many it stands."
         yield ""
 
 
@@ -76,16 +84,6 @@ def processor(view: View) -> str:
 
 def _processor(session: dict[str, Any]) -> str:
     return machine.title_of(session["hardware"])
-
-
-def count_at(view: View, place: str) -> tuple[int, int]:
-    """Return how many runs towards the target a place has, and how many there are to be."""
-    matrix = view.matrix
-    grids = [view.targets[place, label] for label in matrix.at(place)]
-    best = [view.best(place, label) for label in matrix.at(place)]
-    there = sum(sum(0 in seeds for seeds in grid.values()) for grid in grids)
-    there += sum(len(found.runs) - 1 for found in best if found)
-    return there, len(matrix.at(place)) * (len(matrix.rates) + matrix.seeds - 1)
 
 
 def seconds(place: str, prefix: str = "") -> str:

@@ -23,6 +23,9 @@ from torch import Tensor, nn
 
 from benchmarks.peers.settings import Settings
 
+ALL_IN_ONE = 1024
+"""MB of a bucket that holds all gradients."""
+
 
 class Method(Protocol):
     """One peer on one rank."""
@@ -31,10 +34,10 @@ class Method(Protocol):
         """Take one step: forward, backward, exchange, update; return the loss."""
 
     def answer(self) -> Tensor:
-        """Return the weights that are scored, flat; collective, off the clock."""
+        """Return the weights that are scored, flat; collective, while the clock stands."""
 
     def sums(self, words: list[float]) -> list[float]:
-        """Return the sums over all ranks: for evaluation, off the clock. Also a barrier."""
+        """Return the sums over all ranks. Also a barrier, after which all ranks stand or go on together."""
 
     def close(self) -> None:
         """End all connections."""
@@ -139,17 +142,18 @@ class Ddp:
         self._ledger, self._workers = ledger, settings.workers
         store = f"file://{folder.resolve()}/store"
         dist.init_process_group("gloo", init_method=store, rank=rank, world_size=settings.workers)
-        self._model = DistributedDataParallel(model, gradient_as_bucket_view=True)
+        # A size of one's own also holds for the first bucket, which PyTorch makes smaller if left alone.
+        sizes = {"bucket_cap_mb": ALL_IN_ONE} if settings.buckets == "one" else {}
+        self._model = DistributedDataParallel(model, gradient_as_bucket_view=True, **sizes)
         self._last_gradient = 0.0
         self._optimizer: Any = sgd(self._model, settings)
         state, hook = self._hook(settings)
         self._model.register_comm_hook(state, self._marking(hook))
 
     def _hook(self, settings: Settings) -> tuple[Any, Callable[..., Any]]:
-        from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook
+        from torch.distributed.algorithms.ddp_comm_hooks import default_hooks as hooks
 
-        del settings
-        return None, allreduce_hook
+        return None, hooks.bf16_compress_hook if settings.wire == "bf16" else hooks.allreduce_hook
 
     def _marking(self, hook: Callable[..., Any]) -> Callable[..., Any]:
         """Return the hook, which also notes when the last gradients are there: what follows is waiting."""

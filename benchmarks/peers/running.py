@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -30,7 +31,8 @@ def run(settings: Settings, lab: Lab | None, folder: Path) -> dict[str, Any]:
     settings.write(folder)
     python = [sys.executable, *(["-m", "mpi4py"] if settings.method == "mpi4py" else [])]
     interface = [] if lab else ["GLOO_SOCKET_IFNAME=lo"]
-    words = ["env", f"PYTHONPATH={ROOT}", *interface, *python, "-m", "benchmarks.peers.training", str(folder)]
+    path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+    words = ["env", f"PYTHONPATH={path}", *interface, *python, "-m", "benchmarks.peers.training", str(folder)]
     ranks = range(settings.workers)
 
     def training() -> bool:
@@ -38,10 +40,15 @@ def run(settings: Settings, lab: Lab | None, folder: Path) -> dict[str, Any]:
         return not ended and all((folder / f"started.{rank}").exists() for rank in ranks)
 
     status, cost = program(lab, settings.workers, words, training, sys.stderr)
-    left = [folder / f"outcome.{rank}.json" for rank in ranks]
-    outcomes = [json.loads(path.read_text()) for path in left if path.exists()]
+    outcomes = left(folder)
     complete = status == 0 and len(outcomes) == settings.workers
     return result(settings, outcomes if complete else [], f"mpirun ended with status {status}") | cost
+
+
+def left(folder: Path) -> list[dict[str, Any]]:
+    """Return the outcomes that ranks have left in a folder, by rank."""
+    found = [json.loads(path.read_text()) for path in folder.glob("outcome.*.json")]
+    return sorted(found, key=lambda outcome: int(outcome["rank"]))
 
 
 def result(settings: Settings, outcomes: list[dict[str, Any]], why: str = "") -> dict[str, Any]:
@@ -77,16 +84,20 @@ def _measured(settings: Settings, outcomes: list[dict[str, Any]]) -> dict[str, A
     first = outcomes[0]
     scores = [
         {"samples": samples, "train_seconds": clock, "loss": loss, "accuracy": accuracy}
-        for samples, clock, loss, accuracy in first["scores"]
+        for samples, clock, loss, accuracy, _ in first["scores"]
     ]
     reached = next((s for s in scores if settings.target and s["accuracy"] >= settings.target), None)
     diverged = first["reason"] == "diverged"
+    test_loss, test_accuracy, _ = first["test"] or (None, None, None)
     return {
         "state": "failed_user" if diverged else "succeeded",
+        "diverged": diverged,
         "why": "the loss is NaN or Inf: a smaller learning rate may help" if diverged else "",
         "reason": first["reason"],
-        "test_accuracy": scores[-1]["accuracy"],
-        "test_loss": scores[-1]["loss"],
+        "validation_accuracy": scores[-1]["accuracy"],
+        "validation_loss": scores[-1]["loss"],
+        "test_accuracy": test_accuracy,
+        "test_loss": test_loss,
         "time_to_target": reached["train_seconds"] if reached else None,
         "samples_to_target": reached["samples"] if reached else None,
         "samples": first["samples"],

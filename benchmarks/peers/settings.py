@@ -11,13 +11,16 @@ from hooke.expand import validate_run
 from hooke.spec import RunSpec
 
 METHODS = ("ddp", "post-local", "mpi4py", "plain")
+WIRES, BUCKETS = ("fp32", "bf16"), ("default", "one")
+METRIC = "validation_accuracy"
 
 
 @dataclass(frozen=True)
 class Settings:
     """One run of a peer. `period` and `warmup` (steps) are post-local SGD's; `samples` is the budget.
 
-    `momentum` is that of Nesterov, as PyTorch has it.
+    `momentum` is that of Nesterov, as PyTorch has it. `wire` and `buckets` are DDP's: its bf16 hook, and gradients
+    in buckets that travel while others are computed (PyTorch's sizes), or in `one` when all are.
     """
 
     method: str
@@ -33,6 +36,14 @@ class Settings:
     period: int = 10
     warmup: int = 100
     momentum: float = 0.0
+    wire: str = "fp32"
+    buckets: str = "default"
+
+    def __post_init__(self) -> None:
+        if self.wire not in WIRES or self.buckets not in BUCKETS:
+            raise ValueError(f"wire is of {WIRES}, buckets of {BUCKETS}, not {self.wire!r} and {self.buckets!r}")
+        if self.method != "ddp" and (self.wire, self.buckets) != (WIRES[0], BUCKETS[0]):
+            raise ValueError(f"wire and buckets are settings of ddp, not of {self.method}")
 
     def spec(self) -> RunSpec:
         """Return the Hooke run with the same data order, budget, target and evaluations.
@@ -49,7 +60,7 @@ class Settings:
                 "seed": self.seed,
                 "sharding": self.sharding,
                 "budget": {"samples": self.samples},
-                "target": {"metric": "test_accuracy", "value": self.target} if self.target else None,
+                "target": {"metric": METRIC, "value": self.target} if self.target else None,
                 "evaluation": {"every": self.every},
                 "compute": {"precision": self.precision},
             }
@@ -58,7 +69,9 @@ class Settings:
     def parameters(self) -> dict[str, Any]:
         """Return what belongs to the method."""
         own = {"period": self.period, "warmup": self.warmup} if self.method == "post-local" else {}
-        return {"lr": self.lr, **({"momentum": self.momentum} if self.momentum else {}), **own}
+        own |= {"momentum": self.momentum} if self.momentum else {}
+        own |= {"wire": self.wire, "buckets": self.buckets} if self.method == "ddp" else {}
+        return {"lr": self.lr, **own}
 
     def write(self, folder: Path) -> None:
         """Leave these settings for the ranks."""

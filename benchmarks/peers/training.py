@@ -23,6 +23,7 @@ from hooke.decisions import Course
 from hooke.guard import rank_of
 from hooke.models.lenet import lenet
 from hooke.phases import Ledger, Phase
+from hooke.spec import Part
 from hooke.workload import Place
 from hooke.workloads.mnist_lenet import MnistLenet
 from torch import Tensor, nn
@@ -33,7 +34,12 @@ from benchmarks.peers.settings import Settings
 
 @dataclass
 class Outcome:
-    """What one rank is left with; `scores` are (samples, train seconds, loss, accuracy)."""
+    """What one rank is left with; `scores` are (samples, clock, loss, accuracy, seconds) of evaluations.
+
+    Clock: the train clock when it stopped, s; seconds: how long it stood. Both are of this rank, losses and
+    accuracies of all, on the validation part. `test` is (loss, accuracy, seconds) of the test part, scored once
+    when training had ended; None where it diverged.
+    """
 
     rank: int
     reason: str
@@ -44,13 +50,14 @@ class Outcome:
     cpu: float
     phases: dict[str, float]
     host: str
-    scores: list[tuple[int, float, float, float]] = field(default_factory=list)
+    scores: list[tuple[int, float, float, float, float]] = field(default_factory=list)
+    test: tuple[float, float, float] | None = None
     weights: Any = None
     """What was evaluated: float32 array."""
 
 
 class Worker:
-    """One rank: counts, evaluates off the clock, ends."""
+    """One rank: counts, stands still for evaluations, ends."""
 
     def __init__(self, settings: Settings, folder: Path, rank: int) -> None:
         self._settings, self._rank, self._folder = settings, rank, folder
@@ -64,7 +71,7 @@ class Worker:
         self._ledger = Ledger(time.perf_counter)
         self._method = methods.make(settings, model, self._ledger, folder, rank)
         self._samples = self._steps = 0
-        self._scores: list[tuple[int, float, float, float]] = []
+        self._scores: list[tuple[int, float, float, float, float]] = []
 
     def train(self) -> Outcome:
         """Train to the end of the budget, or to the target."""
@@ -88,15 +95,28 @@ class Worker:
                 self._evaluate()
         if self._scores[-1][0] != self._samples:
             self._evaluate()
-        clock, cpu = ledger.train(), time.process_time() - cpu
+        diverged = not math.isfinite(self._scores[-1][2])
+        cpu = time.process_time() - cpu
+        test = None if diverged else self._scored("test")
+        clock = ledger.train()
         phases = {str(phase): seconds for phase, seconds in ledger.seconds.items()}
         weights = self._method.answer().numpy()
         self._method.close()
         wall, host = ledger.since - ledger.began, os.uname().nodename
-        diverged = not math.isfinite(self._scores[-1][2])
         reason = "diverged" if diverged else str(course.reason)
         return Outcome(
-            self._rank, reason, self._samples, self._steps, clock, wall, cpu, phases, host, self._scores, weights
+            self._rank,
+            reason,
+            self._samples,
+            self._steps,
+            clock,
+            wall,
+            cpu,
+            phases,
+            host,
+            self._scores,
+            test,
+            weights,
         )
 
     def _loss(self, model: nn.Module, inputs: Tensor, labels: Tensor) -> Tensor:
@@ -106,19 +126,29 @@ class Worker:
         return nn.functional.cross_entropy(output.float(), labels)
 
     def _evaluate(self) -> None:
-        """Score the answer, every rank a share of the test set, off the clock; stop where it diverged."""
-        course, problem = self._course, self._problem
-        before = self._ledger.enter(Phase.EVALUATE)
+        """Score the answer on the validation part while everybody stands; stop where it diverged."""
+        # Waiting for the last rank to come to a stop is the method's time: from there on the clock stands.
+        before = self._ledger.enter(Phase.IDLE)
         self._method.sums([0.0])
-        size, parts = problem.test_size, self._spec.workers
-        answer = self._method.answer()
-        part = problem.evaluate(answer, size * self._rank // parts, size * (self._rank + 1) // parts)
-        loss, correct, count = self._method.sums([part.loss_sum, float(part.correct), float(part.count)])
+        self._ledger.enter(Phase.EVALUATE)
+        clock = self._ledger.train()
+        loss, accuracy, seconds = self._scored("validation")
         self._ledger.enter(before)
-        course.scored(self._samples, loss / count, correct / count)
-        self._scores.append((self._samples, self._ledger.train(), loss / count, correct / count))
+        self._course.scored(self._samples, loss, accuracy)
+        self._scores.append((self._samples, clock, loss, accuracy, seconds))
         if not math.isfinite(loss):
-            course.reason = "budget"
+            self._course.reason = "budget"
+
+    def _scored(self, part: Part) -> tuple[float, float, float]:
+        """Return loss and accuracy of the answer on a part, every rank a share of it, and the seconds it took."""
+        began, before = time.perf_counter(), self._ledger.enter(Phase.EVALUATE)
+        problem, shares = self._problem, self._spec.workers
+        size = problem.validation_size if part == "validation" else problem.test_size
+        start, stop = size * self._rank // shares, size * (self._rank + 1) // shares
+        share = problem.evaluate(self._method.answer(), start, stop, part)
+        loss, correct, count = self._method.sums([share.loss_sum, float(share.correct), float(share.count)])
+        self._ledger.enter(before)
+        return loss / count, correct / count, time.perf_counter() - began
 
 
 def main() -> None:

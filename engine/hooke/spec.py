@@ -98,6 +98,14 @@ class VirtualCluster(Frozen):
     seconds_per_byte: float = Field(
         0.9e-9, ge=0, le=1, title="Seconds per byte", description="Inverse bandwidth of one link direction (B)."
     )
+    host_seconds_per_byte: float | None = Field(
+        None,
+        ge=0,
+        le=1,
+        title="Seconds per byte to a server",
+        description="Between workers and a server, the host that holds the center: a copy from device to host and "
+        "back. Empty: as between workers.",
+    )
     compute_seconds_per_sample: float = Field(
         20e-6, gt=0, le=100, title="Compute time", description="Forward and backward, seconds per sample."
     )

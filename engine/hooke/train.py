@@ -151,7 +151,7 @@ def run_spec_virtual(
         notes = trace_of(folder, spec, comm.rank) if trace and folder else None
         return train_rank(comm, spec, folder, problem, stop_requested, resume, besides=besides, trace=notes)
 
-    return run_virtual(spec.ranks, spec.virtual, main, spec.communication.collective)
+    return run_virtual(spec.ranks, spec.virtual, main, spec.communication.collective, spec.servers)
 
 
 @dataclass(frozen=True)

@@ -1,15 +1,22 @@
-"""How tests make a store of documents."""
+"""How tests make a store of documents: recorded runs, whose times, place and method are put in anew."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks.evidence.cells import target_cell
-from benchmarks.evidence.conditions import FULL, METHODS, PLACES, Matrix, without_bf16
+from benchmarks.evidence.cells import Cell, cell_of, pace_cell
+from benchmarks.evidence.conditions import EVERY, TUNING_SEED
+from benchmarks.evidence.matrix import FULL, Matrix
+from benchmarks.evidence.methods import METHODS
 from benchmarks.evidence.store import Store
 
-DIVERGED = {"state": "failed_user", "samples": None, "phases": None, "train_seconds": None}
+RECORDED = json.loads(Path(__file__).with_name("recorded.json").read_text())
+LOST = dict.fromkeys(
+    ("time_to_target", "validation_accuracy", "samples_to_target", "samples", "phases", "train_seconds")
+)
+DIVERGED = {"state": "failed_user", "diverged": True, "evaluations": [], **LOST}
+TEMPLATES = {(run["cell"]["kind"], run["cell"]["label"]): run for run in RECORDED["runs"]}
 
 
 def stored(
@@ -23,36 +30,65 @@ def stored(
     return Store(folder, published=published)
 
 
-def moved(runs: Mapping[str, Any], place: str) -> dict[str, Any]:
-    """Return the runs towards a target as if they had been measured at another place."""
-    return _anew(runs, FULL, lambda _: place)
+def kept(cell: Cell, result: dict[str, Any]) -> dict[str, Any]:
+    """Return what a store keeps of a cell with this result."""
+    named = ("kind", "label", "rate", "seed", "document")
+    told = {name: getattr(cell, name) for name in named} | {"place": cell.place.name}
+    command = f"python -m benchmarks.evidence run --only {cell.key} --again"
+    session = next(iter(RECORDED["sessions"]))
+    return {
+        "cell": told,
+        "result": result,
+        "session": session,
+        "commit": "abc",
+        "command": command,
+        "machine_ms": 4,
+    }
 
 
-def in_fp32(runs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the runs towards a target as if the processor had no bf16."""
-    return _anew(runs, without_bf16(FULL), lambda run: run["cell"]["place"])
+def towards(cell: Cell, seconds: float | None, grain: float = 1 / 20) -> dict[str, Any]:
+    """Return a run of a cell that met the target after so long, within `grain` of it; None: it diverged."""
+    result = TEMPLATES["target", "Sync EASGD3"]["result"] | {"algorithm": cell.method.name}
+    if seconds is None:
+        return kept(cell, result | DIVERGED)
+    accuracies = (0.1, 0.9, 0.965)
+    times = (0.0, seconds * (1 - grain), seconds)
+    scores = [
+        {"samples": n * EVERY, "train_seconds": time, "loss": 1.0, "accuracy": accuracy}
+        for n, (time, accuracy) in enumerate(zip(times, accuracies, strict=True))
+    ]
+    met = {"time_to_target": seconds, "samples_to_target": 2 * EVERY, "samples": 2 * EVERY}
+    ended = {"train_seconds": seconds, "samples_per_second": 2 * EVERY / seconds}
+    return kept(cell, result | met | ended | {"evaluations": scores, "test_accuracy": 0.961})
 
 
-def as_others(run: Any, seconds: Mapping[str, float | None], place: str) -> dict[str, Any]:
-    """Return one run as if it were the first seed of these methods, each having met the target after that long.
-
-    None: it diverged.
-    """
-    found = {}
-    for label, time in seconds.items():
-        new = target_cell(FULL, PLACES[place], METHODS[label], 0.1, 0)
-        cell = run["cell"] | {"label": label, "place": place, "rate": 0.1, "seed": 0, "document": new.document}
-        result = run["result"] | {"time_to_target": time} | ({} if time else DIVERGED)
-        found[new.key] = run | {"cell": cell, "result": result}
+def method(
+    place: str,
+    label: str,
+    seconds: Mapping[int, float | None],
+    rates: Mapping[int, float | None] = {-1: 300.0, 0: 200.0, 1: None},
+    matrix: Matrix = FULL,
+) -> dict[str, Any]:
+    """Return the runs of a method: its search (k -> seconds), and its seeds at the best rate (seed -> seconds)."""
+    found, taken = {}, METHODS[label].tuned_as or label
+    for k, took in rates.items():
+        cell = cell_of(matrix, place, taken, k, TUNING_SEED)
+        found[cell.key] = towards(cell, took)
+    met = {k: took for k, took in rates.items() if took is not None}
+    best = min(met, key=lambda k: met[k]) if met else min(rates)
+    for seed, took in seconds.items():
+        cell = cell_of(matrix, place, label, best, seed)
+        found[cell.key] = towards(cell, took)
     return found
 
 
-def _anew(runs: Mapping[str, Any], matrix: Matrix, place: Callable[[Any], str]) -> dict[str, Any]:
+def pace(place: str, label: str, rates: Mapping[int, float], matrix: Matrix = FULL) -> dict[str, Any]:
+    """Return the runs of a pace by repeat: samples per second, as if they had been these."""
     found = {}
-    for run in runs.values():
-        cell, name = run["cell"], place(run)
-        method = METHODS[cell["label"]] if cell["kind"] == "target" else None
-        if method and not (method.peer and name == "virtual"):
-            new = target_cell(matrix, PLACES[name], method, cell["rate"], cell["seed"])
-            found[new.key] = run | {"cell": cell | {"place": name, "document": new.document}}
+    for repeat, rate in rates.items():
+        cell = pace_cell(matrix, place, label, repeat)
+        template = TEMPLATES["pace", "Sync EASGD3"]["result"]
+        samples = template["samples"]
+        told = {"train_seconds": samples / rate, "samples_per_second": rate, "algorithm": cell.method.name}
+        found[cell.key] = kept(cell, template | told)
     return found

@@ -10,9 +10,10 @@ import pytest
 
 from benchmarks.evidence import __main__ as command
 from benchmarks.evidence import machine, running
-from benchmarks.evidence.conditions import Matrix
+from benchmarks.evidence.matrix import Matrix, Stage
 from benchmarks.evidence.store import ROOT, Store
 from benchmarks.netlab import lab as labs
+from tests.evidence.storing import DIVERGED
 
 
 @pytest.fixture
@@ -72,7 +73,7 @@ def test_without_root_it_says_so_and_goes_on_with_what_is_left(said, monkeypatch
     status, output, errors = said("--quick", "list")
     assert status == 0
     assert "no emulated hosts: only root may" in errors
-    assert "virtual, rate 0.1" in output
+    assert "virtual, rate 0.1, to choose a rate" in output
     assert "Hooke, bf16, here" in output
     assert "hosts" not in output
 
@@ -115,7 +116,7 @@ def test_only_chooses_by_key_or_title(said):
 def test_a_run_and_its_peer_are_measured_once_and_a_failure_is_no_result(noise, monkeypatch, tmp_path):
     monkeypatch.setenv("HOOKE_DATA", str(noise))
     store = Store(tmp_path)
-    matrix = Matrix((), (), ("Hooke, bf16", "plain PyTorch, bf16"), steps=10, repeats=1)
+    matrix = Matrix((Stage(("here",), paces=("Hooke, bf16", "plain PyTorch, bf16"), repeats=(0,)),), steps=10)
     assert running.run_matrix(matrix, store, None, lambda _: True) == 2
     runs = store.load()
     assert {run["result"]["samples"] for run in runs.values()} == {160}
@@ -130,6 +131,41 @@ def test_a_run_and_its_peer_are_measured_once_and_a_failure_is_no_result(noise, 
     (failure,) = (tmp_path / "failures").iterdir()
     assert json.loads(failure.read_text())["result"]["why"] == "lost a host"
     assert running.run_matrix(matrix, store, 0.0, lambda _: True, again=True) == 0, "no time, no run"
+
+
+def test_a_run_whose_records_contradict_the_clock_is_no_result_and_is_named(noise, monkeypatch, tmp_path):
+    """A peer whose rank says that it worked for longer than its clock: the command ends and names the run."""
+    monkeypatch.setenv("HOOKE_DATA", str(noise))
+    store, real = Store(tmp_path), running.run
+    matrix = Matrix((Stage(("here",), paces=("plain PyTorch, fp32",), repeats=(0,)),), steps=10)
+
+    def slow_clock(cell, lab, folder):
+        result = real(cell, lab, folder)
+        path = folder / "outcome.0.json"
+        outcome = json.loads(path.read_text())
+        path.write_text(json.dumps(outcome | {"clock": outcome["clock"] / 2}))
+        return result
+
+    monkeypatch.setattr(running, "run", slow_clock)
+    with pytest.raises(running.BrokenClock, match=r"plain PyTorch, fp32, here, .*rank 0 worked for") as raised:
+        running.run_matrix(matrix, store, None, lambda _: True)
+    assert store.load() == {}
+    (failure,) = (tmp_path / "failures").iterdir()
+    assert json.loads(failure.read_text())["cell"]["label"] in str(raised.value)
+    monkeypatch.setattr(running, "run", real)
+    assert running.run_matrix(matrix, store, None, lambda _: True) == 1, "and it is run again"
+    assert len(store.load()) == 1
+
+
+def test_a_failure_that_is_no_divergence_says_nothing_of_a_method(monkeypatch, tmp_path, noise):
+    monkeypatch.setenv("HOOKE_DATA", str(noise))
+    store = Store(tmp_path)
+    matrix = Matrix((Stage(("here",), paces=("Hooke, fp32", "plain PyTorch, fp32"), repeats=(0,)),), steps=10)
+    ends = iter([{"state": "failed_user", "why": "a bug", "diverged": False}, DIVERGED | {"algorithm": "sgd"}])
+    monkeypatch.setattr(running, "run", lambda *_: next(ends))
+    monkeypatch.setattr(running, "faults", lambda *_: [])
+    running.run_matrix(matrix, store, None, lambda _: True)
+    assert [run["cell"]["label"] for run in store.load().values()] == ["plain PyTorch, fp32"]
 
 
 def test_a_run_that_hangs_is_ended_from_outside():

@@ -7,25 +7,36 @@ from pathlib import Path
 import pytest
 
 from benchmarks.evidence import machine, precision, records
-from benchmarks.evidence.cells import count
-from benchmarks.evidence.conditions import BEST, DDP_FULL, FULL, ORIGINAL, without_root
+from benchmarks.evidence.matrix import FULL, without_bf16
+from benchmarks.evidence.methods import EASGD3, ORIGINAL
 from benchmarks.evidence.pages import BEGIN, END, index, machines, write
 from benchmarks.evidence.store import Store
+from tests.evidence.conftest import SECONDS
 from tests.evidence.reading import lines
-from tests.evidence.storing import in_fp32, moved, stored
+from tests.evidence.storing import method, pace, stored
 
 PUBLISHED = Path(__file__).resolve().parents[2] / "docs" / "results"
+
+
+RATIO = f"{EASGD3.label} over {ORIGINAL.label}"
 
 
 def test_the_index_keeps_what_stands_around_its_table(pages, tmp_path):
     text = (pages.parent / "README.md").read_text()
     assert text.startswith("# Results\n")
     assert text.endswith(f"{END}\nafter\n")
-    assert "[claims](a-machine/claims.md)" in text
+    assert "[replication](a-machine/replication.md)" in text
+    assert "[co-design](a-machine/codesign.md)" in text
     assert "old" not in text
     (tmp_path / "README.md").write_text("no place for it")
     with pytest.raises(ValueError, match="has lost one of the lines"):
         index(tmp_path)
+
+
+def test_the_index_of_no_machine_says_so(tmp_path):
+    (tmp_path / "README.md").write_text(f"{BEGIN}\n{END}\n")
+    index(tmp_path)
+    assert "No machine has been measured" in (tmp_path / "README.md").read_text()
 
 
 def on(cpu, sessions):
@@ -34,28 +45,23 @@ def on(cpu, sessions):
 
 
 def test_machines_stand_side_by_side(pages, recorded, tmp_path):
-    """Another machine that was twice as slow throughout: the same quotients, in a column of its own."""
+    """Another machine that was twice as slow throughout: the same ratios, in a column of its own."""
     shutil.copytree(pages, tmp_path / "a-machine")
     shutil.copy(pages.parent / "README.md", tmp_path)
-    runs, sessions = recorded
     slow = {}
-    for key, run in runs.items():
-        took = run["result"]["time_to_target"]
-        slow[key] = run | {"result": run["result"] | {"time_to_target": 2 * took if took else None}}
-    write(FULL, stored(tmp_path / "store", slow, on("Other(R) Processor", sessions)), tmp_path / "other-machine")
+    for label, times in SECONDS.items():
+        slow |= method("2-hosts", label, {seed: 2 * time for seed, time in enumerate(times)})
+    sessions = on("Other(R) Processor", recorded[1])
+    write(FULL, stored(tmp_path / "store", slow, sessions), tmp_path / "other-machine")
     index(tmp_path)
-    (quotient,) = [
-        cells
-        for cells in lines(tmp_path / "README.md", f"{BEST.label} over {ORIGINAL.label}")
-        if "2 emulated hosts" in cells[1]
-    ]
-    assert quotient[2] == "≥ 5.3x"
-    (said,) = [cells for cells in lines(pages / "claims.md", quotient[0]) if cells[4]]
-    assert quotient[3] == quotient[4] == said[4]
-    assert quotient[1].endswith("(2 emulated hosts on 2 cores: a core each)")
-    (header,) = lines(tmp_path / "README.md", "claim")
-    assert header[4] == "Other(R) Processor, 2 cores, bf16"
-    assert header[3] != header[4]
+    told = [cells for cells in lines(tmp_path / "README.md", RATIO) if "2 emulated hosts" in cells[0]]
+    (ratio,) = told
+    assert ratio[1] == ratio[2]
+    assert ratio[1].endswith("n = 5: faster")
+    assert ratio[0].endswith("(2 emulated hosts on 2 cores: a core each)")
+    (header,) = lines(tmp_path / "README.md", "replication")
+    assert header[2] == "Other(R) Processor, 2 cores, bf16"
+    assert header[1] != header[2]
     assert [folder.name for folder in machines(tmp_path)] == ["a-machine", "other-machine"]
 
 
@@ -63,36 +69,39 @@ def test_a_machine_without_root_is_shown_by_what_it_could_measure(pages, recorde
     """Beside one with emulated hosts: each has its own pages, and what is simulated says so in the index."""
     shutil.copytree(pages, tmp_path / "a-machine")
     shutil.copy(pages.parent / "README.md", tmp_path)
-    runs, sessions = recorded
-    store = stored(tmp_path / "store", moved(runs, "virtual"), on("Rootless", sessions))
-    write(FULL, store, tmp_path / "rootless")
-    assert {page.stem for page in (tmp_path / "rootless").glob("*.md")} == {"claims", "pace", "virtual"}
+    runs = {}
+    for label in (ORIGINAL.label, EASGD3.label):
+        runs |= method("virtual", label, dict(enumerate(SECONDS[label])))
+    write(FULL, stored(tmp_path / "store", runs, on("Rootless", recorded[1])), tmp_path / "rootless")
+    found = {page.stem for page in (tmp_path / "rootless").glob("*.md")}
+    assert found == {"replication", "codesign", "pace", "virtual"}
     index(tmp_path)
-    found = {cells[1]: cells for cells in lines(tmp_path / "README.md", f"{BEST.label} over {ORIGINAL.label}")}
-    virtual = next(cells for where, cells in found.items() if where.endswith("(simulated)"))
-    hosts = next(cells for where, cells in found.items() if "2 emulated hosts" in where)
-    assert virtual[3] == hosts[4] == "not measured"
-    assert virtual[4].partition(",")[0] == hosts[3].partition(",")[0], "the same runs, elsewhere"
-    of = f"of {count(without_root(FULL))} runs"
-    (line,) = [line for line in (tmp_path / "README.md").read_text().splitlines() if "rootless/claims.md" in line]
-    assert of in line
+    told = {cells[0]: cells for cells in lines(tmp_path / "README.md", RATIO)}
+    virtual = next(cells for where, cells in told.items() if where.endswith("(simulated)"))
+    hosts = next(cells for where, cells in told.items() if "2 emulated hosts" in where)
+    assert virtual[1] == hosts[2] == "not measured"
+    assert virtual[2].partition(",")[0] == hosts[1].partition(",")[0], "the same runs, elsewhere"
 
 
 def test_a_run_whose_session_is_lost_does_not_hide_the_others(recorded, tmp_path):
     runs, sessions = recorded
+    lost, kept = sessions
+    runs = {key: run | {"session": (lost, kept)[n % 2]} for n, (key, run) in enumerate(runs.items())}
     (tmp_path / "README.md").write_text(f"{BEGIN}\n{END}\n")
-    write(FULL, stored(tmp_path / "store", runs, dict(list(sessions.items())[1:])), tmp_path / "a-machine")
+    write(FULL, stored(tmp_path / "store", runs, {kept: sessions[kept]}), tmp_path / "a-machine")
     index(tmp_path)
-    assert next(iter(sessions.values()))["hardware"]["cpu"] in (tmp_path / "README.md").read_text()
+    assert sessions[kept]["hardware"]["cpu"] in (tmp_path / "README.md").read_text()
     write(FULL, stored(tmp_path / "bare", runs, {}), tmp_path / "a-machine")
     index(tmp_path)
-    assert "| processor not known, bf16 |" in (tmp_path / "README.md").read_text()
+    assert "processor not known, bf16 |" in (tmp_path / "README.md").read_text()
 
 
 def test_a_machine_goes_on_from_what_was_published(pages, store, recorded, tmp_path):
     """A store that is gone is made up for by the raw data; a run that both have is the one of the store."""
     assert Store(tmp_path / "gone", published=pages / "data").evidence() == records.read(pages / "data")
-    key = next(key for key, run in recorded[0].items() if run["cell"]["kind"] == "target")
+    key = next(
+        key for key, run in recorded[0].items() if run["cell"]["kind"] == "target" and run["result"]["evaluations"]
+    )
     anew = {key: recorded[0][key] | {"commit": "later", "session": "20300101-000000"}}
     found = stored(tmp_path / "again", anew, {}, published=pages / "data").evidence()
     assert found.runs.keys() == recorded[0].keys()
@@ -151,32 +160,22 @@ def test_a_matrix_computes_in_what_is_fast_and_keeps_to_it(bf16, before, is_chos
     assert precision.chosen({"bf16": bf16}, before) in is_chosen
 
 
-def test_without_runs_with_communication_off_no_scaling_is_drawn(recorded, tmp_path):
-    runs, sessions = recorded
-    some = {key: run for key, run in runs.items() if not run["cell"]["label"].startswith("communication off")}
-    assert len(some) < len(runs)
-    write(FULL, stored(tmp_path / "store", some, sessions), tmp_path / "machine")
-    assert not (tmp_path / "machine" / "figures" / "scaling.svg").exists()
-    assert "scaling.svg" not in (tmp_path / "machine" / "pace.md").read_text()
-
-
 def test_without_bf16_everything_is_in_fp32_and_says_so(recorded, tmp_path):
-    runs, sessions = recorded
-    without = {name: s | {"precision": "fp32"} for name, s in sessions.items()}
-    store = stored(tmp_path / "store", in_fp32(runs), without)
+    matrix, runs = without_bf16(FULL), {}
+    without = {name: s | {"precision": "fp32"} for name, s in recorded[1].items()}
+    for label, times in SECONDS.items():
+        runs |= method("2-hosts", label, dict(enumerate(times)), matrix=matrix)
+    runs |= pace("here", "Hooke, fp32", {0: 500.0}, matrix)
     (tmp_path / "README.md").write_text(f"{BEGIN}\n{END}\n")
-    write(FULL, store, tmp_path / "machine")
+    write(FULL, stored(tmp_path / "store", runs, without), tmp_path / "machine")
     index(tmp_path)
     assert ", 2 cores, fp32 |" in (tmp_path / "README.md").read_text()
     assert "compute in fp32" in (tmp_path / "machine" / "2-hosts.md").read_text()
-    claims = (tmp_path / "machine" / "claims.md").read_text()
-    assert '"fp32"' in claims
-    assert "one worker, bf16" not in claims
-    assert not lines(tmp_path / "machine" / "claims.md", f"{BEST.label} over {DDP_FULL.label}, time to target")
-    (told,) = [
-        cells for cells in lines(tmp_path / "README.md", f"{BEST.label} over {ORIGINAL.label}") if "x" in cells[3]
-    ]
-    assert "2 emulated hosts" in told[1]
+    pace_page = (tmp_path / "machine" / "pace.md").read_text()
+    assert "Hooke, fp32 | 500" in pace_page
+    assert "Hooke, bf16" not in pace_page
+    told = [cells for cells in lines(tmp_path / "README.md", RATIO) if "2 emulated hosts" in cells[0]]
+    assert told[0][1].endswith("faster")
 
 
 @pytest.mark.parametrize("published", list(machines(PUBLISHED)), ids=lambda folder: folder.name)

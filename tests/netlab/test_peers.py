@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.peers.invariants import SLACK, faults, violations
+from benchmarks.peers.running import run
 from benchmarks.peers.settings import METHODS, Settings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -19,7 +21,7 @@ def ended(noise, *words, path=ROOT):
     """Run a Python program that trains on `noise` to its end."""
     environment = os.environ | {
         "HOOKE_DATA": str(noise),
-        "PYTHONPATH": str(path),
+        "PYTHONPATH": os.pathsep.join([str(path), *filter(None, [os.environ.get("PYTHONPATH")])]),
         "OMP_NUM_THREADS": "1",
         "GLOO_SOCKET_IFNAME": "lo",
         "UCX_LOG_LEVEL": "error",
@@ -55,3 +57,78 @@ def test_a_peer_that_has_left_its_outcome_is_not_undone_by_the_end_of_its_interp
     done = ended(noise, "-m", "benchmarks.peers.training", tmp_path, path=path)
     assert done.returncode == 0, done.stderr
     assert json.loads((tmp_path / "outcome.0.json").read_text())["steps"] == 10
+
+
+TWO = {"workers": 2, "samples": 640, "every": 160, "target": None, "period": 4, "warmup": 4}
+
+
+@pytest.fixture(scope="module", params=["ddp", "ddp, all means", "post-local", "mpi4py"])
+def pair(request, noise, tmp_path_factory):
+    """Return a real run of two ranks of a peer, its result and folder."""
+    means = {"wire": "bf16", "buckets": "one", "momentum": 0.9, "lr": 0.01} if "means" in request.param else {}
+    folder = tmp_path_factory.mktemp("pair")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOOKE_DATA", str(noise))
+        return run(Settings(request.param.partition(",")[0], **TWO, **means), None, folder), folder
+
+
+def test_the_records_of_a_peer_satisfy_the_rules_of_the_clock(pair):
+    result, folder = pair
+    assert result["state"] == "succeeded", result["why"]
+    assert faults(folder) == []
+    ranks = [json.loads(path.read_text()) for path in sorted(folder.glob("outcome.*.json"))]
+    assert len(ranks) == 2
+    for rank in ranks:
+        assert [score[0] for score in rank["scores"]] == [0, 160, 320, 480, 640]
+        stood = sum(score[4] for score in rank["scores"]) + rank["test"][2]
+        assert rank["wall"] - rank["clock"] == pytest.approx(rank["phases"]["evaluate"])
+        assert rank["phases"]["evaluate"] == pytest.approx(stood, rel=0.05, abs=0.01), "measured apart"
+
+
+def test_a_peer_is_judged_on_the_validation_part_and_scored_once_on_the_test_part(pair, noise):
+    """The shares of the validation items, and of the test items, are whole counts of correct ones."""
+    result, folder = pair
+    outcome = json.loads((folder / "outcome.0.json").read_text())
+    assert result["validation_accuracy"] == result["evaluations"][-1]["accuracy"] == outcome["scores"][-1][3]
+    assert result["test_accuracy"] == outcome["test"][1]
+    held_out, test = 640 // 10, 64
+    for accuracy, count in ((result["validation_accuracy"], held_out), (result["test_accuracy"], test)):
+        assert accuracy * count == pytest.approx(round(accuracy * count), abs=1e-9)
+    assert result["test_loss"] != result["validation_loss"]
+
+
+def test_a_bucket_for_all_and_a_narrow_wire_are_settings_of_ddp_alone():
+    for wrong in ({"wire": "bf16"}, {"buckets": "one"}):
+        with pytest.raises(ValueError, match="settings of ddp"):
+            Settings("mpi4py", **wrong)
+    with pytest.raises(ValueError, match="wire is of"):
+        Settings("ddp", wire="fp8")
+
+
+def left(**changes):
+    """Return what two ranks may leave: one second of work, two evaluations of a quarter."""
+    rank = {
+        "rank": 0,
+        "clock": 1.2,
+        "wall": 2.0,
+        "phases": {"data": 0.1, "compute": 0.8, "update": 0.1, "communicate": 0.1, "idle": 0.1, "evaluate": 0.8},
+        "scores": [(0, 0.0, 2.3, 0.1, 0.25), (160, 1.2, 2.0, 0.3, 0.25)],
+        "test": (2.0, 0.3, 0.3),
+    }
+    return [rank, rank | {"rank": 1} | changes]
+
+
+def test_records_that_contradict_the_clock_are_found_out():
+    assert list(violations(left())) == []
+    (said,) = violations(left(clock=0.95, wall=1.7))
+    assert said.startswith("rank 1 worked for 1.000 s while the train clock says 0.950 s")
+    (said,) = violations(left(wall=2.0 + 4 * SLACK))
+    assert said.startswith("rank 1 was off the clock for 1.200 s, its evaluations took 0.800 s")
+    (said,) = violations(left(scores=[(0, 0.0, 2.3, 0.1, 0.25), (160, 0.8, 2.0, 0.3, 0.25)]))
+    assert said.startswith("at 160 samples the clock of rank 0 says 1.200 s, that of rank 1 0.800 s")
+    (said,) = violations(left(scores=[(0, 0.0, 2.3, 0.1, 0.25), (320, 1.2, 2.0, 0.3, 0.25)]))
+    assert "not scored at the same samples" in said
+    assert any(
+        "backwards" in said for said in violations(left(scores=[(0, 0.3, 2, 0, 0.25), (160, 0.2, 2, 0, 0.25)]))
+    )
+    assert list(violations([])) == ["no rank has left a record"]

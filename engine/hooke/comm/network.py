@@ -8,20 +8,29 @@ from hooke.spec import VirtualCluster
 class Network:
     """Each rank has one send and one receive link; a message occupies the sender's and the receiver's.
 
-    A message of n bytes takes `latency + n * seconds_per_byte`. A server that answers many workers is thus
-    limited by its own link, which plain latency plus bandwidth would hide.
+    A message of n bytes takes `latency + n * seconds_per_byte`; `host_seconds_per_byte` instead, where it is given,
+    if one end is a server (ranks from `workers` on). A server that answers many workers is thus limited by its own
+    link, which plain latency plus bandwidth would hide.
     """
 
-    def __init__(self, size: int, constants: VirtualCluster) -> None:
+    def __init__(self, size: int, constants: VirtualCluster, workers: int | None = None) -> None:
         self.latency = constants.latency
         self.seconds_per_byte = constants.seconds_per_byte
         self.memory_bandwidth = constants.memory_bandwidth
+        host = constants.host_seconds_per_byte
+        self._host_seconds_per_byte = constants.seconds_per_byte if host is None else host
+        self._workers = size if workers is None else workers
         self._send_free = [0.0] * size
         self._receive_free = [0.0] * size
+
+    def price(self, source: int, target: int, size: int) -> float:
+        """Return the seconds for which `size` bytes occupy the links of two ranks, without the latency."""
+        host = max(source, target) >= self._workers
+        return size * (self._host_seconds_per_byte if host else self.seconds_per_byte)
 
     def transfer(self, now: float, source: int, target: int, size: int) -> float:
         """Carry `size` bytes as soon as both links are free, first come first served; return the end."""
         start = max(now, self._send_free[source], self._receive_free[target])
-        end = start + self.latency + size * self.seconds_per_byte
+        end = start + self.latency + self.price(source, target, size)
         self._send_free[source] = self._receive_free[target] = end
         return end

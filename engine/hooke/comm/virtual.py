@@ -35,9 +35,15 @@ T = TypeVar("T")
 
 
 def run_virtual(
-    size: int, network: VirtualCluster, main: Callable[[Comm], T], collective: Collective = "tree"
+    size: int,
+    network: VirtualCluster,
+    main: Callable[[Comm], T],
+    collective: Collective = "tree",
+    servers: int = 0,
 ) -> list[T]:
     """Run `main(comm)` on `size` ranks in virtual time; return their results in the order of ranks.
+
+    The last `servers` of them hold a center: messages to and from them may have a price of their own.
 
     The first exception ends every rank and is raised here, with a note that names the rank. Ranks that all
     wait for another raise Deadlock, which lists who waits for what.
@@ -49,7 +55,7 @@ def run_virtual(
     if size < 1:
         raise ValueError(f"a virtual world needs at least one rank, not {size}")
     baton = Baton(size)
-    everybody = Group(tuple(range(size)), baton, Network(size, network), collective)
+    everybody = Group(tuple(range(size)), baton, Network(size, network, size - servers), collective)
     shared = Collectives(everybody)
     return baton.run(lambda rank: main(VirtualComm(everybody, shared, rank, Traffic())))
 

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from hooke.comm.base import ANY, Comm
 from hooke.comm.timed import connect
+from hooke.comm.virtual import run_virtual
 from hooke.phases import Ledger, Phase
 from hooke.spec import Communication
 
-from tests.engine.comm.worlds import A, B, virtual
+from tests.engine.comm.worlds import A, B, NETWORK, virtual
 
 N = 1000
 MESSAGE = A + 4 * N * B
@@ -269,3 +270,25 @@ def test_a_server_without_a_request_is_idle():
     assert server[Phase.IDLE] == pytest.approx(3.0)
     assert server[Phase.COMMUNICATE] == worker[Phase.COMMUNICATE] == pytest.approx(MESSAGE)
     assert worker[Phase.UPDATE] == pytest.approx(3.0)
+
+
+def test_messages_of_a_server_have_the_price_of_a_copy_to_the_host():
+    """Also in a communicator that numbers its ranks anew: the server is a rank of the world."""
+    network = NETWORK.model_copy(update={"host_seconds_per_byte": 5 * B})
+    host = A + 5 * 4 * N * B
+
+    def main(comm: Comm) -> tuple[float, float]:
+        x, server = vector(), comm.size - 1
+        comm.split(int(comm.rank == server), comm.rank).allreduce(x)
+        between = comm.clock()
+        turned = comm.split(0, -comm.rank)
+        if comm.rank in (0, server):
+            turned.send(x, server) if comm.rank == server else turned.recv(x, 0)
+        return between, comm.clock() - between
+
+    times = run_virtual(5, network, main, servers=1)
+    assert [between for between, _ in times[:-1]] == pytest.approx([4 * MESSAGE] * 4)
+    assert times[-1][0] == 0
+    assert times[0][1] == pytest.approx(host)
+    assert times[-1][1] == pytest.approx(4 * MESSAGE + host), "from its own, earlier, time on"
+    assert run_virtual(5, NETWORK, main, servers=1)[0][1] == pytest.approx(MESSAGE), "empty: as any other"

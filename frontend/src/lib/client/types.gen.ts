@@ -1638,6 +1638,12 @@ export type VirtualCluster = {
      */
     compute_seconds_per_sample?: number;
     /**
+     * Seconds per byte to a server
+     *
+     * Between workers and a server, the host that holds the center: a copy from device to host and back. Empty: as between workers.
+     */
+    host_seconds_per_byte?: number | null;
+    /**
      * Latency
      *
      * Seconds per message (A).

@@ -1,0 +1,48 @@
+"""The co-design: which means brings what, given to both sides in turn, and the best beside its peers."""
+
+from __future__ import annotations
+
+from benchmarks.evidence.claim import Claim, Finding, findings
+from benchmarks.evidence.methods import BEST, DDP_BEST, LESS, MEANS, NONE, RIVALS, Method
+from benchmarks.evidence.view import View
+
+OURS, THEIRS = 0, 1
+WITH_ALL: tuple[Method, Method] = (BEST, DDP_BEST)
+PLACES_OF = ("8-hosts", "2-hosts", "virtual")
+
+
+def _over(variant: Method, baseline: Method) -> Claim:
+    return Claim(f"{variant.label} over {baseline.label}", (variant.label,), (baseline.label,))
+
+
+def alone(means: str, side: int) -> Claim | None:
+    """Return the claim that one means, added to none, makes a side sooner; None where a side has no choice."""
+    method = MEANS[means][side]
+    return _over(method, NONE[side]) if method else None
+
+
+def lacking(means: str, side: int) -> Claim | None:
+    """Return the claim that a side with all means is sooner than without this one."""
+    method = LESS[means][side]
+    return _over(WITH_ALL[side], method) if method else None
+
+
+BESIDE_PEERS = tuple(_over(BEST, rival) for rival in RIVALS)
+ABLATION = tuple(
+    claim
+    for make in (alone, lacking)
+    for means in MEANS
+    for side in (OURS, THEIRS)
+    if (claim := make(means, side))
+)
+CLAIMS = (*BESIDE_PEERS, *ABLATION)
+
+
+def found(view: View) -> dict[tuple[str, str], Finding]:
+    """Return what was found, by claim and place, all corrected together."""
+    asked = [(claim, place) for place in PLACES_OF for claim in CLAIMS if _there(view, claim, place)]
+    return {(finding.claim.what, finding.place): finding for finding in findings(view, asked)}
+
+
+def _there(view: View, claim: Claim, place: str) -> bool:
+    return {*claim.variant, *claim.baseline} <= set(view.matrix.at(place))

@@ -1,0 +1,210 @@
+"""The page of the replication: what the paper says of its methods, and what was measured of the same ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hooke_api.intervals import interval
+
+from benchmarks.evidence import finding_table, spread
+from benchmarks.evidence.conditions import COSTS, PARTS, PLACES, SLOWER, Place
+from benchmarks.evidence.finding_table import RULE, ratios
+from benchmarks.evidence.paces import RUNGS, chip, rung
+from benchmarks.evidence.replication import CHIP_SECONDS, EXPOSED, found
+from benchmarks.evidence.view import View
+from benchmarks.evidence.wording import COMMANDS, beside, incomplete, machines, table, title_of
+
+SERIAL, ORDERED, FIRST, SECOND, THIRD = (rung(method) for method in RUNGS)
+
+
+def page(view: View, make: str) -> Iterable[str]:
+    """Yield the lines of the page."""
+    groups = found(view)
+    yield "# Replication: the paper's methods as published"
+    yield ""
+    yield from incomplete(view)
+    yield (
+        "*Scaling deep learning on GPU and Knights Landing clusters* (SC17, arXiv 1708.02983), MNIST and LeNet: "
+        "plain steps of SGD, an exchange in every step, trees, fp32 on the wire. *Abstract*: as its abstract "
+        "says; *account*: as a detailed account of its text says, not checked against the paper. Figures of the "
+        f"paper stand beside its own methods only. Target: {view.matrix.target:.0%} validation accuracy. {RULE}"
+    )
+    yield ""
+    yield "## The ladder"
+    yield ""
+    yield (
+        "Time to the target. The weights of Sync EASGD1, 2 and 3 have the same bits: they take one rate, found "
+        "once, and as many samples, so that their ratio is that of a step."
+    )
+    yield ""
+    yield from ratios(view, groups["ladder"], paper=True)
+    yield ""
+    yield from _steps(view)
+    yield ""
+    yield "## Exposed communication"
+    yield ""
+    yield from _exposed(view)
+    yield ""
+    yield "## Why it differs: what the paper's devices cost, and ours do not"
+    yield ""
+    yield from _why(view)
+    yield ""
+    yield "## Asynchronous pairs"
+    yield ""
+    yield "Time to the target. The paper exchanges in every step (period 1) and says nothing of longer periods."
+    yield ""
+    yield from ratios(view, groups["asynchronous"], paper=True)
+    yield ""
+    yield "## Packing, and weak scaling"
+    yield ""
+    yield (
+        "Samples per second over a fixed number of steps. The paper's 91.5% are time on one node over time on "
+        "N, each with processors of its own; 4,253 cores is as printed, 64 nodes of 68 cores are 4,352."
+    )
+    yield ""
+    yield from ratios(view, groups["system"], paper=True)
+    yield ""
+    yield "## A many-core chip in parts"
+    yield ""
+    yield from _chip(view)
+    yield ""
+    yield "## How"
+    yield ""
+    yield from machines(view, view.runs)
+    yield COMMANDS.format(make=make) + " This page's ratios: [CSV](replication.csv)."
+
+
+def rows(view: View) -> Iterable[dict[str, object]]:
+    """Yield every ratio of the page as plain data."""
+    return finding_table.plain(view, [finding for group in found(view).values() for finding in group])
+
+
+def _steps(view: View) -> Iterable[str]:
+    """Yield what a step of the ladder's methods takes, in the runs that the times above are of."""
+    labels, lines = [method.label for method in RUNGS[1:]], []
+    for place in view.matrix.places:
+        for label in labels:
+            runs = [run for run in view.reported(place, label).values() if run.seconds_per_step]
+            if runs:
+                took = spread.of(1e3 * (run.seconds_per_step or 0.0) for run in runs)
+                share = spread.of(run.communication_fraction for run in runs)
+                samples = spread.of(run.samples_to_target for run in runs)
+                where = f"{title_of(place)}{beside(view.note(place))}"
+                figures = ((took, ".1f"), (share, ".0%"), (samples, ",.0f"))
+                cells = (figure.text(form) if figure else "" for figure, form in figures)
+                lines.append((where, view.marked(place, label), *cells, str(len(runs))))
+    if lines:
+        yield "The same runs, step by step: median [least, most] of the seeds."
+        yield ""
+        yield from table(("where", "method", "step, ms", "exposed", "samples to the target", "seeds"), lines)
+
+
+def _exposed(view: View) -> Iterable[str]:
+    """Yield the share of a worker's time that it is blocked in communication, beside the abstract's."""
+    yield "Share of a worker's time, evaluations left out, blocked in communication; mean and 95% t interval."
+    yield ""
+    lines = []
+    for label, paper in EXPOSED.items():
+        for place in view.matrix.places:
+            runs = view.reported(place, label).values()
+            shares = [run.communication_fraction for run in runs if run.communication_fraction is not None]
+            mean = interval(shares)
+            told = "not measured" if mean.mean is None else f"{mean.mean:.1%}, n = {mean.n}"
+            placed = ""
+            if mean.mean is not None and mean.low is not None and mean.high is not None:
+                told = f"{mean.mean:.1%} [{max(mean.low, 0):.1%}, {min(mean.high, 1):.1%}], n = {mean.n}"
+                side = "above" if mean.low > paper else "below" if mean.high < paper else "includes"
+                placed = f"{side} {paper:.0%}" if mean.n >= 3 else ""
+            lines.append(
+                (label, f"{paper:.0%} (abstract)", title_of(place) + beside(view.note(place)), told, placed)
+            )
+    yield from table(("method", "paper", "where", "measured", "beside it"), lines)
+
+
+def _why(view: View) -> Iterable[str]:
+    yield (
+        "In the paper the center of Original EASGD and Sync EASGD1 lies in the host's memory, and every "
+        "exchange with it is a copy between a device and the host; EASGD2 and 3 keep it on a device. Between "
+        "our hosts such a copy is a message like any other. Below the two prices are raised one by one: of a "
+        "link between workers, and of a byte between a worker and the host that holds the center. Throughputs "
+        "of a fixed number of steps, eight workers in virtual time (**simulated**), and two emulated hosts on "
+        "slower links; median [least, most] of the repeats. Original EASGD, serial, is the paper's listing to "
+        "the letter: one worker computes at a time; the ladder above starts at the ordered one, in which all "
+        "compute at once."
+    )
+    yield ""
+    header = (
+        "cost",
+        "EASGD1 / Original",
+        "EASGD2 / 1",
+        "EASGD3 / 2",
+        "EASGD3 / Original",
+        "EASGD3 / Original, serial",
+        "exposed, Original",
+        "exposed, EASGD3",
+    )
+    paper = (
+        "**paper** (account; EASGD3 / Original and shares: abstract)",
+        "3.7",
+        "1.3",
+        "1.1",
+        "5.3",
+        "",
+        "87%",
+        "14%",
+    )
+    yield from table(header, (paper, *(_cost(view, place) for place in (*COSTS, *SLOWER))))
+
+
+def _cost(view: View, place: Place) -> tuple[str, ...]:
+    pairs = ((FIRST, ORDERED), (SECOND, FIRST), (THIRD, SECOND), (THIRD, ORDERED), (THIRD, SERIAL))
+    told = [spread.quotient(view.repeats(place.name, a), view.repeats(place.name, b)) for a, b in pairs]
+    shares = [
+        spread.of(run.communication_fraction for run in view.repeats(place.name, label).values())
+        for label in (ORDERED, THIRD)
+    ]
+    name = f"{place.title}{beside(view.note(place.name))}"
+    if not any(told):
+        return (name, *["not measured"] * len(told), "", "")
+    ratios_told = (found.text(".2f") if found else "" for found in told)
+    return (name, *ratios_told, *(found.text(".0%") if found else "" for found in shares))
+
+
+def _chip(view: View) -> Iterable[str]:
+    yield (
+        "AlexNet on CIFAR-10, G ranks on this machine's cores, each with a copy of weights and data; gradients "
+        "are summed in every step (`chip-easgd`). The paper gives the time of one chip of 68 cores to an "
+        "accuracy of 0.625 (account). Here only the **throughput** of a few steps is measured: the cores are "
+        "the same few for every G, so more parts than cores cannot bring more."
+    )
+    yield ""
+    alone, lines = view.repeats(PARTS[0].name, chip(1)), []
+    for place in PARTS:
+        runs = view.repeats(place.name, chip(place.hosts))
+        rate = spread.of(run.throughput for run in runs.values())
+        over = spread.quotient(runs, alone)
+        paper = f"{CHIP_SECONDS[place.hosts]:,} s, {CHIP_SECONDS[1] / CHIP_SECONDS[place.hosts]:.2f}x"
+        lines.append(
+            (
+                str(place.hosts),
+                paper,
+                rate.text(",.0f") if rate else "not measured",
+                over.text(".2f", "x") if over else "",
+                str(len(runs)),
+                view.note(place.name),
+            )
+        )
+    header = ("parts (G)", "paper: time to 0.625, over one part", "samples/s", "over one part", "repeats", "")
+    yield from table(header, lines)
+
+
+def compared(views: dict[str, View]) -> Iterable[tuple[str, dict[str, str]]]:
+    """Yield each ratio of the ladder and of the pairs with what every machine found of it, by machine."""
+    lines: dict[str, dict[str, str]] = {}
+    for name, view in views.items():
+        groups = found(view)
+        for finding in (*groups["ladder"], *groups["asynchronous"]):
+            where = PLACES[finding.place].title + beside(view.note(finding.place))
+            told = finding_table.in_short(finding)
+            lines.setdefault(f"{finding.claim.what}, {where}", {})[name] = told
+    yield from lines.items()

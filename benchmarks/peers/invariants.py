@@ -1,0 +1,63 @@
+"""What the records of a peer's ranks must satisfy, if time to target is to be read from a clock.
+
+There is one train clock: everybody stands while anybody is scored. So no rank can have worked for longer than its
+clock says, nothing but evaluations may be off the clock, and all ranks read nearly the same time when it stops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+SLACK = 0.1
+"""Seconds per evaluation by which ranks may leave a barrier one after the other, where they outnumber cores."""
+WORK = ("data", "compute", "update")
+
+
+def faults(folder: Path) -> list[str]:
+    """Return what violates the rules in the records that a peer's ranks have left in a folder; [] if nothing."""
+    from benchmarks.peers.running import left
+
+    return list(violations(left(folder)))
+
+
+def violations(outcomes: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield in words what violates the rules in the outcomes of all ranks."""
+    if not outcomes:
+        yield "no rank has left a record"
+        return
+    for outcome in outcomes:
+        yield from _of_rank(outcome)
+    first, others = outcomes[0], outcomes[1:]
+    for outcome in others:
+        yield from _between(first, outcome)
+
+
+def _of_rank(outcome: Mapping[str, Any]) -> Iterator[str]:
+    rank, clock, wall, phases = (outcome[name] for name in ("rank", "clock", "wall", "phases"))
+    slack = SLACK * (1 + len(outcome["scores"]))
+    work = sum(phases[name] for name in WORK)
+    if work > clock + 1e-6:
+        yield f"rank {rank} worked for {work:.3f} s while the train clock says {clock:.3f} s"
+    test = outcome["test"]
+    stood = sum(score[4] for score in outcome["scores"]) + (test[2] if test else 0.0)
+    if wall - clock > stood + slack:
+        yield f"rank {rank} was off the clock for {wall - clock:.3f} s, its evaluations took {stood:.3f} s"
+    clocks = [score[1] for score in outcome["scores"]]
+    if clocks != sorted(clocks):
+        yield f"rank {rank}: the train clock went backwards between evaluations"
+    if outcome["scores"] and outcome["scores"][0][0] == 0 and clocks[0] > slack:
+        yield f"rank {rank}: the train clock says {clocks[0]:.3f} s before the first step"
+
+
+def _between(one: Mapping[str, Any], other: Mapping[str, Any]) -> Iterator[str]:
+    if [score[0] for score in one["scores"]] != [score[0] for score in other["scores"]]:
+        yield f"ranks {one['rank']} and {other['rank']} were not scored at the same samples"
+        return
+    for number, (a, b) in enumerate(zip(one["scores"], other["scores"], strict=True)):
+        if abs(a[1] - b[1]) > SLACK * (1 + number):
+            yield (
+                f"at {a[0]:,} samples the clock of rank {one['rank']} says {a[1]:.3f} s, that of rank "
+                f"{other['rank']} {b[1]:.3f} s"
+            )
