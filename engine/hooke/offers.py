@@ -48,6 +48,10 @@ class Method(Offer, Protocol):
         """Workers that it can use at most."""
 
     @property
+    def pace(self) -> Pace:
+        """Who tells a worker to go on."""
+
+    @property
     def may_drop(self) -> bool:
         """It goes on without a worker whose numbers went bad."""
 

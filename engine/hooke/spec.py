@@ -106,6 +106,11 @@ class VirtualCluster(Frozen):
         100e9, ge=1, title="Memory bandwidth", description="Bytes per second; prices vector updates."
     )
 
+    @property
+    def shares_memory(self) -> bool:
+        """Return whether ranks reach each other's memory by loads and stores: no message takes any time."""
+        return self.latency == 0 and self.seconds_per_byte == 0
+
 
 class ClusterChoice(Frozen):
     """Where runs execute: a registered cluster, or a virtual one computed on it."""

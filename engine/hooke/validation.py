@@ -11,10 +11,18 @@ from typing import Any
 from pydantic import ValidationError
 
 from hooke.errors import Problem, SpecError
-from hooke.offers import Catalogue, Offer, conflict, here, unknown
+from hooke.offers import Catalogue, Method, Offer, conflict, here, unknown
 from hooke.pointers import pointer
 from hooke.pointers import problems as told
-from hooke.spec import AlgorithmChoice, ClusterChoice, Communication, ExperimentSpec, RunSpec, WorkloadChoice
+from hooke.spec import (
+    AlgorithmChoice,
+    ClusterChoice,
+    Communication,
+    ExperimentSpec,
+    RunSpec,
+    VirtualCluster,
+    WorkloadChoice,
+)
 
 Catalogues = Mapping[str, Catalogue]
 """What each registered cluster offers."""
@@ -49,6 +57,21 @@ def _check_communication(chosen: Communication, simulated: bool, *prefix: object
         why = "a virtual cluster has no MPI library: choose tree, halving or ring"
         found.append(Problem(pointer(*prefix, "communication", "collective"), why))
     return found
+
+
+def _check_stores(
+    method: Method, values: Mapping[str, Any], virtual: VirtualCluster | None, *prefix: object
+) -> list[Problem]:
+    """Refuse plain stores where ranks share no memory; of a real cluster only its run can tell."""
+    asked = method.pace == "free" and values.get("updates") == "plain"
+    if not asked or virtual is None or virtual.shares_memory:
+        return []
+    why = (
+        "plain loads and stores reach a center in shared memory only, and in this virtual cluster messages take "
+        "time: ask for `atomic`, or for `auto`, which is atomic there; or set latency and seconds_per_byte to 0, "
+        "which is one host's memory"
+    )
+    return [Problem(pointer(*prefix, "parameters", "updates"), why)]
 
 
 def _check_choice(
@@ -100,6 +123,10 @@ def check_experiment(spec: ExperimentSpec, catalogues: Catalogues | None = None)
     for i, variant in enumerate(spec.variants):
         place = ("algorithm", "variants", i)
         problems += _check_choice("algorithm", variant.algorithm, variant.parameters, offered, *place)
+        for cluster in spec.clusters:
+            method = offered.get(cluster.host, next(iter(offered.values()))).algorithms.get(variant.algorithm)
+            stores = _check_stores(method, variant.parameters, cluster.virtual, "variants", i) if method else []
+            problems += [each for each in stores if each not in problems]
         simulated = any(c.virtual for c in spec.clusters)
         problems += _check_communication(variant.communication, simulated, "variants", i)
     for i in _twice([v.name for v in spec.variants]):
@@ -142,6 +169,8 @@ def validate_run(document: Any, catalogue: Catalogue | None = None) -> RunSpec:
         problems.append(Problem("/virtual", "the virtual world needs the constants of its network"))
     if not problems:
         method = offered.algorithms[spec.algorithm.name]
+        network = spec.virtual if spec.world == "virtual" else None
+        problems += _check_stores(method, spec.algorithm.parameters, network, "algorithm")
         problems += _check_source("algorithm", spec.algorithm, method)
         problems += _check_source("workload", spec.workload, offered.workloads[spec.workload.name])
         if method.max_workers is not None and spec.workers > method.max_workers:

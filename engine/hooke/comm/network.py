@@ -10,14 +10,23 @@ class Network:
 
     A message of n bytes takes `latency + n * seconds_per_byte`. A server that answers many workers is thus
     limited by its own link, which plain latency plus bandwidth would hide.
+
+    Without latency and seconds per byte the ranks share one host's memory.
     """
 
     def __init__(self, size: int, constants: VirtualCluster) -> None:
         self.latency = constants.latency
         self.seconds_per_byte = constants.seconds_per_byte
         self.memory_bandwidth = constants.memory_bandwidth
+        self.shares_memory = constants.shares_memory
         self._send_free = [0.0] * size
         self._receive_free = [0.0] * size
+
+    def place(self) -> int:
+        """Return the number of a further place with links of its own, which is no rank: for memory."""
+        self._send_free.append(0.0)
+        self._receive_free.append(0.0)
+        return len(self._send_free) - 1
 
     def transfer(self, now: float, source: int, target: int, size: int) -> float:
         """Carry `size` bytes as soon as both links are free, first come first served; return the end."""

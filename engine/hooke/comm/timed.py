@@ -190,9 +190,9 @@ class Timed(Wrapper):
     def window(self, initial: Vector, owner: int = 0) -> Window:
         """Return a window on a copy of the owner's vector, whose operations are charged."""
         with self.charged("make window", owner, initial):
-            return TimedWindow(self.inner.window(initial, owner), self.charged, owner)
+            return TimedWindow(self.inner.window(initial, owner), self, owner)
 
     def counter(self) -> Counter:
         """Return a counter at 0, whose operations are charged."""
         with self.charged("make counter"):
-            return TimedCounter(self.inner.counter(), self.charged)
+            return TimedCounter(self.inner.counter(), self)
