@@ -45,6 +45,11 @@ class Reported:
         return int(self.document.get("servers") or 0)
 
     @property
+    def classes(self) -> int | None:
+        """Nothing: only its class could tell."""
+        return None
+
+    @property
     def max_workers(self) -> int | None:
         """Workers that it can use at most."""
         found = self.document.get("max_workers")

@@ -60,8 +60,10 @@ class Elastic(Descent):
         return 1.0
 
     def cautions(self, workers: int) -> list[str]:
-        """Return a warning that says the stability bound when a reaches it."""
+        """Return a warning where a reaches the stability bound, which it says, or is 0."""
         a, bound = self.rate(workers), self.bound(workers)
+        if a == 0:
+            return ["moving rate a = 0: nothing pulls. The center stays where it begins, each worker trains alone"]
         if a < bound:
             return []
         return [

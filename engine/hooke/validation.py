@@ -190,10 +190,3 @@ def _check_source(kind: str, choice: AlgorithmChoice | WorkloadChoice, offer: Of
         f"{(offer.hash or 'unknown')[:12]}, planned {choice.hash[:12]}): bring the file back, or submit anew"
     )
     return [Problem(f"/{kind}/hash", why)]
-
-
-def cautions(spec: RunSpec, catalogue: Catalogue | None = None) -> list[Problem]:
-    """Return what a user should know before this valid run starts: stability bounds, say; it runs all the same."""
-    method = (catalogue or here()).algorithms[spec.algorithm.name]
-    found = method.cautions(spec.algorithm.parameters, spec.workers)
-    return [Problem("/algorithm/parameters", why) for why in found]

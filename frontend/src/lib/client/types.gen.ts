@@ -1593,6 +1593,12 @@ export type VirtualCluster = {
      */
     compute_seconds_per_sample?: number;
     /**
+     * Compute time is
+     *
+     * What the compute time was measured on; empty: it is made up, and results say so.
+     */
+    compute_source?: string | null;
+    /**
      * Latency
      *
      * Seconds per message (A).
