@@ -97,6 +97,10 @@ class Staged(Wrapper):
         """Return the part's communicator; a vector keeps its buffer there."""
         return Staged(self.inner.split(color, key), self.staging)
 
+    def without_feedback(self) -> Comm:
+        """Return the same, around a wire that keeps no residual."""
+        return Staged(self.inner.without_feedback(), self.staging) if isinstance(self.inner, Wrapper) else self
+
     def window(self, initial: Vector, owner: int = 0) -> Window:
         """Return a window in host memory."""
         if not self.staging.takes(initial):

@@ -187,6 +187,11 @@ class Timed(Wrapper):
             part = self.inner.split(color, key)
             return Timed(part, self.ledger, self.account, self.residuals, self.account.parts)
 
+    def without_feedback(self) -> Timed:
+        """Return the same ranks, charged to the same ledger, by a wire that keeps no residual."""
+        inner = self.inner.without_feedback() if isinstance(self.inner, Wrapper) else self.inner
+        return Timed(inner, self.ledger, self.account, self.residuals, self.part)
+
     def window(self, initial: Vector, owner: int = 0) -> Window:
         """Return a window on a copy of the owner's vector, whose operations are charged."""
         with self.charged("make window", owner, initial):
