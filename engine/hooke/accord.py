@@ -79,6 +79,8 @@ class Accord:
 
     def leave(self) -> None:
         """Go, as a worker whose numbers went bad, in a method that goes on without it."""
+        for window in self.windows:
+            window.finish()  # before the others look at it
         (self.free if self.algorithm.pace == "free" else self.asking).leave()
 
     def settle(self) -> None:

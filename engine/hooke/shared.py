@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from hooke.checkpoint import host
-from hooke.comm.base import Updates, Vector
+from hooke.comm.base import Pending, Updates, Vector
 from hooke.comm.elements import add_scaled, tensor
 from hooke.comm.timed import Timed
 from hooke.errors import NumericalError, Problem, SpecError
@@ -33,6 +35,7 @@ class Shared:
         self._scratch = scratch
         self._pushed = np.zeros(snapshot.numel())
         self._mass = 0.0
+        self._under_way: Exchange | None = None
         self.plain = self._window.shared and updates != "atomic"
         self.snapshot = snapshot
         """The vector as it was at the latest meeting of all ranks: what is evaluated, and kept in checkpoints."""
@@ -50,7 +53,8 @@ class Shared:
                         "/algorithm/parameters/updates",
                         f"plain loads and stores need one host: {int(apart)} of {self._comm.size} ranks share "
                         "no memory with rank 0, which has the center. Ask for `atomic`, or for `auto`, which is "
-                        "plain only where memory is shared; or run on one host",
+                        "plain only where memory is shared; or run on one host (virtual: without latency and "
+                        "seconds per byte)",
                     )
                 ]
             )
@@ -74,11 +78,43 @@ class Shared:
         else:
             self._window.accumulate(self._scratch.copy_(delta).mul_(alpha))
 
+    def exchange(self, x: Vector, stretch: Vector, alpha: float, overlap: bool) -> Exchange:
+        """Begin to read c and to add alpha (x - c); leave x - c in `stretch`, for the pull of x by the same.
+
+        With overlap in the background: until `wait`, x must not be written, nor `stretch` be touched. Without, all
+        is done when this returns. Raises NumericalError, here or in `wait`, before a NaN or Inf can reach the vector.
+        """
+        if not overlap:
+            self.read(stretch)
+            self.add(stretch.mul_(-1).add_(x), alpha)
+            return Exchange(None, lambda: None)
+
+        def answer() -> Vector:
+            self._check(float(stretch.mul_(-1).add_(x).sum()))
+            return stretch if self.plain else self._scratch.copy_(stretch).mul_(alpha)
+
+        pending = self._window.iexchange(stretch, answer, alpha if self.plain else None)
+        self._under_way = Exchange(pending, lambda: self._added(stretch, alpha))
+        return self._under_way
+
+    def finish(self) -> None:
+        """Wait for the exchange, if there is one, that a worker has under way which broke off its step."""
+        if self._under_way is not None:
+            with suppress(NumericalError):  # which is why it broke off: nothing was added
+                self._under_way.wait()
+
+    def _added(self, delta: Vector, alpha: float) -> None:
+        self._under_way = None
+        self._count(delta, alpha)
+
+    def _check(self, mass: float) -> None:
+        if not math.isfinite(mass):
+            raise NumericalError(f"an update of rank {self._comm.rank} of the shared center holds NaN or Inf")
+
     def _count(self, delta: Vector, alpha: float) -> None:
         push = host(delta)
         mass = abs(alpha) * float(np.abs(push).sum(dtype=np.float64))
-        if not math.isfinite(mass):
-            raise NumericalError(f"an update of rank {self._comm.rank} of the shared center holds NaN or Inf")
+        self._check(mass)
         add_scaled(self._pushed, tensor(push), alpha)
         self._mass += mass
 
@@ -102,3 +138,17 @@ class Shared:
     def close(self) -> None:
         """Free it; collective."""
         self._window.close()
+
+
+class Exchange:
+    """What `Shared.exchange` returns; only the first `wait` does anything."""
+
+    def __init__(self, pending: Pending | None, added: Callable[[], None]) -> None:
+        self._pending, self._added = pending, added
+
+    def wait(self) -> None:
+        """Return when the stretch may be read, x be written, and the update has been added."""
+        pending, self._pending = self._pending, None
+        if pending is not None:
+            pending.wait()
+            self._added()

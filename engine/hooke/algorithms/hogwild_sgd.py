@@ -37,7 +37,7 @@ class HogwildSGD(Descent):
     pace: ClassVar[Pace] = "free"
     may_drop: ClassVar[bool] = True
     deterministic: ClassVar[bool] = False
-    passes: ClassVar[int] = 5
+    passes: ClassVar[int] = 4
 
     period: int = Field(1, ge=1, le=10_000, title="Period", description="Local steps per exchange (tau).")
     updates: Updates = Field(

@@ -25,9 +25,10 @@ from hooke.comm.baton import Baton
 from hooke.comm.collectives import Collective
 from hooke.comm.network import Network
 from hooke.comm.virtual_collectives import Collectives
+from hooke.comm.virtual_counter import VirtualCounter
 from hooke.comm.virtual_group import Group
 from hooke.comm.virtual_transfer import Transfer
-from hooke.comm.virtual_window import VirtualCounter, VirtualWindow
+from hooke.comm.virtual_window import VirtualWindow
 from hooke.errors import CommError
 from hooke.spec import VirtualCluster
 

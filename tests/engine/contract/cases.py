@@ -35,6 +35,10 @@ SILENT = ("lr", "rho", "alpha", "beta")
 NETWORK = {"latency": 1e-5, "seconds_per_byte": 1e-8, "compute_seconds_per_sample": 1e-4, "compute_jitter": 0.3}
 
 
+ONE_HOST = (("latency", 0.0), ("seconds_per_byte", 0.0))
+"""A network over which ranks share memory."""
+
+
 @dataclass(frozen=True)
 class Case:
     """One run; `halt` and `cancel` cut it in two attempts of the same run."""

@@ -7,6 +7,7 @@ import pytest
 from hooke.journal import unpack
 
 from tests.engine.loop.setup import BATCH, NETWORK, Setup, journal, play_virtual
+from tests.engine.loop.setups import ONE_HOST
 
 WORLDS = ("virtual", "mpi")
 
@@ -90,7 +91,7 @@ def test_what_may_choose_says_what_it_chose(played):
 @pytest.mark.parametrize("updates", ["plain", "atomic"])
 def test_additions_that_overlap_are_lost_if_plain(updates, tmp_path):
     """In virtual time, with a memory so slow that workers add at the same time."""
-    slow = (("virtual", NETWORK | {"memory_bandwidth": 1e5}),)
+    slow = (("virtual", dict(ONE_HOST)["virtual"] | {"memory_bandwidth": 1e5}),)
     crowded = Setup("unlocked", (("updates", updates),), steps=150, changes=slow)
     reports = [ranks[0] for ranks in play_virtual(crowded, tmp_path / "run")]
     assert reports[0].done.lost_mass == pytest.approx(lost(reports), rel=1e-3, abs=2e-6)
@@ -140,7 +141,7 @@ def test_meetings_are_off_the_clock(played, world):
 
 @pytest.mark.property("P12", of=("hogwild-sgd",), workers=3)
 def test_equal_workers_are_as_stale_as_the_others_are_many(tmp_path):
-    """P12: P - 1 in steady state; a few updates fall together at the start, and the owner has a shorter way."""
+    """P12: P - 1 in steady state; a few updates fall together at the start."""
     even = (("virtual", NETWORK | {"compute_jitter": 0.0}),)
     setup = Setup("hogwild-sgd", steps=150, every=150, changes=even)
     reports = [ranks[0] for ranks in play_virtual(setup, tmp_path)]

@@ -132,7 +132,7 @@ def test_hidden_time_lies_in_the_background_and_outside_of_waits(traced, name, w
             args = slice_["args"]
             assert args["waited_us"] >= 0
             assert args["waited_from_us"] >= slice_["ts"] - 1e-3
-    asynchronous = {"behind the gradient": STEPS, "served": None, "in turn": None}
+    asynchronous = {"behind the gradient": STEPS, "served": None, "in turn": None, "free": None}
     count = len(track(run.document, 0, "background"))
     assert (count > 0) == (name in asynchronous)
     if asynchronous.get(name):

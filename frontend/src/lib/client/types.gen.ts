@@ -1638,6 +1638,12 @@ export type VirtualCluster = {
      */
     compute_seconds_per_sample?: number;
     /**
+     * Compute time is
+     *
+     * What the compute time was measured on; empty: it is made up, and results say so.
+     */
+    compute_source?: string | null;
+    /**
      * Seconds per byte to a server
      *
      * Between workers and a server, the host that holds the center: a copy from device to host and back. Empty: as between workers.
