@@ -1,0 +1,115 @@
+"""What the journals of one run must say of time, whatever the method and the world.
+
+The train clock is the wall time less the evaluations (and checkpoints), for all ranks alike: while it stands,
+nobody works. Measured seconds of several processes agree only as well as an operating system wakes them up, hence
+a slack. MPI: SLACK, and SLACK_EACH for every time that the clock stood, which is a few turns of a scheduler with
+more ranks than cores. Virtual time: VIRTUAL_SLACK for every time that it stood, a hundred latencies of the audit's
+network.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from audit.journal import PHASES, Journal
+
+SLACK, SLACK_EACH, VIRTUAL_SLACK = 0.010, 0.005, 1e-4
+INSIDE = 0.015
+"""How far behind the beginning and before the end of a standstill a step must end to be inside, in seconds."""
+ROUNDING = 1e-6
+"""Of sums of seconds in float64; columns in float32 are granted a relative 1e-5 more."""
+
+
+def deciding(journals: list[Journal]) -> Journal:
+    """Return the journal of the rank that evaluates and keeps the run's clock."""
+    (found,) = [journal for journal in journals if journal.evaluations]
+    return found
+
+
+def stood(journals: list[Journal]) -> tuple[float, float]:
+    """Return for how many seconds the clock of a run stood, as its records say, and the slack."""
+    decides = deciding(journals)
+    seconds = [score["seconds"] for score in decides.evaluations]
+    if decides.done.get("test_loss") is not None:
+        seconds.append(max(seconds))  # the test part, scored once at the end, has no record of its seconds
+    times = len(seconds) + decides.checkpoints
+    slack = SLACK + SLACK_EACH * times if decides.start["world"] == "mpi" else VIRTUAL_SLACK * times
+    return sum(seconds), slack
+
+
+def work(journal: Journal) -> float:
+    """Return the seconds that a rank worked: data, compute and update."""
+    return float(sum(journal.done["phases"][phase] for phase in ("data", "compute", "update")))
+
+
+def margin(journals: list[Journal]) -> float:
+    """Return the run's clock less the longest work of a worker, seconds; must not be negative."""
+    return float(deciding(journals).done["clock"] - max(work(j) for j in journals if j.works))
+
+
+def off_clock(journals: list[Journal]) -> float:
+    """Return the largest wall - clock of a rank less the evaluations' seconds; must not exceed the slack."""
+    return float(max(j.done["wall"] - j.done["clock"] for j in journals) - stood(journals)[0])
+
+
+def faults(journals: list[Journal], expects_target: bool = False) -> list[str]:
+    """Return every invariant that these journals break, with the numbers."""
+    found = [*_totals(journals), *_standstills(journals)]
+    for rank, journal in enumerate(journals):
+        found += [f"rank {rank}: {why}" for why in _alone(journal)]
+    if expects_target:
+        found += _target(journals)
+    return found
+
+
+def _totals(journals: list[Journal]) -> list[str]:
+    found, (seconds, slack), clock = [], stood(journals), deciding(journals).done["clock"]
+    for rank, journal in enumerate(journals):
+        if journal.works and clock < work(journal) - slack:
+            found.append(
+                f"the run's clock, {clock:.4f} s, is less than the work of rank {rank}, {work(journal):.4f} s"
+            )
+        off = journal.done["wall"] - journal.done["clock"]
+        if off > seconds + slack:
+            found.append(f"rank {rank} was off the clock for {off:.4f} s, all evaluations took {seconds:.4f} s")
+        evaluating = journal.done["phases"]["evaluate"]
+        if abs(evaluating - seconds) > slack:
+            found.append(f"rank {rank} spent {evaluating:.4f} s on evaluations that took {seconds:.4f} s")
+    return found
+
+
+def _standstills(journals: list[Journal]) -> list[str]:
+    """Return the steps that ended while the clock stood; those of a server are exchanges, and must not either."""
+    found, scores = [], deciding(journals).evaluations
+    for rank, journal in enumerate(journals):
+        wall = journal.rows.get("wall", np.empty(0))
+        spans = [(score["wall"] + INSIDE, score["wall"] + score["seconds"] - INSIDE) for score in scores]
+        inside = [int(((wall > begin) & (wall < end)).sum()) for begin, end in spans]
+        if any(inside):
+            when = scores[next(k for k, steps in enumerate(inside) if steps)]["clock"]
+            found.append(f"rank {rank} ended {sum(inside)} steps while the clock stood, first at {when:.4f} s")
+    return found
+
+
+def _alone(journal: Journal) -> list[str]:
+    found, done = [], journal.done
+    for name in ("clock", "wall"):
+        records = [score[name] for score in journal.evaluations]
+        for values in (journal.rows.get(name, np.empty(0)), np.array(records)):
+            if len(values) and (np.any(np.diff(values) < 0) or values[-1] > done[name] + ROUNDING):
+                found.append(f"its {name} runs backwards")
+    total = sum(done["phases"].values())
+    if abs(total - done["wall"]) > ROUNDING:
+        found.append(f"its phases sum to {total:.6f} s, its wall time is {done['wall']:.6f} s")
+    for phase in PHASES if journal.rows and not journal.start.get("restored_step") else ():
+        rows = float(journal.rows[phase].sum())
+        if abs(rows - done["phases"][phase]) > ROUNDING + 1e-5 * done["wall"]:
+            found.append(f"its rows say {rows:.6f} s of {phase}, its end {done['phases'][phase]:.6f} s")
+    return found
+
+
+def _target(journals: list[Journal]) -> list[str]:
+    first = deciding(journals).evaluations[0]
+    if not first["reached"] or first["samples"]:
+        return ["a target that every weights meet was not met before the first step"]
+    return [f"a target met before the first step has time {first['clock']:.3g} s, not 0"] if first["clock"] else []
