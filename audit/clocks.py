@@ -1,13 +1,16 @@
 """What the journals of one run must say of time, whatever the method and the world.
 
-The train clock is the wall time less the evaluations (and checkpoints), for all ranks alike: while it stands,
-nobody works. Measured seconds of several processes agree only as well as an operating system wakes them up, hence
-a slack. MPI: SLACK, and SLACK_EACH for every time that the clock stood, which is a few turns of a scheduler with
-more ranks than cores. Virtual time: VIRTUAL_SLACK for every time that it stood, a hundred latencies of the audit's
-network.
+The train clock is the wall time less the evaluations and checkpoints, for all ranks alike: while it stands, nobody
+works. It starts when the initial weights have been scored: that evaluation is in no rank's seconds.
+
+Measured seconds of several processes agree only as well as an operating system wakes them up, hence a slack. MPI:
+SLACK, and SLACK_EACH for every time that the clock stood, which is a few turns of a scheduler with more ranks than
+cores. Virtual time: VIRTUAL_SLACK for every time that it stood, a hundred latencies of the audit's network.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
@@ -26,13 +29,16 @@ def deciding(journals: list[Journal]) -> Journal:
     return found
 
 
+def on_the_way(journals: list[Journal]) -> list[Any]:
+    """Return the evaluations for which the clock stood: all but that of the initial weights."""
+    return [score for score in deciding(journals).evaluations if score["samples"]]
+
+
 def stood(journals: list[Journal]) -> tuple[float, float]:
     """Return for how many seconds the clock of a run stood, as its records say, and the slack."""
     decides = deciding(journals)
-    seconds = [score["seconds"] for score in decides.evaluations]
-    if decides.done.get("test_loss") is not None:
-        seconds.append(max(seconds))  # the test part, scored once at the end, has no record of its seconds
-    times = len(seconds) + decides.checkpoints
+    seconds = [record["seconds"] for record in [*on_the_way(journals), *decides.checkpoints]]
+    times = len(seconds) + 1
     slack = SLACK + SLACK_EACH * times if decides.start["world"] == "mpi" else VIRTUAL_SLACK * times
     return sum(seconds), slack
 
@@ -54,7 +60,7 @@ def off_clock(journals: list[Journal]) -> float:
 
 def faults(journals: list[Journal], expects_target: bool = False) -> list[str]:
     """Return every invariant that these journals break, with the numbers."""
-    found = [*_totals(journals), *_standstills(journals)]
+    found = [*_beginning(journals), *_totals(journals), *_standstills(journals)]
     for rank, journal in enumerate(journals):
         found += [f"rank {rank}: {why}" for why in _alone(journal)]
     if expects_target:
@@ -71,7 +77,7 @@ def _totals(journals: list[Journal]) -> list[str]:
             )
         off = journal.done["wall"] - journal.done["clock"]
         if off > seconds + slack:
-            found.append(f"rank {rank} was off the clock for {off:.4f} s, all evaluations took {seconds:.4f} s")
+            found.append(f"rank {rank} was off the clock for {off:.4f} s, evaluations took {seconds:.4f} s")
         evaluating = journal.done["phases"]["evaluate"]
         if abs(evaluating - seconds) > slack:
             found.append(f"rank {rank} spent {evaluating:.4f} s on evaluations that took {seconds:.4f} s")
@@ -80,7 +86,7 @@ def _totals(journals: list[Journal]) -> list[str]:
 
 def _standstills(journals: list[Journal]) -> list[str]:
     """Return the steps that ended while the clock stood; those of a server are exchanges, and must not either."""
-    found, scores = [], deciding(journals).evaluations
+    found, scores = [], on_the_way(journals)
     for rank, journal in enumerate(journals):
         wall = journal.rows.get("wall", np.empty(0))
         spans = [(score["wall"] + INSIDE, score["wall"] + score["seconds"] - INSIDE) for score in scores]
@@ -111,5 +117,17 @@ def _alone(journal: Journal) -> list[str]:
 def _target(journals: list[Journal]) -> list[str]:
     first = deciding(journals).evaluations[0]
     if not first["reached"] or first["samples"]:
-        return ["a target that every weights meet was not met before the first step"]
-    return [f"a target met before the first step has time {first['clock']:.3g} s, not 0"] if first["clock"] else []
+        return ["a target that any weights meet was not met before the first step"]
+    late = [j.done["clock"] for j in journals if j.works and j.done["step"]]
+    return [f"the run went on to {max(late):.3g} s"] if late else []
+
+
+def _beginning(journals: list[Journal]) -> list[str]:
+    """Return what is wrong with the time of the initial weights' evaluation: their target is met at 0."""
+    first = deciding(journals).evaluations[0]
+    times = first["clock"], first["wall"]
+    return (
+        [f"the initial weights are scored at {max(times):.3g} s, not 0"]
+        if not first["samples"] and any(times)
+        else []
+    )

@@ -25,13 +25,13 @@ PHASES = ("data", "compute", "communicate", "update", "evaluate", "idle")
 
 @dataclass
 class Journal:
-    """One rank's: first and last record, rows by column, evaluations, how many checkpoints it wrote."""
+    """One rank's: first and last record, rows by column, evaluations, checkpoints."""
 
     start: dict[str, Any] = field(default_factory=dict)
     done: dict[str, Any] = field(default_factory=dict)
     rows: dict[str, Array] = field(default_factory=dict)
     evaluations: list[dict[str, Any]] = field(default_factory=list)
-    checkpoints: int = 0
+    checkpoints: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def works(self) -> bool:
@@ -54,7 +54,7 @@ def read(path: Path) -> Journal:
             case "evaluation":
                 found.evaluations.append(record)
             case "checkpoint":
-                found.checkpoints += 1
+                found.checkpoints.append(record)
     if not found.start or not found.done:
         raise ValueError(f"{path} does not tell a whole run")
     for name in {name for block in blocks for name in block}:

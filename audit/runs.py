@@ -80,8 +80,11 @@ def _again(each: Audited, *, place: Path) -> None:
 
 def _judged(each: Audited, world: str, found: Run) -> None:
     case, row = each.case, each.rows[world]
-    if case.asks != "target":
-        judge.equations(case, found, row)
-    judge.time(case, found, row)
+    try:
+        if case.asks != "target":
+            judge.equations(case, found, row)
+        judge.time(case, found, row)
+    except (KeyError, ValueError) as error:
+        row.faults.append(f"what it left cannot be read as a run's: {error!r}")
     if world == "mpi" and case.asks == "bits" and "virtual" in each.runs:
         judge.bits(found, each.runs["virtual"], "virtual", row)

@@ -1,8 +1,8 @@
 """Sine network, a small regression for the audit.
 
 Data: sines of the item's number, made anew from a formula. Labels are the numbers of the items, so that the loss
-sees which items it was given. Model: 4 - 6 - 3, sin in between, initial weights from a formula. Loss: half the squared
-distance to the item's value, mean over a batch.
+sees which items it was given. Model: 4 - 6 - 3, sin in between, initial weights from a formula. Loss: half the
+squared distance to the item's value, mean over a batch.
 
 The file notes what it is asked for: where `AUDIT_NOTES` names a folder, every gradient appends the batch's loss,
 its items and the weights at which it was taken, to a file for each process and thread.
