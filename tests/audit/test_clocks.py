@@ -46,6 +46,10 @@ def test_work_while_the_clock_stands_is_found():
     found = " ".join(clocks.faults(journals))
     assert "is less than the work of rank 0" in found
     assert "rank 0 spent 0.0000 s on evaluations that took 0.2000 s" in found
+    assert "the clock stood at 0.1000 s when rank 0 had worked" not in found, (
+        "from 0.02 s to 0.1 s it took 5 steps"
+    )
+    assert "the clock stood at 0.2000 s when rank 0 had worked" in found
     assert "rank 0 ended 8 steps while the clock stood, first at 0.1000 s" in found
     assert clocks.margin(journals) < -0.1
 
@@ -69,6 +73,19 @@ def test_seconds_of_checkpoints_are_off_the_clock():
         assert clocks.faults(journals)
     journals[2].checkpoints.append({"seconds": 0.1})
     assert clocks.faults(journals) == []
+
+
+def test_scoring_the_test_part_may_take_as_long_as_an_evaluation():
+    journals = sound()
+    for journal in journals:
+        journal.done["wall"] += 0.1
+        journal.done["phases"]["evaluate"] += 0.1
+        journal.rows["evaluate"][-1] += 0.1
+    journals[2].done["test_loss"] = 0.3
+    assert clocks.faults(journals) == []
+    assert clocks.off_clock(journals) == pytest.approx(0.0)
+    journals[0].done["phases"]["evaluate"] += 0.1
+    assert "rank 0 spent 0.4000 s on evaluations that took 0.2000 s" in clocks.faults(journals)
 
 
 def test_less_is_granted_in_virtual_time():
