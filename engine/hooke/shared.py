@@ -82,7 +82,8 @@ class Shared:
         """Begin to read c and to add alpha (x - c); leave x - c in `stretch`, for the pull of x by the same.
 
         With overlap in the background: until `wait`, x must not be written, nor `stretch` be touched. Without, all
-        is done when this returns. Raises NumericalError, here or in `wait`, before a NaN or Inf can reach the vector.
+        is done when this returns. Raises NumericalError, here or in `wait`, before a NaN or Inf can reach the
+        vector.
         """
         if not overlap:
             self.read(stretch)

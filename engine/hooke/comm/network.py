@@ -9,8 +9,8 @@ class Network:
     """Each rank has one send and one receive link; a message occupies the sender's and the receiver's.
 
     A message of n bytes takes `latency + n * seconds_per_byte`; `host_seconds_per_byte` instead, where it is
-    given, if one end is a server (ranks from `workers` on) or the place of a lock-free center. A server that answers
-    many workers is thus limited by its own link, which plain latency plus bandwidth would hide.
+    given, if one end is a server (ranks from `workers` on) or the place of a lock-free center. A server that
+    answers many workers is thus limited by its own link, which plain latency plus bandwidth would hide.
 
     Without latency and seconds per byte the ranks share one host's memory.
     """
