@@ -103,13 +103,14 @@ def estimate(mean, low=None, high=None):
     return {"mean": mean, "low": low, "high": high, "n": 3, "unit": ""}
 
 
-def row(claim="faster", ratio=2.0, low=1.5, high=2.7, reached=3, median=1.234):
+def row(claim="faster", ratio=2.0, low=1.5, high=2.7, left_out=0, reached=3, median=1.234):
+    bounds = {"ratio": ratio, "low": low, "high": high}
     return {
         "variant": "Sync EASGD",
         "runs": 3,
         "finished": 3,
         "time_to_target": {"median": median, "low": 1.1, "high": 1.3, "reached": reached, "n": 3, "unit": "s"},
-        "speed_up": {"ratio": ratio, "low": low, "high": high, "pairs": 3, "censored": 0, "claim": claim},
+        "speed_up": {**bounds, "pairs": 3, "censored": 0, "left_out": left_out, "claim": claim},
         "accuracy": estimate(0.956, 0.95, 0.962),
         "test_accuracy": estimate(0.941, 0.93, 0.952),
         "communication_fraction": estimate(0.31),
@@ -125,7 +126,7 @@ def test_a_row_shows_figures_with_units_and_intervals():
         "runs": "3/3",
         "time to target": "1.23 s",
         "speed-up [95%]": "2.00x [1.50, 2.70]",
-        "": "faster",
+        "": "faster, n=3",
         "validation [95%]": "95.6% [95.0, 96.2]",
         "test [95%]": "94.1% [93.0, 95.2]",
         "comm.": "31%",
@@ -137,11 +138,12 @@ def test_a_row_shows_figures_with_units_and_intervals():
 @pytest.mark.parametrize(
     ("speed_up", "ratio", "claim"),
     [
-        (("not shown", 1.1, 0.8, 1.5), "1.10x [0.80, 1.50]", "not shown"),
-        (("not shown", 1.1, 0.8, None), "1.10x [0.80, -]", "not shown"),
-        (("at least", 3.0, 2.0, None), ">= 2.00x", "faster"),
-        (("at most", 0.5, None, 0.7), "<= 0.70x", "slower"),
-        (("no claim", None, None, None), "-", "no claim"),
+        (("not shown", 1.1, 0.8, 1.5), "1.10x [0.80, 1.50]", "not shown, n=3"),
+        (("not shown", 1.1, 0.8, None), "1.10x [0.80, -]", "not shown, n=3"),
+        (("at least", 3.0, 2.0, None), ">= 2.00x", "faster, n=3"),
+        (("at most", 0.5, None, 0.7), "<= 0.70x", "slower, n=3"),
+        (("no claim", None, None, None), "-", "no claim, n=3"),
+        (("same", 1.0, 0.99, 1.02, 2), "1.00x [0.99, 1.02]", "practically the same, n=3 of 5"),
         (("baseline", 1.0, None, None), "-", "baseline"),
     ],
 )

@@ -74,16 +74,21 @@ def _time(time: dict[str, Any] | None) -> str:
 
 
 def _speed_up(speed: dict[str, Any]) -> tuple[str, str]:
-    """Return the ratio with its interval, and what may be claimed."""
+    """Return the ratio with its interval, what may be claimed, and the seeds behind it."""
     claim, ratio, low, high = (speed[name] for name in ("claim", "ratio", "low", "high"))
-    if claim in ("baseline", "no claim") or ratio is None:
-        return "-", claim
-    if claim == "at least":  # seeds that missed the target leave only this end of the interval
-        return f">= {low:.2f}x", "faster"
+    words = {"at least": "faster", "at most": "slower", "same": "practically the same"}.get(claim, claim)
+    if claim == "baseline":
+        return "-", words
+    left_out = f" of {speed['pairs'] + speed['left_out']}" if speed["left_out"] else ""
+    words += f", n={speed['pairs']}{left_out}"
+    if claim == "no claim" or ratio is None:
+        return "-", words
+    if claim == "at least":  # what is only known as a bound leaves this end of the interval
+        return f">= {low:.2f}x", words
     if claim == "at most":
-        return f"<= {high:.2f}x", "slower"
+        return f"<= {high:.2f}x", words
     ends = ", ".join("-" if end is None else f"{end:.2f}" for end in (low, high))
-    return f"{ratio:.2f}x [{ends}]", "practically the same" if claim == "same" else claim
+    return f"{ratio:.2f}x [{ends}]", words
 
 
 def _estimate(estimate: dict[str, Any], factor: float, form: str, unit: str, interval: bool = True) -> str:

@@ -11,6 +11,7 @@ import { formatSeconds } from "@/lib/format/time";
 import { Figure } from "@/lib/ui/figure";
 import ui from "@/lib/ui/ui.module.css";
 import { VariantChip } from "@/lib/ui/variant-chip";
+import { claimOf, correctionOf } from "./claim";
 import styles from "./experiment.module.css";
 import { Forest, forestDomain } from "./forest";
 import type { Group } from "./groups";
@@ -20,7 +21,7 @@ const WIDTHS = [
   ["variant", undefined],
   ["time", 102],
   ["speed-up", 106],
-  ["interval", 138],
+  ["interval", 158],
   ["accuracy", 110],
   ["test", 110],
   ["communication", 112],
@@ -88,7 +89,8 @@ export function ComparisonTable({
       <table className={`${ui.table} ${ui.sticky} ${styles.fixed}`} data-testid="comparison-table">
         <caption className={styles.caption}>
           Means over seeds, 95% t intervals below them. Speed-up: the baseline's time to the target over the
-          variant's, paired by seed.
+          variant's, paired by seed; a time lies between two evaluations, and the interval knows it
+          {correctionOf(rows.map((row) => row.speed_up))}.
         </caption>
         <colgroup>
           {WIDTHS.filter(([column]) => stale || column !== "staleness").map(([column, width]) => (
@@ -156,6 +158,7 @@ export function ComparisonTable({
                   domain={domain}
                   index={experiment.variants.indexOf(row.variant)}
                 />
+                <span className={ui.range}>{claimOf(row.speed_up) || "\u00a0"}</span>
               </td>
               <td className={ui.number}>{estimate(row.accuracy, percent)}</td>
               <td className={ui.number}>
