@@ -127,8 +127,7 @@ def test_a_row_shows_figures_with_units_and_intervals():
         "time to target": "1.23 s",
         "speed-up [95%]": "2.00x [1.50, 2.70]",
         "": "faster, n=3",
-        "validation [95%]": "95.6% [95.0, 96.2]",
-        "test [95%]": "94.1% [93.0, 95.2]",
+        "validation, test [95%]": "95.6% [95.0, 96.2]\n94.1% [93.0, 95.2]",
         "comm.": "31%",
         "sent": "1.5 MB",
         "samples/s": "12,346",
@@ -159,7 +158,7 @@ def test_a_speed_up_says_what_may_be_claimed(speed_up, ratio, claim):
         (row(reached=2), "time to target", "1.23 s (2 of 3 seeds)"),
         (row(reached=0, median=None), "time to target", "0 of 3 seeds"),
         (row() | {"time_to_target": None}, "time to target", "-"),
-        (row() | {"accuracy": estimate(None)}, "validation [95%]", "-"),
+        (row() | {"accuracy": estimate(None)}, "validation, test [95%]", "-\n94.1% [93.0, 95.2]"),
         (row() | {"wire": estimate(None)}, "sent", "-"),
     ],
 )
