@@ -10,7 +10,7 @@ from hooke.comm.virtual import run_virtual
 from hooke.phases import Ledger, Phase
 from hooke.spec import Communication
 
-from tests.engine.comm.worlds import A, B, NETWORK, virtual
+from tests.engine.comm.worlds import NETWORK, A, B, virtual
 
 N = 1000
 MESSAGE = A + 4 * N * B
