@@ -5,6 +5,7 @@
 #   HOOKE_HOME PORT  where `make demo` and `make up` keep their data, and the port of their dashboard
 #   EXIT=1           `make demo` ends after the verdict, with status 0 only if every run succeeded
 #   TESTS            `make test` runs only these (a file, a folder)
+#   ONLY             `make audit` runs only the cases of these methods
 #   QUICK=1 MINUTES  `make bench`: a look at two hosts in .results/quick/; start no run after so many minutes
 TORCH_INDEX_URL ?=
 PYTHON ?= python3
@@ -14,6 +15,7 @@ EXIT ?=
 QUICK ?=
 MINUTES ?=
 TESTS ?=
+ONLY ?=
 
 VENV := .venv
 PIP := $(VENV)/bin/python -m pip install --disable-pip-version-check --no-input -c constraints.txt
@@ -30,8 +32,8 @@ SOURCES := examples/comparison.yaml \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo up test check check-python check-frontend bench bench-core results-virtual results-local setup setup-dev \
-    lock clean
+.PHONY: help demo up test audit check check-python check-frontend bench bench-core results-virtual results-local \
+    setup setup-dev lock clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
@@ -45,6 +47,9 @@ up: setup ## Start Hooke and wait for work
 test: setup-dev check ## Check and test everything
 	@scripts/npm run --silent test
 	@$(if $(TESTS),$(VENV)/bin/python -m pytest $(TESTS),scripts/test $(VENV)/bin/python)
+
+audit: setup ## Compare every method, in both worlds, with its equations, and check the clocks (minutes; ONLY=METHOD)
+	@$(VENV)/bin/python -m audit $(if $(ONLY),--only $(ONLY))
 
 check: check-python check-frontend ## Formatters, linters, types and the direction of imports
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import copy
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast, get_args
 
+from hooke.algorithm import Pace
 from hooke.catalogue import Kind, built_in, describe
 from hooke.errors import Problem
 from hooke.offers import Catalogue, Offer, brought_along, reasons
@@ -44,10 +45,21 @@ class Reported:
         return int(self.document.get("servers") or 0)
 
     @property
+    def classes(self) -> int | None:
+        """Nothing: only its class could tell."""
+        return None
+
+    @property
     def max_workers(self) -> int | None:
         """Workers that it can use at most."""
         found = self.document.get("max_workers")
         return found if isinstance(found, int) and found >= 1 else None
+
+    @property
+    def pace(self) -> Pace:
+        """Who tells a worker to go on; what an agent does not say is `together`."""
+        said = self.document.get("pace")
+        return cast(Pace, said) if said in get_args(Pace) else "together"
 
     @property
     def may_drop(self) -> bool:

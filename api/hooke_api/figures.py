@@ -47,6 +47,8 @@ class Figures:
         self.started: list[Start] = []
         self.points = False
         self.ended: list[Done] = []
+        self.part = run.evaluated_part or "test"
+        """What evaluations score; a rank's `start` record, which comes first, says so."""
 
     def add(self, rank: int, items: Sequence[Item]) -> int:
         """Store the records of a rank that follow on what is stored; return the highest seq stored without gap.
@@ -77,11 +79,14 @@ class Figures:
         if self.started:
             run.hardware = dict(self.started[0].hardware)
             run.versions = dict(self.started[0].versions)
+            run.evaluated_part = self.part
         for scored in self.scored:
             run.accuracy, run.loss = _finite(scored.accuracy), _finite(scored.loss)
             if scored.reached and run.time_to_target is None:
                 run.time_to_target, run.target_after = scored.clock, self._evaluated_before(scored)
         for done in self.ended:
+            if done.test_accuracy is not None and done.test_loss is not None:
+                run.test_accuracy, run.test_loss = _finite(done.test_accuracy), _finite(done.test_loss)
             if done.lost_mass is not None:
                 run.lost_mass = _finite(done.lost_mass)
             if done.staleness:
@@ -102,7 +107,7 @@ class Figures:
         announce(self.session, "points", data, experiment_id=run.experiment_id, run_id=run.id)
 
     def _evaluated_before(self, scored: Scored) -> float:
-        """Return the train clock of the run's last evaluation before this one, also of earlier attempts; else 0."""
+        """Return the train clock of the last evaluation before this one, also of an earlier attempt; else 0."""
         clocks = select(func.max(EvaluationPoint.clock)).where(EvaluationPoint.run_id == self.run.id)
         before = self.session.scalar(clocks.where(EvaluationPoint.samples < scored.samples))
         return min(before or 0.0, scored.clock)
@@ -149,6 +154,7 @@ class Figures:
             totals.unix, totals.monotonic = item.unix, item.monotonic
             totals.notes = {storable_text(name): storable_text(text) for name, text in item.notes.items()}
             self.attempt.restored_step = item.restored_step
+            self.part = item.evaluated_part
             self.started.append(item)
         elif isinstance(item, Scored):
             self._add_evaluation(key, item)
@@ -182,8 +188,8 @@ class Figures:
         self.scored.append(item)
         self.points = True
         at = np.array([item.samples])
-        self._summarise("test_loss", np.array([item.loss]), at)
-        self._summarise("test_accuracy", np.array([item.accuracy]), at)
+        self._summarise(f"{self.part}_loss", np.array([item.loss]), at)
+        self._summarise(f"{self.part}_accuracy", np.array([item.accuracy]), at)
 
     def _summarise(self, metric: str, values: NDArray[Any], samples: NDArray[Any]) -> None:
         kept = np.isfinite(values)

@@ -98,8 +98,8 @@ def _apply_reports(
         attempt.reports += 1
         state = RunState(report.state)
         if current and state in TRANSITIONS.get(run.state, frozenset()):
-            ended = {"diverged": True} if report.exit_code == DIVERGED else {}
-            move(session, run, state, _evidence(report), **ended)
+            diverged = state is RunState.FAILED_USER and report.exit_code == DIVERGED
+            move(session, run, state, _evidence(report), **({"diverged": True} if diverged else {}))
         elif current and state is not run.state:
             log.warning("report refused", run=run.id, attempt=attempt.number, state=run.state, report=report.state)
 

@@ -25,7 +25,7 @@ window.fetch = async (...request) => {
   const answer = await ask(...request);
   if (answer.url.endsWith("/api/v1/series")) {
     const body = await answer.clone().json();
-    for (const series of body.series.filter((one) => one.metric === "test_accuracy"))
+    for (const series of body.series.filter((one) => one.metric === "validation_accuracy"))
       for (const samples of series.x) window.received[samples] ??= Date.now() / 1000;
   }
   return answer;

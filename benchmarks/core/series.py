@@ -24,7 +24,14 @@ from hooke_api.models import Chunk, Experiment, RankTotals, Run, now
 
 MIGRATIONS = Path(__file__).resolve().parents[2] / "migrations"
 WORKERS, BATCH, STEPS_PER_CHUNK = 2, 32, 2048
-METRICS = ["train_loss", "communication_fraction", "throughput", "test_accuracy", "test_loss", "staleness"]
+METRICS = [
+    "train_loss",
+    "communication_fraction",
+    "throughput",
+    "validation_accuracy",
+    "validation_loss",
+    "staleness",
+]
 
 Result = tuple[str, float, str, float | None]
 """Name, value, unit, and the most it may be."""

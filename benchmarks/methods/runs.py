@@ -61,7 +61,7 @@ def _document(
         "world": place.world,
         "virtual": conditions.NETWORK if place.world == "virtual" else None,
         "budget": {"samples": samples},
-        "target": {"metric": "test_accuracy", "value": conditions.TARGET},
+        "target": {"metric": "validation_accuracy", "value": conditions.TARGET},
         "evaluation": {"every": conditions.EVERY},
         "compute": place.compute,
     }
@@ -93,7 +93,8 @@ def _run(cell: Cell, folder: Path) -> dict[str, Any]:
         said = json.loads(ended.stdout) | {"machine_ms": machine}
         kept.write_text(json.dumps(said))
         print(
-            f"{cell.label} P={cell.workers} seed {cell.seed}: {said['state']}, {said['test_accuracy']}", flush=True
+            f"{cell.label} P={cell.workers} seed {cell.seed}: {said['state']}, {said['validation_accuracy']}",
+            flush=True,
         )
     found: dict[str, Any] = json.loads(kept.read_text())
     return found

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from hooke.free import Free
     from hooke.phases import Ledger
     from hooke.recorder import Recorder
+    from hooke.serving import Serving
     from hooke.shared import Shared
     from hooke.spec import RunSpec
 
@@ -37,6 +38,7 @@ class Accord:
     keep: Path | None
     windows: list[Shared]
     asking: Asking
+    serving: Serving
     free: Free
 
     def wish(self) -> Word:
@@ -62,8 +64,14 @@ class Accord:
         """
         mine = ENDINGS.index(self.course.reason or "budget") if self.deciding else 0
         self.ledger.enter(Phase.IDLE)
+        since = self.ledger.since
         with self.comm.under(Phase.IDLE):
-            said, gone = self.comm.control.allreduce((float(mine), float(len(self.recorder.dropped))))
+            said, gone, stood = self.comm.control.allreduce(
+                (float(mine), float(len(self.recorder.dropped)), self.serving.stood_last)
+            )
+        self.ledger.enter(Phase.IDLE)
+        if not self.deciding:  # for the evaluation behind the last step the clock stood here, too
+            self.ledger.move(min(stood, self.ledger.since - since), Phase.IDLE, Phase.EVALUATE)
         self.course.reason = ENDINGS[int(said)]
         if gone:
             self.keep = None
@@ -71,6 +79,8 @@ class Accord:
 
     def leave(self) -> None:
         """Go, as a worker whose numbers went bad, in a method that goes on without it."""
+        for window in self.windows:
+            window.finish()  # before the others look at it
         (self.free if self.algorithm.pace == "free" else self.asking).leave()
 
     def settle(self) -> None:
@@ -87,7 +97,3 @@ class Accord:
         """Take down what shared vectors hold now, at a meeting of all ranks."""
         for window in self.windows:
             window.refresh()
-
-    def staleness(self) -> int | None:
-        """Return how many updates of others lay between the latest read and write of a shared vector."""
-        return self.windows[0].staleness if self.windows else None

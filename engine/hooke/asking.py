@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -11,10 +12,12 @@ from hooke.phases import Phase
 if TYPE_CHECKING:
     from hooke.rank import Rank
 
-REQUEST, FAREWELL, HERE, BAD = 0.0, 1.0, 2.0, 3.0
-"""What a worker says: it asks; it is done; it has come to the meeting; its numbers went bad, and it leaves."""
-MORE, LAST, MEET = 0.0, 1.0, 2.0
-"""What follows the granted steps: another request, the end, a meeting."""
+REQUEST, FAREWELL, HERE, BAD, STANDS = 0.0, 1.0, 2.0, 3.0, 4.0
+"""What a worker says: it asks; it is done; it has come to the meeting; its numbers went bad, and it leaves; it
+stands still."""
+MORE, LAST, MEET, STOP, GO, MET, BYE = 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0
+"""What the server says. An answer: behind the granted steps follows another request, the end, a meeting. Else:
+stop between two steps; go on; the meeting is over; the farewell was heard."""
 
 
 class Answer:
@@ -31,19 +34,24 @@ class Answer:
 
 
 class Asking:
-    """The step loop of a worker that has a server."""
+    """The step loop of a worker that has a server.
+
+    For an evaluation the server stops every worker between two of its steps, or where it waits for an answer.
+    """
 
     def __init__(self, rank: Rank) -> None:
         self._r = rank
         self._until: int | None = None
         self._meet_at: int | None = None
         self._outstanding: list[Pending] | None = None
-        self._evaluated = 0.0
+        self._heard: deque[tuple[float, ...]] = deque()
+        """Answers that came while this worker looked for a word to stop."""
 
     def steps(self) -> Iterator[int]:
         """Yield step numbers until the granted ones are done and were the last."""
         r = self._r
-        r.recorder.begin(r)
+        if r.recorder.begin(r):
+            self._until = r.t  # the initial weights meet the target
         while self._until is None or r.t < self._until:
             r.recorder.release()
             r.ledger.enter(Phase.UPDATE)
@@ -54,7 +62,10 @@ class Asking:
             if r.t == self._meet_at:
                 self._meet()
             r.recorder.step(r)
+            self._stop_if_told()
         r.comm.control.send((FAREWELL, float(r.t), r.loss), r.server)
+        with r.comm.under(Phase.IDLE):
+            self._listen()
 
     def request(self, vector: Vector | None, into: Vector) -> Answer:
         """Post the request and both transfers."""
@@ -68,31 +79,56 @@ class Asking:
         return Answer(self, parts)
 
     def hear(self, parts: list[Pending]) -> None:
-        """Wait for the answer; charge to evaluation what the server spent on it meanwhile."""
+        """Wait for the answer."""
         r = self._r
         self._outstanding = None
-        before = r.ledger.seconds[Phase.COMMUNICATE]
+        steps, then, samples = self._heard.popleft() if self._heard else self._listen()
         for part in parts:
             part.wait()
-        _, (steps, then, samples, evaluated) = r.comm.control.recv(r.server)
-        blocked = r.ledger.seconds[Phase.COMMUNICATE] - before
-        r.ledger.move(min(evaluated - self._evaluated, blocked), Phase.COMMUNICATE, Phase.EVALUATE)
-        self._evaluated = evaluated
         r.samples = int(samples)
         if then == LAST:
             self._until = r.t + int(steps)
         elif then == MEET:
             self._meet_at = r.t + int(steps)
 
+    def _listen(self) -> tuple[float, ...]:
+        """Return the server's next words, standing still before where they are told to."""
+        r = self._r
+        while True:
+            _, words = r.comm.control.recv(r.server)
+            if words[1] != STOP:
+                return words
+            self._stand()
+
+    def _stop_if_told(self) -> None:
+        """Stand still if the server has said so by now; in virtual time it never does (see `hooke.serving`)."""
+        r = self._r
+        if r.spec.virtual is not None:
+            return
+        while (found := r.comm.control.poll(r.server)) is not None:
+            if found[1][1] == STOP:
+                self._stand()
+            else:
+                self._heard.append(found[1])
+
+    def _stand(self) -> None:
+        """Say that this worker stands, and do so until told to go on; the clock stands for a part of that."""
+        r = self._r
+        before = r.ledger.enter(Phase.IDLE)
+        since = r.ledger.since
+        with r.comm.under(Phase.IDLE):
+            r.comm.control.send((STANDS, float(r.t), r.loss), r.server)
+            _, (stood, _, _) = r.comm.control.recv(r.server)
+        r.ledger.enter(before)
+        r.ledger.move(min(stood, r.ledger.since - since), Phase.IDLE, Phase.EVALUATE)
+
     def _meet(self) -> None:
         """Say that this worker has come; take part in the checkpoint, if it comes to one."""
         r = self._r
         self._meet_at = None
-        before = r.ledger.enter(Phase.EVALUATE)
-        with r.comm.under(Phase.EVALUATE):
+        with r.comm.under(Phase.IDLE):
             r.comm.control.send((HERE, float(r.t), r.loss), r.server)
-            _, (together,) = r.comm.control.recv(r.server)
-        r.ledger.enter(before)
+            together, _, _ = self._listen()
         if together:
             r.checkpoint()
 

@@ -3,7 +3,7 @@
 One file per rank in `checkpoints/<samples>/`, written under a temporary name and renamed; the deciding rank's
 `complete.json` comes last, after every rank has reported its file, so a folder without it is never restored.
 Only then are older ones deleted: the newest KEPT complete ones stay. Clocks and phase totals go on where they
-stopped. All ranks write together, when nothing is in flight between them; the seconds count as evaluation.
+stopped. All ranks write together, when nothing is in flight between them; the clock stands meanwhile.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 
 from hooke.comm.elements import tensor
 from hooke.errors import CheckpointError
-from hooke.evaluate import aside
+from hooke.evaluate import aside, stop_together
 from hooke.phases import Phase
 from hooke.spec import Budget, RunSpec, fingerprint
 
@@ -45,15 +45,17 @@ def host(vector: Any) -> Any:
 
 def save(r: Rank, folder: Path) -> None:
     """Write this rank's part; collective. Nothing is written where the latest checkpoint is as young."""
+    stop_together(r)
     with aside(r.comm, Phase.EVALUATE):
+        stopped = r.comm.clock()
         mine = (float(r.samples), float(r.samples == r.course.saved > 0)) if r.deciding else (0.0, 0.0)
         samples, present = map(int, r.comm.control.allreduce(mine))
         if not present:
-            _save(r, folder / "checkpoints" / str(samples))
+            _save(r, folder / "checkpoints" / str(samples), stopped)
     r.course.saved = samples
 
 
-def _save(r: Rank, place: Path) -> None:
+def _save(r: Rank, place: Path, stopped: float) -> None:
     place.mkdir(parents=True, exist_ok=True)
     meta = {
         "identity": identity(r.spec),
@@ -78,7 +80,8 @@ def _save(r: Rank, place: Path) -> None:
         temporary.write_text(json.dumps({"ranks": r.comm.size, "identity": meta["identity"]}))
         temporary.rename(place / "complete.json")
         _sweep(place)
-    r.recorder.checkpointed(r, path, path.stat().st_size, digest)
+    r.comm.barrier()
+    r.recorder.checkpointed(r, path, path.stat().st_size, digest, stopped)
 
 
 def _arrays(r: Rank) -> dict[str, Any]:

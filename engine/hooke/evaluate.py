@@ -1,6 +1,10 @@
-"""Scoring the center, off the clock: no second of it counts as training.
+"""Scoring the center off the clock. There is one train clock: it stands while every rank stands still.
 
-While a run goes on, on the validation part, which targets are judged on; once it has ended, on the test part.
+Ranks come to a stop where it disturbs a method least: between two local steps. The clock goes on until the last
+one has stopped, which is phase idle for the others, and no rank takes a step before the evaluation is over. So
+on every rank the clock is wall seconds less the evaluations' own (and the checkpoints').
+
+While a run goes on, the validation part is scored, which targets are judged on; once it has ended, the test part.
 """
 
 from __future__ import annotations
@@ -30,28 +34,38 @@ def aside(comm: Timed, phase: Phase) -> Iterator[None]:
         sent.payload, sent.wire, sent.messages = kept.payload, kept.wire, kept.messages
 
 
+def stop_together(r: Rank) -> None:
+    """Return when every rank has come to a stop; on the clock, because the last one was still working."""
+    with aside(r.comm, Phase.IDLE):
+        r.comm.control.allreduce((0.0,))
+
+
 def evaluate_together(r: Rank) -> None:
+    """Stop all ranks, then `score_together`; collective."""
+    stop_together(r)
+    score_together(r)
+
+
+def score_together(r: Rank) -> None:
     """Every rank that has the center scores its share of the validation part; all take note of the same sums.
 
-    A server that steps together with the workers is the only one that has it.
+    Collective, for a moment at which all stand still. A server that steps together with the workers is the only
+    one that has the center.
     """
     with aside(r.comm, Phase.EVALUATE):
-        began = r.comm.clock()
-        r.comm.barrier()
+        stopped = r.comm.clock()
+        r.refresh()
         start, stop = _share(r, r.problem.validation_size)
         part = r.problem.evaluate(r.answer_vector, start, stop)
         sums = r.comm.control.allreduce((part.loss_sum, float(part.correct), float(part.count)))
-        _note(r, Score(sums[0], int(sums[1]), int(sums[2])), r.comm.clock() - began)
+        _note(r, Score(sums[0], int(sums[1]), int(sums[2])), stopped)
 
 
-def evaluate_alone(r: Rank) -> float:
-    """The server scores the whole validation part while it serves nobody; return the seconds that it took."""
+def score_alone(r: Rank) -> None:
+    """The server scores the whole validation part, while every worker stands still."""
     with aside(r.comm, Phase.EVALUATE):
-        began = r.comm.clock()
-        score = r.problem.evaluate(r.answer_vector, 0, r.problem.validation_size)
-        seconds = r.comm.clock() - began
-        _note(r, score, seconds)
-    return seconds
+        stopped = r.comm.clock()
+        _note(r, r.problem.evaluate(r.answer_vector, 0, r.problem.validation_size), stopped)
 
 
 def score_test(r: Rank) -> None:
@@ -62,13 +76,15 @@ def score_test(r: Rank) -> None:
     """
     if r.course.reason not in ("target", "budget"):
         return
+    stop_together(r)
     with aside(r.comm, Phase.EVALUATE):
+        stopped = r.comm.clock()
         start, stop = _share(r, r.problem.test_size)
         part = r.problem.evaluate(r.answer_vector, start, stop, "test")
         loss_sum, correct, count = r.comm.control.allreduce(
             (part.loss_sum, float(part.correct), float(part.count))
         )
-        r.recorder.test = loss_sum / count, correct / count
+        r.recorder.test = loss_sum / count, correct / count, r.comm.clock() - stopped
 
 
 def _share(r: Rank, size: int) -> tuple[int, int]:
@@ -78,7 +94,7 @@ def _share(r: Rank, size: int) -> tuple[int, int]:
     return size * r.rank // r.comm.size, size * (r.rank + 1) // r.comm.size
 
 
-def _note(r: Rank, score: Score, seconds: float) -> None:
+def _note(r: Rank, score: Score, stopped: float) -> None:
     loss, accuracy = score.loss_sum / score.count, score.correct / score.count
     reached = r.course.scored(r.samples, loss, accuracy)
-    r.recorder.scored(r, loss, accuracy, seconds, reached)
+    r.recorder.scored(r, loss, accuracy, stopped, reached)

@@ -31,7 +31,8 @@ STEP_COLUMNS: dict[str, str] = {
     "payload": "<i8",  # bytes asked to move in the step
     "wire": "<i8",  # bytes sent by this rank's schedule in the step
     "messages": "<i4",  # messages sent by this rank in the step
-    "staleness": "<f4",  # center updates between a worker's read and its write; NaN where it has no meaning
+    "staleness": "<f4",  # center updates between a worker's read and its write (lock-free: exchanges that others
+    # began between two of its own); NaN where it has no meaning
     "worker": "<i4",  # server: whom the exchange was with, for a replay; -1 where it has no meaning
 }
 
@@ -85,11 +86,13 @@ class Scored(Record):
     step: int
     samples: int
     clock: float
+    """Train clock, s: where it stood during the evaluation."""
     wall: float
+    """s since the start of the clock, when the last rank had stopped."""
     loss: float
     accuracy: float
     seconds: float
-    """What this evaluation took."""
+    """How long the clock stood."""
     reached: bool
     """Whether it met the target."""
 
@@ -115,6 +118,8 @@ class Done(Record):
     test_loss: float | None = None
     """Of the final center on the test part, on the deciding rank; null where the run was stopped."""
     test_accuracy: float | None = None
+    test_seconds: float = 0.0
+    """How long the clock stood for the test part."""
     staleness: dict[int, int] = Field(default_factory=dict)
     """Exchanges by staleness, where it is measured (server; every worker of a lock-free method)."""
     lost_mass: float | None = None
@@ -143,6 +148,8 @@ class Checkpointed(Record):
     path: str
     bytes: int
     sha256: str
+    seconds: float = 0.0
+    """How long the clock stood for it; journals of older versions do not say."""
 
 
 JournalRecord = Annotated[Start | Steps | Scored | Done | Checkpointed | Dropped, Field(discriminator="kind")]

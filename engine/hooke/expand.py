@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
+from hooke.cautions import cautions, of_compute_time, of_method, of_target
 from hooke.errors import Problem, SpecError
 from hooke.offers import Catalogue, Offer, here
 from hooke.pointers import pointer
 from hooke.spec import AlgorithmChoice, ClusterChoice, ExperimentSpec, RunSpec, Variant, WorkloadChoice
 from hooke.validation import (
     Catalogues,
-    cautions,
     check_experiment,
     parse_experiment,
     validate_experiment,
@@ -147,15 +147,21 @@ def _faults(run: PlannedRun) -> list[str]:
 
 
 def experiment_cautions(spec: ExperimentSpec, planned: Iterable[PlannedRun]) -> list[Problem]:
-    """Return what a user should know before these runs start, each thing once for each variant."""
+    """Return what a user should know before these runs start, each thing once for each variant or cluster."""
+    planned = list(planned)
 
     def say(run: PlannedRun) -> list[str]:
-        said = [caution.message for caution in cautions(run.spec, run.offered)]
+        said = [caution.message for caution in of_method(run.spec, run.offered)]
         if spec.on_bad_worker == "drop" and not run.offered.algorithms[run.spec.algorithm.name].may_drop:
             said.append("the method cannot go on without a worker: NaN or Inf on one fails the run")
         return said
 
-    return _of_each(spec, planned, say)
+    found = _of_each(spec, planned, say)
+    found += dict.fromkeys(caution for run in planned for caution in of_target(run.spec, run.offered))
+    for i, cluster in enumerate(spec.clusters):
+        place = pointer("clusters", i, "virtual", "compute_seconds_per_sample")
+        found += [Problem(place, why) for why in of_compute_time(cluster.virtual)] if cluster.virtual else []
+    return found
 
 
 def _of_each(

@@ -1,21 +1,25 @@
-"""The step loop of methods without locks: nobody waits for anybody between two evaluations.
+"""The step loop of methods without locks: nobody waits for anybody between two meetings.
 
-Each worker takes its next steps from a counter that all share, so a slow one lowers only its own rate. A
-segment ends at the next evaluation, or with the budget; then all ranks meet. What a segment leaves undone (the
-deciding rank broke it off; a worker whose numbers went bad had taken it) belongs to the next one, because the
-meeting counts the steps that were done: the budget is spent exactly.
+Each worker takes its next steps from a counter that all share, a whole period at a time, so a slow one lowers
+only its own rate. Who takes a step at which an evaluation is due, and the deciding rank where there is a wish,
+calls a meeting: control words to all others, who look for them between two steps, stop there, and meet. The
+counter and the calls are the method's time, and so is waiting until the last one has stopped; then the clock
+stands.
+
+The budget is spent exactly: a meeting counts the steps that were done. What remains of it when all are finished
+(a worker whose numbers went bad had taken it) is shared out again. Where there is not a turn for everybody,
+steps are dealt out instead of taken: a race would starve some.
 """
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from hooke.decisions import REASONS, Word
 from hooke.errors import NumericalError
-from hooke.evaluate import aside, evaluate_together
+from hooke.evaluate import aside, score_together, stop_together
 from hooke.phases import Phase
 
 if TYPE_CHECKING:
@@ -23,11 +27,11 @@ if TYPE_CHECKING:
     from hooke.rank import Rank
 
 WATCH_SECONDS = 0.02
-"""How often a deciding rank that has no steps of its own any more looks for a wish to break the segment off."""
+"""How often a deciding rank that has no steps of its own any more looks for a wish."""
 
 
 class Free:
-    """Takes steps, and meets the others; off the clock from the moment at which it has no step left to take."""
+    """Takes steps, and meets the others."""
 
     def __init__(self, rank: Rank) -> None:
         self._r = rank
@@ -35,11 +39,22 @@ class Free:
         self._mine = 0
         """Steps that this rank has taken from the counter, and not done yet."""
         self._start = self._end = 0
-        """The segment, in numbers of the counter."""
+        """What the counter may still give, in its own numbers."""
+        self._taken = 0
+        """By how much this rank has advanced the counter."""
+        self._latest: int | None = None
+        """The counter at this rank's latest taking."""
+        self._staleness: int | None = None
         self._samples = 0
-        """Global samples where the segment began."""
+        """Global samples where the counter stood at `_start`."""
         self._base = 0
         self._turn = 0
+        self._saved = 0
+        """Checkpoint periods that have begun, in samples taken, at the latest checkpoint."""
+        self._failed: NumericalError | None = None
+        self._meetings = 0
+        """Held so far; a call carries this number, so that one that comes too late is known."""
+        self._called = self._evaluation_due = False
         self._word = Word.GO_ON
         self._gone = False
 
@@ -49,10 +64,16 @@ class Free:
         self._counter = r.comm.counter()
         self._take_at_once = max(1, int(getattr(r.algorithm, "period", 1)))
         self._base = r.samples
-        r.recorder.begin(r)
-        self._meet()
+        self._saved = r.samples // (r.spec.checkpoint_every or 1)
+        r.recorder.begin(r, lambda: score_together(r))
+        self._open(0)
         while r.course.reason is None:
-            while self._has_steps():
+            if self._is_called():
+                self._meet()
+            elif not self._has_steps():
+                self._land()
+                self._meet(finished=True)
+            elif not self._called:
                 r.recorder.release()
                 r.ledger.enter(Phase.UPDATE)
                 yield r.t
@@ -60,18 +81,9 @@ class Free:
                 r.ledger.enter(Phase.IDLE)
                 r.t += 1
                 self._mine -= 1
-                r.recorder.step(r, r.staleness())  # it was done, also where it has left bad numbers
+                r.recorder.step(r, self._staleness)  # it was done, also where it has left bad numbers
+                self._staleness = None
                 r.check(r.params, "the weights")
-            self._land()
-            self._meet()
-
-    def _land(self) -> None:
-        """Let the method complete what it has kept to itself, before the others look at the center."""
-        r = self._r
-        if r.land is not None:
-            r.ledger.enter(Phase.UPDATE)
-            r.land()
-            r.ledger.enter(Phase.IDLE)
 
     def leave(self) -> None:
         """Take no more steps, because this worker's numbers went bad; go on to meet the others until the end."""
@@ -83,63 +95,134 @@ class Free:
         while r.course.reason is None:
             if r.deciding and r.spec.virtual is None:
                 self._watch()
-            self._meet(left)
+            self._meet(finished=True, left=left)
             left = False
 
     def close(self) -> None:
-        """Free the counter; collective."""
+        """Free the counter, and drop calls that came too late; collective."""
+        while self._counter is not None and self._r.comm.control.poll() is not None:
+            pass
         if self._counter is not None:
             self._counter.close()
             self._counter = None
 
+    def _land(self) -> None:
+        """Let the method complete what it has kept to itself, before a checkpoint or the end."""
+        r = self._r
+        if r.land is not None and not self._gone:
+            r.ledger.enter(Phase.UPDATE)
+            r.land()
+            r.ledger.enter(Phase.IDLE)
+
     def _take(self, steps: int) -> int:
         assert self._counter is not None  # noqa: S101 - `steps` has made it
-        with aside(self._r.comm, Phase.IDLE):
-            return self._counter.take(steps)
+        return self._counter.take(steps)
 
     def _has_steps(self) -> bool:
         """Take the next steps from the counter where none are left; return whether there are any."""
         r = self._r
-        if not self._mine and not self._broken_off():
-            taken = self._take(self._take_at_once)
-            self._mine = min(max(self._end - taken, 0), self._take_at_once)
-            if self._mine:
-                r.samples = self._samples + r.spec.batch * (taken + self._mine - self._start)
+        if self._mine or self._end == self._start:
+            return self._mine > 0
+        taken = self._take(self._take_at_once)
+        self._taken += self._take_at_once
+        self._mine = min(max(self._end - taken, 0), self._take_at_once)
+        if self._mine:
+            if self._latest is not None:
+                others = taken - self._latest - self._take_at_once
+                self._staleness = round(others / self._take_at_once)
+            self._latest = taken
+            r.samples = self._samples + r.spec.batch * (taken + self._mine - self._start)
+            if r.course.evaluation_due(self._samples_at(taken)):
+                self._evaluation_due = True
+                self._call()
         return self._mine > 0
 
-    def _broken_off(self) -> bool:
-        """Deciding rank: exhaust the counter where there is a wish, so that all meet soon."""
-        if self._r.deciding and self._word is Word.GO_ON:
-            self._word = self._r.wish()
+    def _call(self) -> None:
+        """Call a meeting of all ranks."""
+        r = self._r
+        self._called = True
+        for other in range(r.comm.size):
+            if other != r.rank:
+                r.comm.control.send((float(self._meetings),), other)
+
+    def _is_called(self) -> bool:
+        """Return whether to stop for a meeting; the deciding rank calls one where there is a wish."""
+        r = self._r
+        if r.deciding and self._word is Word.GO_ON and not self._called:
+            self._word = self._wish()
             if self._word is not Word.GO_ON:
-                self._take(self._end - self._start)
-        return self._word is not Word.GO_ON
+                self._call()
+        while r.comm.size > 1 and (found := r.comm.control.poll()) is not None:
+            self._called = self._called or int(found[1][0]) == self._meetings
+        return self._called
+
+    def _wish(self) -> Word:
+        r = self._r
+        word = r.wish()
+        every = r.spec.checkpoint_every
+        if word is Word.GO_ON and r.keep is not None and every is not None and r.samples // every > self._saved:
+            word = Word.CHECKPOINT
+        if word is Word.CHECKPOINT and every is not None:
+            self._saved = r.samples // every
+        return word
 
     def _watch(self) -> None:
-        while self._take(0) < self._end and not self._broken_off():
+        """Deciding rank without steps: wait for a call, a wish or the end of the budget."""
+        while not self._is_called() and self._take(0) < self._end:
             time.sleep(WATCH_SECONDS)
 
-    def _meet(self, left: bool = False) -> None:
-        """Count, evaluate, decide, and open the next segment, together with all ranks; off the clock."""
+    def _meet(self, finished: bool = False, left: bool = False) -> None:
+        """Count, evaluate and decide together with all ranks; on the clock until the last one has stopped."""
         r = self._r
-        with aside(r.comm, Phase.EVALUATE):
-            done, gone, newly, word = r.comm.control.allreduce(
-                (float(r.t - r.first), float(self._gone), float(left), float(self._word))
-            )
-            self._word = Word.GO_ON
-            r.samples = self._base + r.spec.batch * int(done)
-            if newly:
-                self._say_who_left(left)
-            if gone == r.workers:
-                raise NumericalError("no worker is left: the gradients or weights of all of them hold NaN or Inf")
-            self._decide(Word(int(word)))
-            (start,) = r.comm.control.allreduce((float(self._take(0)) if r.deciding else 0.0,))
-        self._open(int(start), self._steps_to_next())
+        mine = (r.t - r.first, finished, self._gone, left, self._word, self._evaluation_due, self._taken)
+        with aside(r.comm, Phase.IDLE):
+            found = r.comm.control.allreduce(tuple(map(float, mine)))
+        done, at_end, gone, newly, word, evaluation_due, taken = map(int, found)
+        self._meetings += 1
+        self._called = self._evaluation_due = False
+        self._word = Word.GO_ON
+        known, r.samples = r.samples, self._base + r.spec.batch * done
+        if newly:
+            self._say_who_left(left)
+        if gone == r.workers:
+            raise NumericalError("no worker is left: the gradients or weights of all of them hold NaN or Inf")
+        over = at_end == r.workers
+        self._decide(Word(word), over, self._samples_at(taken) if evaluation_due else None)
+        if over:
+            self._open(taken)
+        elif r.course.reason is None:
+            r.samples = max(known, r.samples)  # rows go on with the steps that were taken
+        if self._failed is not None:
+            raise self._failed
 
-    def _open(self, start: int, steps: int) -> None:
-        """Begin a segment; where there is not a turn for everybody, deal steps out: a race would starve some."""
+    def _decide(self, word: Word, over: bool, due: int | None) -> None:
+        """Evaluate and checkpoint where it is time; `due`: the samples taken when an evaluation was called."""
         r = self._r
+        if word in REASONS:
+            r.course.reason = REASONS[word]
+        elif over and r.samples >= r.course.total_steps * r.spec.batch:
+            r.course.reason = "budget"
+        ended = r.course.reason is not None
+        if word is not Word.GO_ON:  # a checkpoint holds nothing back
+            try:
+                self._land()
+            except NumericalError as error:  # raised when the meeting is over: the others are in it
+                self._failed = error
+            stop_together(r)
+        if (ended and r.recorder.scored_at != r.samples) or due is not None:
+            score_together(r)
+        if due is not None:  # fewer steps were done than taken, and the next period begins behind those
+            r.course.evaluated = max(r.course.evaluated, due // r.spec.evaluation.every)
+        if r.course.reason is None and word is Word.CHECKPOINT:
+            r.refresh()
+            r.checkpoint()
+
+    def _open(self, start: int) -> None:
+        """Give what is left of the budget, the counter standing at `start`; deal it out where it is too little."""
+        r = self._r
+        steps = r.course.total_steps - r.samples // r.spec.batch
         self._start, self._end, self._samples = start, start + steps, r.samples
+        self._latest = None
         if steps < r.workers * self._take_at_once:
             self._end = start
             each, more = divmod(steps, r.workers)
@@ -148,18 +231,9 @@ class Free:
             self._mine = 0 if self._gone else mine
             r.samples += r.spec.batch * self._mine
 
-    def _decide(self, word: Word) -> None:
-        r = self._r
-        if word in REASONS:
-            r.course.reason = REASONS[word]
-        elif r.samples >= r.course.total_steps * r.spec.batch:
-            r.course.reason = "budget"
-        r.refresh()
-        last = r.course.reason is not None and r.recorder.scored_at != r.samples
-        if last or r.course.evaluation_due(r.samples):
-            evaluate_together(r)
-        if r.course.reason is None and (word is Word.CHECKPOINT or r.course.checkpoint_due(r.samples)):
-            r.checkpoint()
+    def _samples_at(self, taken: int) -> int:
+        """Return the global samples when all steps that the counter gives before `taken` are done."""
+        return self._samples + self._r.spec.batch * (min(taken, self._end) - self._start)
 
     def _say_who_left(self, left: bool) -> None:
         """Let the deciding rank take note of those who have left since the last meeting (rare, so one by one)."""
@@ -169,8 +243,3 @@ class Free:
             gone, step = r.comm.control.allreduce(mine)
             if gone and r.deciding:
                 r.recorder.drop(worker, int(step))
-
-    def _steps_to_next(self) -> int:
-        r = self._r
-        boundary = (r.course.evaluated + 1) * r.spec.evaluation.every
-        return math.ceil((min(boundary, r.course.total_steps * r.spec.batch) - r.samples) / r.spec.batch)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hooke.asking import MET
+
 if TYPE_CHECKING:
     from hooke.rank import Rank
 
@@ -38,7 +40,7 @@ class Meeting:
     def arrived(self, worker: int, left: set[int]) -> None:
         """Let a worker wait; once all are here, write the checkpoint, or let them go on where it was given up."""
         if not self._called:
-            self._r.comm.control.send((0.0,), worker)
+            self._r.comm.control.send((0.0, MET, float(self._r.samples)), worker)
             return
         self._here.append(worker)
         if len(self._here) == len(left):
@@ -52,5 +54,5 @@ class Meeting:
 
     def _dismiss(self, together: bool) -> None:
         for worker in self._here:
-            self._r.comm.control.send((float(together),), worker)
+            self._r.comm.control.send((float(together), MET, float(self._r.samples)), worker)
         self._called, self._invited, self._here = False, set(), []

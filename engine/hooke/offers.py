@@ -19,10 +19,11 @@ from hooke.algorithm import Algorithm, Pace
 from hooke.catalogue import Item, built_in, found
 from hooke.errors import Problem
 from hooke.pointers import problems
+from hooke.workload import Workload
 
 
 class Offer(Protocol):
-    """A workload, or what an algorithm has in common with one."""
+    """What algorithms and workloads have in common."""
 
     @property
     def hash(self) -> str | None:
@@ -36,6 +37,14 @@ class Offer(Protocol):
         """Return the parameters with every default, and the faults; these lie below the path `prefix`."""
 
 
+class Task(Offer, Protocol):
+    """A workload."""
+
+    @property
+    def classes(self) -> int | None:
+        """How many classes it tells apart, where it does and says so."""
+
+
 class Method(Offer, Protocol):
     """An algorithm."""
 
@@ -46,6 +55,10 @@ class Method(Offer, Protocol):
     @property
     def max_workers(self) -> int | None:
         """Workers that it can use at most."""
+
+    @property
+    def pace(self) -> Pace:
+        """Who tells a worker to go on."""
 
     @property
     def may_drop(self) -> bool:
@@ -63,7 +76,7 @@ class Catalogue:
     """What one place offers, by name."""
 
     algorithms: Mapping[str, Method]
-    workloads: Mapping[str, Offer]
+    workloads: Mapping[str, Task]
     troubles: Mapping[str, str] = field(default_factory=dict)
     """Why a file of a user's is not offered, by its name: said where a specification names it."""
 
@@ -82,6 +95,18 @@ class ClassOffer:
             return self.kind.model_validate(values).model_dump(mode="json"), []
         except ValidationError as error:
             return dict(values), problems(error, values, *prefix)
+
+
+@dataclass(frozen=True)
+class ClassTask(ClassOffer):
+    """A workload whose class is at hand."""
+
+    kind: type[Workload]
+
+    @property
+    def classes(self) -> int | None:
+        """How many classes it tells apart, where it does and says so."""
+        return self.kind.classes
 
 
 @dataclass(frozen=True)
@@ -124,9 +149,9 @@ def method(item: Item, cls: type[Algorithm] | None = None) -> ClassMethod:
     return ClassMethod(cls or item.cls, item.hash, item.origin != "built-in")
 
 
-def workload(item: Item, cls: type[BaseModel] | None = None) -> ClassOffer:
+def workload(item: Item, cls: type[Workload] | None = None) -> ClassTask:
     """Return the offer of a workload that was found."""
-    return ClassOffer(cls or item.cls, item.hash, item.origin != "built-in")
+    return ClassTask(cls or item.cls, item.hash, item.origin != "built-in")
 
 
 def here() -> Catalogue:
@@ -149,8 +174,8 @@ def _method(name: str, cls: type[Algorithm], items: Mapping[str, Item]) -> Class
     return method(items[name], cls) if name in items else ClassMethod(cls)
 
 
-def _workload(name: str, cls: type[BaseModel], items: Mapping[str, Item]) -> ClassOffer:
-    return workload(items[name], cls) if name in items else ClassOffer(cls)
+def _workload(name: str, cls: type[Workload], items: Mapping[str, Item]) -> ClassTask:
+    return workload(items[name], cls) if name in items else ClassTask(cls)
 
 
 @functools.cache

@@ -216,8 +216,9 @@ class Rank(Accord):
         """Yield the number of each local step, from the restored one, until the run ends.
 
         `answer` is what evaluation scores: the center's replica, the shared center, or by default `params`.
-        `land` completes what a rank keeps under way, or to itself, from step to step. It is called before anybody
-        looks: an evaluation, a checkpoint, the end. Methods with a server have no use for it.
+        `land` completes what a rank keeps under way, or to itself, from step to step. It is called before a
+        checkpoint and the end, and before an evaluation where all ranks step together; lock-free methods are
+        scored as they are. Methods with a server have no use for it.
         """
         self.land = land
         if answer is not None:

@@ -7,6 +7,7 @@ import os
 import socket
 import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -49,17 +50,30 @@ class Recorder:
         self.dropped: list[int] = []
         """Workers that the run went on without, in the order in which they left."""
         self.lost_mass: float | None = None
-        self.test: tuple[float, float] | None = None
-        """Loss and accuracy of the final center on the test part, once it has been scored."""
+        self.test: tuple[float, float, float] | None = None
+        """Of the final center on the test part: loss, accuracy, and seconds for which the clock stood."""
         self._held: tuple[float, ...] | None = None
+        self._running = False
+        """Whether the clock has been started."""
 
-    def begin(self, r: Rank) -> None:
-        """Agree on the start of the clock, empty the ledger, and say who this rank is."""
-        r.comm.barrier()
+    def begin(self, r: Rank, score: Callable[[], None] | None = None) -> bool:
+        """Start the clock on all ranks at once and empty the ledger; collective.
+
+        Before that every rank says who it is, and a run that begins at 0 samples calls `score`: the initial
+        weights are scored at clock 0. Return whether that has ended the run.
+        """
+        self._rows = r.workers <= EVERY_RANK_WRITES or r.rank in (0, r.workers - 1, r.server)
+        self._introduce(r)
+        if score is not None and r.samples == 0:
+            score()
+        (ended,) = r.comm.control.allreduce((float(r.course.reason is not None),))
         r.ledger.begin(r.restored_seconds)
+        self._running = True
         self._at_start = replace(r.comm.traffic)
         self._before = self._totals(r)
-        self._rows = r.workers <= EVERY_RANK_WRITES or r.rank in (0, r.workers - 1, r.server)
+        return ended > 0
+
+    def _introduce(self, r: Rank) -> None:
         if self._journal is None:
             return
         hardware, versions = describe()
@@ -123,10 +137,10 @@ class Recorder:
         if self._journal is not None:
             self._journal.flush()
 
-    def scored(self, r: Rank, loss: float, accuracy: float, seconds: float, reached: bool) -> None:
-        """Take note of an evaluation; the deciding rank writes it."""
+    def scored(self, r: Rank, loss: float, accuracy: float, stopped: float, reached: bool) -> None:
+        """Take note of an evaluation; the clock has stood since `stopped`. The deciding rank writes it."""
         self.scored_at = r.samples
-        clock = r.ledger.train()
+        clock = r.ledger.train() if self._running else 0.0
 
         def make(seq: int) -> Scored:
             return Scored(
@@ -134,10 +148,10 @@ class Recorder:
                 step=r.t,
                 samples=r.samples,
                 clock=clock,
-                wall=r.ledger.since - r.ledger.began,
+                wall=stopped - r.ledger.began if self._running else 0.0,
                 loss=loss,
                 accuracy=accuracy,
-                seconds=seconds,
+                seconds=r.comm.clock() - stopped,
                 reached=reached,
             )
 
@@ -145,12 +159,18 @@ class Recorder:
         if self._journal is not None and r.deciding:
             self._journal.record(make)
 
-    def checkpointed(self, r: Rank, path: Path, size: int, digest: str) -> None:
-        """Write where the complete checkpoint lies."""
+    def checkpointed(self, r: Rank, path: Path, size: int, digest: str, stopped: float) -> None:
+        """Write where this rank's part of a complete checkpoint lies; the clock has stood since `stopped`."""
         if self._journal is not None:
             self._journal.record(
                 lambda seq: Checkpointed(
-                    seq=seq, step=r.t, samples=r.samples, path=str(path), bytes=size, sha256=digest
+                    seq=seq,
+                    step=r.t,
+                    samples=r.samples,
+                    path=str(path),
+                    bytes=size,
+                    sha256=digest,
+                    seconds=r.comm.clock() - stopped,
                 )
             )
 
@@ -165,7 +185,7 @@ class Recorder:
         """Write and return how this rank ended."""
         clock = r.ledger.train()
         last = self.scores[-1] if self.scores and r.deciding else None
-        test_loss, test_accuracy = self.test if self.test and r.deciding else (None, None)
+        loss, accuracy, stood = self.test or (None, None, 0.0)
         traffic = r.comm.traffic
 
         def make(seq: int) -> Done:
@@ -183,8 +203,9 @@ class Recorder:
                 messages=traffic.messages - self._at_start.messages,
                 final_loss=last.loss if last else None,
                 final_accuracy=last.accuracy if last else None,
-                test_loss=test_loss,
-                test_accuracy=test_accuracy,
+                test_loss=loss if r.deciding else None,
+                test_accuracy=accuracy if r.deciding else None,
+                test_seconds=stood,
                 staleness=dict(sorted(self.staleness.items())),
                 lost_mass=self.lost_mass,
                 dropped=self.dropped,

@@ -1,8 +1,12 @@
 """Methods with a server: workers ask, the server answers, and the answer carries every decision.
 
-A request is a few control words beside the worker's vector; an answer carries how many steps it grants, and
-what follows them, the global samples so far, and the server's evaluation seconds so far, which the worker
-moves out of its communication: a wait for somebody's evaluation is not a price of the method.
+A request is a few control words beside the worker's vector; an answer carries how many steps it grants, what
+follows them, and the global samples so far.
+
+For an evaluation the server tells every worker to stop. A worker does so between two steps, or where it waits
+for an answer, and says that it stands; requests that come meanwhile are answered afterwards, in their order.
+The clock goes on until the last worker stands, and stands until all are told to go on. In virtual time nobody
+needs to be told: there an evaluation takes no time at all.
 
 For a checkpoint the server marks the next answer of every worker: behind the steps that it grants, before its
 next request, the worker waits until all have come so far (`meeting.py`).
@@ -15,11 +19,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from hooke.asking import BAD, FAREWELL, HERE, LAST, MEET, MORE, REQUEST
+from hooke.asking import BAD, BYE, FAREWELL, GO, HERE, LAST, MEET, MORE, REQUEST, STANDS, STOP
 from hooke.comm.base import ANY, Vector
 from hooke.decisions import REASONS, Grants, Word
 from hooke.errors import JournalError, NumericalError
-from hooke.evaluate import evaluate_alone
+from hooke.evaluate import score_alone
 from hooke.meeting import Meeting
 from hooke.phases import Phase
 
@@ -49,7 +53,10 @@ class Serving:
         self._target_after = None if order is None else order.target_after
         self.turn = 0
         """Whose turn it is in rank order; part of a checkpoint."""
-        self._evaluated = 0.0
+        self._waiting: deque[tuple[int, tuple[float, ...]]] = deque()
+        """What workers have said while they were told to stop."""
+        self.stood_last = 0.0
+        """Seconds of the evaluation behind the last step of all workers."""
         self._version = 0
         """Updates of the center in this attempt."""
         self._seen: dict[int, int] = {}
@@ -74,9 +81,8 @@ class Serving:
         self._base = r.samples
         self._grants = Grants(r.course.total_steps - r.samples // r.spec.batch, r.workers)
         self._left = set(range(r.workers))
-        r.recorder.begin(r)
+        r.recorder.begin(r, self._score_start)
         self._evaluate_if_due()
-        self._stop_like_the_log()
         while self._left:
             worker, kind = self._hear(order)
             if kind in (FAREWELL, BAD):
@@ -97,7 +103,7 @@ class Serving:
             raise NumericalError("no worker is left: the gradients or weights of all of them hold NaN or Inf")
         r.course.reason = r.course.reason or "budget"
         if r.recorder.scored_at != r.samples:
-            evaluate_alone(r)
+            self.stood_last = self._score()
 
     def _hear(self, order: Literal["arrival", "rank"]) -> tuple[int, float]:
         """Wait for the next request or farewell; until it comes, the server is idle."""
@@ -105,8 +111,7 @@ class Serving:
         r.ledger.enter(Phase.IDLE)
         while True:
             source = self._next(order)
-            with r.comm.under(Phase.IDLE):
-                worker, (kind, step, loss, *brings) = r.comm.control.recv(source)
+            worker, (kind, step, loss, *brings) = self._receive(source)
             self.brought = bool(brings and brings[0]) or kind == FAREWELL
             self._began.setdefault(worker, int(step))  # steps before this attempt are in the restored samples
             self.reached[worker] = int(step)
@@ -120,7 +125,18 @@ class Serving:
             self.turn = (worker + 1) % r.workers
         if self._log is not None:
             self._follow(self._log, worker, kind)
+        if kind == FAREWELL:
+            r.comm.control.send((0.0, BYE, float(r.samples)), worker)
         return worker, kind
+
+    def _receive(self, source: int) -> tuple[int, tuple[float, ...]]:
+        """Return the earliest (worker, words) from `source`."""
+        for position, (worker, words) in enumerate(self._waiting):
+            if source in (ANY, worker):
+                del self._waiting[position]
+                return worker, words
+        with self._r.comm.under(Phase.IDLE):
+            return self._r.comm.control.recv(source)
 
     def _follow(self, log: deque[int], worker: int, kind: float) -> None:
         """Strike an exchange off the log; raise JournalError where the log has another one."""
@@ -164,7 +180,7 @@ class Serving:
             self._last.add(worker)
             self._meeting.give_up()
         then = LAST if last else MEET if self._meeting.invite(worker) else MORE
-        r.comm.control.send((float(steps), then, float(r.samples), self._evaluated), worker)
+        r.comm.control.send((float(steps), then, float(r.samples)), worker)
         r.comm.send(vector, worker)
 
     def _call_meeting(self) -> None:
@@ -198,6 +214,43 @@ class Serving:
         if self._r.t == self._target_after:
             self._r.course.reason = "target"
 
+    def _score_start(self) -> None:
+        score_alone(self._r)
+        self._stop_like_the_log()
+
     def _evaluate_if_due(self) -> None:
-        if self._r.course.evaluation_due(self._r.samples):
-            self._evaluated += evaluate_alone(self._r)
+        r = self._r
+        if not r.course.evaluation_due(r.samples):
+            return
+        if r.spec.virtual is not None:
+            self._score()
+            return
+        standing = self._stop_workers()
+        stood = self._score()
+        for worker in standing:
+            r.comm.control.send((stood, GO, float(r.samples)), worker)
+
+    def _stop_workers(self) -> list[int]:
+        """Return who stands still, when all do who have not left; keep what else they say."""
+        r = self._r
+        standing = []
+        moving = set(self._left)
+        for worker in sorted(moving):
+            r.comm.control.send((0.0, STOP, float(r.samples)), worker)
+        while moving:
+            with r.comm.under(Phase.IDLE):
+                worker, words = r.comm.control.recv()
+            if words[0] == STANDS:
+                standing.append(worker)
+            else:
+                self._waiting.append((worker, words))
+            if words[0] in (STANDS, BAD):  # whose numbers went bad has left the loop and listens no more
+                moving.discard(worker)
+        return standing
+
+    def _score(self) -> float:
+        """Score the center; return for how many seconds the clock stood."""
+        r = self._r
+        before = r.ledger.seconds[Phase.EVALUATE]
+        score_alone(r)
+        return r.ledger.seconds[Phase.EVALUATE] - before

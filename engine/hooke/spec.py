@@ -109,12 +109,22 @@ class VirtualCluster(Frozen):
     compute_seconds_per_sample: float = Field(
         20e-6, gt=0, le=100, title="Compute time", description="Forward and backward, seconds per sample."
     )
+    compute_source: Annotated[str, StringConstraints(max_length=240)] | None = Field(
+        None,
+        title="Compute time is",
+        description="What the compute time was measured on; empty: it is made up, and results say so.",
+    )
     compute_jitter: float = Field(
         0.05, ge=0, le=2, title="Jitter", description="Sigma of the log-normal factor on each step's compute."
     )
     memory_bandwidth: float = Field(
         100e9, ge=1, title="Memory bandwidth", description="Bytes per second; prices vector updates."
     )
+
+    @property
+    def shares_memory(self) -> bool:
+        """Return whether ranks reach each other's memory by loads and stores: no message takes any time."""
+        return self.latency == 0 and self.seconds_per_byte == 0
 
 
 class ClusterChoice(Frozen):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-
 DIVERGED = 5
 """Exit status of a rank that NumericalError ended: gradients or weights became NaN or Inf."""
 

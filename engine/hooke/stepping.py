@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from hooke.decisions import REASONS, VIRTUAL_POLL_STEPS, Polls, Word
-from hooke.evaluate import evaluate_together
+from hooke.evaluate import evaluate_together, score_together
 from hooke.phases import Phase
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class Stepping:
         r = self._r
         polls = Polls(r.comm.control, r.deciding, VIRTUAL_POLL_STEPS if r.spec.virtual else None)
         polls.start_after(r.t)
-        r.recorder.begin(r)
+        r.recorder.begin(r, lambda: score_together(r))
         self._evaluate_if_due()
         while r.course.reason is None:
             r.recorder.release()

@@ -31,6 +31,7 @@ import numpy as np  # noqa: E402
 
 from hooke import checkpoint  # noqa: E402
 from hooke.algorithm import algorithm  # noqa: E402
+from hooke.cautions import said_of_compute_time  # noqa: E402
 from hooke.checkpoint import host  # noqa: E402
 from hooke.comm.base import Comm  # noqa: E402
 from hooke.comm.cuda import staging  # noqa: E402
@@ -98,6 +99,8 @@ def train_rank(  # noqa: PLR0913 - what single callers need
         rank = Rank(timed, chosen, problem, spec, recorder, stop_requested, folder, besides)
         for key, text in notes_of(rank.placed, problem, copies is not None).items():
             rank.note(key, text)
+        if spec.virtual is not None:
+            rank.note("compute time", said_of_compute_time(spec.virtual))
         if resume and folder is not None and (place := checkpoint.latest(folder)) is not None:
             checkpoint.restore(rank, place)
         try:

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from hooke.errors import Problem, SpecError
-from hooke.offers import Catalogue, Offer, conflict, here, unknown
+from hooke.offers import Catalogue, Method, Offer, conflict, here, unknown
 from hooke.pointers import pointer
 from hooke.pointers import problems as told
 from hooke.spec import (
@@ -21,6 +21,7 @@ from hooke.spec import (
     ExperimentSpec,
     RunSpec,
     Target,
+    VirtualCluster,
     WorkloadChoice,
 )
 
@@ -69,6 +70,21 @@ def _check_target(target: Target | None) -> list[Problem]:
     if target.of_accuracy and not 0 < target.value <= 1:
         return [Problem("/target/value", "an accuracy lies in (0, 1]")]
     return []
+
+
+def _check_stores(
+    method: Method, values: Mapping[str, Any], virtual: VirtualCluster | None, *prefix: object
+) -> list[Problem]:
+    """Refuse plain stores where ranks share no memory; of a real cluster only its run can tell."""
+    asked = method.pace == "free" and values.get("updates") == "plain"
+    if not asked or virtual is None or virtual.shares_memory:
+        return []
+    why = (
+        "plain loads and stores reach a center in shared memory only, and in this virtual cluster messages take "
+        "time: ask for `atomic`, or for `auto`, which is atomic there; or set latency and seconds_per_byte to 0, "
+        "which is one host's memory"
+    )
+    return [Problem(pointer(*prefix, "parameters", "updates"), why)]
 
 
 def _check_choice(
@@ -120,6 +136,10 @@ def check_experiment(spec: ExperimentSpec, catalogues: Catalogues | None = None)
     for i, variant in enumerate(spec.variants):
         place = ("algorithm", "variants", i)
         problems += _check_choice("algorithm", variant.algorithm, variant.parameters, offered, *place)
+        for cluster in spec.clusters:
+            method = offered.get(cluster.host, next(iter(offered.values()))).algorithms.get(variant.algorithm)
+            stores = _check_stores(method, variant.parameters, cluster.virtual, "variants", i) if method else []
+            problems += [each for each in stores if each not in problems]
         simulated = any(c.virtual for c in spec.clusters)
         problems += _check_communication(variant.communication, simulated, "variants", i)
     for i in _twice([v.name for v in spec.variants]):
@@ -162,6 +182,8 @@ def validate_run(document: Any, catalogue: Catalogue | None = None) -> RunSpec:
         problems.append(Problem("/virtual", "the virtual world needs the constants of its network"))
     if not problems:
         method = offered.algorithms[spec.algorithm.name]
+        network = spec.virtual if spec.world == "virtual" else None
+        problems += _check_stores(method, spec.algorithm.parameters, network, "algorithm")
         problems += _check_source("algorithm", spec.algorithm, method)
         problems += _check_source("workload", spec.workload, offered.workloads[spec.workload.name])
         if method.max_workers is not None and spec.workers > method.max_workers:
@@ -181,10 +203,3 @@ def _check_source(kind: str, choice: AlgorithmChoice | WorkloadChoice, offer: Of
         f"{(offer.hash or 'unknown')[:12]}, planned {choice.hash[:12]}): bring the file back, or submit anew"
     )
     return [Problem(f"/{kind}/hash", why)]
-
-
-def cautions(spec: RunSpec, catalogue: Catalogue | None = None) -> list[Problem]:
-    """Return what a user should know before this valid run starts: stability bounds, say; it runs all the same."""
-    method = (catalogue or here()).algorithms[spec.algorithm.name]
-    found = method.cautions(spec.algorithm.parameters, spec.workers)
-    return [Problem("/algorithm/parameters", why) for why in found]

@@ -107,6 +107,10 @@ class Workload(BaseModel):
     The docstring of a workload says so where it is an expectation that nobody has measured.
     """
 
+    classes: ClassVar[int | None] = None
+    """How many classes it tells apart, each as often as another: then guessing has accuracy 1 / classes and loss
+    ln(classes). None: it is no such task."""
+
     def build(self, place: Place = ALONE) -> Problem:
         """Load the data and make the model for one rank; imports torch.
 

@@ -19,8 +19,8 @@ def upgrade() -> None:
         sa.text(
             """
             UPDATE runs SET target_after = COALESCE((
-                SELECT MAX(before.clock) FROM evaluations AS before
-                WHERE before.run_id = runs.id AND before.clock <= runs.time_to_target AND before.samples < (
+                SELECT MAX(earlier.clock) FROM evaluations AS earlier
+                WHERE earlier.run_id = runs.id AND earlier.clock <= runs.time_to_target AND earlier.samples < (
                     SELECT MIN(met.samples) FROM evaluations AS met
                     WHERE met.run_id = runs.id AND met.attempt = runs.attempt AND met.reached
                 )
@@ -29,7 +29,7 @@ def upgrade() -> None:
             """
         )
     )
-    # before this version a rank that NumericalError ended had the same exit status as any other error of the user's
+    # so far a rank that NumericalError ended had the same exit status as any other error of the user's
     op.execute(
         sa.text(
             """

@@ -213,7 +213,8 @@ def start(seq: int = 0, **changes) -> Start:
         "world": "mpi",
         "ranks": 2,
     }
-    return Start(seq=seq, **(told | {"oversubscribed": False, "hardware": {"cpu": "x"}} | changes))
+    told |= {"oversubscribed": False, "hardware": {"cpu": "x"}, "evaluated_part": "validation"}
+    return Start(seq=seq, **(told | changes))
 
 
 def scored(seq: int, samples: int, accuracy: float, **changes) -> Scored:

@@ -8,8 +8,8 @@ from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from hooke_api.database import Database, alembic_config
-from hooke_api.models import Base, Project
-from sqlalchemy import inspect, select
+from hooke_api.models import Base, Project, Run, now
+from sqlalchemy import MetaData, inspect, select
 
 from tests.api.databases import MIGRATIONS
 
@@ -41,11 +41,70 @@ def test_down_and_up_again(database):
         assert session.scalars(select(Project.id)).all() == ["prj_default"]
 
 
+def test_figures_of_earlier_runs_come_from_what_is_stored(database):
+    """Downgrade, store what the version before left, and come back."""
+    with database.write() as session:
+        command.downgrade(alembic_config(MIGRATIONS, session.connection()), "0002")
+    tables_then = MetaData()
+    with database.write() as session:
+        tables_then.reflect(session.connection())
+        owner = {"project_id": "prj_default", "created_by": "me", "created_at": now()}
+        text = dict.fromkeys(("name", "description", "workload", "baseline", "fingerprint"), "x")
+        lists = {"variants": [], "clusters": [], "spec": {}}
+        store(session, tables_then, "experiments", id="e", number=1, **owner, **text, **lists)
+        for number, (run, met, state) in enumerate(RUNS_THEN):
+            store(
+                session, tables_then, "runs", id=run, experiment_id="e", number=number, time_to_target=met,
+                state=state, attempt=1, simulated=False, workers=1, servers=0, seed=1, spec={}, budget=1,
+                cancel_requested=False, samples=1, clock=9.0, oversubscribed=False, hardware={}, versions={},
+                **owner, **dict.fromkeys(("variant", "algorithm", "cluster", "host", "fingerprint"), "x"),
+            )  # fmt: skip
+        for run, seq, clock, reached in EVALUATIONS_THEN:
+            figures = {"step": seq, "samples": 64 * seq, "clock": clock, "wall": clock, "seconds": 0.1}
+            place = {"run_id": run, "attempt": 1, "rank": 0, "seq": seq}
+            store(session, tables_then, "evaluations", **place, **figures, reached=reached)
+        for run, error in (("diverged", "hooke.errors.NumericalError: NaN"), ("raised", "ValueError: rho")):
+            why = f"rank 0 raised {error}"
+            ended = {"attempt": 1, "state": "failed_user", "at": now(), "who": "supervisor", "why": why}
+            store(session, tables_then, "transitions", run_id=run, **ended)
+    database.migrate(MIGRATIONS)
+    with database.read() as session:
+        found = {run.id: (run.target_after, run.diverged) for run in session.scalars(select(Run))}
+    assert found == {
+        "met": (2.0, False),
+        "at once": (0.0, False),
+        "missed": (None, False),
+        "diverged": (None, True),
+        "raised": (None, False),
+    }
+
+
+RUNS_THEN = (
+    ("met", 3.0, "succeeded"),
+    ("at once", 1.0, "succeeded"),
+    ("missed", None, "succeeded"),
+    ("diverged", None, "failed_user"),
+    ("raised", None, "failed_user"),
+)
+EVALUATIONS_THEN = (
+    ("met", 1, 1.0, False),
+    ("met", 2, 2.0, False),
+    ("met", 3, 3.0, True),
+    ("met", 4, 4.0, True),
+    ("at once", 1, 1.0, True),
+    ("missed", 1, 1.0, False),
+)
+
+
+def store(session, metadata, table, **values):
+    session.execute(metadata.tables[table].insert().values(**values))
+
+
 def test_a_failing_migration_leaves_nothing(database, tmp_path):
     folder = tmp_path / "migrations"
     shutil.copytree(MIGRATIONS, folder)
     (folder / "versions" / "9999_broken.py").write_text(
-        "from alembic import op\nimport sqlalchemy as sa\nrevision = '9999'\ndown_revision = '0003'\n"
+        "from alembic import op\nimport sqlalchemy as sa\nrevision = '9999'\ndown_revision = '0004'\n"
         "branch_labels = depends_on = None\n"
         "def upgrade():\n    op.create_table('half', sa.Column('id', sa.Integer()))\n"
         "    raise RuntimeError('no')\n"

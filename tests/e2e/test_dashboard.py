@@ -56,7 +56,7 @@ def browsing(chromium):
 
 
 def points(page: Page) -> int:
-    return int(page.get_by_test_id("chart-test_accuracy").get_attribute("data-points") or 0)
+    return int(page.get_by_test_id("chart-validation_accuracy").get_attribute("data-points") or 0)
 
 
 def watch(page: Page) -> list[int]:

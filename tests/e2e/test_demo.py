@@ -111,6 +111,7 @@ def row(claim="faster", ratio=2.0, low=1.5, high=2.7, reached=3, median=1.234):
         "time_to_target": {"median": median, "low": 1.1, "high": 1.3, "reached": reached, "n": 3, "unit": "s"},
         "speed_up": {"ratio": ratio, "low": low, "high": high, "pairs": 3, "censored": 0, "claim": claim},
         "accuracy": estimate(0.956, 0.95, 0.962),
+        "test_accuracy": estimate(0.941, 0.93, 0.952),
         "communication_fraction": estimate(0.31),
         "wire": estimate(1.5e6),
         "throughput": estimate(12345.6),
@@ -125,7 +126,8 @@ def test_a_row_shows_figures_with_units_and_intervals():
         "time to target": "1.23 s",
         "speed-up [95%]": "2.00x [1.50, 2.70]",
         "": "faster",
-        "accuracy [95%]": "95.6% [95.0, 96.2]",
+        "validation [95%]": "95.6% [95.0, 96.2]",
+        "test [95%]": "94.1% [93.0, 95.2]",
         "comm.": "31%",
         "sent": "1.5 MB",
         "samples/s": "12,346",
@@ -155,7 +157,7 @@ def test_a_speed_up_says_what_may_be_claimed(speed_up, ratio, claim):
         (row(reached=2), "time to target", "1.23 s (2 of 3 seeds)"),
         (row(reached=0, median=None), "time to target", "0 of 3 seeds"),
         (row() | {"time_to_target": None}, "time to target", "-"),
-        (row() | {"accuracy": estimate(None)}, "accuracy [95%]", "-"),
+        (row() | {"accuracy": estimate(None)}, "validation [95%]", "-"),
         (row() | {"wire": estimate(None)}, "sent", "-"),
     ],
 )
@@ -168,11 +170,13 @@ def test_no_figure_is_cut_off_however_narrow_the_terminal(width):
     out = io.StringIO()
     wide = {"cluster": "simulated-10gbe", "workers": 8, "simulated": True, "oversubscribed": False}
     show(
-        Console(file=out, width=width), {"target": "97%", "baseline": "A", "rows": [row() | wide], "sentences": []}
+        Console(file=out, width=width),
+        {"target": "97%", "note": "an old one", "baseline": "A", "rows": [row() | wide], "sentences": []},
     )
     shown = out.getvalue()
     assert "…" not in shown
     assert "simulated-10gbe, 8 workers (simulated)" in shown
+    assert "Note: an old one" in shown
     assert all(word in shown for word in ("2.00x", "95.6%", "12,346", "1.23"))
     assert max(map(len, shown.splitlines())) <= width
 

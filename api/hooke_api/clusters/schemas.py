@@ -69,7 +69,7 @@ class AlgorithmView(Offered):
 
 
 class WorkloadView(Offered):
-    """One workload; `target` is the form's default test accuracy, or null."""
+    """One workload; `target` is the form's default validation accuracy, or null."""
 
     name: str
     title: str

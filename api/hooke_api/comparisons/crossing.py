@@ -32,6 +32,11 @@ class Crossing:
         return self.by is not None
 
     @property
+    def observed(self) -> bool:
+        """Return whether it says anything: a run that ended before its first step, not diverging, does not."""
+        return self.met or self.diverged or self.after > 0
+
+    @property
     def at_start(self) -> bool:
         """Return whether the target was met before the first step: a time of 0, which has no ratio."""
         return self.by is not None and self.by <= 0

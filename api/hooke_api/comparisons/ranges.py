@@ -1,9 +1,9 @@
 """A mean, its 95% interval and its p values from figures that are known as ranges only.
 
 The lower ends are a sample of their own whose mean is at most the true one, so the lower end of its t interval is
-one for the true mean too; the upper ends likewise. What the ranges hide of the spread is added, as if each value lay
-anywhere in its range: without it a few equal ranges would claim to have no spread at all, and three seeds would miss
-the true mean in up to 7% of cases on one side (docs/decisions/0020-one-rule-of-verdict.md).
+one for the true mean too; the upper ends likewise. What the ranges hide of the spread is added, as if each value
+lay anywhere in its range: without it a few equal ranges would claim to have no spread at all, and three seeds
+would miss the true mean in up to 7% of cases on one side (docs/decisions/0020-one-rule-of-verdict.md).
 """
 
 from __future__ import annotations

@@ -32,17 +32,27 @@ class TimeToTarget(View):
 
 
 class SpeedUp(View):
-    """Baseline's time to target over this variant's, paired by seed: geometric mean, 95% t interval of logs."""
+    """Baseline's time to target over this variant's, paired by seed: geometric mean, 95% t interval of logs.
+
+    A time lies between two evaluations; the interval knows that.
+    """
 
     ratio: float | None
     low: float | None
     high: float | None
     pairs: int
     censored: int
-    """Pairs in which one side missed the target and stands at its budget: the ratio is a bound."""
+    """Pairs in which one side missed the target or diverged: the ratio is a bound."""
+    left_out: int
+    """Pairs that say nothing: neither side reached the target, or one met it before its first step."""
+    comparisons: int
+    """How many comparisons of this cluster and number of workers the claim was corrected for (Holm)."""
+    p_adjusted: float | None
+    """Two-sided p value of the ratio being 1, after that correction; null where there is no comparison."""
     claim: Literal["baseline", "faster", "slower", "same", "not shown", "at least", "at most", "no claim"]
-    """`same`: practically, the whole interval lies within 1% of 1. `at least` /
-    `at most`: a bound because of censored seeds. `no claim`: fewer than 3 pairs, or unpaired."""
+    """`same`: practically, the whole interval lies within 5% of 1. `at least` / `at most`: only a bound is known.
+    `not shown`: the interval includes 1, or does not exclude it after the correction. `no claim`: fewer than 3
+    pairs, or unpaired."""
     sentence: str
     """The claim in words, e.g. 'Sync EASGD reaches the target 2.1x faster (95% interval 1.8 to 2.5, 5 seeds)'."""
 
@@ -63,7 +73,9 @@ class ComparisonRow(View):
     time_to_target: TimeToTarget | None
     speed_up: SpeedUp
     accuracy: Estimate
-    """Final test accuracy of the center, fraction."""
+    """Validation accuracy of the center at the end, fraction; the test part's where `note` says so."""
+    test_accuracy: Estimate
+    """Test accuracy of the final center, fraction: scored once for each run, and nothing was chosen by it."""
     communication_fraction: Estimate
     """Exposed communication / (wall - evaluate), mean over workers, fraction."""
     hidden: Estimate
@@ -87,6 +99,8 @@ class Comparison(View):
     baseline: str
     target: str | None
     """The target in words, or null."""
+    note: str | None
+    """What is to be known of all figures: that the experiment was made without a validation part."""
     complete: bool
     rows: list[ComparisonRow]
     sentences: list[str]

@@ -10,23 +10,17 @@ from dataclasses import dataclass
 import numpy as np
 from hooke.phases import PHASES
 from hooke.spec import ExperimentSpec, Target
-from hooke.states import TERMINAL, RunState
+from hooke.states import TERMINAL
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from hooke_api.comparisons import wording
+from hooke_api.comparisons.cells import FAILED, FINISHED, Cell, throughput
 from hooke_api.comparisons.schemas import Comparison, ComparisonRow, Estimate, SpeedUp, TimeToTarget
-from hooke_api.comparisons.verdict import Outcome, Verdict, compare, paired_difference, paired_ratio
+from hooke_api.comparisons.verdict import Verdict, compare_all, compare_values, holm, paired_difference
 from hooke_api.errors import NotFound
 from hooke_api.intervals import Interval, interval
 from hooke_api.models import Experiment, RankTotals, Run
-
-FINISHED = frozenset({RunState.SUCCEEDED, RunState.TIMED_OUT})
-"""Runs that ended as they were meant to."""
-FAILED = frozenset({RunState.FAILED_USER, RunState.FAILED_INFRA})
-OBSERVED = FINISHED | {RunState.FAILED_USER}
-"""Runs that say something on the time to the target. One that diverged missed it: leaving it out would compare
-only the seeds that a method survived. One that a machine or a person ended says nothing."""
 
 
 @dataclass(frozen=True)
@@ -39,43 +33,6 @@ class Totals:
     """s, mean over workers."""
     wire: float
     """Bytes, all ranks."""
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One variant on one cluster with one number of workers: a run for each seed."""
-
-    variant: str
-    runs: list[Run]
-
-    @property
-    def by_seed(self) -> dict[int, Run]:
-        """Return one run for each seed: cells that a one-worker method has twice count once."""
-        found: dict[int, Run] = {}
-        for run in self.runs:
-            if run.seed not in found or (run.state in FINISHED and found[run.seed].state not in FINISHED):
-                found[run.seed] = run
-        return found
-
-    def finished(self, figure: Callable[[Run], float | None]) -> dict[int, float]:
-        """Return a figure of every finished seed that has it, by seed."""
-        values = {seed: figure(run) for seed, run in self.by_seed.items() if run.state in FINISHED}
-        return {seed: value for seed, value in values.items() if value is not None}
-
-    def outcomes(self) -> dict[int, Outcome]:
-        """Return the time to the target of every observed seed; of one that missed it, its last clock."""
-        found = {}
-        for seed, run in self.by_seed.items():
-            if run.time_to_target is not None and run.state in OBSERVED:
-                found[seed] = Outcome(run.time_to_target, True)
-            elif run.state in OBSERVED and run.clock > 0:
-                found[seed] = Outcome(run.clock, False)
-        return found
-
-
-def throughput(run: Run) -> float | None:
-    """Return the samples per train-clock second of a run."""
-    return run.samples / run.clock if run.clock > 0 else None
 
 
 def answer_comparison(session: Session, experiment_id: str) -> Comparison:
@@ -92,17 +49,23 @@ def answer_comparison(session: Session, experiment_id: str) -> Comparison:
         group.setdefault(run.variant, Cell(run.variant, [])).runs.append(run)
     rows, sentences = [], []
     for cells in groups.values():
-        verdicts = {name: _verdict(cells, name, experiment.baseline, target) for name in cells}
+        verdicts = _verdicts(cells, experiment.baseline, target)
         rows += [_row(cells, name, experiment.baseline, target, verdicts[name], totals) for name in cells]
         sentences.append(_sentence(cells, experiment.baseline, target, verdicts))
     return Comparison(
         experiment=experiment.id,
         baseline=experiment.baseline,
         target=wording.describe_target(target) if target else None,
+        note=wording.describe_parts(target, _without_validation(target, runs)),
         complete=all(run.state in TERMINAL for run in runs),
         rows=rows,
         sentences=sentences,
     )
+
+
+def _without_validation(target: Target | None, runs: Sequence[Run]) -> bool:
+    """Return whether evaluations scored the test part, or were to."""
+    return (target is not None and target.part == "test") or any(run.evaluated_part == "test" for run in runs)
 
 
 def _totals(session: Session, experiment_id: str) -> dict[str, Totals]:
@@ -127,12 +90,13 @@ def _add_up(phases: Sequence[str], ranks: Sequence[tuple[str, float, float, list
     )
 
 
-def _verdict(cells: dict[str, Cell], name: str, baseline: str, target: Target | None) -> Verdict:
-    if name == baseline:
-        return Verdict(None, None, None, 0, 0, 0, 0, "baseline")
+def _verdicts(cells: dict[str, Cell], baseline: str, target: Target | None) -> dict[str, Verdict]:
+    """Return the verdict on each variant of one cluster and number of workers, corrected for their number."""
+    found = {name: Verdict("baseline" if name == baseline else "no claim") for name in cells}
     if target is None or baseline not in cells:
-        return Verdict(None, None, None, 0, 0, 0, 0, "no claim")
-    return compare(cells[baseline].outcomes(), cells[name].outcomes())
+        return found
+    others = {name: cell.crossings() for name, cell in cells.items() if name != baseline}
+    return found | compare_all(cells[baseline].crossings(), others)
 
 
 def _row(  # noqa: PLR0913 - what a row is made of
@@ -175,10 +139,14 @@ def _row(  # noqa: PLR0913 - what a row is made of
             high=verdict.high,
             pairs=verdict.pairs,
             censored=verdict.censored,
+            left_out=verdict.missed_by_both + verdict.met_at_start,
+            comparisons=verdict.comparisons,
+            p_adjusted=verdict.p_adjusted,
             claim=verdict.claim,
             sentence=_row_sentence(cells, name, baseline, target, verdict),
         ),
         accuracy=estimate("fraction", lambda run: run.accuracy),
+        test_accuracy=estimate("fraction", lambda run: run.test_accuracy),
         communication_fraction=estimate("fraction", lambda run: run.communication_fraction),
         hidden=estimate(seconds, total(lambda t: t.hidden)),
         wire=estimate("bytes", total(lambda t: t.wire)),
@@ -190,16 +158,16 @@ def _row(  # noqa: PLR0913 - what a row is made of
 
 
 def _time_to_target(cell: Cell) -> TimeToTarget:
-    outcomes = list(cell.outcomes().values())
-    reached = sorted(o.seconds for o in outcomes if o.reached)
-    known = 2 * len(reached) > len(outcomes)  # the middle is not among those that missed it
-    missed = [float("inf")] * (len(outcomes) - len(reached))
+    crossings = list(cell.crossings().values())
+    reached = sorted(c.seconds for c in crossings if c.met)
+    known = 2 * len(reached) > len(crossings)  # the middle is not among those that missed it
+    missed = [float("inf")] * (len(crossings) - len(reached))
     return TimeToTarget(
         median=statistics.median([*reached, *missed]) if known else None,
         low=reached[0] if reached else None,
         high=reached[-1] if reached else None,
         reached=len(reached),
-        n=len(outcomes),
+        n=len(crossings),
         unit="virtual s" if cell.runs[0].simulated else "s",
     )
 
@@ -213,7 +181,7 @@ def _row_sentence(
     cells: dict[str, Cell], name: str, baseline: str, target: Target | None, verdict: Verdict
 ) -> str:
     if name != baseline and baseline in cells and target is None:
-        said = wording.without_target(name, *_without_target(cells, name, baseline))
+        said = _without_target(cells, baseline)[name]
         return f"No target was set, so there is no time to it. Against {baseline}{_marks(cells[name])}: {said}."
     unpaired = None
     if baseline not in cells:
@@ -222,11 +190,18 @@ def _row_sentence(
     return wording.sentence(name, baseline, verdict, _marks(cells[name]), unpaired)
 
 
-def _without_target(cells: dict[str, Cell], name: str, baseline: str) -> tuple[Interval, Interval]:
-    """Return accuracy minus the baseline's and throughput over the baseline's, paired by seed."""
-    this, other = cells[name], cells[baseline]
-    accuracy = paired_difference(other.finished(lambda run: run.accuracy), this.finished(lambda run: run.accuracy))
-    return accuracy, paired_ratio(other.finished(throughput), this.finished(throughput))
+def _without_target(cells: dict[str, Cell], baseline: str) -> dict[str, str]:
+    """Return what is said of each variant where no target was set, paired by seed."""
+    base = cells[baseline]
+    others = {name: cell for name, cell in cells.items() if name != baseline}
+    compared = {n: compare_values(c.finished(throughput), base.finished(throughput)) for n, c in others.items()}
+    speeds = holm(compared)
+
+    def accuracy(cell: Cell) -> Interval:
+        sides = [side.finished(lambda run: run.accuracy) for side in (base, cell)]
+        return paired_difference(sides[0], sides[1])
+
+    return {name: wording.without_target(name, accuracy(cell), speeds[name]) for name, cell in others.items()}
 
 
 def _sentence(cells: dict[str, Cell], baseline: str, target: Target | None, verdicts: dict[str, Verdict]) -> str:
@@ -240,12 +215,10 @@ def _sentence(cells: dict[str, Cell], baseline: str, target: Target | None, verd
         runs=len(runs),
         failed=sum(run.state in FAILED for run in runs),
     )
-    others = [name for name in cells if name != baseline]
     if baseline not in cells:
         return f"{place}: no claim: the baseline {baseline} did not run here."
     if target is None:
-        said = [wording.without_target(n, *_without_target(cells, n, baseline)) for n in others]
+        said = _without_target(cells, baseline).values()
         return f"{place}, no target was set; against {baseline}, 95% intervals: {'; '.join(said) or 'nothing'}."
-    return wording.group_sentence(
-        place, baseline, wording.describe_target(target), [(n, verdicts[n]) for n in others]
-    )
+    others = [(name, verdicts[name]) for name in cells if name != baseline]
+    return wording.group_sentence(place, baseline, wording.describe_target(target), others)

@@ -77,7 +77,9 @@ class Verdict:
     met_at_start: int = 0
     """Left out of `pairs`: a side met the target before its first step, a time of 0."""
     in_first_interval: int = 0
-    """Of `pairs`: a side met the target by its first evaluation after the start: only an upper end is known."""
+    """Of `pairs`: a side met the target by its first evaluation after the start: how early is not known."""
+    coarse: bool = False
+    """1 is not excluded, but would be if the evaluations that met the target were the times themselves."""
     p: float | None = None
     """Two-sided p value of the mean logarithm being 0."""
     p_adjusted: float | None = None
@@ -112,7 +114,11 @@ class Verdict:
 
 def compare(baseline: Mapping[int, Crossing], variant: Mapping[int, Crossing]) -> Verdict:
     """Return the verdict on a variant; both sides are given by seed, and only common seeds are pairs."""
-    common = [(baseline[seed], variant[seed]) for seed in sorted(baseline.keys() & variant.keys())]
+    common = [
+        (baseline[seed], variant[seed])
+        for seed in sorted(baseline.keys() & variant.keys())
+        if baseline[seed].observed and variant[seed].observed
+    ]
     moved = [(b, v) for b, v in common if not (b.at_start or v.at_start)]
     pairs = [(b, v) for b, v in moved if b.met or v.met]
     longest = horizon([*baseline.values(), *variant.values()])
@@ -162,8 +168,10 @@ def holm(verdicts: Mapping[Key, Verdict]) -> dict[Key, Verdict]:
 def _judge(logs: Sequence[Range]) -> Verdict:
     """Return the verdict on log-ratios."""
     mean = mean_of(logs)
+    exact = mean_of([Range(log.point, log.point, log.point, log.open_below, log.open_above) for log in logs])
     found = Verdict("no claim", _exp(mean.point), _exp(mean.low), _exp(mean.high), len(logs))
-    return _claimed(replace(found, p=mean.p, p_adjusted=mean.p))
+    coarse = mean.p is not None and exact.p is not None and exact.p < 1 - CONFIDENCE <= mean.p
+    return _claimed(replace(found, coarse=coarse, p=mean.p, p_adjusted=mean.p))
 
 
 def _claimed(v: Verdict) -> Verdict:

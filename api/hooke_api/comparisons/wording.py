@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from hooke.spec import Target
 
-from hooke_api.comparisons.verdict import LEAST_PAIRS, NEGLIGIBLE, Claim, Verdict
+from hooke_api.comparisons.verdict import LEAST_PAIRS, MARGIN, Claim, Verdict
 from hooke_api.intervals import Interval
 
 
@@ -53,20 +53,35 @@ def figure(value: float) -> str:
 
 
 def describe_target(target: Target) -> str:
-    """Return the target in words, e.g. "90% test accuracy"."""
-    if target.metric == "test_accuracy":
-        return f"{target.value * 100:g}% test accuracy"
-    return f"test loss {target.value:g}"
+    """Return the target in words, e.g. "90% validation accuracy"."""
+    if target.of_accuracy:
+        return f"{target.value * 100:g}% {target.part} accuracy"
+    return f"{target.part} loss {target.value:g}"
+
+
+def describe_parts(target: Target | None, without_validation: bool) -> str | None:
+    """Return what is to be known of an experiment made without a validation part; None of all others."""
+    if not without_validation:
+        return None
+    judged = "evaluations scored" if target is None else "the target was judged on"
+    return f"made without a validation part: {judged} the test part"
 
 
 def short(variant: str, verdict: Verdict) -> str:
-    """Return one variant's part of a group's sentence: name, figure, interval, n."""
+    """Return one variant's part of a group's sentence: name, figure, interval, n, what was left out."""
     v = verdict.swapped if verdict.claim in ("slower", "at most") else verdict
+    notes = [f"n={v.pairs}"]
+    if left := v.missed_by_both + v.met_at_start:
+        notes.append(f"{left} left out")
+    if verdict.claim == "not shown" and v.shown_alone:
+        notes.append("not after correction")
+    elif v.coarse:
+        notes.append("evaluate more often")
     if v.ratio is None:
-        return f"{variant} ({_missed(verdict, 'baseline', variant)})"
+        return f"{variant} ({_why_open(verdict, 'baseline', variant)})"
     bound = "at least " if v.high is None else "at most " if v.low is None else ""
     words = "x as long" if verdict.claim in ("slower", "at most") else "x"
-    return f"{variant} {bound}{figure(v.ratio)}{words} ({_ends(v)}, n={v.pairs})"
+    return f"{variant} {bound}{figure(v.ratio)}{words} ({_ends(v)}, {', '.join(notes)})"
 
 
 def _ends(v: Verdict) -> str:
@@ -79,9 +94,40 @@ def _ends(v: Verdict) -> str:
     return f"{figure(v.low)} to {figure(v.high)}"
 
 
-def _missed(v: Verdict, baseline: str, variant: str) -> str:
-    parts = [(baseline, v.missed_by_baseline), (variant, v.missed_by_variant)]
-    return " and ".join(f"{name} missed it with {n} of {count(v.pairs, 'seed')}" for name, n in parts if n)
+def _why_open(v: Verdict, baseline: str, variant: str) -> str:
+    """Return what leaves an end of the interval open, or both."""
+    sides = [
+        (baseline, v.missed_by_baseline, v.diverged_by_baseline),
+        (variant, v.missed_by_variant, v.diverged_by_variant),
+    ]
+    parts = [_missed(name, missed, diverged, v.pairs) for name, missed, diverged in sides if missed]
+    if v.in_first_interval:
+        seeds = count(v.in_first_interval, "seed")
+        parts.append(f"with {seeds} a target was met by the first evaluation, so evaluate more often")
+    return " and ".join(parts)
+
+
+def _missed(name: str, missed: int, diverged: int, pairs: int) -> str:
+    how = "diverged" if diverged == missed else "missed it"
+    some = f" ({diverged} diverged)" if 0 < diverged < missed else ""
+    return f"{name} {how} with {missed} of {count(pairs, 'seed')}{some}"
+
+
+def _left_out(v: Verdict) -> list[str]:
+    parts = []
+    if v.missed_by_both:
+        parts.append(f"left out: {count(v.missed_by_both, 'seed')} with which neither reached it")
+    if v.met_at_start:
+        parts.append(f"left out: {count(v.met_at_start, 'seed')} with which it was met before the first step")
+    return parts
+
+
+def _notes(v: Verdict, marks: str) -> str:
+    """Return how many seeds are behind a verdict, how many were left out and why, and the correction."""
+    notes = [f"{count(v.pairs, 'seed')}{marks}", *_left_out(v)]
+    if v.comparisons > 1:
+        notes.append(f"after correction for {v.comparisons} comparisons")
+    return "; ".join(notes)
 
 
 def sentence(variant: str, baseline: str, verdict: Verdict, marks: str, why_unpaired: str | None) -> str:
@@ -91,39 +137,41 @@ def sentence(variant: str, baseline: str, verdict: Verdict, marks: str, why_unpa
     if verdict.claim == "no claim":
         return f"No claim on {variant}: {why_unpaired or _too_few(verdict)}."
     v = verdict.swapped if verdict.claim in ("slower", "at most") else verdict
-    note = f"{count(v.pairs, 'seed')}{marks}"
+    note = _notes(v, marks)
     if verdict.claim == "same":
         ratio = f"ratio {figure(v.ratio or 0)}, and its 95% interval {_ends(v)} lies within {_percent()} of 1"
         return f"{variant} and {baseline} are practically the same: {ratio} ({note})."
     if verdict.claim == "not shown":
         return f"Not shown that {variant} and {baseline} differ: {_why_not(variant, baseline, verdict)} ({note})."
-    missed = _missed(verdict, baseline, variant)
     if v.high is None:
-        note = f"95% from {figure(v.low or 0)}, {note}; {missed}"
+        note = f"95% from {figure(v.low or 0)}, {note}; {_why_open(verdict, baseline, variant)}"
     else:
         note = f"95% interval {_ends(v)}, {note}"
-    ratio = figure(v.ratio or 0)
+    bound = "at least " if v.high is None else ""
     if verdict.claim in ("faster", "at least"):
-        bound = "at least " if verdict.claim == "at least" else ""
-        return f"{variant} reaches the target {bound}{ratio}x faster than {baseline} ({note})."
-    bound = "at least " if verdict.claim == "at most" else ""
-    return f"{variant} takes {bound}{ratio}x as long as {baseline} to reach the target ({note})."
+        return f"{variant} reaches the target {bound}{figure(v.ratio or 0)}x faster than {baseline} ({note})."
+    return f"{variant} takes {bound}{figure(v.ratio or 0)}x as long as {baseline} to reach the target ({note})."
 
 
 def _percent() -> str:
-    return f"{100 * (NEGLIGIBLE - 1):.3g}%"
+    return f"{100 * (MARGIN - 1):.3g}%"
 
 
 def _too_few(verdict: Verdict) -> str:
-    return f"{count(verdict.pairs, 'pair')} of finished seeds, and {LEAST_PAIRS} are needed"
+    left = f" ({'; '.join(_left_out(verdict))})" if _left_out(verdict) else ""
+    return f"{count(verdict.pairs, 'pair')} of finished seeds{left}, and {LEAST_PAIRS} are needed"
 
 
 def _why_not(variant: str, baseline: str, v: Verdict) -> str:
     if v.ratio is None:
-        return _missed(v, baseline, variant)
+        return _why_open(v, baseline, variant)
+    if v.shown_alone:
+        return f"ratio {figure(v.ratio)} (95% interval {_ends(v)}) would be shown alone, but is not among several"
     if v.high is None or v.low is None:
-        return f"{_missed(v, baseline, variant)}, and the bound that is left ({_ends(v)}) does not exclude 1"
-    return f"ratio {figure(v.ratio)}, and its 95% interval {_ends(v)} includes 1"
+        why = _why_open(v, baseline, variant)
+        return f"{why}, and the bound that is left ({_ends(v)}) does not exclude 1"
+    coarse = ", because the times are known to an evaluation only: evaluate more often" if v.coarse else ""
+    return f"ratio {figure(v.ratio)}, and its 95% interval {_ends(v)} includes 1{coarse}"
 
 
 GROUPS: tuple[tuple[str, tuple[Claim, ...]], ...] = (
@@ -146,15 +194,17 @@ def group_sentence(place: Place, baseline: str, target: str, verdicts: Sequence[
         parts.append(f"no claim: {', '.join(silent)}")
     if not parts:
         return f"{place}: there is no variant to compare with {baseline}."
-    return f"{place}, time to {target} against {baseline}, 95% intervals: {'; '.join(parts)}."
+    several = max(v.comparisons for _, v in verdicts)
+    corrected = f", claims after correction for {several} comparisons" if several > 1 else ""
+    return f"{place}, time to {target} against {baseline}, 95% intervals{corrected}: {'; '.join(parts)}."
 
 
-def without_target(variant: str, accuracy: Interval, throughput: Interval) -> str:
+def without_target(variant: str, accuracy: Interval, throughput: Verdict) -> str:
     """Return one variant's accuracy and throughput against the baseline's, where no target was set."""
-    if accuracy.n < LEAST_PAIRS or throughput.n < LEAST_PAIRS:
-        n = min(accuracy.n, throughput.n)
+    n = min(accuracy.n, throughput.pairs)
+    if n < LEAST_PAIRS:
         return f"{variant} (no claim: {count(n, 'pair')} of finished seeds, and {LEAST_PAIRS} are needed)"
-    return f"{variant} {_points(accuracy)} and {_speed(throughput)} (n={accuracy.n})"
+    return f"{variant} {_points(accuracy)} and {_speed(throughput)} (n={n})"
 
 
 def _points(accuracy: Interval) -> str:
@@ -165,8 +215,10 @@ def _points(accuracy: Interval) -> str:
     return f"final accuracy {100 * (accuracy.mean or 0.0):+.2g} points {ends}"
 
 
-def _speed(throughput: Interval) -> str:
-    ends = f"({figure(throughput.low or 0)} to {figure(throughput.high or 0)})"
-    if (throughput.low or 0) <= 1 <= (throughput.high or 0):
+def _speed(throughput: Verdict) -> str:
+    ends = f"({_ends(throughput)})"
+    if throughput.claim == "same":
+        return f"throughput practically the same {ends}"
+    if throughput.claim == "not shown":
         return f"throughput difference not shown {ends}"
-    return f"throughput {figure(throughput.mean or 0)}x {ends}"
+    return f"throughput {figure(throughput.ratio or 0)}x {ends}"

@@ -17,7 +17,8 @@ COLUMNS = (
     "time to target",
     "speed-up [95%]",
     "",
-    "accuracy [95%]",
+    "validation [95%]",
+    "test [95%]",
     "comm.",
     "sent",
     "samples/s",
@@ -28,6 +29,8 @@ def show(console: Console, comparison: dict[str, Any]) -> None:
     """Print what `GET /experiments/{id}/comparison` answered."""
     if comparison["target"]:
         console.print(f"\nTarget: {comparison['target']}; baseline: {comparison['baseline']}", highlight=False)
+    if comparison["note"]:
+        console.print(f"\nNote: {comparison['note']}", highlight=False)
     for (cluster, workers), rows in groupby(comparison["rows"], key=lambda row: (row["cluster"], row["workers"])):
         console.print(table(cluster, workers, list(rows)))
     for sentence in comparison["sentences"]:
@@ -56,6 +59,7 @@ def cells(row: dict[str, Any]) -> list[str]:
         _time(row["time_to_target"]),
         *_speed_up(row["speed_up"]),
         _estimate(row["accuracy"], 100, "{:.1f}", "%"),
+        _estimate(row["test_accuracy"], 100, "{:.1f}", "%"),
         _estimate(row["communication_fraction"], 100, "{:.0f}", "%", interval=False),
         "-" if row["wire"]["mean"] is None else size(row["wire"]["mean"]),
         _estimate(row["throughput"], 1, "{:,.0f}", "", interval=False),

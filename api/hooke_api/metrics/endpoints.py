@@ -38,11 +38,11 @@ def read_bands(  # noqa: PLR0913 - the query of the URL, one parameter each
     experiment_id: str,
     database: DatabaseOf,
     store: Store,
-    metric: Annotated[list[Metric] | None, Query(description="May repeat; default: test_accuracy.")] = None,
+    metric: Annotated[list[Metric] | None, Query(description="May repeat; default: validation_accuracy.")] = None,
     axis: Axis = "clock",
     points: Annotated[int, Query(ge=16, le=5000, description="At most so many points of each band.")] = 400,
 ) -> BandAnswer:
     """Return mean and 95% t interval over seeds for every variant, cluster and number of workers."""
-    metrics: list[Metric] = list(dict.fromkeys(metric or ("test_accuracy",)))
+    metrics: list[Metric] = list(dict.fromkeys(metric or ("validation_accuracy",)))
     with database.read() as session:
         return service.answer_bands(session, store, experiment_id, metrics, axis, points)

@@ -43,6 +43,7 @@ class Facts:
     seed: int
     state: RunState
     algorithm: str
+    evaluated_part: str | None
     batch: int
     pace: str | None
     """How its cluster describes the algorithm; null where it described none."""

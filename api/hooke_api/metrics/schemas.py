@@ -9,7 +9,18 @@ from pydantic import Field, StringConstraints, model_validator
 
 from hooke_api.schema import View
 
-Metric = Literal["test_accuracy", "test_loss", "train_loss", "communication_fraction", "throughput", "staleness"]
+Metric = Literal[
+    "validation_accuracy",
+    "validation_loss",
+    "test_accuracy",
+    "test_loss",
+    "train_loss",
+    "communication_fraction",
+    "throughput",
+    "staleness",
+]
+"""What can be drawn. Evaluations are of the validation part; those of runs made without one, and no others, are
+`test_accuracy` and `test_loss`."""
 Axis = Literal["clock", "wall", "samples", "step", "bytes"]
 """The x of a chart: train clock, wall, global samples, local gradients per worker (samples over workers and
 batch), or bytes sent so far by all ranks. No epochs: the API does not know the size of a training set."""

@@ -2,7 +2,8 @@
 
 What the metrics mean: `train_loss` is the mean batch loss of P gradients (see `hooke_api.metrics.table`);
 `communication_fraction` and `throughput` are totals since the start over train clock so far; `staleness` has a
-point where an exchange knew it; `test_accuracy` and `test_loss` are the evaluations of the center.
+point where an exchange knew it; `validation_accuracy` and `validation_loss` are the evaluations of the center.
+Runs made without a validation part have theirs as `test_accuracy` and `test_loss`.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Sequence
+from typing import get_args
 
 import numpy as np
+from hooke.spec import Part
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -39,8 +42,12 @@ def unit(axis: Axis, runs: Sequence[Facts]) -> str:
 
 def curve(run: Facts, curves: Curves, metric: Metric, axis: Axis) -> tuple[Floats, Floats]:
     """Return x (ascending) and y (NaN: a gap) of one metric of one run."""
-    if metric in ("test_accuracy", "test_loss"):
-        return _scored(run, curves, metric, axis)
+    part, _, figure = metric.partition("_")
+    if part in get_args(Part):
+        if part != (run.evaluated_part or "validation"):
+            return np.empty(0), np.empty(0)
+        scores = curves.scores
+        return _scored(run, curves, scores.accuracy if figure == "accuracy" else scores.loss, axis)
     table = curves.table
     x = _rows(run, table, axis)
     if metric == "staleness":
@@ -58,10 +65,9 @@ def _rows(run: Facts, table: Table, axis: Axis) -> Floats:
     return {"clock": table.clock, "wall": table.wall, "samples": table.samples, "bytes": table.bytes}[axis]
 
 
-def _scored(run: Facts, curves: Curves, metric: Metric, axis: Axis) -> tuple[Floats, Floats]:
-    """Return an evaluated metric; bytes and steps are those of the row at its samples."""
+def _scored(run: Facts, curves: Curves, y: Floats, axis: Axis) -> tuple[Floats, Floats]:
+    """Return x and y of an evaluated metric; bytes and steps are those of the row at its samples."""
     scores, table = curves.scores, curves.table
-    y = scores.accuracy if metric == "test_accuracy" else scores.loss
     if axis == "step":
         return scores.samples / (run.workers * run.batch), y
     if axis != "bytes":

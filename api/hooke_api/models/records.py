@@ -95,7 +95,7 @@ class Summary(Base):
     run_id: Mapped[str] = mapped_column(String(40), ForeignKey("runs.id"), primary_key=True)
     attempt: Mapped[int] = mapped_column(primary_key=True)
     metric: Mapped[str] = mapped_column(String(64), primary_key=True)
-    """test_accuracy, test_loss, train_loss, staleness."""
+    """validation_accuracy, validation_loss (of older runs: test_...), train_loss, staleness."""
     first: Mapped[float]
     last: Mapped[float]
     min: Mapped[float]

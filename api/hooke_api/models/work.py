@@ -96,12 +96,19 @@ class Run(Owned, Base):
     finished_at: Mapped[datetime | None]
 
     samples: Mapped[int] = mapped_column(BigInteger, default=0)
+    evaluated_part: Mapped[str | None] = mapped_column(String(16))
+    """The part of the data that evaluations score: `validation`; `test` of a run made without one; null before it
+    begins."""
     accuracy: Mapped[float | None]
+    """Of the latest evaluation of the center."""
     loss: Mapped[float | None]
+    test_accuracy: Mapped[float | None]
+    """Of the final center on the test part, scored once, after the end; null before, and where it was stopped."""
+    test_loss: Mapped[float | None]
     time_to_target: Mapped[float | None]
     """Train clock of the first evaluation that met the target, s."""
     target_after: Mapped[float | None]
-    """Train clock of the last evaluation before that one, s; 0: there was none. Null where the target is not met."""
+    """Train clock of the last evaluation before that one, s (0: there was none); null with time_to_target."""
     diverged: Mapped[bool] = mapped_column(Boolean, default=False)
     """It ended by NaN or Inf."""
     communication_fraction: Mapped[float | None]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+from hooke.spec import Part
 from hooke.states import RunState
 
 from hooke_api.schema import View
@@ -90,9 +91,15 @@ class RunSummary(View):
     cancel_requested: bool
     samples: int
     budget: int
+    evaluated_part: Part | None
+    """What evaluations score: the validation part; the test part where there was none; null before it began."""
     accuracy: float | None
-    """Of the latest evaluation of the center."""
+    """Of the latest evaluation of the center, fraction."""
     loss: float | None
+    test_accuracy: float | None
+    """Of the final center on the test part, fraction: scored once, after the end; nothing was chosen by it. Null
+    before, where the run was stopped, and of runs made without a validation part."""
+    test_loss: float | None
     time_to_target: float | None
     """Train clock, s; null where the target was not (yet) reached."""
     communication_fraction: float | None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class ChipEASGD(Elastic):
     """Communication-efficient EASGD (many-core chips).
 
-    (1) chip k   x_k' = x_k - lr (mean_j g_kj(x_k) + rho (x_k - c))       j over the G parts of a chip
+    (1) chip k   x_k' = x_k - lr (mean_j g_kj(x_k) + rho (x_k - c))       j over the G parts of a chip, or sum_j
     (2) center   c'   = c + lr rho (sum_k x_k - (P/G) c)                  k over the P/G chips
 
     A chip is cut into G parts, each with a copy of weights and data, so that a part works in its own near
@@ -24,8 +24,9 @@ class ChipEASGD(Elastic):
     Cost per step 2 log2(G) (a + |W| b) inside; per exchange 2 log2(P/G) (A + |W| B) between chips and
     log2(G) (a + |W| b) inside. With overlap the part between chips hides behind the gradient.
 
-    Readings: a worker is a part, and the batch is per part: a chip's is G times as large. Divide the batch by
-    G to keep the chip's. beta is shared by the chips: a = beta / (P/G).
+    Readings: parts add up their gradients; with `inside = mean` a chip steps along the mean, as one worker with
+    its whole batch would, with `sum` along the sum, G times as far. A worker is a part, and the batch is per part:
+    a chip's is G times as large. Divide the batch by G to keep it. beta is shared by the chips: a = beta G / P.
 
     Reference: You, Buluc, Demmel, SC17 (arXiv 1708.02983), Algorithm 4 and the partition of a chip.
     """
@@ -33,6 +34,11 @@ class ChipEASGD(Elastic):
     passes: ClassVar[int] = 19
 
     parts: int = Field(2, ge=1, le=1024, title="Parts", description="Workers per chip (G); P is a multiple.")
+    inside: Literal["mean", "sum"] = Field(
+        "mean",
+        title="Inside a chip",
+        description="A chip steps along the mean or the sum of its parts' gradients.",
+    )
     period: int = Field(1, ge=1, le=10_000, title="Period", description="Local steps per exchange (tau).")
     overlap: bool = Field(True, title="Overlap", description="Exchange while the gradient is computed.")
 
@@ -69,4 +75,4 @@ class ChipEASGD(Elastic):
                 chip.broadcast(total, 0)
                 spring.pull(x, c)
                 spring.pull(c, total, chips)
-            step.apply(g, self.parts)
+            step.apply(g, self.parts if self.inside == "mean" else 1)

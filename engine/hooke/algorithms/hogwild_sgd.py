@@ -28,8 +28,8 @@ class HogwildSGD(Descent):
 
     Readings: `updates = plain` stores as the method was published, and is refused where ranks share no memory;
     `atomic` loses nothing; `auto` is plain wherever memory is shared. With momentum every worker has a velocity
-    of its own. What a worker has not added yet it adds before an evaluation, a checkpoint and the end, so that the
-    center is scored with every step that was counted.
+    of its own. What a worker has not added yet it adds before a checkpoint and at the end of the budget; an
+    evaluation scores the center as it is.
 
     Reference: Niu, Recht, Re, Wright 2011; You, Buluc, Demmel, SC17 (arXiv 1708.02983).
     """
@@ -37,7 +37,7 @@ class HogwildSGD(Descent):
     pace: ClassVar[Pace] = "free"
     may_drop: ClassVar[bool] = True
     deterministic: ClassVar[bool] = False
-    passes: ClassVar[int] = 5
+    passes: ClassVar[int] = 4
 
     period: int = Field(1, ge=1, le=10_000, title="Period", description="Local steps per exchange (tau).")
     updates: Updates = Field(

@@ -23,6 +23,9 @@ class Powersgd(Descent):
     approximation, and what is left over stays with the worker and comes again. Vectors (biases) travel whole.
     Cost per step: two all-reduces of r (n + m) in place of n m, 2 log2(P) (2 A + r (n + m) B).
 
+    The messages are projections on a basis that changes with every step: what a wire type rounds off one says
+    nothing to the next, so that error feedback of the wire is never applied to them (of e, it is the method).
+
     Readings: Q starts from a seeded normal draw and is kept; a tensor's first dimension is the rows of its
     matrix. r is cut to the smaller dimension; at full rank this is Sync SGD. Momentum is heavy ball (or
     Nesterov's) on M^, as in Sync SGD here.
@@ -38,12 +41,12 @@ class Powersgd(Descent):
         """Compress, average, decompress, step, all alike."""
         error, basis, thin = r.state("error"), r.state("basis"), r.buffer(r.params)
         low = LowRank(r.layout, self.rank, basis, thin, fresh=r.t == 0, seed=r.spec.seed)
-        step = self.local_step(r)
+        step, comm = self.local_step(r), r.comm.without_feedback()
         for _ in r.steps():
             m = error.add_(step.gradient())  # e + G
             left = low.project(m)
-            r.comm.allreduce(left)
+            comm.allreduce(left)
             right = low.return_(m, left)
-            r.comm.allreduce(right)
+            comm.allreduce(right)
             g = low.approximate(m, right, r.workers)  # leaves the new error in m
             step.apply(g)

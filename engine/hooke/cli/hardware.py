@@ -104,7 +104,21 @@ def _machine(found: Topology) -> str:
             )
         )
     head = [_wrapped("machine", found.model), _wrapped("built of", ", ".join(built)), _wrapped("allowed", mine)]
+    if found.memory[0]:
+        head.append(_wrapped("memory", _memory(found)))
     return "\n".join([*head, "", columns(rows, "  ")])
+
+
+def _memory(found: Topology) -> str:
+    """Return what `free` would say, and what no node's own file accounts for."""
+    from hooke.hardware.memory import gib
+
+    size, available = found.memory
+    said = f"{gib(size)}, {gib(available)} available"
+    missing = size - sum(node.size for node in found.nodes)
+    if missing > size // 100:  # a node's file counts what the kernel keeps to itself, too
+        said += f"; the files of the nodes account for {gib(size - missing)}"
+    return said
 
 
 def _placement(placement: Placement, by: By, server: bool) -> str:

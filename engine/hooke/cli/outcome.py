@@ -10,12 +10,15 @@ from statistics import fmean
 from typing import Any
 
 from hooke.algorithm import algorithm
+from hooke.cautions import of_method, said_of_compute_time
 from hooke.cli.text import columns, percent, seconds, size
 from hooke.events import Done, Scored, Start, StateReport
 from hooke.phases import PHASES
 from hooke.spec import RunSpec, canonical, fingerprint
 from hooke.states import DIVERGED
 
+MANY = 16
+"""Workers whose steps are told one by one; of more, the least and the most."""
 ENDED = {
     "target": "target reached",
     "budget": "budget used up",
@@ -39,6 +42,7 @@ def result(
     end. What a run that ended early never wrote is null.
     """
     last = done.get(decides(spec))
+    network = spec.virtual if spec.world == "virtual" else None
     workers = [done[rank] for rank in range(spec.workers) if rank in done]
     reached = next((score for score in scores if score.reached), None)
     return {
@@ -55,6 +59,10 @@ def result(
         "servers": spec.servers,
         "seed": spec.seed,
         "simulated": spec.world == "virtual",
+        "compute_seconds_per_sample": network.compute_seconds_per_sample if network else None,
+        "compute_source": network.compute_source if network else None,
+        "remarks": remarks(spec, last, scores),
+        "steps": [done[rank].step if rank in done else None for rank in range(spec.workers)] if done else None,
         "oversubscribed": any(start.oversubscribed for start in started.values()),
         "validation_accuracy": scores[-1].accuracy if scores else None,
         "validation_loss": scores[-1].loss if scores else None,
@@ -81,6 +89,16 @@ def result(
             for s in scores
         ],
     }
+
+
+def remarks(spec: RunSpec, last: Done | None, scores: Sequence[Scored]) -> list[str]:
+    """Return in sentences what a reader must know of these numbers: cautions that hold, now that it has ended."""
+    said = [caution.message for caution in of_method(spec)]
+    if spec.world == "virtual" and spec.virtual is not None:
+        said.append(said_of_compute_time(spec.virtual))
+    if last is not None and scores and scores[0].reached and scores[0].samples == 0:
+        said.append("the target was met before the first step: the time to it is 0")
+    return said
 
 
 def decides(spec: RunSpec) -> int:
@@ -117,6 +135,7 @@ def table(found: Mapping[str, Any]) -> str:
     if found["time_to_target"] is not None:
         lines.append(("time to target", seconds(found["time_to_target"]) + simulated))
     if found["samples_per_second"]:
+        lines.append(("steps", _steps(found["steps"])))
         lines.append(("samples", f"{found['samples']:,} in {seconds(found['train_seconds'])}{simulated}"))
         lines.append(("throughput", f"{found['samples_per_second']:,.0f} samples/s{simulated}"))
     if found["communication_fraction"] is not None:
@@ -124,12 +143,23 @@ def table(found: Mapping[str, Any]) -> str:
         hidden = f", {seconds(found['hidden_seconds'])} more hidden" if found["hidden_seconds"] else ""
         lines.append(("communication", percent(found["communication_fraction"]) + hidden + crowded))
         lines.append(("sent", f"{size(found['payload_bytes'])} in {found['messages']:,} messages"))
-    text = columns(lines + _odds(found))
+    lines += _odds(found) + [("note", said) for said in found["remarks"]]
+    text = columns(lines)
     return f"{text}\n{_phase_table(found)}" if found["phases"] else text
 
 
 def _score(found: Mapping[str, Any], part: str) -> str:
     return f"accuracy {percent(found[f'{part}_accuracy'])}, loss {found[f'{part}_loss']:.4f}"
+
+
+def _steps(steps: Sequence[int | None]) -> str:
+    """Return the steps of each worker: equal ones once, of many workers the range."""
+    known = [each for each in steps if each is not None]
+    if len(known) == len(steps) and len(set(known)) == 1:
+        return f"{known[0]:,}" + (" by each worker" if len(known) > 1 else "")
+    if len(steps) > MANY:
+        return f"{min(known):,} to {max(known):,} per worker"
+    return "worker 0, 1, ...: " + ", ".join("unknown" if each is None else f"{each:,}" for each in steps)
 
 
 def _odds(found: Mapping[str, Any]) -> list[tuple[str, str]]:

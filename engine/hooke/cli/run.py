@@ -39,6 +39,10 @@ def run(  # noqa: PLR0913 - one parameter per option of the command
     *,
     workers: Annotated[int | None, typer.Option(help="Number of workers (P).")] = None,
     world: Annotated[World | None, typer.Option(help="Real MPI processes, or virtual time.")] = None,
+    calibrate: Annotated[
+        bool,
+        typer.Option("--calibrate", help="Virtual time: measure how long a gradient takes here, and use that."),
+    ] = False,
     seed: Annotated[int | None, typer.Option(help="Seed of data order and initial weights.")] = None,
     variant: Annotated[str | None, typer.Option(help="Which variant of an experiment.")] = None,
     cluster: Annotated[str | None, typer.Option(help="Which cluster of an experiment.")] = None,
@@ -70,16 +74,16 @@ def run(  # noqa: PLR0913 - one parameter per option of the command
     from hooke.errors import HookeError, SpecError
     from hooke.expand import cautions
 
+    if calibrate and (resume or replay is not None):
+        raise typer.BadParameter("--calibrate changes the run: it goes with neither --resume nor --replay")
     if resume and run_dir is None:
         raise typer.BadParameter("--resume needs --run-dir, the folder that holds the checkpoint")
-    if save is not None and not save.resolve().parent.is_dir():
-        raise typer.BadParameter(f"the folder of {save} does not exist", param_hint="--save")
-    if trace is not None:
-        _try_to_write(trace)
+    _check_files(save, trace)
     try:
         resolved = load_run(read(spec), variant, cluster, workers, world, seed)
         if replay is not None:
             resolved = _as_replay(resolved, replay)
+        resolved = _calibrated(resolved) if calibrate else resolved
     except SpecError as error:
         for problem in error.problems:
             print(f"{problem.pointer or '/'}: {problem.message}", file=sys.stderr)
@@ -102,6 +106,22 @@ def run(  # noqa: PLR0913 - one parameter per option of the command
         raise typer.Exit(CANCELLED if report.state == "cancelled" else FAILED)
     if not equal:
         raise typer.Exit(FAILED)
+
+
+def _calibrated(spec: RunSpec) -> RunSpec:
+    from hooke.calibrate import calibrated
+
+    if spec.virtual is None:
+        raise typer.BadParameter("real time needs no model: --calibrate goes with --world virtual")
+    return calibrated(spec)
+
+
+def _check_files(save: Path | None, trace: Path | None) -> None:
+    """Raise BadParameter, before a run is started for nothing, where its files could not be written."""
+    if save is not None and not save.resolve().parent.is_dir():
+        raise typer.BadParameter(f"the folder of {save} does not exist", param_hint="--save")
+    if trace is not None:
+        _try_to_write(trace)
 
 
 def _try_to_write(trace: Path) -> None:
@@ -149,6 +169,7 @@ def execute(
     from hooke import local_run
     from hooke.cli import outcome
     from hooke.cluster.launchers.base import TRAIN
+    from hooke.invariants import faults
 
     local_run.prepare(folder, spec, resume)
     program = TRAIN if trace is None else (*TRAIN, "--trace")
@@ -156,6 +177,7 @@ def execute(
     scores, report = _follow(started)
     found = outcome.result(spec, report, started.witness.started, started.witness.done, scores)
     found["folder"] = str(folder)
+    found["clock_faults"] = faults(folder)
     if save_to is not None and report.state == "succeeded":
         outcome.save(save_to, spec, folder)
     if trace is not None:
@@ -241,5 +263,7 @@ def _print(report: StateReport, found: dict[str, Any], as_json: bool) -> None:
         print(outcome.as_json(found))
     else:
         print(outcome.table(found))
+    for fault in found["clock_faults"]:
+        print(f"warning: the clock of this run cannot be trusted: {fault}", file=sys.stderr)
     if report.state not in ("succeeded", "cancelled"):
         print(f"{report.state}: {report.why}", file=sys.stderr)

@@ -16,10 +16,12 @@ from hooke.cluster.witness import Witness
 from hooke.errors import SpecError
 from hooke.events import StateReport
 from hooke.expand import validate_run
+from hooke.invariants import faults
 from hooke.journal import read_new
 from hooke.spec import RunSpec, canonical
 from hooke.states import TERMINAL
 
+_CLOCK = "The clock of this run cannot be trusted: "
 _LOOK_BACK = 80
 """Last lines of a rank's output in which its traceback is looked for."""
 
@@ -142,4 +144,7 @@ class Attempt:
             damaged=self.witness.damaged,
             left=left,
         )
-        self.report(judge(evidence))
+        report = judge(evidence)
+        if report.state in ("succeeded", "timed_out") and (found := faults(self.folder.path)):
+            report = report.model_copy(update={"why": f"{report.why}. {_CLOCK}{'; '.join(found[:3])}"})
+        self.report(report)

@@ -20,6 +20,7 @@ both operands and the sum of every single addition are rounded to it; the order 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -89,7 +90,10 @@ class Control(Protocol):
         """Send words to one rank; never blocks."""
 
     def recv(self, source: int = ANY) -> tuple[int, tuple[float, ...]]:
-        """Return (source, words) of the earliest message from `source`."""
+        """Return (source, words) of the earliest message from `source`; blocks until there is one."""
+
+    def poll(self, source: int = ANY) -> tuple[int, tuple[float, ...]] | None:
+        """Return the same if a message has arrived, else None; never blocks."""
 
     def ibroadcast(self, words: tuple[float, ...] | None) -> ControlPending:
         """Post one broadcast from rank 0 (others pass None); all ranks post in the same order."""
@@ -114,7 +118,7 @@ class Window(Protocol):
     """
 
     shared: bool
-    """Whether plain loads and stores reach the vector: owner and rank share memory (or a virtual world)."""
+    """Whether plain loads and stores reach the vector: owner and rank share memory."""
 
     def get(self, into: Vector) -> None:
         """Copy the vector as it is found, element by element."""
@@ -124,6 +128,14 @@ class Window(Protocol):
 
     def add(self, delta: Vector, alpha: float = 1) -> None:
         """Add alpha * delta by plain loads and stores; raises CommError where memory is not shared."""
+
+    def iexchange(self, into: Vector, answer: Callable[[], Vector], alpha: float | None = None) -> Pending:
+        """Begin in the background: `get` into the vector, then add what `answer` makes of it.
+
+        With alpha by `add`, without it by `accumulate`; no lock and no turn lies between reading and adding. Until
+        `wait`, `into` and what `answer` writes must not be touched, nor what it reads be written. `answer` calls
+        no communicator. What it raises is raised by `wait`, and nothing is added.
+        """
 
     def put(self, x: Vector) -> None:
         """Overwrite the vector; for moments at which nobody else touches it."""

@@ -62,6 +62,13 @@ def _trials(comm: Comm, window: Window, counter: Counter) -> Iterator[tuple[str,
             window.accumulate(2 * pattern)
         comm.barrier()
         yield f"an addition by rank {turn} alone", _compare(window, 2 * pattern + turn + 7)
+    window.put(_constant(0)) if comm.rank == 0 else None
+    comm.barrier()
+    found, delta = _constant(-1), pattern + comm.rank + 1
+    for _ in range(_ROUNDS):
+        window.iexchange(found, lambda: delta).wait()
+    comm.barrier()
+    yield "exchanges in the background", _compare(window, _ROUNDS * (comm.size * pattern + everybody))
     yield "numbers taken from a counter", _each_once(comm, counter)
 
 

@@ -23,10 +23,11 @@ from hooke.comm.base import ANY, Control, Counter, Message, Pending, Traffic, Wi
 from hooke.comm.collectives import Collective
 from hooke.comm.elements import portable
 from hooke.comm.mpi_control import MpiControl, await_any
+from hooke.comm.mpi_counter import MpiCounter
 from hooke.comm.mpi_exchange import Exchange, Scratch
 from hooke.comm.mpi_progress import BackgroundMessage, BackgroundSum, Progress
 from hooke.comm.mpi_wait import Patience, sleep_precisely
-from hooke.comm.mpi_window import MpiCounter, MpiWindow
+from hooke.comm.mpi_window import MpiWindow
 from hooke.comm.schedule import Round
 from hooke.errors import CommError
 

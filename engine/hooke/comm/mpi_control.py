@@ -47,6 +47,16 @@ class MpiControl:
             raise
         return status.Get_source(), tuple(self._incoming[: status.Get_count(MPI.DOUBLE)].tolist())
 
+    def poll(self, source: int = ANY) -> tuple[int, Words] | None:
+        """Return (source, words) of a message that has arrived, or None."""
+        status = MPI.Status()
+        whom = MPI.ANY_SOURCE if source == ANY else check_rank(source, self._size)
+        message = self._comm.Improbe(whom, _WORDS, status)
+        if message is None:
+            return None
+        message.Recv(self._incoming, status)
+        return status.Get_source(), tuple(self._incoming[: status.Get_count(MPI.DOUBLE)].tolist())
+
     def ibroadcast(self, words: Words | None) -> ControlPending:
         """Post one broadcast from rank 0."""
         array = np.zeros(MOST_WORDS + 1)  # how many, then the words

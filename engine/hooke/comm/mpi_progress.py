@@ -28,7 +28,8 @@ from hooke.comm.mpi_exchange import Exchange
 from hooke.comm.mpi_wait import Patience, sleep_precisely
 from hooke.errors import CommError
 
-_SWITCH_INTERVAL = 5e-4
+SWITCH_INTERVAL = 5e-4
+"""Seconds for which a thread that computes in Python may keep the interpreter from the others."""
 
 
 class Job(Protocol):
@@ -160,7 +161,7 @@ class Progress:
         """Carry this job on from now on."""
         if self._thread is None:
             # A daemon, so that a rank that fails can leave; the finalizer ends it before MPI is finalized.
-            sys.setswitchinterval(min(sys.getswitchinterval(), _SWITCH_INTERVAL))
+            sys.setswitchinterval(min(sys.getswitchinterval(), SWITCH_INTERVAL))
             worker = _Worker(self._inbox, self._patience)
             self._thread = threading.Thread(target=worker.run, name="progress", daemon=True)
             self._thread.start()

@@ -1,4 +1,4 @@
-"""One-sided operations over MPI: a vector and a counter that ranks change without their owner's help.
+"""One-sided operations over MPI: a vector that ranks change without their owner's help.
 
 Where all ranks share a node, the memory is made by `MPI_Win_allocate_shared`: every rank maps it, so plain
 loads and stores reach it, and so do MPI's own atomic accumulates, without anybody's progress. Elsewhere
@@ -24,8 +24,10 @@ import numpy as np
 from mpi4py import MPI
 
 from hooke.comm.arrays import Array, array_of, check_length, check_rank, count_one_sided
-from hooke.comm.base import Traffic
+from hooke.comm.base import Pending, Traffic
 from hooke.comm.elements import add_scaled
+from hooke.comm.mpi_behind import Behind
+from hooke.comm.mpi_counter import allocate
 from hooke.comm.mpi_wait import Patience
 from hooke.errors import CommError
 
@@ -62,7 +64,7 @@ class MpiWindow:
         self._agree(array)
         size = array.nbytes + _LINE if self._mine else 0
         one_node = map_memory and patience.ranks_on_this_host == comm.Get_size()
-        self._window: MPI.Win | None = _allocate(comm, size, 1, one_node)
+        self._window: MPI.Win | None = allocate(comm, size, 1, one_node)
         segment = self._segment(self._window) if self._mine or map_memory else None
         # Segments begin at the start of a page or of a line in every process, so the offset is the same in all.
         start = -segment.ctypes.data % _LINE if segment is not None else 0
@@ -71,6 +73,7 @@ class MpiWindow:
         if segment is not None:
             self._memory = segment[self._start : self._start + array.nbytes].view(np.float32)
         self.shared = self._memory is not None
+        self._behind = Behind()
         if self._mine:
             self.put(array)
         self._meet()
@@ -78,11 +81,10 @@ class MpiWindow:
     def get(self, into: Any) -> None:
         """Copy the vector as it is found."""
         array = self._fitting(into)
-        window = self._open()
         if self._memory is not None:
-            window.Sync()
-            np.copyto(array, self._memory)
+            self._load(array)
         else:
+            window = self._open()
             self._complete(lambda: window.Get((array, MPI.FLOAT), self._owner, self._target()))
         self._count(array)
 
@@ -96,16 +98,33 @@ class MpiWindow:
     def add(self, delta: Any, alpha: float = 1) -> None:
         """Add alpha * delta by plain loads and stores; what others store meanwhile may be lost, or undo this."""
         array = self._fitting(delta)
-        window = self._open()
-        if self._memory is None:
-            raise CommError(
-                f"rank {self._comm.Get_rank()} shares no memory with rank {self._owner}, which owns the window: "
-                "plain additions need one node; use atomic updates"
-            )
-        window.Sync()
-        add_scaled(self._memory, delta, alpha)
-        window.Sync()
+        self._store_sum(delta, alpha)
         self._traffic.payload += array.nbytes
+
+    def iexchange(self, into: Any, answer: Callable[[], Any], alpha: float | None = None) -> Pending:
+        """Begin to read the vector, and to add what `answer` makes of it, on a thread that waits politely."""
+        array = self._fitting(into)
+        self._count(array)
+        if alpha is None:
+            self._count(array)
+        else:
+            self._shared_memory()
+            self._traffic.payload += array.nbytes
+
+        def exchange() -> None:
+            if self._memory is not None:
+                self._load(array)
+            else:
+                self._politely(self._open().Rget((array, MPI.FLOAT), self._owner, self._target()))
+            delta = answer()
+            if alpha is not None:
+                self._store_sum(delta, alpha)
+                return
+            sent = (self._fitting(delta), MPI.FLOAT)
+            self._politely(self._open().Raccumulate(sent, self._owner, self._target(), MPI.SUM))
+            self._complete(lambda: None)
+
+        return self._behind.begin(exchange)
 
     def put(self, x: Any) -> None:
         """Overwrite the vector."""
@@ -121,6 +140,7 @@ class MpiWindow:
     def close(self) -> None:
         """Free it; collective."""
         window = self._open()
+        self._behind.close()
         self._meet()
         window.Unlock_all()
         self._window = self._memory = None
@@ -154,6 +174,27 @@ class MpiWindow:
     def _target(self) -> tuple[int, int, MPI.Datatype]:
         return self._start, self._elements, MPI.FLOAT
 
+    def _load(self, into: Array) -> None:
+        self._open().Sync()
+        np.copyto(into, self._shared_memory())
+
+    def _store_sum(self, delta: Any, alpha: float) -> None:
+        window, memory = self._open(), self._shared_memory()
+        window.Sync()
+        add_scaled(memory, delta, alpha)
+        window.Sync()
+
+    def _shared_memory(self) -> Array:
+        if self._memory is None:
+            raise CommError(
+                f"rank {self._comm.Get_rank()} shares no memory with rank {self._owner}, which owns the window: "
+                "plain additions need one node; use atomic updates"
+            )
+        return self._memory
+
+    def _politely(self, request: MPI.Request) -> None:
+        self._patience.until(request.Test)
+
     def _complete(self, operation: Callable[[], None]) -> None:
         try:
             operation()
@@ -178,53 +219,3 @@ class MpiWindow:
 
     def _meet(self) -> None:
         self._patience.until(self._comm.Ibarrier().Test)
-
-
-class MpiCounter:
-    """See `hooke.comm.base.Counter`; an int64 on rank 0."""
-
-    def __init__(self, comm: MPI.Intracomm, patience: Patience) -> None:
-        self._comm, self._patience = comm, patience
-        mine, size = comm.Get_rank() == 0, np.dtype(np.int64).itemsize
-        one_node = patience.ranks_on_this_host == comm.Get_size()
-        self._window: MPI.Win | None = _allocate(comm, size if mine else 0, size, one_node)
-        if mine:
-            memory: Any = self._window.tomemory()
-            np.frombuffer(memory, np.int64)[:] = 0
-            self._window.Sync()
-        self._meet()
-
-    def take(self, amount: int = 1) -> int:
-        """Add to it, atomically; return what it was before."""
-        if self._window is None:
-            raise CommError("this counter has been closed")
-        before = np.zeros(1, np.int64)
-        try:
-            self._window.Fetch_and_op(np.array([amount], np.int64), before, 0, 0, MPI.SUM)
-            self._window.Flush(0)
-        except MPI.Exception as error:
-            raise CommError(f"the counter of rank 0 failed; MPI reports: {error}") from error
-        return int(before[0])
-
-    def close(self) -> None:
-        """Free it; collective."""
-        if self._window is None:
-            raise CommError("this counter has been closed")
-        window, self._window = self._window, None
-        self._meet()
-        window.Unlock_all()
-        window.Free()
-
-    def _meet(self) -> None:
-        self._patience.until(self._comm.Ibarrier().Test)
-
-
-def _allocate(comm: MPI.Intracomm, size: int, unit: int, one_node: bool) -> MPI.Win:
-    """Return a window on `size` bytes of this rank, with the epoch open that lasts as long as the window."""
-    make = MPI.Win.Allocate_shared if one_node else MPI.Win.Allocate
-    try:
-        window = make(size, unit, MPI.INFO_NULL, comm)
-        window.Lock_all()
-    except MPI.Exception as error:
-        raise CommError(f"MPI could not make a window on {size} bytes of this rank: {error}") from error
-    return window

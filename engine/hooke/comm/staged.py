@@ -97,6 +97,10 @@ class Staged(Wrapper):
         """Return the part's communicator; a vector keeps its buffer there."""
         return Staged(self.inner.split(color, key), self.staging)
 
+    def without_feedback(self) -> Comm:
+        """Return the same, around a wire that keeps no residual."""
+        return Staged(self.inner.without_feedback(), self.staging) if isinstance(self.inner, Wrapper) else self
+
     def window(self, initial: Vector, owner: int = 0) -> Window:
         """Return a window in host memory."""
         if not self.staging.takes(initial):
@@ -124,6 +128,15 @@ class StagedPending:
             self._back = None
 
 
+class Complete:
+    """What was done when it was begun; a `Pending`."""
+
+    hidden = 0.0
+
+    def wait(self) -> None:
+        """Return: it is complete."""
+
+
 class StagedWindow:
     """A window whose callers' vectors live on a device; the window itself lies in host memory."""
 
@@ -144,6 +157,13 @@ class StagedWindow:
     def add(self, delta: Vector, alpha: float = 1) -> None:
         """Add alpha * delta by plain loads and stores of the host."""
         self._inner.add(self._staging.out(delta), alpha)
+
+    def iexchange(self, into: Vector, answer: Callable[[], Vector], alpha: float | None = None) -> Pending:
+        """Do it at once: `answer` computes on the device, whose stream the rank's own thread fills."""
+        self.get(into)
+        delta = answer()
+        self.accumulate(delta) if alpha is None else self.add(delta, alpha)
+        return Complete()
 
     def put(self, x: Vector) -> None:
         """Overwrite the vector."""

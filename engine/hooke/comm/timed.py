@@ -187,12 +187,17 @@ class Timed(Wrapper):
             part = self.inner.split(color, key)
             return Timed(part, self.ledger, self.account, self.residuals, self.account.parts)
 
+    def without_feedback(self) -> Timed:
+        """Return the same ranks, charged to the same ledger, by a wire that keeps no residual."""
+        inner = self.inner.without_feedback() if isinstance(self.inner, Wrapper) else self.inner
+        return Timed(inner, self.ledger, self.account, self.residuals, self.part)
+
     def window(self, initial: Vector, owner: int = 0) -> Window:
         """Return a window on a copy of the owner's vector, whose operations are charged."""
         with self.charged("make window", owner, initial):
-            return TimedWindow(self.inner.window(initial, owner), self.charged, owner)
+            return TimedWindow(self.inner.window(initial, owner), self, owner)
 
     def counter(self) -> Counter:
         """Return a counter at 0, whose operations are charged."""
         with self.charged("make counter"):
-            return TimedCounter(self.inner.counter(), self.charged)
+            return TimedCounter(self.inner.counter(), self)

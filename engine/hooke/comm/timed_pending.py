@@ -66,6 +66,10 @@ class TimedControl:
             self._timed.found(sender)
             return sender, words
 
+    def poll(self, source: int = ANY) -> tuple[int, tuple[float, ...]] | None:
+        """Return the same if a message has arrived, else None; not charged, because it never waits."""
+        return self._inner.poll(source)
+
     def ibroadcast(self, words: tuple[float, ...] | None) -> ControlPending:
         """Post one broadcast from rank 0."""
         with self._timed.charged("words broadcast"):

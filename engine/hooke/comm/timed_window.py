@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
-from typing import Protocol
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from hooke.comm.base import Counter, Vector, Window
+from hooke.comm.base import Counter, Pending, Vector, Window
+from hooke.comm.timed_pending import TimedPending
 
-
-class Charged(Protocol):
-    """What charges the time inside one operation (`Timed.charged`)."""
-
-    def __call__(self, what: str, peer: int = ..., x: Vector | None = ...) -> AbstractContextManager[None]:
-        """Charge the body, an operation called `what` with a rank, on a vector."""
+if TYPE_CHECKING:
+    from hooke.comm.timed import Timed
 
 
 class TimedWindow:
     """Charges the time inside every operation of a window."""
 
-    def __init__(self, inner: Window, charged: Charged, owner: int) -> None:
+    def __init__(self, inner: Window, timed: Timed, owner: int) -> None:
         self.shared = inner.shared
         self._inner = inner
-        self._charged = charged
+        self._timed = timed
+        self._charged = timed.charged
         self._owner = owner
 
     def get(self, into: Vector) -> None:
@@ -39,6 +37,12 @@ class TimedWindow:
         with self._charged("window add", self._owner, delta):
             self._inner.add(delta, alpha)
 
+    def iexchange(self, into: Vector, answer: Callable[[], Vector], alpha: float | None = None) -> Pending:
+        """Begin to read the vector, and to add what `answer` makes of it, in the background."""
+        with self._charged("begin window exchange", self._owner, into):
+            pending = self._inner.iexchange(into, answer, alpha)
+        return TimedPending(pending, self._timed, "window exchange", self._owner, into)
+
     def put(self, x: Vector) -> None:
         """Overwrite the vector."""
         with self._charged("window put", self._owner, x):
@@ -53,9 +57,9 @@ class TimedWindow:
 class TimedCounter:
     """Charges the time inside every operation of a counter."""
 
-    def __init__(self, inner: Counter, charged: Charged) -> None:
+    def __init__(self, inner: Counter, timed: Timed) -> None:
         self._inner = inner
-        self._charged = charged
+        self._charged = timed.charged
 
     def take(self, amount: int = 1) -> int:
         """Add to it, atomically; return what it was before."""

@@ -25,9 +25,10 @@ from hooke.comm.baton import Baton
 from hooke.comm.collectives import Collective
 from hooke.comm.network import Network
 from hooke.comm.virtual_collectives import Collectives
+from hooke.comm.virtual_counter import VirtualCounter
 from hooke.comm.virtual_group import Group
 from hooke.comm.virtual_transfer import Transfer
-from hooke.comm.virtual_window import VirtualCounter, VirtualWindow
+from hooke.comm.virtual_window import VirtualWindow
 from hooke.errors import CommError
 from hooke.spec import VirtualCluster
 
@@ -173,6 +174,11 @@ class VirtualControl:
         """Return (source, words) of the message from `source` that was sent first."""
         wanted = source if source == ANY else check_rank(source, self._group.size)
         return self._group.take_words(self._rank, wanted)
+
+    def poll(self, source: int = ANY) -> tuple[int, Words] | None:
+        """Return the same if it has been sent by now, else None."""
+        wanted = source if source == ANY else check_rank(source, self._group.size)
+        return self._group.poll_words(self._rank, wanted)
 
     def ibroadcast(self, words: Words | None) -> ControlPending:
         """Post one broadcast from rank 0."""

@@ -119,15 +119,22 @@ class Group:
 
     def take_words(self, rank: int, source: int) -> tuple[int, Words]:
         """Return (sender, words) of the first message from `source` or ANY; wait for it."""
-        self.turn(rank)
         while True:
-            for position, (sender, words) in enumerate(self._words[rank]):
-                if source in (ANY, sender):
-                    del self._words[rank][position]
-                    return sender, words
+            found = self.poll_words(rank, source)
+            if found is not None:
+                return found
             self._reading[rank] = source
             whom = "any rank" if source == ANY else f"rank {source}"
             self.baton.block(self.members[rank], f"for control words from {whom}")
+
+    def poll_words(self, rank: int, source: int) -> tuple[int, Words] | None:
+        """Return (sender, words) of the first message from `source` or ANY that is there; None: there is none."""
+        self.turn(rank)
+        for position, (sender, words) in enumerate(self._words[rank]):
+            if source in (ANY, sender):
+                del self._words[rank][position]
+                return sender, words
+        return None
 
     def post_announcement(self, rank: int, words: Words | None) -> Callable[[], Words]:
         """Post this member's part of the next control broadcast; return the function that waits for it."""

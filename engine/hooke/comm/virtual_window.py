@@ -1,98 +1,140 @@
 """One-sided operations in virtual time.
 
-A get, put or accumulate by another rank than the owner is one message over the owner's link. A plain `add`
-is what a processor does without a lock: it goes through the vector piece by piece, loads a piece, takes its
-time, and stores the sum. Whoever stores the same piece in between is undone, and whoever reads meanwhile
-finds some pieces new and some old: deterministically, since turns follow virtual time.
+Where messages take time, a window lies on a host of its own, with links of its own: every rank reaches it by
+messages, the owner included, as every worker reaches a server. So no worker is nearer to the center than another.
+(Under MPI the owner has the window in its own memory, and the messages of the others take up its link.) There is
+nothing that plain loads and stores could reach. An accumulate arrives as one message and is added there.
+
+Where they take none, all ranks share one host's memory, and whoever reads or adds takes the time of his own passes
+over it. A plain `add` is what a processor does without a lock: it goes through the vector piece by piece, loads a
+piece, takes its time, and stores the sum. Whoever stores the same piece in between is undone, and whoever reads
+meanwhile finds some pieces new and some old: deterministically, since turns follow virtual time.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from hooke.comm.arrays import Array, array_of, check_length, check_rank, count_one_sided
-from hooke.comm.base import Traffic
+from hooke.comm.base import Pending, Traffic
 from hooke.comm.elements import add_scaled
+from hooke.comm.virtual_exchange import VirtualExchange
 from hooke.comm.virtual_group import Group
 from hooke.errors import CommError
 
 PIECES = 16
 """Pieces of a vector that a plain addition loads and stores one after the other."""
-_PASSES = 3  # an addition loads the vector and the summand and stores the sum
+_READ, _ADD = 2, 3  # passes over memory: load and store; load the vector and the summand and store the sum
 _LINE = 16  # float32 in a cache line: pieces begin where lines do, so that their arithmetic is the whole vector's
 
 
 class VirtualWindow:
     """One rank's view; see `hooke.comm.base.Window`. Made and closed collectively."""
 
-    shared = True
-
     def __init__(self, group: Group, rank: int, initial: Any, owner: int, traffic: Traffic) -> None:
         array = array_of(initial)
         if array.dtype != np.float32:
             raise CommError(f"a window holds float32, not {array.dtype}")
-        self._group, self._rank, self._traffic = group, rank, traffic
-        self._owner = check_rank(owner, group.size)
-        self._me, self._its = group.members[rank], group.members[owner]
+        self.group, self.rank, self.me = group, rank, group.members[rank]
+        self.shared = group.links.shares_memory
+        self._traffic, self._owner = traffic, check_rank(owner, group.size)
         offered = (owner, array.size, array.copy() if rank == owner else None)
-        self._memory: Array | None = group.meet(rank, "making a window", offered, _agreed, 0.0)
+        self._memory: Array | None
+        self._memory, self.place = group.meet(rank, "making a window", offered, self._agreed, 0.0)
 
     def get(self, into: Any) -> None:
-        """Copy the vector as it is when it leaves the owner."""
-        memory, array = self._fitting(into)
-        self._group.turn(self._rank)
-        arrival = self._move(self._its, self._me, array)
-        size = array.nbytes if self._rank != self._owner else 0
-        links, time = self._group.links, self._group.baton.time
-        time[self._me] = max(time[self._me], arrival - links.latency - size * links.seconds_per_byte)
-        self._group.turn(self._rank)
+        """Copy the vector as it is when it leaves its place."""
+        memory, array = self._counted(into)
+        self.group.turn(self.rank)
+        links, time = self.group.links, self.group.baton.time
+        if self.shared:
+            arrival = time[self.me] + self.passes(_READ, array)
+        else:
+            arrival = links.transfer(time[self.me], self.place, self.me, array.nbytes)
+            time[self.me] = arrival - links.latency - array.nbytes * links.seconds_per_byte
+            self.group.turn(self.rank)
         array[:] = memory
-        time[self._me] = arrival
+        time[self.me] = arrival
 
     def accumulate(self, delta: Any) -> None:
-        """Add delta when it arrives at the owner: all of it at once."""
-        memory, array = self._arrive(delta)
+        """Add delta, all of it at once, when it has arrived and memory has had its time."""
+        memory, array = self._arrive(delta, _ADD)
         memory += array
 
     def put(self, x: Any) -> None:
-        """Overwrite the vector when x arrives at the owner."""
-        memory, array = self._arrive(x)
+        """Overwrite the vector when x has arrived and memory has had its time."""
+        memory, array = self._arrive(x, _READ)
         memory[:] = array
 
     def add(self, delta: Any, alpha: float = 1) -> None:
         """Add alpha * delta piece by piece, in the time that memory needs for it; see the module."""
+        self._check_shared()
         memory, array = self._fitting(delta)
         self._traffic.payload += array.nbytes
-        summand = array if isinstance(delta, np.ndarray) else delta
-        step = max(1, -(-array.size // (PIECES * _LINE))) * _LINE
-        self._group.turn(self._rank)
-        for start in range(0, array.size, step):
-            piece = memory[start : start + step].copy()
-            self._group.baton.charge(self._me, _PASSES * piece.nbytes / self._group.links.memory_bandwidth)
-            self._group.turn(self._rank)
-            add_scaled(piece, summand[start : start + step], alpha)
-            memory[start : start + step] = piece
+        self.group.turn(self.rank)
+        for part, seconds in self.pieces(array):
+            piece = memory[part].copy()
+            self.group.baton.charge(self.me, seconds)
+            self.group.turn(self.rank)
+            add_scaled(piece, delta[part], alpha)
+            memory[part] = piece
+
+    def iexchange(self, into: Any, answer: Callable[[], Any], alpha: float | None = None) -> Pending:
+        """Begin to read the vector, and to add what `answer` makes of it, while this rank's clock is charged."""
+        if alpha is not None:
+            self._check_shared()
+        memory, array = self._counted(into)
+        if alpha is None:
+            self._counted(into)
+        else:
+            self._traffic.payload += array.nbytes
+        self.group.turn(self.rank)
+        return VirtualExchange(self, memory, array, answer, alpha).begin()
 
     def close(self) -> None:
         """Free it; collective."""
         self._alive()
-        self._group.meet(self._rank, "closing a window", None, lambda _: None, 0.0)
+        self.group.meet(self.rank, "closing a window", None, lambda _: None, 0.0)
         self._memory = None
 
-    def _arrive(self, x: Any) -> tuple[Array, Array]:
-        memory, array = self._fitting(x)
-        self._group.turn(self._rank)
-        self._group.baton.time[self._me] = self._move(self._me, self._its, array)
-        self._group.turn(self._rank)
+    def arrival(self, now: float, array: Array, passes: int = _ADD) -> float:
+        """Return when a vector that leaves this rank now has been worked in."""
+        if not self.shared:
+            now = self.group.links.transfer(now, self.me, self.place, array.nbytes)
+        return now + self.passes(passes, array)
+
+    def passes(self, count: int, array: Array) -> float:
+        """Return the seconds of so many passes over memory."""
+        return count * array.nbytes / self.group.links.memory_bandwidth
+
+    def pieces(self, array: Array) -> list[tuple[slice, float]]:
+        """Return the parts in which a plain addition goes through a vector, and the seconds of each."""
+        step = max(1, -(-array.size // (PIECES * _LINE))) * _LINE
+        parts = [slice(start, start + step) for start in range(0, array.size, step)]
+        return [(part, self.passes(_ADD, array[part])) for part in parts]
+
+    def _arrive(self, x: Any, passes: int) -> tuple[Array, Array]:
+        memory, array = self._counted(x)
+        self.group.turn(self.rank)
+        time = self.group.baton.time
+        time[self.me] = self.arrival(time[self.me], array, passes)
+        self.group.turn(self.rank)
         return memory, array
 
-    def _move(self, source: int, target: int, array: Array) -> float:
-        """Count the vector and carry it if it must travel; return when it has arrived."""
-        count_one_sided(self._traffic, array, travels=source != target)
-        now = self._group.baton.time[self._me]
-        return now if source == target else self._group.links.transfer(now, source, target, array.nbytes)
+    def _counted(self, x: Any) -> tuple[Array, Array]:
+        memory, array = self._fitting(x)
+        count_one_sided(self._traffic, array, travels=not self.shared or self.rank != self._owner)
+        return memory, array
+
+    def _check_shared(self) -> None:
+        self._alive()
+        if not self.shared:
+            raise CommError(
+                "ranks share no memory in a virtual world whose messages take time: use atomic updates"
+            )
 
     def _fitting(self, x: Any) -> tuple[Array, Array]:
         memory, array = self._alive(), array_of(x)
@@ -106,35 +148,10 @@ class VirtualWindow:
             raise CommError("this window has been closed")
         return self._memory
 
-
-class VirtualCounter:
-    """See `hooke.comm.base.Counter`: free of charge, in the order of virtual time."""
-
-    def __init__(self, group: Group, rank: int) -> None:
-        self._group, self._rank = group, rank
-        self._value: list[int] | None = group.meet(rank, "making a counter", None, lambda _: [0], 0.0)
-
-    def take(self, amount: int = 1) -> int:
-        """Add to it; return what it was before."""
-        if self._value is None:
-            raise CommError("this counter has been closed")
-        self._group.turn(self._rank)
-        before = self._value[0]
-        self._value[0] += amount
-        return before
-
-    def close(self) -> None:
-        """Free it; collective."""
-        if self._value is None:
-            raise CommError("this counter has been closed")
-        self._group.meet(self._rank, "closing a counter", None, lambda _: None, 0.0)
-        self._value = None
-
-
-def _agreed(offers: list[tuple[int, int, Array | None]]) -> Array | None:
-    owner, elements, _ = offers[0]
-    for rank, (other, length, _) in enumerate(offers):
-        if other != owner:
-            raise CommError(f"rank {rank} asks for a window of rank {other}, rank 0 for one of rank {owner}")
-        check_length(length, elements, f"the window of rank {owner}, as rank {rank} asked for it")
-    return offers[owner][2]
+    def _agreed(self, offers: list[tuple[int, int, Array | None]]) -> tuple[Array | None, int]:
+        owner, elements, _ = offers[0]
+        for rank, (other, length, _) in enumerate(offers):
+            if other != owner:
+                raise CommError(f"rank {rank} asks for a window of rank {other}, rank 0 for one of rank {owner}")
+            check_length(length, elements, f"the window of rank {owner}, as rank {rank} asked for it")
+        return offers[owner][2], self.group.links.place()

@@ -125,6 +125,10 @@ class Wire(Wrapper):
         half = self._blank(into)
         return WirePending(self.inner.irecv(_vector(half), source, tag), lambda: self._back(half, into))
 
+    def without_feedback(self) -> Wire:
+        """Return the same wire, which keeps no residual."""
+        return Wire(self.inner, self._wire, False, self.residuals, self._prefix)
+
     def split(self, color: int, key: int = 0) -> Comm:
         """Return the part's communicator with the same wire type; its residuals are kept with these."""
         prefix = f"{self._prefix}part-{self._parts}."

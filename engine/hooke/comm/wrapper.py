@@ -16,6 +16,13 @@ class Wrapper:
         self.control: Control = inner.control
         self.implementation = inner.implementation
 
+    def without_feedback(self) -> Comm:
+        """Return what moves vectors as this does, but lets nothing that rounding takes from one join a later one.
+
+        For vectors that do not continue one another, such as projections on a basis that changes.
+        """
+        return self
+
     def clock(self) -> float:
         """Return the inner clock."""
         return self.inner.clock()

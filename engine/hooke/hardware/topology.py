@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -40,7 +40,7 @@ class Node:
     size: int
     """Bytes."""
     free: int
-    """Bytes free now, with what the kernel would drop of its file cache."""
+    """Bytes available now: free, or in the file cache, which the kernel would drop."""
     distances: dict[int, int]
     """Node -> relative distance as the firmware tells it; 10 is local."""
     bandwidth: int | None = None
@@ -68,6 +68,8 @@ class Topology:
     """Nodes from which it may take memory."""
     quota: float | None
     """Processors' time that its control groups grant, where limited."""
+    memory: tuple[int, int] = (0, 0)
+    """Bytes of the whole machine, and those available now, as `free` tells them; (0, 0) where nothing does."""
 
     @cached_property
     def usable(self) -> tuple[Core, ...]:
@@ -120,13 +122,14 @@ def read(root: Path = Path("/")) -> Topology:
     allowed = allowed & online or online
     if (cpus := cpuset(root, "cpus")) is not None:
         allowed = allowed & cpus or allowed  # another mount's cpuset is not ours
-    nodes = tuple(_nodes(root, online))
+    whole = _memory(text(root / "proc/meminfo"))
+    nodes = _with_all_memory(tuple(_nodes(root, online)), whole)
     there = frozenset(node.number for node in nodes)
     memory = parse_list(status(root, "Mems_allowed_list")) & there or there
     if (mems := cpuset(root, "mems")) is not None:
         memory = memory & mems or memory
     cores = tuple(sorted(_cores(root, online, nodes), key=lambda core: (core.node, core.l3, core.cpus)))
-    return Topology(cpu_model(root), cores, nodes, allowed, memory, cpu_quota(root))
+    return Topology(cpu_model(root), cores, nodes, allowed, memory, cpu_quota(root), whole)
 
 
 def _nodes(root: Path, online: frozenset[int]) -> Iterator[Node]:
@@ -150,6 +153,18 @@ def _nodes(root: Path, online: frozenset[int]) -> Iterator[Node]:
         yield Node(0, tuple(sorted(online)), *_memory(text(root / "proc/meminfo")), {0: 10})
 
 
+def _with_all_memory(nodes: tuple[Node, ...], memory: tuple[int, int]) -> tuple[Node, ...]:
+    """Return the nodes; the only one with memory has all of the machine's, whatever its own file says.
+
+    A virtual machine that was given memory while it ran may count none of that in the node's file. Among several
+    nodes nobody can say where it lies.
+    """
+    holding = [node for node in nodes if node.size]
+    if len(holding) != 1 or not memory[0]:
+        return nodes
+    return tuple(replace(node, size=memory[0], free=memory[1]) if node.size else node for node in nodes)
+
+
 def _tiers(root: Path) -> dict[int, int]:
     found = {}
     for place in sorted((root / "sys/devices/virtual/memory_tiering").glob("memory_tier[0-9]*")):
@@ -159,11 +174,14 @@ def _tiers(root: Path) -> dict[int, int]:
 
 
 def _memory(meminfo: str) -> tuple[int, int]:
-    """Return (bytes, bytes free or in the file cache) of a meminfo file, of a node or of the machine."""
+    """Return (bytes, bytes available) of a meminfo file, of a node or of the machine.
+
+    The machine's file estimates what is available; a node's does not: there it is free, or in the file cache.
+    """
     pairs = re.findall(r"(?:Node \d+ )?(\S+):\s+(\d+)", meminfo)
     kb = {key: int(value) for key, value in pairs}
     files = kb.get("Active(file)", 0) + kb.get("Inactive(file)", 0)
-    return 1024 * kb.get("MemTotal", 0), 1024 * (kb.get("MemFree", 0) + files)
+    return 1024 * kb.get("MemTotal", 0), 1024 * kb.get("MemAvailable", kb.get("MemFree", 0) + files)
 
 
 def _cores(root: Path, online: frozenset[int], nodes: tuple[Node, ...]) -> Iterator[Core]:

@@ -25,6 +25,7 @@ OPERATIONS = (
     "barrier", "broadcast", "all-reduce", "reduce", "send", "receive", "split",
     "begin all-reduce", "begin send", "begin receive", "wait for all-reduce", "wait for send", "wait for receive",
     "make window", "window get", "window accumulate", "window add", "window put", "close window",
+    "begin window exchange", "wait for window exchange",
     "make counter", "counter take", "close counter",
     "words send", "words receive", "words broadcast", "words wait", "words all-reduce",
 )  # fmt: skip

@@ -37,6 +37,7 @@ class CifarAlexnet(Workload):
     """
 
     target: ClassVar[float] = 0.70
+    classes: ClassVar[int | None] = 10
 
     hidden: int = Field(
         1024, ge=1, le=8192, title="Fully connected", description="Units of the first two fully connected layers."

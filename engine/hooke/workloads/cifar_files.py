@@ -1,8 +1,8 @@
 """CIFAR-10 as it lies on disks: the published records, JPEG files in a tar archive, a part of the records.
 
 Every form becomes uint8 images (n, 32, 32, 3) and labels, the test part last. Decoding 60,000 JPEG files takes
-half a minute, so it is done once: the pixels are kept in the user's cache, under the archive's hash, and mapped from
-there by every rank.
+half a minute, so it is done once: the pixels are kept in the user's cache, under the archive's hash, and
+mapped from there by every rank.
 """
 
 from __future__ import annotations

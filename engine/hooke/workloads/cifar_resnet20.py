@@ -39,6 +39,7 @@ class CifarResnet20(Workload):
     """
 
     target: ClassVar[float] = 0.80
+    classes: ClassVar[int | None] = 10
 
     blocks: int = Field(
         3, ge=1, le=32, title="Blocks", description="Residual blocks per stage n: 6n + 2 layers, 3 for ResNet-20."

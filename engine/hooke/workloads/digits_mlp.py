@@ -39,6 +39,7 @@ class DigitsMLP(Workload):
     """
 
     target: ClassVar[float] = 0.96
+    classes: ClassVar[int | None] = 10
 
     hidden1: int = Field(
         256, ge=1, le=8192, title="First hidden layer", description="Units of the first hidden layer."

@@ -27,6 +27,7 @@ class FashionLenet(Workload):
     """
 
     target: ClassVar[float] = 0.87
+    classes: ClassVar[int | None] = 10
 
     def build(self, place: Place = ALONE) -> FlatProblem:
         """Load the data and make the model; imports torch. Raises DataMissing, saying what to put where."""

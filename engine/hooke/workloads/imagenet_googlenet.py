@@ -38,6 +38,7 @@ class ImagenetGooglenet(Workload):
     """
 
     target: ClassVar[float] = 0.60
+    classes: ClassVar[int | None] = 1000
 
     folder: imagenet_files.Folder = "imagenet"
     side: imagenet_files.Side = 224

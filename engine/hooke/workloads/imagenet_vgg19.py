@@ -37,6 +37,7 @@ class ImagenetVgg19(Workload):
     """
 
     target: ClassVar[float] = 0.60
+    classes: ClassVar[int | None] = 1000
 
     folder: imagenet_files.Folder = "imagenet"
     side: imagenet_files.Side = 224

@@ -29,6 +29,7 @@ class MnistLenet(Workload):
     """
 
     target: ClassVar[float] = 0.98
+    classes: ClassVar[int | None] = 10
 
     def build(self, place: Place = ALONE) -> FlatProblem:
         """Load the data and make the model; imports torch. Raises DataMissing, saying what to put where."""

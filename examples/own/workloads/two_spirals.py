@@ -1,7 +1,8 @@
 """Two spirals, multilayer perceptron.
 
 Data: points of two interleaved spirals in the plane, made anew at every start from a fixed seed; the classic of
-K. Lang and M. Witbrock (1988). One in five points is for testing.
+K. Lang and M. Witbrock (1988). One in five points is for testing; of the others one in ten is the validation part,
+split off by Hooke.
 
 Model: 2 - width - width - 2 with tanh.
 

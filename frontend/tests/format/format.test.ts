@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { metricsOf } from "@/features/run/use-run";
 import {
   formatBytes,
   formatNumber,
@@ -6,7 +7,13 @@ import {
   formatPercentTick,
   formatRatio,
 } from "@/lib/format/numbers";
-import { axisTitle, formatAxisTick, formatAxisValue } from "@/lib/format/quantities";
+import {
+  accuracyLabel,
+  axisTitle,
+  formatAxisTick,
+  formatAxisValue,
+  formatMetric,
+} from "@/lib/format/quantities";
 import { formatAge, formatSeconds } from "@/lib/format/time";
 
 describe("numbers", () => {
@@ -79,4 +86,13 @@ describe("axes", () => {
     expect(formatAxisTick("samples", 120_000)).toBe("120K");
     expect(formatAxisTick("clock", 2.5)).toBe("2.5");
   });
+});
+
+it("says of which part of the data a figure is", () => {
+  expect(accuracyLabel("validation")).toBe("Validation accuracy");
+  expect(accuracyLabel(null)).toBe("Validation accuracy");
+  expect(accuracyLabel("test")).toBe("Test accuracy, no validation part");
+  expect(metricsOf("test").filter((metric) => metric.startsWith("validation_"))).toEqual([]);
+  expect(metricsOf("validation").filter((metric) => metric.startsWith("test_"))).toEqual([]);
+  expect(formatMetric("validation_accuracy", 0.5)).toBe(formatMetric("test_accuracy", 0.5));
 });

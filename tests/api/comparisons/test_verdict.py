@@ -4,17 +4,43 @@ import math
 import random
 
 import pytest
-from hooke_api.comparisons.verdict import Outcome, compare, paired_difference, paired_ratio
+from hooke_api.comparisons.verdict import (
+    MARGIN,
+    Crossing,
+    Verdict,
+    compare,
+    compare_all,
+    compare_values,
+    holm,
+    paired_difference,
+)
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 
-def reached(*seconds: float) -> dict[int, Outcome]:
-    return {seed: Outcome(s, True) for seed, s in enumerate(seconds)}
+def exactly(seconds: float) -> Crossing:
+    """Return a time that is known exactly: the evaluations around it lie at one moment."""
+    return Crossing(seconds, seconds)
 
 
-def mixed(*outcomes: tuple[float, bool]) -> dict[int, Outcome]:
-    return {seed: Outcome(*o) for seed, o in enumerate(outcomes)}
+def missed(seconds: float) -> Crossing:
+    return Crossing(seconds, None)
+
+
+def diverged(seconds: float) -> Crossing:
+    return Crossing(seconds, None, diverged=True)
+
+
+def reached(*seconds: float) -> dict[int, Crossing]:
+    return dict(enumerate(map(exactly, seconds)))
+
+
+def mixed(*crossings: tuple[float, bool]) -> dict[int, Crossing]:
+    return {seed: exactly(s) if met else missed(s) for seed, (s, met) in enumerate(crossings)}
+
+
+def between(*ends: tuple[float, float]) -> dict[int, Crossing]:
+    return {seed: Crossing(after, by) for seed, (after, by) in enumerate(ends)}
 
 
 def test_is_the_paired_t_test_on_logarithms():
@@ -39,7 +65,7 @@ def test_claims_exactly_when_the_paired_t_test_rejects(times):
     p = stats.ttest_1samp(differences, 0).pvalue
     assume(abs(p - 0.05) > 1e-9)
     found = compare(reached(*(b for b, _ in times)), reached(*(v for _, v in times)))
-    small = max(abs(math.log(found.low)), abs(math.log(found.high))) <= math.log(1.01)
+    small = max(abs(math.log(found.low)), abs(math.log(found.high))) <= math.log(MARGIN)
     assert (found.claim == "same") == small
     assert (found.claim in ("faster", "slower")) == (p < 0.05 and not small)
     if found.claim == "not shown":
@@ -60,13 +86,14 @@ def test_by_hand():
     [
         ((1.003, 1.004, 1.003), "same"),  # surely faster, by what nobody would notice
         ((0.999, 1.001, 1.0), "same"),
-        ((1.02, 1.021, 1.02), "faster"),
-        ((1.009, 1.0095, 1.0105), "faster"),  # 1.0078 to 1.0115: not all of it within 1%
-        ((0.99, 1.0, 1.01), "not shown"),
+        ((1.02, 1.021, 1.02), "same"),
+        ((1.08, 1.081, 1.08), "faster"),
+        ((1.045, 1.046, 1.052), "faster"),  # 1.038 to 1.057: not all of it within 5%
+        ((0.95, 1.0, 1.05), "not shown"),
         ((1.003, 1.004), "no claim"),
     ],
 )
-def test_practically_the_same_only_where_the_whole_interval_is_within_one_percent(factors, claim):
+def test_practically_the_same_only_where_the_whole_interval_is_within_the_margin(factors, claim):
     baseline, variant = reached(*(10 * f for f in factors)), reached(*[10.0] * len(factors))
     assert compare(baseline, variant).claim == claim
     swapped = {"faster": "slower"}.get(claim, claim)
@@ -77,7 +104,7 @@ def test_fewer_than_three_pairs_claim_nothing():
     for n in (0, 1, 2):
         found = compare(reached(*[10.0] * n), reached(*[1.0] * n))
         assert (found.claim, found.pairs) == ("no claim", n)
-    assert compare(reached(10.0, 10.0, 10.0, 10.0), {7: Outcome(1.0, True)}).pairs == 0
+    assert compare(reached(10.0, 10.0, 10.0, 10.0), {7: exactly(1.0)}).pairs == 0
 
 
 def test_equal_times_are_not_faster():
@@ -85,8 +112,8 @@ def test_equal_times_are_not_faster():
 
 
 def test_only_common_seeds_are_pairs():
-    baseline = {0: Outcome(10, True), 1: Outcome(11, True), 2: Outcome(12, True), 5: Outcome(1e9, True)}
-    variant = {0: Outcome(5, True), 1: Outcome(5.4, True), 2: Outcome(6.1, True), 6: Outcome(1e-9, True)}
+    baseline = {0: exactly(10), 1: exactly(11), 2: exactly(12), 5: exactly(1e9)}
+    variant = {0: exactly(5), 1: exactly(5.4), 2: exactly(6.1), 6: exactly(1e-9)}
     found = compare(baseline, variant)
     assert (found.pairs, found.claim) == (3, "faster")
     assert 1.9 < found.ratio < 2.1
@@ -113,17 +140,116 @@ def test_a_variant_that_missed_the_target_gives_an_upper_bound():
     assert found.ratio < found.high < 0.26
 
 
-def test_both_missed_says_nothing():
+def test_a_pair_that_both_missed_is_left_out():
     never = mixed((20, False), (20, False), (20, False))
     found = compare(never, mixed((5, False), (6, False), (7, False)))
-    assert (found.claim, found.ratio, found.censored) == ("not shown", None, 3)
+    assert (found.claim, found.ratio, found.pairs, found.missed_by_both) == ("no claim", None, 0, 3)
     one_each = compare(mixed((20, False), (20, True), (20, True)), mixed((1, True), (1, False), (1, True)))
     assert (one_each.claim, one_each.ratio, one_each.censored) == ("not shown", None, 2)
-    one_both = compare(mixed((20, False), (20, True), (20, True)), mixed((1, False), (1, True), (1, True)))
-    assert (one_both.claim, one_both.ratio, one_both.censored) == ("not shown", None, 1)
+    one_both = compare(
+        mixed((20, False), (20, True), (21, True), (20.5, True)),
+        mixed((1, False), (10, True), (10, True), (10.2, True)),
+    )
+    assert (one_both.claim, one_both.pairs, one_both.missed_by_both) == ("faster", 3, 1)
 
 
-outcomes = st.tuples(st.floats(0.01, 1e4), st.booleans()).map(lambda o: Outcome(*o))
+def test_a_run_that_diverged_is_beyond_every_time_however_early_it_did():
+    baseline = dict(enumerate([diverged(0.3), diverged(0.2), exactly(30), exactly(31), exactly(29)]))
+    variant = reached(10, 10.2, 9.9, 10.1, 10)
+    found = compare(baseline, variant)
+    assert found.claim == "at least" and found.low > 2.5
+    assert (found.missed_by_baseline, found.diverged_by_baseline) == (2, 2)
+    # its last clock says nothing
+    later = baseline | {0: diverged(12.0), 1: diverged(0.0)}
+    assert compare(later, variant) == found
+    # nobody knows how long the others would have taken, so the longest clock that was seen stands for them
+    assert found.ratio == pytest.approx(compare(reached(31, 31, 30, 31, 29), variant).ratio)
+    assert compare(variant, baseline).claim == "at most"
+
+
+def test_a_variant_that_diverged_at_once_is_not_sooner():
+    found = compare(reached(30, 31, 29), {seed: diverged(0.01) for seed in range(3)})
+    assert found.claim != "faster" and found.low is None
+    assert found.ratio <= 1
+
+
+def test_the_same_evaluations_leave_an_interval():
+    """The baseline met it at the 11th evaluation and the variant at the 10th, with every seed."""
+    found = compare(between(*[(10, 11)] * 5), between(*[(9, 10)] * 5))
+    assert found.ratio == pytest.approx(1.1)
+    assert found.claim == "not shown" and found.coarse
+    assert found.low < 1 and found.high > 11 / 9
+    fine = compare(between(*[(10.99, 11)] * 5), between(*[(9.99, 10)] * 5))
+    assert fine.claim == "faster" and 1.09 < fine.low < 10.99 / 10 and fine.high > 11 / 9.99
+
+
+def test_ranges_widen_by_what_they_hide():
+    """By hand: lower ends log 10/6 thrice, ranges log(11/5) - log(10/6) = log 1.32 wide."""
+    found = compare(between(*[(10, 11)] * 3), between(*[(5, 6)] * 3))
+    half = 4.302652729911 * math.log(1.32) / 6  # 1/12 of the squared width, over three seeds
+    assert found.low == pytest.approx(10 / 6 * math.exp(-half), rel=1e-9)
+    assert found.high == pytest.approx(11 / 5 * math.exp(half), rel=1e-9)
+
+
+def test_a_target_met_by_the_first_evaluation_is_a_bound():
+    found = compare(between((10, 11), (11, 12), (10, 11)), between((0, 5), (0, 5.1), (0, 4.9)))
+    assert (found.claim, found.in_first_interval, found.high) == ("at least", 3, None)
+    assert found.low > 1.5
+    back = compare(between((0, 5), (0, 5.1), (0, 4.9)), between((10, 11), (11, 12), (10, 11)))
+    assert (back.claim, back.low) == ("at most", None)
+    both = compare(between((0, 1), (0, 2), (0, 3)), between((0, 1), (0, 1), (0, 1)))
+    assert (both.claim, both.ratio, both.low, both.high) == ("not shown", None, None, None)
+
+
+def test_a_target_met_before_the_first_step_is_left_out():
+    start = Crossing(0.0, 0.0)
+    found = compare(reached(10, 11, 12, 13), reached(5, 5.4, 6.1, 6) | {3: start})
+    assert (found.claim, found.pairs, found.met_at_start) == ("faster", 3, 1)
+    assert compare({0: start}, {0: start}).met_at_start == 1
+
+
+def test_holm_by_hand():
+    """Of p = 0.01, 0.04, 0.03, 0.005 the least counts four times, the next three times, and none overtakes."""
+
+    def tested(p):
+        return Verdict("faster", 2.0, 1.5, 2.5, 3, p=p, p_adjusted=p)
+
+    found = holm(
+        {"a": tested(0.01), "b": tested(0.04), "c": tested(0.03), "d": tested(0.005), "e": Verdict("baseline")}
+    )
+    assert {k: v.p_adjusted for k, v in found.items() if k != "e"} == pytest.approx(
+        {"d": 0.02, "a": 0.03, "c": 0.06, "b": 0.06}
+    )
+    assert {k: v.claim for k, v in found.items()} == {
+        "a": "faster", "b": "not shown", "c": "not shown", "d": "faster", "e": "baseline"
+    }  # fmt: skip
+    assert {v.comparisons for k, v in found.items() if k != "e"} == {4}
+    assert found["b"].shown_alone and found["b"].low == 1.5
+    assert holm(found) == found
+
+
+def test_several_variants_are_corrected_for():
+    baseline = reached(10, 10.5, 9.6)
+    just = {i: exactly(c.by / f) for (i, c), f in zip(baseline.items(), (1.2, 1.3, 1.4), strict=True)}
+    factors = (1.1, 0.9, 1)
+    alike = [{i: exactly(c.by * factors[i] ** k) for i, c in baseline.items()} for k in range(1, 6)]
+    alone = compare(baseline, just)
+    assert alone.claim == "faster" and 0.01 < alone.p < 0.05
+    group = compare_all(baseline, {"just": just} | {str(k): one for k, one in enumerate(alike)})
+    assert (group["just"].claim, group["just"].comparisons) == ("not shown", 6)
+    assert group["just"].p_adjusted == pytest.approx(6 * alone.p)
+    assert (group["just"].low, group["just"].high) == (alone.low, alone.high)
+    assert compare_all(baseline, {"just": just})["just"] == alone
+
+
+times = st.floats(0.01, 1e4)
+outcomes = st.one_of(
+    st.tuples(times, st.floats(0.5, 1)).map(lambda t: Crossing(t[0] * t[1], t[0])),
+    times.map(lambda t: Crossing(0.0, t)),
+    times.map(missed),
+    times.map(diverged),
+    st.just(Crossing(0.0, 0.0)),
+)
 sides = st.lists(st.tuples(outcomes, outcomes), max_size=9).map(
     lambda pairs: ({i: b for i, (b, _) in enumerate(pairs)}, {i: v for i, (_, v) in enumerate(pairs)})
 )
@@ -132,7 +258,7 @@ sides = st.lists(st.tuples(outcomes, outcomes), max_size=9).map(
 def close(one, other) -> bool:
     figures = [(one.ratio, other.ratio), (one.low, other.low), (one.high, other.high)]
     same = all(a is None if b is None else a is not None and math.isclose(a, b, rel_tol=1e-6) for a, b in figures)
-    counts = ("pairs", "missed_by_baseline", "missed_by_variant", "missed_by_both")
+    counts = ("pairs", "missed_by_baseline", "missed_by_variant", "missed_by_both", "met_at_start")
     return same and all(getattr(one, c) == getattr(other, c) for c in counts)
 
 
@@ -151,7 +277,10 @@ def test_swapping_the_sides_gives_the_reciprocal(pair):
 @given(sides, st.floats(1e-3, 1e3))
 def test_scaling_all_times_changes_nothing(pair, scale):
     baseline, variant = pair
-    scaled = [{k: Outcome(o.seconds * scale, o.reached) for k, o in side.items()} for side in pair]
+    scaled = [
+        {k: Crossing(c.after * scale, None if c.by is None else c.by * scale, c.diverged) for k, c in side.items()}
+        for side in pair
+    ]
     found, other = compare(baseline, variant), compare(*scaled)
     assume(not near_one(found))
     assert close(found, other) and found.claim == other.claim
@@ -178,18 +307,34 @@ def test_what_is_never_claimed(pair):
         assert found.high is not None and found.censored == 0
 
 
-@given(sides, st.lists(st.floats(1, 100), min_size=9, max_size=9))
-def test_a_bound_holds_whatever_the_censored_times_really_were(pair, later):
-    """Let the baseline reach the target some time after its budget: the bound stays below the true mean ratio."""
+@given(sides, st.lists(st.tuples(st.floats(1, 100), st.floats(0.01, 1)), min_size=9, max_size=9))
+def test_the_interval_holds_the_mean_whatever_the_times_really_were(pair, really):
+    """Let every time be anywhere it may have been; one that was cut off lies some way beyond."""
     baseline, variant = pair
-    variant = {seed: Outcome(o.seconds, True) for seed, o in variant.items()}
-    truth = {seed: Outcome(o.seconds * (1 if o.reached else later[seed]), True) for seed, o in baseline.items()}
-    bound, exact = compare(baseline, variant), compare(truth, variant)
-    if bound.ratio is not None:
-        assert bound.ratio <= exact.ratio * (1 + 1e-12)
+    found = compare(baseline, variant)
+    longest = max((c.seconds for side in pair for c in side.values()), default=0)
+
+    def true(crossing, later, part) -> float:
+        if crossing.by is None:
+            return later * (longest if crossing.diverged else crossing.after)
+        return crossing.after + part * (crossing.by - crossing.after)
+
+    logs = [
+        math.log(true(b, *really[seed]) / true(v, *really[seed]))
+        for seed, b, v in ((seed, baseline[seed], variant[seed]) for seed in baseline)
+        if (b.met or v.met) and not b.at_start and not v.at_start
+    ]
+    assert found.pairs == len(logs)
+    if found.low is not None:
+        assert math.log(found.low) <= math.fsum(logs) / len(logs) + 1e-9
+    if found.high is not None:
+        assert math.log(found.high) >= math.fsum(logs) / len(logs) - 1e-9
 
 
 def test_accuracy_and_throughput_are_paired_too():
     found = paired_difference({0: 0.9, 1: 0.8, 2: 0.85}, {0: 0.92, 1: 0.82, 2: 0.87, 3: 0.1})
     assert (found.mean, found.n) == (pytest.approx(0.02), 3)
-    assert paired_ratio({0: 100.0, 1: 200.0}, {0: 200.0, 1: 400.0}).mean == pytest.approx(2.0)
+    above, below = {0: 200.0, 1: 400.0, 2: 306.0, 3: 1.0}, {0: 100.0, 1: 200.0, 2: 150.0}
+    speed = compare_values(above, below)
+    assert (speed.claim, speed.pairs, speed.ratio) == ("faster", 3, pytest.approx((2 * 2 * 2.04) ** (1 / 3)))
+    assert compare_values(below, above).claim == "slower"

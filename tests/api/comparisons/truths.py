@@ -1,6 +1,6 @@
 """Simulated truths: log-normal times to the target, seen through evaluations, budgets and divergence.
 
-python -m tests.api.comparisons.truths     prints how often the rule is wrong and how often it finds what is there
+`python -m tests.api.comparisons.truths` prints how often the rule is wrong, and how often it finds something.
 """
 
 import math
@@ -28,7 +28,7 @@ class Truth:
     shared: float = 0.0
     """The same of what both runs of a seed have in common: 0 is unpaired noise."""
     evaluations: int = 20
-    """Evaluations until the baseline's median time; a variant's come as often in samples or, half of them, in time."""
+    """Evaluations until the baseline's median time; a variant's come as often in time or (half) in samples."""
     budget: float = math.inf
     """The baseline's runs end here, without the target if their time is longer."""
     variant_budget: float = math.inf

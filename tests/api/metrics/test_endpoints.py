@@ -72,7 +72,7 @@ def test_evaluations_on_every_axis(service, running):
         ("step", [0, 4, 8]),
         ("bytes", [0, 16_000]),  # rank 1 has not yet said what it sent up to 512 samples
     ):
-        found = series(service, running.id, "test_accuracy", axis)
+        found = series(service, running.id, "validation_accuracy", axis)
         assert found["x"] == pytest.approx(expected)
         assert found["y"] == pytest.approx([0.1, 0.5, 0.75][: len(expected)])
 
@@ -83,7 +83,7 @@ def test_new_points_follow_on_the_old_ones(service, running):
     after = series(service, running.id, "train_loss", "step")
     assert after["x"][:6] == before["x"] and after["y"][:6] == before["y"]
     assert after["x"] == list(range(1, 9))
-    assert series(service, running.id, "test_accuracy", "bytes")["x"] == [0, 16_000, 32_000]
+    assert series(service, running.id, "validation_accuracy", "bytes")["x"] == [0, 16_000, 32_000]
 
 
 def test_gaps_are_null_and_staleness_has_points_only_where_known(service, running):
@@ -146,10 +146,10 @@ def test_the_live_curve_goes_on_without_a_worker_that_left(service, bad):
     assert found["y"] == [2.0, 2.0, 2.0, 1.0, 1.0]
     assert found["x"] == pytest.approx([0.01, 0.02, 0.03, 0.05, 0.07])
     ship(supervisor, 0, scored(3 + (bad == 0), 256, 0.5))
-    assert series(service, supervisor.id, "test_accuracy", "samples")["x"] == [256]
+    assert series(service, supervisor.id, "validation_accuracy", "samples")["x"] == [256]
     ship(supervisor, other, steps(2 + 2 * (other == 0), 2, first=9, loss=np.full(2, 5.0)))
     assert series(service, supervisor.id, "train_loss")["y"][5:] == [3.0]
-    assert len(series(service, supervisor.id, "test_accuracy", "bytes")["x"]) == 1
+    assert len(series(service, supervisor.id, "validation_accuracy", "bytes")["x"]) == 1
 
 
 def test_the_pace_is_what_the_cluster_said_of_it(service):
@@ -170,7 +170,7 @@ def test_a_new_attempt_hides_what_it_supersedes(service, running):
     found = series(service, running.id, "train_loss", "step")
     assert found["x"] == [1, 2, 3, 4, 5, 6, 7]
     assert found["y"] == pytest.approx([(1 / s + 3) / 2 for s in range(1, 5)] + [7, 7, 7], rel=1e-6)
-    accuracy = series(service, running.id, "test_accuracy", "samples")
+    accuracy = series(service, running.id, "validation_accuracy", "samples")
     assert (accuracy["x"], accuracy["y"]) == ([0, 256, 448], [0.1, 0.5, 0.9])
 
 
@@ -197,7 +197,7 @@ def test_bands_over_seeds(service):
             ship(supervisor, 0, done(2))
             ship(supervisor, 1, done(2))
             supervisor.report("succeeded")
-    query = {"metric": ["train_loss", "test_accuracy"], "axis": "samples", "points": 64}
+    query = {"metric": ["train_loss", "validation_accuracy"], "axis": "samples", "points": 64}
     answer = service.get(f"/experiments/{made['id']}/bands", **query)
     assert answer["unit"] == "samples"
     loss, accuracy = answer["bands"]

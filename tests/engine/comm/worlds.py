@@ -17,10 +17,14 @@ ROOT = Path(__file__).resolve().parents[3]
 A, B = 1e-3, 1e-6
 """Latency in seconds, seconds per byte: 1000 float32 take 5 ms."""
 NETWORK = VirtualCluster(latency=A, seconds_per_byte=B)
+ONE_HOST = VirtualCluster(latency=0.0, seconds_per_byte=0.0)
+"""Ranks that share memory."""
 
 
-def virtual(size: int, main: Callable[[Comm], Any], collective: str = "tree") -> list[Any]:
-    return run_virtual(size, NETWORK, main, collective)  # type: ignore[arg-type]  # parametrised by strings
+def virtual(
+    size: int, main: Callable[[Comm], Any], collective: str = "tree", network: VirtualCluster = NETWORK
+) -> list[Any]:
+    return run_virtual(size, network, main, collective)  # type: ignore[arg-type]  # parametrised by strings
 
 
 def mpirun(size: int, module: str, *arguments: str, timeout: float = 200) -> subprocess.CompletedProcess[str]:

@@ -18,6 +18,7 @@ from hooke.comm.base import Comm
 from hooke.comm.virtual import run_virtual
 from hooke.elastic import Elastic
 from hooke.expand import validate_run
+from hooke.invariants import faults
 from hooke.rank import Rank
 from hooke.spec import RunSpec
 from hooke.train import Outcome, train_rank
@@ -32,6 +33,10 @@ STEPS = 12
 SILENT = ("lr", "rho", "alpha", "beta")
 """Parameters that do not show in test ids."""
 NETWORK = {"latency": 1e-5, "seconds_per_byte": 1e-8, "compute_seconds_per_sample": 1e-4, "compute_jitter": 0.3}
+
+
+ONE_HOST = (("latency", 0.0), ("seconds_per_byte", 0.0))
+"""A network over which ranks share memory."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +57,8 @@ class Case:
     sleeps: int | None = None
     slow: tuple[int, float] | None = None
     """(worker, extra seconds per gradient)."""
+    scoring: float = 0.0
+    """Real seconds of an evaluation."""
     halt: int | None = None
     """Stop, checkpoint and restart after this many gradients of all workers together."""
     cancel: int | None = None
@@ -154,6 +161,8 @@ class Played:
     """How the first attempt ended, of a case in two."""
     scores: list[tuple[int, float]]
     """(samples, loss) of every evaluation noted."""
+    clocks: list[float]
+    """Train clock of every evaluation noted."""
     picked: list[list[int]]
     spent: np.ndarray
     torn: int
@@ -161,6 +170,8 @@ class Played:
     """How often the test part was scored; over both attempts of a case in two."""
     served: list[int] = field(default_factory=list)
     """Server: the worker of each exchange, in order."""
+    faults: list[str] | None = None
+    """What does not hold in the journals, of a case that writes them."""
 
 
 class Watched(Rank):
@@ -188,6 +199,7 @@ def problem_of(comm: Comm, case: Case, world: World, first: bool = True) -> Quad
     behaviour = Behaviour(
         sleeps=case.sleeps,
         slow=case.slow[1] if case.slow and case.slow[0] == comm.rank else 0.0,
+        scoring=case.scoring,
         poison=case.poison[1:] if case.poison and case.poison[0] == comm.rank else None,
         cancel_at=case.cancel if first else None,
     )
@@ -206,7 +218,11 @@ def play(comm: Comm, case: Case, world: World, folder: Path) -> Played:
     problem = problem_of(comm, case, world)
     outcome = train(comm, case, world, place, problem, first=True)
     if case.whole:
-        return _report(outcome, problem, None)
+        report = _report(outcome, problem, None)
+        if case.journal:
+            comm.barrier()  # every rank has closed its journal
+            report.faults = faults(folder)
+        return report
     comm.barrier()  # a restart comes after every process of the first attempt has ended
     again = problem_of(comm, case, world, first=False)
     again.picked, again.served, again.spent = problem.picked, problem.served, problem.spent
@@ -221,6 +237,7 @@ def _report(outcome: Outcome, problem: Quadratic, first: Outcome | None) -> Play
         done=outcome.done.model_dump(),
         first=first.done.model_dump() if first else None,
         scores=[(score.samples, score.loss) for score in outcome.scores],
+        clocks=[score.clock for score in outcome.scores],
         picked=problem.picked,
         spent=problem.spent,
         torn=problem.torn,

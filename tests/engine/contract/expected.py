@@ -67,7 +67,7 @@ def _springs(case: Case, gradient: Any, start: Array, reports: list[Played], ste
         values.get("center_momentum", 0.0),
     )
     if case.algorithm == "chip-easgd":
-        s = elastic.chip_easgd(start, gradient, k, steps[0], case.workers, case.parts)
+        s = elastic.chip_easgd(start, gradient, k, steps[0], case.workers, case.parts, values["inside"])
         return [s.x[i // case.parts] for i in range(case.workers)], s.c
     s = Spring.at(start, case.workers)
     if case.algorithm == "sma":
@@ -138,7 +138,8 @@ def drift(case: Case, reports: list[Played]) -> float:
     weights = [report.weights.astype(np.float64) / case.parts for report in reports[: case.workers]]
     total = np.sum(weights, axis=0) + center_of(reports)
     start = case.problem.start(case.seed).astype(np.float64)
-    spent = np.sum([report.spent for report in reports[: case.workers]], axis=0) / case.parts
+    spent = np.sum([report.spent for report in reports[: case.workers]], axis=0)
+    spent /= case.parts if case.values.get("inside", "mean") == "mean" else 1
     scale = np.sum(np.abs(weights), axis=0) + np.abs(center_of(reports))
     gap = np.abs(total - ((case.workers // case.parts + 1) * start - case.values["lr"] * spent))
     return float((gap / scale).max())

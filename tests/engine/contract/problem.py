@@ -85,6 +85,8 @@ class Behaviour:
     """Seed of random real sleeps in every gradient: results must not move a bit."""
     slow: float = 0.0
     """Extra seconds per gradient, virtual or real."""
+    scoring: float = 0.0
+    """Real seconds of an evaluation."""
     poison: tuple[int, float] | None = None
     """(step, value): the gradient of this step holds this value."""
     cancel_at: int | None = None
@@ -174,5 +176,6 @@ class Quadratic:
         self.evaluations += 1
         if self.evaluations == self.behaviour.cancel_at:
             self.stop_requested.set()
+        time.sleep(self.behaviour.scoring)
         count = stop - start
         return Score(self._loss(weights) * count, count // 2, count)

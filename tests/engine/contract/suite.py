@@ -147,12 +147,29 @@ def aiming() -> list[Case]:
 
 
 def one_slow() -> list[Case]:
-    """Return methods in which nobody waits for anybody, with one worker that takes far longer than the others."""
+    """Return methods in which nobody waits for anybody, with one worker that takes far longer than the others.
+
+    Evaluated at the start and at the end only: for an evaluation all stop, also the slow one.
+    """
     return [
-        replace(case, steps=20, slow=(0, 0.06), every=10**6 if free(case) else case.every)
+        replace(case, steps=20, slow=(0, 0.06), every=10**6)
         for case in defaults((3,))
         if not case.kind.deterministic
     ]
+
+
+def clocked() -> list[Case]:
+    """Return every method, and each with a period, with journals; evaluations are slow, and steps take a while."""
+    return [
+        replace(case, journal=True, scoring=0.04, slow=(0, 0.004))
+        for case in family((2,))
+        if set(dict(case.parameters)) <= {*base(case.algorithm), "period"}
+    ]
+
+
+def met() -> list[Case]:
+    """Return every method with a target that its initial weights meet."""
+    return [replace(case, target=1e9) for case in defaults((2,))]
 
 
 def torn() -> list[Case]:
@@ -191,7 +208,7 @@ def mpi_cases() -> list[Case]:
     cases = [straight(case) for case in family((2,)) + defaults((3, 4))]
     cases += [TWINS[twin](case) for twin, case in twins("mpi")]
     cases += [TWINS["halted and restarted"](case) for case in restarted("mpi")]
-    cases += cancelled() + aiming() + one_slow() + torn()
+    cases += cancelled() + aiming() + one_slow() + torn() + clocked() + met()
     return [case for case in dict.fromkeys(cases) if case.ranks <= 5]
 
 

@@ -169,6 +169,21 @@ def test_traffic_of_thin_matrices(played, rank):
     assert total(reports, "messages") == 2 * steps * 2
 
 
+@pytest.mark.property("P19", "P21")
+@pytest.mark.parametrize(("case", "world"), [pair for pair in suite.worlds() if suite.free(pair[0])], ids=ids)
+def test_traffic_of_methods_without_a_lock(played, case, world):
+    """Per exchange one vector read and one added. Under MPI plain stores in shared memory send no message."""
+    reports = played(suite.straight(case), world)
+    asked = 2 * weight_bytes(case) * exchanges(sum(len(r.picked) for r in reports), 1)
+    if case.values["period"] == 1:
+        assert total(reports, "payload") == asked
+    else:
+        assert total(reports, "payload") < asked
+    if world == "virtual":
+        assert total(reports, "wire") == total(reports, "payload")
+        assert total(reports, "messages") * weight_bytes(case) == total(reports, "wire")
+
+
 @pytest.mark.property("P19", "P21", of=("post-local-sgd",), workers=2)
 def test_traffic_after_the_switch(played):
     """Post-local SGD: every step until t0, every H-th after it."""
@@ -303,6 +318,33 @@ def test_time_of_a_pipeline(played, case, slow_network):
         assert report.done["clock"] == pytest.approx(max(own, ended), rel=1e-3)
         exposed = report.done["clock"] - own
         assert report.done["phases"]["communicate"] == pytest.approx(exposed, rel=1e-3, abs=1e-9)
+
+
+@pytest.mark.property("P19")
+@pytest.mark.parametrize("slow_network", [False, True])
+@pytest.mark.parametrize("case", [c for c in suite.family((1, 2, 4, 8)) if suite.free(c)], ids=ids)
+def test_time_of_methods_without_a_lock(played, case, slow_network):
+    """Nobody is nearer to the center than another, and its link carries P vectors per round, each way.
+
+    With overlap max(compute, read + addition) per exchange, else their sum; a saturated link is the limit.
+    """
+    network = (*QUIET, ("latency", 2e-3)) if slow_network else QUIET
+    case = replace(case, network=network, every=10**6, steps=120)
+    reports = played(case, "virtual")
+    compute, message, update, _ = prices(case)
+    message += dict(network).get("latency", NETWORK["latency"]) - NETWORK["latency"]
+    period, behind = case.values["period"], bool(case.values.get("overlap"))
+    steps = [len(report.picked) for report in reports]
+    assert max(steps) - min(steps) <= period
+    exchange = 2 * message + 3 * weight_bytes(case) / MEMORY
+    own = max(compute, exchange) if behind else compute + exchange
+    alone = own + (period - 1) * compute + period * update
+    saturated = case.workers * message
+    round_ = max(alone, saturated)
+    assert reports[0].done["clock"] == pytest.approx(120 / period * round_, rel=0.08, abs=case.workers * message)
+    assert reports[0].done["clock"] >= 120 / period * alone * 0.999
+    hidden = total(reports, "hidden")
+    assert hidden > 0 if behind else hidden == 0
 
 
 @pytest.mark.parametrize("case", [c for c in suite.family((2, 4)) if c.values.get("mode") == "serial"], ids=ids)

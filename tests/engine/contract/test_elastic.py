@@ -1,5 +1,7 @@
 """How a moving rate is given, when it is too stiff, and what the catalogue refuses or warns of."""
 
+import itertools
+import random
 import re
 from types import SimpleNamespace
 
@@ -7,11 +9,11 @@ import numpy as np
 import pytest
 import torch
 from hooke.algorithm import catalogue
-from hooke.elastic import Elastic, Spring
+from hooke.elastic import Elastic, Spring, concurrent_bound
 from hooke.pieces import PIECE
 from pydantic import ValidationError
 
-from tests.engine.contract.cases import Case, play_virtual
+from tests.engine.contract.cases import ONE_HOST, Case, play_virtual
 from tests.engine.contract.expected import center_of
 from tests.engine.contract.problem import Quadratics
 
@@ -82,6 +84,82 @@ def test_the_bound_is_where_it_begins_to_diverge(name, given, tmp_path):
     assert size(name, given, above, 40, tmp_path) > 2 * size(name, given, above, 10, tmp_path)
 
 
+def contraction(order, workers, a):
+    """Return by how much a round of reads and writes in this order shrinks the distance from consensus, float64.
+
+    ("r", i): worker i reads c. ("w", i): c' = c + a (x_i - what i read), x_i' = x_i - a (x_i - what i read).
+    """
+    read, c = workers, 2 * workers  # rows: x_0..x_P-1, what each has read, c
+    round_ = np.eye(2 * workers + 1)
+    for what, i in order:
+        if what == "r":
+            round_[read + i] = round_[c]
+        else:
+            pull = a * (round_[i] - round_[read + i])
+            round_[c] += pull
+            round_[i] -= pull
+    values = np.linalg.eigvals(round_)
+    return float(np.delete(np.abs(values), np.argmin(np.abs(values - 1))).max())
+
+
+def orders(workers):
+    """Yield every order in which each worker reads once and writes once per round, up to their names."""
+    events = [(what, i) for i in range(workers) for what in "rw"]
+    seen = set()
+    for rest in itertools.permutations(events[1:]):
+        named = {}
+        order = tuple((what, named.setdefault(i, len(named))) for what, i in (events[0], *rest))
+        if order not in seen:
+            seen.add(order)
+            yield order
+
+
+def together(workers):
+    return [(what, i) for what in "rw" for i in range(workers)]
+
+
+def each_behind_its_own_write(workers):
+    return [(what, i) for i in range(workers) for what in "wr"]
+
+
+@pytest.mark.property("P16", of=("hogwild-easgd",), workers=4)
+@pytest.mark.parametrize("workers", [1, 2, 3, 4])
+def test_no_order_of_concurrent_readers_grows_below_the_bound(workers):
+    bound = concurrent_bound(workers)
+    grows = [order for order in orders(workers) if contraction(order, workers, 1.01 * bound) > 1]
+    assert all(contraction(order, workers, 0.99 * bound) < 1 for order in orders(workers))
+    assert grows, "just above it, one does"
+    worst = together(workers) if workers < 4 else each_behind_its_own_write(workers)
+    assert contraction(worst, workers, 1.01 * bound) > 1
+
+
+@pytest.mark.parametrize("workers", [5, 8, 13, 32])
+def test_of_many_concurrent_readers_reading_behind_the_own_write_is_worst(workers):
+    bound = concurrent_bound(workers)
+    worst, shuffled = each_behind_its_own_write(workers), together(workers)
+    assert contraction(worst, workers, 0.999 * bound) < 1 < contraction(worst, workers, 1.001 * bound)
+    assert contraction(together(workers), workers, 1.001 * bound) < 1
+    assert bound == pytest.approx(np.pi / 2 / workers, rel=0.05)
+    for seed in range(40):
+        random.Random(seed).shuffle(shuffled)
+        assert contraction(shuffled, workers, 0.999 * bound) < 1
+
+
+@pytest.mark.property("P16", of=("hogwild-easgd",), workers=8)
+def test_workers_that_all_read_before_any_writes_have_the_synchronous_edge(tmp_path):
+    """The product itself: the exchanges of equal workers overlap where messages take as long as gradients."""
+    quiet = (("compute_jitter", 0.0), ("latency", 1e-3))
+
+    def end(a, steps):
+        still = Quadratics(curvature=0.0, noise=0.0, kick=3.0, origin=True)
+        case = Case("hogwild-easgd", (), 8, steps=steps, problem=still, every=10**6, network=quiet).pulling(a)
+        reports = play_virtual(case, tmp_path)
+        return float(np.abs([r.weights - center_of(reports) for r in reports]).max())
+
+    bound = concurrent_bound(8)
+    assert end(0.9 * bound, 60) < 0.5 * end(0.9 * bound, 20)
+
+
 @pytest.mark.parametrize("name", ELASTIC)
 def test_a_caution_says_the_bound(name):
     kind = catalogue()[name]
@@ -117,11 +195,17 @@ def test_stale_gradients_have_an_edge_of_their_own(workers, tmp_path):
 
 
 @pytest.mark.property("P13", workers=4)
-@pytest.mark.parametrize("name", ["hogwild-sgd", "hogwild-easgd"])
-def test_plain_stores_lose_mass_and_say_how_much(name, tmp_path):
-    network = (("memory_bandwidth", 1e5),)  # a store takes long enough for another worker's to come between
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [("hogwild-sgd", ()), ("hogwild-easgd", ()), ("hogwild-easgd", (("overlap", False),))],
+)
+def test_plain_stores_lose_mass_and_say_how_much(name, given, tmp_path):
+    network = (
+        *ONE_HOST,
+        ("memory_bandwidth", 1e5),
+    )  # a store takes long enough for another worker's to come between
     lost = {}
     for updates in ("plain", "atomic"):
-        case = Case(name, (("updates", updates),), 4, steps=40, network=network)
+        case = Case(name, (("updates", updates), *given), 4, steps=40, network=network)
         lost[updates] = play_virtual(case, tmp_path)[0].done["lost_mass"]
     assert 0 <= lost["atomic"] < 1e-4 < lost["plain"] < 1

@@ -102,6 +102,7 @@ def test_unequal_rates_conserve_the_weighted_sum(played, case, world):
     reports = played(suite.straight(case), world)
     x = np.sum([report.weights for report in reports[: case.workers]], axis=0, dtype=np.float64)
     g = np.sum([report.spent for report in reports[: case.workers]], axis=0)
+    g *= case.parts if case.values.get("inside") == "sum" else 1
     start, c = case.problem.start(case.seed).astype(np.float64), center_of(reports)
 
     def moved(of_center, of_worker):

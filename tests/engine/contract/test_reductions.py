@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tests.engine.contract import suite
-from tests.engine.contract.cases import Case
-from tests.engine.contract.expected import center_of
+from tests.engine.contract.cases import ONE_HOST, Case
+from tests.engine.contract.expected import center_of, recorded
 from tests.engine.contract.problem import Quadratics
 from tests.engine.contract.test_bitwise import alone_on
 
@@ -53,6 +53,7 @@ def test_one_worker_makes_elastic_methods_equal(played, case, a, momentum):
     period = (("period", case.values.get("period", 1)),)
     this = replace(case.pulling(a), parameters=(*case.pulling(a).parameters, *own, *plain, *momentum))
     that = Case("sync-easgd", (*period, *momentum), 1).pulling(a)
+    this = replace(this, network=ONE_HOST) if suite.free(case) else this  # plain stores: one fused addition
     one, two = played(this, "virtual"), played(that, "virtual")
     if case.values.get("updates") == "atomic":  # a push is rounded before it is added, not fused with the addition
         np.testing.assert_allclose(center_of(one), center_of(two), atol=1e-6)
@@ -70,7 +71,8 @@ AVERAGING = ["sync-sgd", "async-sgd", "hogwild-sgd", "local-sgd", "post-local-sg
 def test_one_worker_makes_averaging_methods_sequential(played, name, momentum):
     period = {"local-sgd": 3, "post-local-sgd": 3, "downpour": 1}.get(name)
     given = () if period is None else (("period", period),)
-    this = Case(name, (*given, ("momentum", 0.0), *momentum), 1)
+    network = ONE_HOST if name == "hogwild-sgd" else ()  # plain stores: one fused addition
+    this = Case(name, (*given, ("momentum", 0.0), *momentum), 1, network=network)
     same_center(played, this, Case("sgd", momentum, 1))
 
 
@@ -141,9 +143,31 @@ def test_three_placements_have_one_result(played, workers, period, momentum):
 def test_sma_without_its_momentum_is_sync_easgd(played, workers, momentum):
     same_center(
         played,
-        Case("sma", (("center_momentum", 0.0), *momentum), workers),
-        Case("sync-easgd", momentum, workers),
+        Case("sma", (("center_momentum", 0.0), ("beta", 0.9), *momentum), workers),
+        Case("sync-easgd", (("beta", 0.9), *momentum), workers),
     )
+
+
+@pytest.mark.property("P17", of=("sma",))
+@pytest.mark.parametrize("workers", [2, 3, 5])
+def test_sma_as_it_comes_moves_its_center_to_the_mean_of_the_workers(played, workers):
+    """a = 1 / P: one exchange without momentum of the center is c' = mean x_i, here after one step of each."""
+    assert Case("sma", (), workers).rate == 1 / workers
+    case = Case("sma", (("center_momentum", 0.0),), workers, steps=2)
+    reports = played(case, "virtual")
+    gradient, start = recorded(case, reports), case.problem.start(case.seed).astype(float)
+    ones = [start - case.values["lr"] * gradient(i, 0, start) for i in range(workers)]
+    np.testing.assert_allclose(center_of(reports), np.mean(ones, axis=0), atol=1e-6)
+
+
+@pytest.mark.property("P17", of=("chip-easgd",))
+@pytest.mark.parametrize("inside", ["mean", "sum"])
+@pytest.mark.parametrize("workers", [2, 4])
+def test_one_chip_that_nothing_pulls_is_sync_sgd_with_the_same_reduction(played, workers, inside):
+    chip = Case("chip-easgd", (("parts", workers), ("inside", inside)), workers).pulling(0.0)
+    sync = played(Case("sync-sgd", (("reduction", inside),), workers), "virtual")
+    for report in played(chip, "virtual"):
+        np.testing.assert_allclose(report.weights, center_of(sync), atol=1e-6)
 
 
 @pytest.mark.property("P17", of=("local-sgd",))

@@ -50,6 +50,41 @@ def test_free_memory_counts_the_file_cache():
     assert found.free == pytest.approx(15.8 * 2**30, rel=1e-6)
 
 
+def added(root, total, available):
+    (root / "proc/meminfo").write_text(f"MemTotal: {total} kB\nMemFree: 1 kB\nMemAvailable: {available} kB\n")
+    return read(root)
+
+
+def test_the_only_node_has_all_of_the_machines_memory(tmp_path):
+    """Also memory that a virtual machine got while it ran, of which the node's own file knows nothing."""
+    root = expand("here", tmp_path)
+    before = read(root)
+    assert before.memory == (0, 0)
+    found = added(root, 24684084, 23404700)
+    assert found.memory == (24684084 * 1024, 23404700 * 1024)
+    assert (found.nodes[0].size, found.nodes[0].free) == found.memory
+    assert before.nodes[0].size < found.nodes[0].size
+
+
+def test_of_several_nodes_each_keeps_its_own(tmp_path):
+    root = expand("epyc-7763-2s-nps1", tmp_path)
+    before = read(root).nodes
+    assert added(root, 10**9, 10**9).nodes == before
+    found = read(expand("cxl", tmp_path / "cxl"))
+    assert sum(node.size > 0 for node in found.nodes) > 1
+
+
+@pytest.mark.skipif(shutil.which("free") is None, reason="NOT TESTED HERE: there is no `free`")
+def test_it_agrees_with_free():
+    said = subprocess.run(["free", "-b"], capture_output=True, text=True, check=True, env={"LC_ALL": "C"}).stdout
+    row = next(line for line in said.splitlines() if line.startswith("Mem:")).split()
+    found = read()
+    assert found.memory[0] == int(row[1])
+    assert found.memory[1] == pytest.approx(int(row[6]), rel=0.05)
+    if sum(node.size > 0 for node in found.nodes) == 1:
+        assert sum(node.size for node in found.nodes) == int(row[1])
+
+
 def test_allowed_cpus_come_from_affinity_and_cpuset(tmp_path):
     files = {"cpuset.cpus.effective": "0-5,64-69", "cpuset.mems.effective": "0", "cpu.max": "350000 100000"}
     found = read(expand("epyc-7763-2s-nps1", tmp_path, "4-9,132", cgroup=files))

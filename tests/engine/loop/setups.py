@@ -1,11 +1,13 @@
 """The runs that are played in both worlds, by name."""
 
-from tests.engine.loop.setup import BATCH, Setup
+from tests.engine.loop.setup import BATCH, NETWORK, Setup
 
 PERIODIC = (("checkpoint_every", 18 * BATCH),)
 ATOMIC = (("updates", "atomic"),)
 ROUNDED = (("communication", {"wire": "bf16", "packing": "per-layer"}),)
 DROP = (("on_bad_worker", "drop"),)
+
+ONE_HOST = (("virtual", NETWORK | {"latency": 0.0, "seconds_per_byte": 0.0}),)
 
 SETUPS = {
     "one by one": Setup("async-easgd", sleeps=1),
@@ -19,10 +21,10 @@ SETUPS = {
         changes=(("target", {"metric": "validation_loss", "value": 3.5}),),
     ),
     "atomic": Setup("unlocked", steps=150, every=47, sleeps=1),
-    "plain": Setup("unlocked", (("updates", "plain"),), steps=150, every=47, sleeps=1),
+    "plain": Setup("unlocked", (("updates", "plain"),), steps=150, every=47, sleeps=1, changes=ONE_HOST),
     "atomic every third": Setup("unlocked", (("period", 3),), steps=150, every=47),
     "pushed, every fourth": Setup("hogwild-sgd", (("period", 4), *ATOMIC), steps=151, every=47, sleeps=1),
-    "plain, apart": Setup("hogwild-easgd", (("updates", "plain"),), apart=True),
+    "plain, apart": Setup("hogwild-easgd", (("updates", "plain"),), apart=True, changes=ONE_HOST),
     "whatever, apart": Setup("hogwild-easgd", steps=60, apart=True),
     "a slow one": Setup("unlocked", steps=150, every=150, slow=(1, 0.02), sleeps=1),
     "cancelled": Setup("unlocked", steps=4000, every=100, cancel=(0, 3)),

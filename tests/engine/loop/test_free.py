@@ -7,6 +7,7 @@ import pytest
 from hooke.journal import unpack
 
 from tests.engine.loop.setup import BATCH, NETWORK, Setup, journal, play_virtual
+from tests.engine.loop.setups import ONE_HOST
 
 WORLDS = ("virtual", "mpi")
 
@@ -18,8 +19,12 @@ def test_the_budget_is_spent_exactly_and_evaluations_are_due(played, name, world
     assert sum(report.done.step for report in reports) == sum(report.picked for report in reports) == 150
     assert {report.done.samples for report in reports} == {150 * BATCH}
     assert {report.done.reason for report in reports} == {"budget"}
+    period = 3 if "third" in name else 1
     for report in reports:
-        assert [samples for samples, _ in report.scores] == [BATCH * k for k in (0, 47, 94, 141, 150)]
+        samples = [samples for samples, _ in report.scores]
+        assert (samples[0], samples[-1], len(samples)) == (0, 150 * BATCH, 5)
+        for k, at in enumerate(samples[1:-1], 1):  # of the steps taken, each worker may still have a period to do
+            assert 47 * k - 3 * period <= at / BATCH <= 47 * k + period
         assert report.scores == reports[0].scores
         assert report.picked > 1
 
@@ -86,7 +91,7 @@ def test_what_may_choose_says_what_it_chose(played):
 @pytest.mark.parametrize("updates", ["plain", "atomic"])
 def test_additions_that_overlap_are_lost_if_plain(updates, tmp_path):
     """In virtual time, with a memory so slow that workers add at the same time."""
-    slow = (("virtual", NETWORK | {"memory_bandwidth": 1e5}),)
+    slow = (("virtual", dict(ONE_HOST)["virtual"] | {"memory_bandwidth": 1e5}),)
     crowded = Setup("unlocked", (("updates", updates),), steps=150, changes=slow)
     reports = [ranks[0] for ranks in play_virtual(crowded, tmp_path / "run")]
     assert reports[0].done.lost_mass == pytest.approx(lost(reports), rel=1e-3, abs=2e-6)
@@ -94,17 +99,17 @@ def test_additions_that_overlap_are_lost_if_plain(updates, tmp_path):
 
 
 @pytest.mark.parametrize("world", WORLDS)
-def test_staleness_is_counted_at_every_write(played, world):
+def test_staleness_is_counted_from_each_exchange_to_the_next(played, world):
     run = played("atomic", world)
     for rank, report in enumerate(run.first):
         stale = report.done.staleness
-        assert sum(stale.values()) == report.done.step
+        assert sum(stale.values()) == report.done.step - 1
         assert min(stale) >= 0
         notes = journal(run.folder, rank, "start")[0].notes
         assert "passed the conformance test" in notes["one-sided operations"]
         assert notes["updates of center"].startswith("element-wise atomic")
     together = sum(sum(report.done.staleness.values()) for report in run.first)
-    assert together == 150
+    assert together == 150 - 3
     assert played("plain", world).first[0].done.lost_mass is not None
 
 
@@ -136,15 +141,16 @@ def test_meetings_are_off_the_clock(played, world):
 
 @pytest.mark.property("P12", of=("hogwild-sgd",), workers=3)
 def test_equal_workers_are_as_stale_as_the_others_are_many(tmp_path):
-    """P12: P - 1 in steady state; a few updates fall together at the start, and the owner has a shorter way."""
+    """P12: P - 1 in steady state; a few updates fall together at the start."""
     even = (("virtual", NETWORK | {"compute_jitter": 0.0}),)
     setup = Setup("hogwild-sgd", steps=150, every=150, changes=even)
     reports = [ranks[0] for ranks in play_virtual(setup, tmp_path)]
     counted = sum((Counter(report.done.staleness) for report in reports), Counter())
     assert counted[2] >= 140
-    assert counted.total() == 150
+    assert counted.total() == 150 - 3, "the first exchange of a worker has none before it"
     blocks = journal(tmp_path, 2, "steps")
     rows = [row for block in blocks for row in unpack("staleness", block.columns["staleness"])]
+    assert np.isnan(rows.pop(0))
     assert Counter(map(int, rows)) == reports[2].done.staleness, "a row per step says the same"
 
 

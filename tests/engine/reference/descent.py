@@ -187,6 +187,11 @@ def async_sgd(
     return [w.x for w in workers], c
 
 
+def sum_of(messages: list[list[Array]]) -> list[Array]:
+    """Return the sum of the workers' messages, part by part."""
+    return [np.asarray(np.sum(parts, axis=0)) for parts in zip(*messages, strict=True)]
+
+
 def powersgd(
     start: Array,
     gradient: Gradient,
@@ -195,32 +200,41 @@ def powersgd(
     workers: int,
     shapes: Sequence[tuple[int, ...]],
     basis: Sequence[Array],
+    total: Callable[[list[list[Array]]], list[Array]] = sum_of,
 ) -> Array:
-    """PowerSGD: `basis` is the first Q of every matrix among `shapes`, in order; vectors are not compressed."""
+    """PowerSGD: `basis` is the first Q of every matrix among `shapes`, in order; vectors are not compressed.
+
+    `total` adds up the workers' messages, each a list of vectors and matrices, and may round them as a wire does.
+    """
     x = np.array(start, dtype=np.float64)
     errors = [np.zeros_like(x) for _ in range(workers)]
     q = [np.array(b, dtype=np.float64) for b in basis]
     for t in range(rounds):
         at = step.at(x)
         m = [e + gradient(i, t, at) for i, e in enumerate(errors)]
-        g = np.mean(m, axis=0)
-        begin, number = 0, 0
-        for shape in shapes:
-            end = begin + int(np.prod(shape))
-            if len(shape) > 1:
-                mean = g[begin:end].reshape(shape[0], -1)
-                p = np.linalg.qr(mean @ q[number])[0]
-                q[number] = mean.T @ p
-                g[begin:end] = (p @ q[number].T).ravel()
-                number += 1
-            begin = end
+        stops = np.cumsum([int(np.prod(shape)) for shape in shapes])
+        cuts = [slice(stop - int(np.prod(shape)), stop) for shape, stop in zip(shapes, stops, strict=True)]
+        thin = [cut for cut, shape in zip(cuts, shapes, strict=True) if len(shape) > 1]
+        whole = [cut for cut, shape in zip(cuts, shapes, strict=True) if len(shape) == 1]
+        rows = [shape[0] for shape in shapes if len(shape) > 1]
+        views = [[mine[cut].reshape(n, -1) for cut, n in zip(thin, rows, strict=True)] for mine in m]
+        sent = total(
+            [
+                [*(a @ b for a, b in zip(v, q, strict=True)), *(x_[cut] for cut in whole)]
+                for v, x_ in zip(views, m, strict=True)
+            ]
+        )
+        p = [np.linalg.qr(left)[0] for left in sent[: len(thin)]]
+        back = total([[a.T @ b for a, b in zip(v, p, strict=True)] for v in views])
+        q = [each / workers for each in back]
+        g = np.zeros_like(x)
+        for cut, left, right in zip(thin, p, q, strict=True):
+            g[cut] = (left @ right.T).ravel()
+        for cut, vector in zip(whole, sent[len(thin) :], strict=True):
+            g[cut] = vector / workers
         errors = [mine - g for mine in m]
-        begin = 0
-        for shape in shapes:
-            end = begin + int(np.prod(shape))
-            if len(shape) == 1:
-                for e in errors:
-                    e[begin:end] = 0
-            begin = end
+        for e in errors:
+            for cut in whole:
+                e[cut] = 0
         x = x + step.move(g)
     return x

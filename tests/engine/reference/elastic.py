@@ -157,12 +157,21 @@ def sma(s: Spring, gradient: Gradient, k: Constants, rounds: int) -> Spring:
     return s
 
 
-def chip_easgd(start: Array, gradient: Gradient, k: Constants, rounds: int, workers: int, parts: int) -> Spring:
-    """Sync EASGD between chips, whose gradient is the mean over their parts; `s.x` is one per chip."""
+def chip_easgd(
+    start: Array,
+    gradient: Gradient,
+    k: Constants,
+    rounds: int,
+    workers: int,
+    parts: int,
+    inside: Literal["mean", "sum"] = "mean",
+) -> Spring:
+    """Sync EASGD between chips, whose gradient is the mean or the sum over their parts; `s.x`: one per chip."""
 
     def of_chip(chip: int, t: int, x: Array) -> Array:
         members = range(chip * parts, (chip + 1) * parts)
-        return np.asarray(np.mean([gradient(i, t, x) for i in members], axis=0))
+        total = np.sum([gradient(i, t, x) for i in members], axis=0)
+        return np.asarray(total / parts if inside == "mean" else total)
 
     return sync_easgd(Spring.at(start, workers // parts), of_chip, k, rounds)
 

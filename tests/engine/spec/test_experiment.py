@@ -149,6 +149,7 @@ def test_deep_garbage_in_parameters_is_refused():
         problems_of(experiment(variants=[variant | {"parameters": parameters}]))
 
 
+PLAIN = {"name": "hogwild-easgd", "parameters": {"updates": "plain"}}
 LIBRARY_IN_BF16 = {"collective": "library", "wire": "bf16"}
 
 FAULTS: dict[str, tuple[dict[str, Any], set[str]]] = {
@@ -210,6 +211,15 @@ FAULTS: dict[str, tuple[dict[str, Any], set[str]]] = {
         {"variants": [{"name": "sync", "algorithm": "sync-sgd", "communication": LIBRARY_IN_BF16}]},
         {"/variants/0/communication/wire", "/variants/0/communication/collective"},
     ),
+    "plain stores where messages take time": (
+        {
+            "variants": [
+                {"name": "sync", "algorithm": "hogwild-sgd"},
+                {"name": "torn", "algorithm": "hogwild-sgd", "parameters": {"updates": "plain"}},
+            ]
+        },
+        {"/variants/1/parameters/updates"},
+    ),
     "another schema": ({"schema": "hooke.experiment/2"}, {"/schema"}),
     "a field too many": ({"nmae": "x"}, {"/nmae"}),
     "two faults": ({"batch": 0, "first_seed": -1}, {"/batch", "/first_seed"}),
@@ -247,12 +257,21 @@ def test_both_branches_of_a_union_are_said_at_one_place():
         ({"virtual": None}, {"/virtual"}),
         ({"communication": LIBRARY_IN_BF16}, {"/communication/wire", "/communication/collective"}),
         ({"communication": LIBRARY_IN_BF16, "world": "mpi", "virtual": None}, {"/communication/wire"}),
+        ({"algorithm": PLAIN}, {"/algorithm/parameters/updates"}),
+        ({"algorithm": PLAIN, "virtual": {"latency": 0.0}}, {"/algorithm/parameters/updates"}),
         ({"seed": 2**40}, {"/seed"}),
         ({"budget": {"samples": 0}}, {"/budget/samples"}),
     ],
 )
 def test_faults_of_a_run(changes, places):
     assert set(problems_of(run(**changes), validate_run)) == places
+
+
+@pytest.mark.parametrize(
+    "changes", [{"virtual": {"latency": 0.0, "seconds_per_byte": 0.0}}, {"world": "mpi", "virtual": None}]
+)
+def test_plain_stores_are_allowed_where_ranks_may_share_memory(changes):
+    assert validate_run(run(algorithm=PLAIN, **changes)).algorithm.parameters == {"updates": "plain"}
 
 
 @pytest.mark.parametrize("odd", ["\ud800", "a\x00b", "x" * 10_000, "\u202e"])

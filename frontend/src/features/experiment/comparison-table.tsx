@@ -22,6 +22,7 @@ const WIDTHS = [
   ["speed-up", 106],
   ["interval", 138],
   ["accuracy", 110],
+  ["test", 110],
   ["communication", 112],
   ["sent", 142],
   ["throughput", 122],
@@ -70,9 +71,12 @@ const count = (value: number | null) => formatCount(within(value));
 export function ComparisonTable({
   experiment,
   group,
+  without,
 }: {
   experiment: ExperimentView;
   group: Group | undefined;
+  /** Made without a validation part. */
+  without: boolean;
 }) {
   const rows = group?.rows ?? [];
   const domain = forestDomain(rows.map((row) => row.speed_up));
@@ -106,7 +110,10 @@ export function ComparisonTable({
               <span className={styles.forestHead}>slower · faster</span>
             </th>
             <th scope="col" className={ui.number}>
-              Test accuracy
+              {without ? "Accuracy, test part" : "Validation accuracy"}
+            </th>
+            <th scope="col" className={ui.number} title="Scored once for each run; nothing was chosen by it">
+              Test accuracy, once
             </th>
             <th scope="col" className={ui.number}>
               Communication
@@ -151,6 +158,9 @@ export function ComparisonTable({
                 />
               </td>
               <td className={ui.number}>{estimate(row.accuracy, percent)}</td>
+              <td className={ui.number}>
+                {row.test_accuracy.n > 0 ? estimate(row.test_accuracy, percent) : NONE}
+              </td>
               <td className={ui.number}>{estimate(row.communication_fraction, percent)}</td>
               <td className={ui.number}>{estimate(row.wire, bytes)}</td>
               <td className={ui.number}>{estimate(row.throughput, count)}</td>

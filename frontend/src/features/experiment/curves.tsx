@@ -9,6 +9,7 @@ import {
   formatAxisTick,
   formatAxisValue,
   formatMetric,
+  isShare,
   METRIC_LABELS,
 } from "@/lib/format/quantities";
 import { AxisPicker } from "@/lib/ui/axis-picker";
@@ -21,7 +22,7 @@ import { GroupPicker } from "./group-picker";
 import { bandsOf, type Group, groupLabel } from "./groups";
 import { Legend } from "./legend";
 import { hiddenVariants } from "./search";
-import { useBands } from "./use-experiment";
+import { type Evaluated, METRICS, useBands } from "./use-experiment";
 
 const route = getRouteApi("/experiments/$experimentId");
 
@@ -72,7 +73,7 @@ export function Curves({ experiment, groups, group }: CurvesProps) {
         <ErrorPanel what="The curves could not be read." error={query.error} retry={() => query.refetch()} />
       )}
       <div className={styles.charts} data-stale={query.isPlaceholderData}>
-        {(["test_accuracy", "test_loss"] as const).map((metric) => (
+        {drawn(query.data).map((metric) => (
           <MetricChart
             key={metric}
             metric={metric}
@@ -95,17 +96,25 @@ export function Curves({ experiment, groups, group }: CurvesProps) {
   );
 }
 
+/** Evaluations of the validation part, and of the test part where runs were made without one. */
+function drawn(answer: BandAnswer | undefined): readonly Evaluated[] {
+  const found = METRICS.filter((metric) =>
+    answer?.bands.some((band) => band.metric === metric && band.runs.length > 0),
+  );
+  return found.length > 0 ? found : ["validation_accuracy", "validation_loss"];
+}
+
 function targetOf(experiment: ExperimentView, metric: Band["metric"]): TargetLine | undefined {
   const target = experiment.spec.target;
-  if (!target || (target.metric ?? "test_accuracy") !== metric) return undefined;
+  if (!target || (target.metric ?? "validation_accuracy") !== metric) return undefined;
   return {
     value: target.value,
-    label: `target ${metric === "test_loss" ? formatNumber(target.value) : formatPercent(target.value)}`,
+    label: `target ${isShare(metric) ? formatPercent(target.value) : formatNumber(target.value)}`,
   };
 }
 
 interface MetricChartProps {
-  metric: "test_accuracy" | "test_loss";
+  metric: Evaluated;
   answer: BandAnswer | undefined;
   bands: readonly Band[];
   experiment: ExperimentView;
@@ -118,7 +127,7 @@ function MetricChart({ metric, answer, bands, experiment, group, close }: Metric
   const simulated = group?.simulated ?? false;
   const seeds = bands.reduce((most, band) => Math.max(most, band.runs.length), 0);
   const points = bands.reduce((most, band) => Math.max(most, band.x.length), 0);
-  const accuracy = metric === "test_accuracy";
+  const accuracy = isShare(metric);
   return (
     <div>
       <LineChart

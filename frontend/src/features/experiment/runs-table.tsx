@@ -2,6 +2,7 @@ import { Skeleton } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import type { ExperimentView, RunSummary } from "@/lib/client/types.gen";
 import { formatPercent } from "@/lib/format/numbers";
+import { accuracyLabel } from "@/lib/format/quantities";
 import { formatSeconds } from "@/lib/format/time";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { Section } from "@/lib/ui/section";
@@ -38,7 +39,10 @@ export function RunsTable({ experiment }: { experiment: ExperimentView }) {
                 <th scope="col">State</th>
                 <th scope="col">Budget</th>
                 <th scope="col" className={ui.number}>
-                  Test accuracy
+                  Accuracy
+                </th>
+                <th scope="col" className={ui.number}>
+                  Test accuracy, once
                 </th>
                 <th scope="col" className={ui.number}>
                   Time to target
@@ -87,7 +91,10 @@ function RunRow({ run, index }: { run: RunSummary; index: number }) {
           <span style={{ width: `${share * 100}%` }} />
         </span>
       </td>
-      <td className={ui.number}>{formatPercent(run.accuracy, 2)}</td>
+      <td className={ui.number} title={accuracyLabel(run.evaluated_part)}>
+        {formatPercent(run.accuracy, 2)}
+      </td>
+      <td className={ui.number}>{formatPercent(run.test_accuracy, 2)}</td>
       <td className={ui.number}>
         {formatSeconds(run.time_to_target)}
         {run.simulated && run.time_to_target !== null && <span className={styles.quiet}> virtual</span>}

@@ -13,6 +13,9 @@ import {
 import { useRefresh } from "@/lib/events/use-refresh";
 import { useStream } from "@/lib/events/use-stream";
 
+/** Every series of evaluations there can be: see `metricsOf` of a run. */
+export const METRICS = ["validation_accuracy", "validation_loss", "test_accuracy", "test_loss"] as const;
+export type Evaluated = (typeof METRICS)[number];
 const POINTS = 400;
 const RUNS = 500;
 
@@ -33,7 +36,7 @@ export function useBands(id: string, axis: Axis) {
   return useQuery({
     ...readBandsOptions({
       path: { experiment_id: id },
-      query: { metric: ["test_accuracy", "test_loss"], axis, points: POINTS },
+      query: { metric: [...METRICS], axis, points: POINTS },
     }),
     placeholderData: keepPreviousData,
   });

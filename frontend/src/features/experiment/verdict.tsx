@@ -33,7 +33,7 @@ export function Verdict({ experiment, comparison, groups, group }: VerdictProps)
           <div className={styles.picker}>
             <GroupPicker groups={groups} group={group} />
           </div>
-          <ComparisonTable experiment={experiment} group={group} />
+          <ComparisonTable experiment={experiment} group={group} without={comparison.note !== null} />
         </>
       ) : (
         <Placeholder experiment={experiment} />
@@ -46,6 +46,7 @@ function Aside({ comparison }: { comparison: Comparison }) {
   return (
     <span className={styles.aside}>
       {comparison.target ? `Target: ${comparison.target}` : "No target: final figures are compared"}
+      {comparison.note && <em data-testid="parts"> · {comparison.note}</em>}
       {!comparison.complete && <em> · provisional, runs are still going</em>}
     </span>
   );

@@ -13,8 +13,8 @@ const SHARDINGS = [
   { value: "disjoint", label: "disjoint shards" },
 ];
 const METRICS = [
-  { value: "test_accuracy", label: "test accuracy (fraction)" },
-  { value: "test_loss", label: "test loss" },
+  { value: "validation_accuracy", label: "validation accuracy (fraction)" },
+  { value: "validation_loss", label: "validation loss" },
 ];
 
 /** What the experiment is called and what it trains. */
@@ -39,11 +39,11 @@ export function WorkloadSection({ workloads }: { workloads: readonly WorkloadVie
             change((old) => {
               const target = workloads.find((one) => one.name === name)?.target;
               const accuracy =
-                valueAt(old, ["target", "metric"]) === "test_accuracy" && typeof target === "number";
+                valueAt(old, ["target", "metric"]) === "validation_accuracy" && typeof target === "number";
               return {
                 ...old,
                 workload: { name, parameters: {} },
-                target: accuracy ? { metric: "test_accuracy", value: target } : old.target,
+                target: accuracy ? { metric: "validation_accuracy", value: target } : old.target,
               };
             })
           }
@@ -104,7 +104,7 @@ export function BudgetSection({ workloads }: { workloads: readonly WorkloadView[
         checked={isJson(target)}
         onChange={(event) => {
           const on = event.currentTarget.checked;
-          change((old) => ({ ...old, target: on ? { metric: "test_accuracy", value: usual } : null }));
+          change((old) => ({ ...old, target: on ? { metric: "validation_accuracy", value: usual } : null }));
         }}
       />
       {isJson(target) && (
@@ -112,8 +112,8 @@ export function BudgetSection({ workloads }: { workloads: readonly WorkloadView[
           <ChoiceField
             path={["target", "metric"]}
             label="Target of"
-            description="Of the center, on held-out data"
-            fallback="test_accuracy"
+            description="Of the center, on the validation part; the test part is scored once, at the end"
+            fallback="validation_accuracy"
             choices={METRICS}
           />
           <NumberField

@@ -167,6 +167,13 @@ function ClusterCard({ index, cluster, clusters }: CardProps) {
               nullable={fallback === null}
             />
           ))}
+        {virtual && (
+          <TextField
+            path={[...path, "virtual", "compute_source"]}
+            label="Compute time is"
+            description="What it was measured on; empty: made up"
+          />
+        )}
       </div>
     </fieldset>
   );

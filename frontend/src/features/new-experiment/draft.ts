@@ -51,7 +51,7 @@ export function emptyDraft(
     clusters: [{ name: cluster, workers: ["auto"], seeds: 3 }],
     first_seed: 0,
     budget: { samples: 120_000 },
-    target: { metric: "test_accuracy", value: workload?.target ?? 0.95 },
+    target: { metric: "validation_accuracy", value: workload?.target ?? 0.95 },
     evaluation: { every: 2000 },
   };
 }

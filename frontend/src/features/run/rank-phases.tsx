@@ -49,7 +49,7 @@ export function RankPhases({ run }: { run: RunView }) {
               {rank.role} {rank.rank}
               <span className={styles.quiet}>
                 {" "}
-                {formatSeconds(rank.wall)} {seconds}
+                {formatSeconds(rank.wall)} {seconds} · {formatCount(rank.steps)} steps
               </span>
             </span>
             <PhaseBar shares={shares(rank)} label={`${rank.role} ${rank.rank}`} />

@@ -8,6 +8,7 @@ import {
   formatAxisTick,
   formatAxisValue,
   formatMetric,
+  isShare,
   METRIC_LABELS,
 } from "@/lib/format/quantities";
 import { variantStyle } from "@/lib/theme/palette";
@@ -15,7 +16,7 @@ import { AxisPicker } from "@/lib/ui/axis-picker";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { Section } from "@/lib/ui/section";
 import styles from "./run.module.css";
-import { RUN_METRICS, useSeries } from "./use-run";
+import { metricsOf, useSeries } from "./use-run";
 
 const route = getRouteApi("/runs/$runId");
 
@@ -31,7 +32,8 @@ export function RunCurves({
 }) {
   const axis = route.useSearch().axis ?? "clock";
   const navigate = route.useNavigate();
-  const query = useSeries(run.id, axis);
+  const metrics = metricsOf(run.evaluated_part);
+  const query = useSeries(run.id, metrics, axis);
   return (
     <Section
       title="Curves"
@@ -49,7 +51,7 @@ export function RunCurves({
         <ErrorPanel what="The curves could not be read." error={query.error} retry={() => query.refetch()} />
       )}
       <div className={styles.charts} data-stale={query.isPlaceholderData}>
-        {RUN_METRICS.map((metric) => (
+        {metrics.map((metric) => (
           <Curve key={metric} metric={metric} answer={query.data} run={run} index={index} target={target} />
         ))}
       </div>
@@ -68,9 +70,9 @@ interface CurveProps {
 function Curve({ metric, answer, run, index, target }: CurveProps) {
   const axis = answer?.axis ?? "clock";
   const series = (answer?.series ?? []).filter((one) => one.metric === metric && one.x.length > 0);
-  const share = metric === "test_accuracy" || metric === "communication_fraction";
+  const share = isShare(metric);
   const kept = series[0];
-  const meets = target && (target.metric ?? "test_accuracy") === metric;
+  const meets = target && (target.metric ?? "validation_accuracy") === metric;
   return (
     <LineChart
       title={METRIC_LABELS[metric]}

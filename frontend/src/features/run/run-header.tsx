@@ -2,7 +2,8 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { cancelRunMutation, readRunQueryKey } from "@/lib/client/@tanstack/react-query.gen";
 import type { ExperimentView, RunView } from "@/lib/client/types.gen";
-import { formatCount, formatPercent } from "@/lib/format/numbers";
+import { formatCount, formatNumber, formatPercent } from "@/lib/format/numbers";
+import { accuracyLabel } from "@/lib/format/quantities";
 import { formatSeconds } from "@/lib/format/time";
 import { ConfirmButton } from "@/lib/ui/confirm-button";
 import { ErrorPanel } from "@/lib/ui/error-panel";
@@ -70,21 +71,37 @@ export function RunHeader({ run, index, experiment }: RunHeaderProps) {
   );
 }
 
+function partsOf(run: RunView): string {
+  if (run.evaluated_part === "test")
+    return "Made without a validation part: evaluations, and a target, were judged on the test part.";
+  if (run.test_accuracy !== null && run.test_loss !== null) {
+    const loss = formatNumber(run.test_loss, 4);
+    return `Test part, scored once after the end: loss ${loss}. Nothing was chosen by it.`;
+  }
+  return "The test part is scored once, when the run has met its target or its budget; nothing is chosen by it.";
+}
+
 function Figures({ run }: { run: RunView }) {
   const figures = [
-    ["Test accuracy", formatPercent(run.accuracy, 2)],
+    [accuracyLabel(run.evaluated_part), formatPercent(run.accuracy, 2)],
+    ...(run.evaluated_part === "test" ? [] : [["Test accuracy, once", formatPercent(run.test_accuracy, 2)]]),
     [run.simulated ? "Time to target, virtual" : "Time to target", formatSeconds(run.time_to_target)],
     ["Communication", formatPercent(run.communication_fraction)],
     ["Samples", `${formatCount(run.samples)} of ${formatCount(run.budget)}`],
   ];
   return (
-    <dl className={styles.figures}>
-      {figures.map(([label, value]) => (
-        <div key={label}>
-          <dt>{label}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
-    </dl>
+    <>
+      <dl className={styles.figures}>
+        {figures.map(([label, value]) => (
+          <div key={label}>
+            <dt>{label}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+      <p className={styles.note} data-testid="parts">
+        {partsOf(run)}
+      </p>
+    </>
   );
 }

@@ -9,12 +9,14 @@ import { querySeries } from "@/lib/client/sdk.gen";
 import { useRefresh } from "@/lib/events/use-refresh";
 import { useStream } from "@/lib/events/use-stream";
 
-export const RUN_METRICS: readonly Metric[] = [
-  "test_accuracy",
-  "test_loss",
-  "train_loss",
-  "communication_fraction",
-];
+const OWN: readonly Metric[] = ["train_loss", "communication_fraction"];
+
+/** What is drawn of a run; evaluations score the validation part, or the test part where there was none. */
+export function metricsOf(part: "validation" | "test" | null): readonly Metric[] {
+  return part === "test"
+    ? ["test_accuracy", "test_loss", ...OWN]
+    : ["validation_accuracy", "validation_loss", ...OWN];
+}
 const POINTS = 600;
 
 export function useRun(id: string) {
@@ -31,11 +33,11 @@ export function useExperimentOf(id: string | undefined) {
 
 const seriesKey = (id: string) => ["series", id] as const;
 
-export function useSeries(id: string, axis: Axis) {
+export function useSeries(id: string, metrics: readonly Metric[], axis: Axis) {
   return useQuery({
-    queryKey: [...seriesKey(id), axis],
+    queryKey: [...seriesKey(id), axis, ...metrics],
     queryFn: async ({ signal }) => {
-      const body = { runs: [id], metrics: [...RUN_METRICS], axis, points: POINTS };
+      const body = { runs: [id], metrics: [...metrics], axis, points: POINTS };
       const { data } = await querySeries({ body, signal, throwOnError: true });
       return data;
     },

@@ -113,7 +113,7 @@ export type Band = {
     /**
      * Metric
      */
-    metric: 'test_accuracy' | 'test_loss' | 'train_loss' | 'communication_fraction' | 'throughput' | 'staleness';
+    metric: 'validation_accuracy' | 'validation_loss' | 'test_accuracy' | 'test_loss' | 'train_loss' | 'communication_fraction' | 'throughput' | 'staleness';
     /**
      * N
      */
@@ -364,6 +364,10 @@ export type Comparison = {
      */
     experiment: string;
     /**
+     * Note
+     */
+    note: string | null;
+    /**
      * Rows
      */
     rows: Array<ComparisonRow>;
@@ -427,6 +431,7 @@ export type ComparisonRow = {
     simulated: boolean;
     speed_up: SpeedUp;
     staleness: Estimate;
+    test_accuracy: Estimate;
     throughput: Estimate;
     time_to_target: TimeToTarget | null;
     /**
@@ -547,7 +552,7 @@ export type Estimate = {
 /**
  * Evaluation
  *
- * How often the center is scored on the test set, off the clock.
+ * How often the center is scored on the validation part, off the clock.
  */
 export type Evaluation = {
     /**
@@ -1096,6 +1101,10 @@ export type RunSummary = {
      */
     created_at: string;
     /**
+     * Evaluated Part
+     */
+    evaluated_part: 'validation' | 'test' | null;
+    /**
      * Experiment Id
      */
     experiment_id: string;
@@ -1152,6 +1161,14 @@ export type RunSummary = {
      */
     started_at: string | null;
     state: RunState;
+    /**
+     * Test Accuracy
+     */
+    test_accuracy: number | null;
+    /**
+     * Test Loss
+     */
+    test_loss: number | null;
     /**
      * Time To Target
      */
@@ -1212,6 +1229,10 @@ export type RunView = {
      * Dropped
      */
     dropped: Array<DroppedView>;
+    /**
+     * Evaluated Part
+     */
+    evaluated_part: 'validation' | 'test' | null;
     /**
      * Experiment Id
      */
@@ -1300,6 +1321,14 @@ export type RunView = {
     started_at: string | null;
     state: RunState;
     /**
+     * Test Accuracy
+     */
+    test_accuracy: number | null;
+    /**
+     * Test Loss
+     */
+    test_loss: number | null;
+    /**
      * Time To Target
      */
     time_to_target: number | null;
@@ -1328,7 +1357,7 @@ export type Series = {
     /**
      * Metric
      */
-    metric: 'test_accuracy' | 'test_loss' | 'train_loss' | 'communication_fraction' | 'throughput' | 'staleness';
+    metric: 'validation_accuracy' | 'validation_loss' | 'test_accuracy' | 'test_loss' | 'train_loss' | 'communication_fraction' | 'throughput' | 'staleness';
     /**
      * N
      *
@@ -1388,7 +1417,7 @@ export type SeriesQuery = {
     /**
      * Metrics
      */
-    metrics: Array<'test_accuracy' | 'test_loss' | 'train_loss' | 'communication_fraction' | 'throughput' | 'staleness'>;
+    metrics: Array<'validation_accuracy' | 'validation_loss' | 'test_accuracy' | 'test_loss' | 'train_loss' | 'communication_fraction' | 'throughput' | 'staleness'>;
     /**
      * Points
      *
@@ -1405,6 +1434,8 @@ export type SeriesQuery = {
  * SpeedUp
  *
  * Baseline's time to target over this variant's, paired by seed: geometric mean, 95% t interval of logs.
+ *
+ * A time lies between two evaluations; the interval knows that.
  */
 export type SpeedUp = {
     /**
@@ -1416,13 +1447,25 @@ export type SpeedUp = {
      */
     claim: 'baseline' | 'faster' | 'slower' | 'same' | 'not shown' | 'at least' | 'at most' | 'no claim';
     /**
+     * Comparisons
+     */
+    comparisons: number;
+    /**
      * High
      */
     high: number | null;
     /**
+     * Left Out
+     */
+    left_out: number;
+    /**
      * Low
      */
     low: number | null;
+    /**
+     * P Adjusted
+     */
+    p_adjusted: number | null;
     /**
      * Pairs
      */
@@ -1445,8 +1488,10 @@ export type SpeedUp = {
 export type Target = {
     /**
      * Metric
+     *
+     * Judged on the validation part. `test_accuracy` and `test_loss` belong to experiments that were made without one: shown, but refused where submitted or run.
      */
-    metric?: 'test_accuracy' | 'test_loss';
+    metric?: 'validation_accuracy' | 'validation_loss' | 'test_accuracy' | 'test_loss';
     /**
      * Of
      */
@@ -1593,6 +1638,12 @@ export type VirtualCluster = {
      */
     compute_seconds_per_sample?: number;
     /**
+     * Compute time is
+     *
+     * What the compute time was measured on; empty: it is made up, and results say so.
+     */
+    compute_source?: string | null;
+    /**
      * Seconds per byte to a server
      *
      * Between workers and a server, the host that holds the center: a copy from device to host and back. Empty: as between workers.
@@ -1655,7 +1706,7 @@ export type WorkloadList = {
 /**
  * WorkloadView
  *
- * One workload; `target` is the form's default test accuracy, or null.
+ * One workload; `target` is the form's default validation accuracy, or null.
  */
 export type WorkloadView = {
     /**
@@ -1930,9 +1981,9 @@ export type ReadBandsData = {
         /**
          * Metric
          *
-         * May repeat; default: test_accuracy.
+         * May repeat; default: validation_accuracy.
          */
-        metric?: Array<'test_accuracy' | 'test_loss' | 'train_loss' | 'communication_fraction' | 'throughput' | 'staleness'> | null;
+        metric?: Array<'validation_accuracy' | 'validation_loss' | 'test_accuracy' | 'test_loss' | 'train_loss' | 'communication_fraction' | 'throughput' | 'staleness'> | null;
         /**
          * Axis
          */

@@ -13,13 +13,25 @@ const AXIS_LABELS: Record<Axis, string> = {
 };
 
 export const METRIC_LABELS: Record<Metric, string> = {
-  test_accuracy: "Test accuracy",
-  test_loss: "Test loss",
+  validation_accuracy: "Validation accuracy",
+  validation_loss: "Validation loss",
+  test_accuracy: "Test accuracy, no validation part",
+  test_loss: "Test loss, no validation part",
   train_loss: "Training loss",
   communication_fraction: "Communication fraction",
   throughput: "Throughput",
   staleness: "Staleness",
 };
+
+/** What is shown as a percentage. */
+export function isShare(metric: Metric): boolean {
+  return metric.endsWith("_accuracy") || metric === "communication_fraction";
+}
+
+/** What the latest evaluation of a run is called: those of before there was a validation part scored the test part. */
+export function accuracyLabel(part: "validation" | "test" | null): string {
+  return METRIC_LABELS[part === "test" ? "test_accuracy" : "validation_accuracy"];
+}
 
 export function axisLabel(axis: Axis): string {
   return AXIS_LABELS[axis];
@@ -45,7 +57,7 @@ export function formatAxisTick(axis: Axis, value: number): string {
 }
 
 export function formatMetric(metric: Metric, value: number | null | undefined): string {
-  if (metric === "test_accuracy" || metric === "communication_fraction") return formatPercent(value, 2);
+  if (isShare(metric)) return formatPercent(value, 2);
   if (metric === "throughput") return `${formatCount(value)} samples/s`;
   return formatNumber(value, 4);
 }

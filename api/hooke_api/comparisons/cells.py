@@ -1,0 +1,58 @@
+"""The runs of one variant in one place, and what each seed says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from hooke.states import RunState
+
+from hooke_api.comparisons.crossing import Crossing
+from hooke_api.models import Run
+
+FINISHED = frozenset({RunState.SUCCEEDED, RunState.TIMED_OUT})
+"""Runs that ended as they were meant to."""
+FAILED = frozenset({RunState.FAILED_USER, RunState.FAILED_INFRA})
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One variant on one cluster with one number of workers: a run for each seed."""
+
+    variant: str
+    runs: list[Run]
+
+    @property
+    def by_seed(self) -> dict[int, Run]:
+        """Return one run for each seed: cells that a one-worker method has twice count once."""
+        found: dict[int, Run] = {}
+        for run in self.runs:
+            if run.seed not in found or (run.state in FINISHED and found[run.seed].state not in FINISHED):
+                found[run.seed] = run
+        return found
+
+    def finished(self, figure: Callable[[Run], float | None]) -> dict[int, float]:
+        """Return a figure of every finished seed that has it, by seed."""
+        values = {seed: figure(run) for seed, run in self.by_seed.items() if run.state in FINISHED}
+        return {seed: value for seed, value in values.items() if value is not None}
+
+    def crossings(self) -> dict[int, Crossing]:
+        """Return when every seed met the target that says something of it.
+
+        One that diverged never does: leaving it out would compare only the seeds that a method survived. One that
+        ended by another error, or that a machine or a person ended, says nothing.
+        """
+        told = {seed: run for seed, run in self.by_seed.items() if run.state in FINISHED or run.diverged}
+        found = {seed: _crossing(run) for seed, run in told.items()}
+        return {seed: crossing for seed, crossing in found.items() if crossing.observed}
+
+
+def _crossing(run: Run) -> Crossing:
+    if run.time_to_target is None:
+        return Crossing(run.clock, None, run.diverged)
+    return Crossing(run.target_after or 0.0, run.time_to_target)
+
+
+def throughput(run: Run) -> float | None:
+    """Return the samples per train-clock second of a run."""
+    return run.samples / run.clock if run.clock > 0 else None

@@ -1,0 +1,67 @@
+"""`python -m audit`: run every case, print the table, end with status 0 only if everything holds."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from audit import product, report, wrong
+from audit.cases import Case, cases
+from audit.judge import METHODS, Row
+from audit.runs import all_of
+
+
+def chosen(only: list[str], world: str | None) -> list[Case]:
+    """Return the cases of these methods (empty: of all) in this world (None: in both)."""
+    found = [case for case in cases() if not only or case.method in only]
+    if world is None:
+        return found
+    limited = [replace(case, worlds=(world,)) for case in found if world in case.worlds]
+    return [replace(case, asks="") if world == "mpi" and case.asks == "bits" else case for case in limited]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the audit that the command line asks for; return the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m audit", description=__doc__)
+    parser.add_argument(
+        "--only", nargs="+", default=[], choices=sorted(METHODS), metavar="METHOD", help="these methods"
+    )
+    parser.add_argument("--world", choices=("virtual", "mpi"), help="only runs of this world")
+    parser.add_argument("--keep", type=Path, help="new folder in which runs, journals and notes stay")
+    options = parser.parse_args(arguments)
+    began = time.monotonic()
+    place = options.keep or Path(tempfile.mkdtemp(prefix="hooke-audit-"))
+    place.mkdir(exist_ok=True)
+
+    def say(text: str) -> None:
+        print(f"[{time.monotonic() - began:4.0f} s] {text}", file=sys.stderr, flush=True)
+
+    audited = all_of(chosen(options.only, options.world), place, say)
+    rows = [row for each in audited for row in each.rows.values()]
+    mistakes: list[tuple[wrong.Wrong, Row]] = []
+    if options.world != "mpi":
+        todo = [each for each in wrong.WRONG if not options.only or each.of in options.only]
+        say(f"{len(todo)} runs that are wrong on purpose")
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            mistakes = list(zip(todo, pool.map(partial(wrong.find, place=place), todo), strict=True))
+    unknown = sorted(product.methods() ^ set(METHODS))
+    print(report.table(rows))
+    print(report.summary(rows, mistakes, unknown, time.monotonic() - began))
+    failed = not rows or bool(unknown) or any(row.faults for row in [*rows, *(row for _, row in mistakes)])
+    if options.keep is None and not failed:
+        shutil.rmtree(place)
+    elif failed:
+        print(f"runs, journals and notes: {place}", file=sys.stderr)
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,104 @@
+"""Methods whose workers do not step together, from their equations, in the order in which a run's server answered.
+
+Sources: arXiv 1708.02983 (Original, Async and Hogwild EASGD, Async SGD), 1412.6651 (EASGD, EAMSGD, DOWNPOUR,
+MDOWNPOUR). A method without locks has no order: with one worker it is exact, with several the audit asks whether
+all that was pushed has arrived.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from audit import problem
+from audit.problem import Array
+from audit.simulate import Parameters, Seen, Step, rate
+
+Finals = tuple[Array, list[Array]]
+
+
+def sgd(seen: Seen, p: Parameters) -> Finals:
+    """x' = x - lr g(x)."""
+    x, step = problem.start(), Step(p)
+    while seen.left(0):
+        x = x + step.move(seen.gradient(0, step.at(x)))
+    return x, [x]
+
+
+def async_easgd(seen: Seen, p: Parameters) -> Finals:
+    """One at a time: d = a (x_i - c),  c' = c + d,  x_i' = x_i + v_i' - d; then tau - 1 steps without exchange."""
+    a, c = rate(p, seen.workers), problem.start()
+    xs, steps = [problem.start() for _ in seen.items], [Step(p) for _ in seen.items]
+    for i in seen.order:
+        pull = a * (xs[i] - c)
+        c = c + pull
+        for _ in range(min(p["period"], seen.left(i))):
+            xs[i] = xs[i] + steps[i].move(seen.gradient(i, steps[i].at(xs[i]))) - pull
+            pull = np.zeros_like(c)
+    return c, xs
+
+
+def original_easgd(seen: Seen, p: Parameters) -> Finals:
+    """The same in rank order: worker t mod P has turn t, whatever the log says."""
+    turns = [t % seen.workers for t in range(sum(map(len, seen.items)))]
+    if seen.order != turns:
+        raise ValueError("the server did not answer in rank order")
+    return async_easgd(seen, {**p, "period": 1})
+
+
+def async_sgd(seen: Seen, p: Parameters) -> Finals:
+    """Pull x = c; tau times x' = x - lr g; push the sum u of the g; at the master v' = mu v - lr u, c' = c + v'.
+
+    A velocity of the worker's own: it pushes the sum of its moves. With one step per exchange x stays as pulled.
+    Nesterov's momentum at the master: workers pull c + mu v.
+    """
+    own = p["momentum_at"] == "worker" and p["momentum"] > 0
+    plain = {**p, "momentum": 0.0}
+    c, master = problem.start(), Step(plain if own else p)
+    pushed: dict[int, Array] = {}
+    xs, steps = [problem.start() for _ in seen.items], [Step(p if own else plain) for _ in seen.items]
+    for i in seen.order:
+        if i in pushed:
+            c = c + (pushed[i] if own else master.move(pushed[i]))
+        if not seen.left(i):
+            continue
+        x, pushed[i] = master.at(c), np.zeros_like(c)
+        for _ in range(min(p["period"], seen.left(i))):
+            g = seen.gradient(i, steps[i].at(x))
+            move = steps[i].move(g)
+            pushed[i] = pushed[i] + (move if own else g)
+            x = x + move * (p["period"] > 1)
+        xs[i] = x
+    return c, xs
+
+
+def hogwild_sgd(seen: Seen, p: Parameters) -> Finals:
+    """x = c; tau moves along x; c' = c + their sum. One worker: nobody else stores."""
+    c, x, step = problem.start(), problem.start(), Step(p)
+    while seen.left(0):
+        x, moves = c, np.zeros_like(c)
+        for _ in range(min(p["period"], seen.left(0))):
+            move = step.move(seen.gradient(0, step.at(x)))
+            moves, x = moves + move, x + move * (p["period"] > 1)
+        c = c + moves
+    return c, [x]
+
+
+def hogwild_easgd(seen: Seen, p: Parameters) -> Finals:
+    """d = a (x - c),  c' = c + d,  x' = x + v' - d every tau steps. One worker: Async EASGD without a server."""
+    seen.order = [0] * -(-len(seen.items[0]) // p["period"])
+    return async_easgd(seen, p)
+
+
+def missing(method: str, seen: Seen, p: Parameters, center: Array, weights: list[Array]) -> float:
+    """Return what is missing of all that workers without locks pushed, over the largest element expected.
+
+    Hogwild SGD: c = c_0 + all moves. Hogwild EASGD: c + sum_i x_i = (P + 1) x_0 + all moves, because an exchange
+    conserves it. Moves follow from the points at which the run says that it took its gradients.
+    """
+    expected = problem.start() * (1 if method == "hogwild-sgd" else seen.workers + 1)
+    for i in range(seen.workers):
+        step = Step(p)
+        while seen.left(i):
+            expected = expected + step.move(seen.found(i))
+    found = center if method == "hogwild-sgd" else center + np.sum(weights, axis=0)
+    return float(np.max(np.abs(found - expected)) / np.max(np.abs(expected)))

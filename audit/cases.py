@@ -1,0 +1,128 @@
+"""What is audited: methods with settings, in which worlds, and what besides is asked of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from audit.product import NETWORK
+
+BATCH, SEED = 4, 5
+STEP_SECONDS, SCORE_SECONDS = 0.002, 0.060
+"""What a gradient and an evaluation of the center take under MPI, beside computing: so much that it shows."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One method with settings on `workers` workers: `steps` each, an evaluation after every `every` of all."""
+
+    method: str
+    settings: dict[str, Any] = field(default_factory=dict)
+    workers: int = 2
+    worlds: tuple[str, ...] = ("virtual", "mpi")
+    asks: str = ""
+    """`bits`: both worlds and a resumed run end with the same bits; `replay`: so does the replay of the MPI run;
+    `target`: a target that is met before the first step has time 0."""
+    steps: int = 24
+    every: int = 6
+
+    @property
+    def title(self) -> str:
+        """Return settings as a reader wants them."""
+        said = [f"{name}={value}" for name, value in self.settings.items() if name != "lr"]
+        return " ".join(said) + (" (target at start)" if self.asks == "target" else "")
+
+    @property
+    def key(self) -> str:
+        """Return a name for files."""
+        said = "-".join(f"{name}.{value}" for name, value in self.settings.items())
+        return f"{self.method}-{self.workers}-{self.steps}-{self.asks}-{said}".replace(" ", "")
+
+    def spec(self, world: str) -> dict[str, Any]:
+        """Return the run's specification."""
+        of_all = BATCH * self.workers
+        slow = {"step_seconds": STEP_SECONDS, "score_seconds": SCORE_SECONDS} if world == "mpi" else {}
+        found = {
+            "schema": "hooke.run/1",
+            "workload": {"name": "sine-net", "parameters": slow},
+            "algorithm": {"name": self.method, "parameters": {"lr": 0.1, **self.settings}},
+            "batch": BATCH,
+            "workers": self.workers,
+            "seed": SEED,
+            "world": world,
+            "budget": {"samples": of_all * self.steps},
+            "evaluation": {"every": of_all * self.every},
+        }
+        if world == "virtual":
+            found["virtual"] = NETWORK
+        if world == "virtual" and self.asks == "bits":
+            found["checkpoint_every"] = of_all * (self.steps // 2 + 1)  # once, and never at the end of a period
+        if self.asks == "target":
+            found["target"] = {"value": 1e-9}  # an accuracy; the initial weights have more
+        return found
+
+
+TOGETHER: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "sync-sgd": ({"momentum": 0.5}, {"reduction": "sum", "lr": 0.05}),
+    "sync-easgd": ({"alpha": 0.2, "overlap": True}, {"beta": 0.8, "period": 3, "pipelined": True}),
+    "sync-easgd1": ({"alpha": 0.2, "period": 2}, {"rho": 1.5, "momentum": 0.5}),
+    "sync-easgd2": ({"alpha": 0.2, "momentum": 0.5, "momentum_kind": "nesterov"}, {"rho": 2.0}),
+    "sync-easgd3": ({"beta": 0.6, "period": 4}, {"beta": 0.9, "beta_per": "P tau", "period": 2}),
+    "sma": ({"alpha": 0.1, "center_momentum": 0.5}, {"alpha": 0.1, "center_momentum": 0.8, "period": 3}),
+    "chip-easgd": ({"alpha": 0.3, "parts": 2}, {"beta": 0.8, "parts": 2, "period": 2, "momentum": 0.5}),
+    "local-sgd": ({"period": 5}, {"period": 4, "momentum": 0.5, "momentum_kind": "nesterov"}),
+    "post-local-sgd": ({"period": 3, "switch": 7}, {"period": 4, "switch": 10, "momentum": 0.5}),
+    "slowmo": ({"period": 4, "slow_momentum": 0.6}, {"period": 5, "slow_lr": 0.8, "momentum": 0.5}),
+    "diloco": ({"period": 6, "lr": 0.01}, {"period": 5, "inner": "sgd", "outer_momentum": 0.5}),
+    "powersgd": ({"rank": 2, "momentum": 0.5}, {"rank": 3}),
+    "original-easgd": ({"alpha": 0.3, "mode": "ordered"}, {"rho": 2.0, "mode": "serial", "momentum": 0.5}),
+}
+"""Methods without chance: settings for two workers in both worlds, and for four in virtual time."""
+SERVED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "async-easgd": ({"alpha": 0.3, "period": 2}, {"rho": 2.0, "momentum": 0.5, "momentum_kind": "nesterov"}),
+    "async-measgd": ({"alpha": 0.2, "momentum": 0.5}, {"rho": 1.0, "momentum": 0.7, "period": 3}),
+    "easgd": ({"period": 4, "beta": 0.9}, {"period": 5, "beta": 0.8, "beta_per": "P tau"}),
+    "eamsgd": (
+        {"period": 3, "beta": 0.9, "momentum": 0.5},
+        {"period": 1, "alpha": 0.1, "beta": None, "momentum": 0.6},
+    ),
+    "async-sgd": ({"lr": 0.05}, {"lr": 0.02, "momentum": 0.5, "momentum_at": "worker", "period": 2}),
+    "async-msgd": ({"lr": 0.05, "momentum": 0.5}, {"lr": 0.02, "momentum": 0.4}),
+    "downpour": ({"lr": 0.05, "period": 4}, {"lr": 0.02, "period": 3, "momentum": 0.3}),
+    "mdownpour": ({"lr": 0.02, "momentum": 0.6}, {"lr": 0.02, "momentum": 0.3}),
+}
+FREE: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
+    "hogwild-sgd": ({"momentum": 0.5}, {"period": 2, "lr": 0.05}, {"period": 3, "lr": 0.03, "momentum": 0.5}),
+    "hogwild-easgd": ({"alpha": 0.3}, {"alpha": 0.2, "period": 2}, {"alpha": 0.2, "momentum": 0.5}),
+}
+"""One worker, which is exact; two in both worlds and four in virtual time: all that they push must arrive."""
+
+
+def cases() -> Iterator[Case]:
+    """Yield every case."""
+    momentum = {"momentum": 0.5, "momentum_kind": "nesterov"}
+    yield Case("sgd", momentum, workers=1, asks="bits")
+    for method, (two, four) in TOGETHER.items():
+        yield Case(method, two, asks="bits")
+        yield Case(method, four, workers=4, worlds=("virtual",))
+    for method, (two, four) in SERVED.items():
+        yield Case(method, two, worlds=("mpi",), asks="replay")
+        yield Case(method, four, workers=4, worlds=("virtual",))
+    for method, (one, two, four) in FREE.items():
+        atomic = {"updates": "atomic"}
+        yield Case(method, one | atomic, workers=1, worlds=("virtual",))
+        yield Case(method, two | atomic)
+        yield Case(method, four | atomic, workers=4, worlds=("virtual",))
+    yield from _clocks()
+
+
+def _clocks() -> Iterator[Case]:
+    """Yield cases in which a clock that a rank keeps to itself goes wrong by a multiple of every slack."""
+    alone = Case("easgd", {"period": 30, "beta": 0.3}, workers=1, worlds=("mpi",), steps=120, every=30)
+    yield alone
+    yield replace(alone, workers=2, steps=90)
+    yield Case("hogwild-sgd", {"period": 16, "lr": 0.02, "updates": "atomic"}, worlds=("mpi",), steps=96, every=24)
+    yield Case("sync-sgd", asks="target")
+    yield Case("async-easgd", asks="target")
+    yield Case("hogwild-sgd", {"updates": "atomic"}, asks="target")

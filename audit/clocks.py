@@ -1,0 +1,158 @@
+"""What the journals of one run must say of time, whatever the method and the world.
+
+The train clock is the wall time less the evaluations and checkpoints, for all ranks alike: while it stands, nobody
+works. It starts when the initial weights have been scored: that evaluation is in no rank's seconds.
+
+Measured seconds of several processes agree only as well as an operating system wakes them up, hence a slack. MPI:
+SLACK, and SLACK_EACH for every time that the clock stood, which is a few turns of a scheduler with more ranks than
+cores. Virtual time: VIRTUAL_SLACK for every time that it stood, a hundred latencies of the audit's network.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from audit.journal import PHASES, Journal
+
+SLACK, SLACK_EACH, VIRTUAL_SLACK = 0.010, 0.005, 1e-4
+WORK = ("data", "compute", "update")
+INSIDE = 0.015
+"""How far behind the beginning and before the end of a standstill a step must end to be inside, in seconds."""
+ROUNDING = 1e-6
+"""Of sums of seconds in float64; columns in float32 are granted a relative 1e-5 more."""
+
+
+def deciding(journals: list[Journal]) -> Journal:
+    """Return the journal of the rank that evaluates and keeps the run's clock."""
+    (found,) = [journal for journal in journals if journal.evaluations]
+    return found
+
+
+def on_the_way(journals: list[Journal]) -> list[Any]:
+    """Return the evaluations for which the clock stood: all but that of the initial weights."""
+    return [score for score in deciding(journals).evaluations if score["samples"]]
+
+
+def stood(journals: list[Journal]) -> tuple[float, float]:
+    """Return for how many seconds the clock of a run stood, as its records say, and the slack."""
+    decides = deciding(journals)
+    seconds = [record["seconds"] for record in [*on_the_way(journals), *decides.checkpoints]]
+    times = len(seconds) + 1
+    slack = SLACK + SLACK_EACH * times if decides.start["world"] == "mpi" else VIRTUAL_SLACK * times
+    return sum(seconds), slack
+
+
+def at_the_end(journals: list[Journal]) -> float:
+    """Return how many seconds the scoring of the test part may have taken at most: it has no record of its own.
+
+    It is one forward pass, as every evaluation of the audit's workload is.
+    """
+    decides = deciding(journals)
+    scored = decides.done.get("test_loss") is not None
+    return max(score["seconds"] for score in decides.evaluations) if scored else 0.0
+
+
+def work(journal: Journal) -> float:
+    """Return the seconds that a rank worked: data, compute and update."""
+    return float(sum(journal.done["phases"][phase] for phase in WORK))
+
+
+def work_until(journal: Journal, wall: float) -> float:
+    """Return the seconds that a rank had worked in the steps that it had ended by then."""
+    ended = journal.rows["wall"] <= wall if journal.rows else slice(0)
+    return float(sum(journal.rows[phase][ended].sum() for phase in WORK if journal.rows))
+
+
+def margin(journals: list[Journal]) -> float:
+    """Return the run's clock less the longest work of a worker, seconds; must not be negative."""
+    return float(deciding(journals).done["clock"] - max(work(j) for j in journals if j.works))
+
+
+def off_clock(journals: list[Journal]) -> float:
+    """Return the largest wall - clock of a rank less the evaluations' seconds; must not exceed the slack."""
+    seconds = stood(journals)[0] + at_the_end(journals)
+    return float(max(j.done["wall"] - j.done["clock"] for j in journals) - seconds)
+
+
+def faults(journals: list[Journal], expects_target: bool = False) -> list[str]:
+    """Return every invariant that these journals break, with the numbers."""
+    found = [*_beginning(journals), *_totals(journals), *_standstills(journals)]
+    for rank, journal in enumerate(journals):
+        found += [f"rank {rank}: {why}" for why in _alone(journal)]
+    if expects_target:
+        found += _target(journals)
+    return found
+
+
+def _totals(journals: list[Journal]) -> list[str]:
+    found, (seconds, slack), clock = [], stood(journals), deciding(journals).done["clock"]
+    most = seconds + at_the_end(journals) + slack
+    for rank, journal in enumerate(journals):
+        if journal.works and clock < work(journal) - slack:
+            found.append(
+                f"the run's clock, {clock:.4f} s, is less than the work of rank {rank}, {work(journal):.4f} s"
+            )
+        for score in on_the_way(journals) if journal.works else ():
+            if (before := work_until(journal, score["wall"])) > score["clock"] + slack:
+                found.append(
+                    f"the clock stood at {score['clock']:.4f} s when rank {rank} had worked {before:.4f} s"
+                )
+                break
+        off = journal.done["wall"] - journal.done["clock"]
+        if off > most:
+            found.append(f"rank {rank} was off the clock for {off:.4f} s, evaluations took {seconds:.4f} s")
+        evaluating = journal.done["phases"]["evaluate"]
+        if not seconds - slack <= evaluating <= most:
+            found.append(f"rank {rank} spent {evaluating:.4f} s on evaluations that took {seconds:.4f} s")
+    return found
+
+
+def _standstills(journals: list[Journal]) -> list[str]:
+    """Return the steps that ended while the clock stood; those of a server are exchanges, and must not either."""
+    found, scores = [], on_the_way(journals)
+    for rank, journal in enumerate(journals):
+        wall = journal.rows.get("wall", np.empty(0))
+        spans = [(score["wall"] + INSIDE, score["wall"] + score["seconds"] - INSIDE) for score in scores]
+        inside = [int(((wall > begin) & (wall < end)).sum()) for begin, end in spans]
+        if any(inside):
+            when = scores[next(k for k, steps in enumerate(inside) if steps)]["clock"]
+            found.append(f"rank {rank} ended {sum(inside)} steps while the clock stood, first at {when:.4f} s")
+    return found
+
+
+def _alone(journal: Journal) -> list[str]:
+    found, done = [], journal.done
+    for name in ("clock", "wall"):
+        records = [score[name] for score in journal.evaluations]
+        for values in (journal.rows.get(name, np.empty(0)), np.array(records)):
+            if len(values) and (np.any(np.diff(values) < 0) or values[-1] > done[name] + ROUNDING):
+                found.append(f"its {name} runs backwards")
+    total = sum(done["phases"].values())
+    if abs(total - done["wall"]) > ROUNDING:
+        found.append(f"its phases sum to {total:.6f} s, its wall time is {done['wall']:.6f} s")
+    for phase in PHASES if journal.rows and not journal.start.get("restored_step") else ():
+        rows = float(journal.rows[phase].sum())
+        if abs(rows - done["phases"][phase]) > ROUNDING + 1e-5 * done["wall"]:
+            found.append(f"its rows say {rows:.6f} s of {phase}, its end {done['phases'][phase]:.6f} s")
+    return found
+
+
+def _target(journals: list[Journal]) -> list[str]:
+    first = deciding(journals).evaluations[0]
+    if not first["reached"] or first["samples"]:
+        return ["a target that any weights meet was not met before the first step"]
+    late = [j.done["clock"] for j in journals if j.works and j.done["step"]]
+    return [f"the run went on to {max(late):.3g} s"] if late else []
+
+
+def _beginning(journals: list[Journal]) -> list[str]:
+    """Return what is wrong with the time of the initial weights' evaluation: their target is met at 0."""
+    first = deciding(journals).evaluations[0]
+    times = first["clock"], first["wall"]
+    return (
+        [f"the initial weights are scored at {max(times):.3g} s, not 0"]
+        if not first["samples"] and any(times)
+        else []
+    )

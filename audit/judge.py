@@ -1,0 +1,127 @@
+"""Compares runs with the simulations, bit by bit with one another, and their clocks with the invariants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from audit import apart, clocks, together
+from audit.cases import Case
+from audit.problem import Array
+from audit.product import Run
+from audit.simulate import DEFAULTS, Parameters, Seen, difference
+
+Method = Callable[[Seen, Parameters], tuple[Array, list[Array]]]
+
+METHODS: dict[str, Method] = {
+    "async-easgd": apart.async_easgd,
+    "async-measgd": apart.async_easgd,
+    "async-msgd": apart.async_sgd,
+    "async-sgd": apart.async_sgd,
+    "chip-easgd": together.chip_easgd,
+    "diloco": together.diloco,
+    "downpour": apart.async_sgd,
+    "eamsgd": apart.async_easgd,
+    "easgd": apart.async_easgd,
+    "hogwild-easgd": apart.hogwild_easgd,
+    "hogwild-sgd": apart.hogwild_sgd,
+    "local-sgd": together.local_sgd,
+    "mdownpour": apart.async_sgd,
+    "original-easgd": apart.original_easgd,
+    "post-local-sgd": together.post_local_sgd,
+    "powersgd": together.powersgd,
+    "sgd": apart.sgd,
+    "slowmo": together.slowmo,
+    "sma": together.sma,
+    "sync-easgd": together.sync_easgd,
+    "sync-easgd1": together.sync_easgd,
+    "sync-easgd2": together.sync_easgd,
+    "sync-easgd3": together.sync_easgd,
+    "sync-sgd": together.sync_sgd,
+}
+"""Every method of the catalogue, and whose equations are its own."""
+PRESETS = {"eamsgd": {"momentum_kind": "nesterov"}, "mdownpour": {"momentum_kind": "nesterov"}}
+"""What a method's name says of a setting that no case gives."""
+ROUNDINGS, HALF_UNIT = 4, 2.0**-24
+
+
+@dataclass
+class Row:
+    """One run of one case in one world, and what is wrong with it."""
+
+    case: Case
+    world: str
+    center: float | None = None
+    weights: float | None = None
+    points: float | None = None
+    """Largest relative differences from the simulation: final center, final weights, points of all gradients."""
+    tolerance: float = 0.0
+    missing: float | None = None
+    """Lock-free methods on several workers: what of the pushes did not arrive, relative."""
+    equal: list[str] = field(default_factory=list)
+    """What else ended with the same bits."""
+    margin: float | None = None
+    off_clock: float | None = None
+    """Seconds: clock less the longest work; off the clock beyond the evaluations' own."""
+    faults: list[str] = field(default_factory=list)
+
+
+def tolerance(seen: Seen) -> float:
+    """Return how far float32 may be from the equations, relative to the largest element of a vector.
+
+    Every gradient's step rounds an element of a vector about four times (gradient, move, pull, sum), each time by
+    at most 2^-24 of the largest. Nothing in these runs makes an error grow: those of all steps at most add up.
+    (PowerSGD's would over many more: orthonormal bases enlarge rounding by a ratio of singular values.)
+    """
+    return ROUNDINGS * HALF_UNIT * sum(map(len, seen.items))
+
+
+def equations(case: Case, run: Run, row: Row, method: str | None = None) -> None:
+    """Compare a run with the simulation of its method (or of another one); note differences and faults."""
+    seen, method = run.seen, method or case.method
+    if seen is None:
+        raise ValueError("this run was not asked to note what it was given")
+    p = {**DEFAULTS, **PRESETS.get(method, {}), "lr": 0.1, **case.settings}
+    center = run.finals["center"].astype(np.float64)
+    weights = [run.finals[f"worker_{i}"].astype(np.float64) for i in range(seen.workers)]
+    row.tolerance = tolerance(seen)
+    try:
+        if method.startswith("hogwild") and seen.workers > 1:
+            row.missing = apart.missing(method, seen, p, center, weights)
+            found = {"of what was pushed, missing": row.missing}
+        else:
+            c, xs = METHODS[method](seen, p)
+            row.center = difference(center, c)
+            row.weights = max(difference(x, truth) for x, truth in zip(weights, xs, strict=True))
+            row.points = seen.apart
+            found = {"center": row.center, "weights": row.weights, "points of gradients": row.points}
+    except (ValueError, IndexError) as error:
+        row.faults.append(f"the run does not fit the equations' course: {error}")
+        return
+    row.faults += [
+        f"{name}: {value:.1e} from the equations, more than {row.tolerance:.1e}"
+        for name, value in found.items()
+        if not value <= row.tolerance
+    ]
+    if any(seen.left(i) for i in range(seen.workers)):
+        row.faults.append("the run took more steps than the equations' course has")
+
+
+def time(case: Case, run: Run, row: Row) -> None:
+    """Check the clocks of a run."""
+    row.margin, row.off_clock = clocks.margin(run.journals), clocks.off_clock(run.journals)
+    row.faults += clocks.faults(run.journals, case.asks == "target")
+
+
+def bits(run: Run, other: Run, what: str, row: Row) -> None:
+    """Compare the final vectors of two runs bit by bit."""
+    if run.finals.keys() != other.finals.keys():
+        row.faults.append(f"{what}: {sorted(other.finals)} instead of {sorted(run.finals)}")
+        return
+    unequal = [name for name in run.finals if run.finals[name].tobytes() != other.finals[name].tobytes()]
+    if unequal:
+        row.faults.append(f"{what}: other bits in {', '.join(unequal)}")
+    else:
+        row.equal.append(what)

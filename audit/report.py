@@ -1,0 +1,76 @@
+"""The table of an audit, and its last line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from audit.judge import Row
+from audit.wrong import Wrong
+
+HEAD = (
+    "method", "settings", "world", "P", "center", "weights", "points", "missing", "tolerance", "same bits",
+    "clock - work", "off clock", "",
+)  # fmt: skip
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.1e}"
+
+
+def _milliseconds(value: float | None) -> str:
+    return "" if value is None else f"{1e3 * value:.2f} ms"
+
+
+def cells(row: Row) -> tuple[str, ...]:
+    """Return one line of the table."""
+    case = row.case
+    differences = map(_number, (row.center, row.weights, row.points, row.missing))
+    seconds = map(_milliseconds, (row.margin, row.off_clock))
+    verdict = f"{len(row.faults)} FAULTS" if row.faults else "ok"
+    tolerance = _number(row.tolerance or None)
+    world = "virtual (simulated time)" if row.world == "virtual" else "MPI"
+    head = (case.method, case.title, world, str(case.workers))
+    return (*head, *differences, tolerance, ", ".join(row.equal), *seconds, verdict)
+
+
+def table(rows: Iterable[Row]) -> str:
+    """Return all rows under their head, in columns, with every fault below its row."""
+    lines = [(HEAD, []), *((cells(row), row.faults) for row in rows)]
+    widths = [max(len(line[k]) for line, _ in lines) for k in range(len(HEAD))]
+    text = []
+    for line, faults in lines:
+        text.append("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+        text += [f"    ! {fault}" for fault in faults]
+    return "\n".join(text)
+
+
+def summary(
+    rows: Sequence[Row], found: Sequence[tuple[Wrong, Row]], unknown: Sequence[str], seconds: float
+) -> str:
+    """Return the largest differences, what was found of the mistakes made on purpose, and the last line.
+
+    `unknown`: methods that only the product or only the audit has; each is a fault.
+    """
+    lines = [f"largest relative difference: {_largest(rows)}"]
+    lines.append(f"same bits: in {sum(len(row.equal) for row in rows)} comparisons")
+    lines += [
+        f"wrong on purpose: {wrong.of}, {wrong.mistake}: "
+        + ("NOT FOUND" if row.faults else f"found ({_number(_worst(row))}, tolerance {_number(row.tolerance)})")
+        for wrong, row in found
+    ]
+    lines += [f"    ! {fault}" for _, row in found for fault in row.faults]
+    lines += [f"    ! {name}: only the product or only the audit knows this method" for name in unknown]
+    faults = len(unknown) + sum(len(row.faults) for row in [*rows, *(row for _, row in found)])
+    methods = len({row.case.method for row in rows})
+    scope = f"{methods} methods, {len(rows)} runs, {seconds:.0f} s"
+    lines.append(f"audit FAILED: {faults} faults ({scope})" if faults else f"audit passed: no fault ({scope})")
+    return "\n".join(lines)
+
+
+def _worst(row: Row) -> float | None:
+    return max((d for d in (row.center, row.weights, row.points, row.missing) if d is not None), default=None)
+
+
+def _largest(rows: Sequence[Row]) -> str:
+    worst = [(difference, row.case.method) for row in rows if (difference := _worst(row)) is not None]
+    return "{:.1e} ({})".format(*max(worst)) if worst else "not compared"

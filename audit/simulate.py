@@ -1,0 +1,126 @@
+"""What all simulated methods share: the batches that the workers had, a worker's step, the moving rate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from audit import problem
+from audit.problem import Array
+
+Parameters = Mapping[str, Any]
+
+DEFAULTS: dict[str, Any] = {
+    "lr": 0.05, "momentum": 0.0, "momentum_kind": "heavy-ball", "period": 1, "momentum_at": "master",
+    "rho": 1.0, "alpha": None, "beta": None, "beta_per": "P",
+    "reduction": "mean", "parts": 2, "center_momentum": 0.9, "switch": 100,
+    "slow_momentum": 0.5, "slow_lr": 1.0, "inner": "adamw", "decay": 0.1, "outer_lr": 0.7, "outer_momentum": 0.9,
+    "rank": 2,
+}  # fmt: skip
+"""What docs/algorithms.md says that a parameter is where nobody gives it."""
+
+
+@dataclass
+class Seen:
+    """What the workers of a run were given, and at which weights they took their gradients: the run's own notes.
+
+    `items[i]` (steps, batch) and `points[i]` (steps, 51) of worker i; `order`: whom a server answered, one after
+    the other, last words included.
+    """
+
+    items: list[NDArray[np.int64]]
+    points: list[Array]
+    order: list[int]
+    seed: int = 0
+    apart: float = 0.0
+    """Largest difference so far between a simulated point and the noted one, over the largest weight."""
+    done: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.done = [0] * len(self.items)
+
+    @property
+    def workers(self) -> int:
+        """Return P."""
+        return len(self.items)
+
+    @property
+    def rounds(self) -> int:
+        """Return the steps of each worker; ValueError where they differ, which no synchronous method may do."""
+        (steps,) = {len(items) for items in self.items}
+        return steps
+
+    def left(self, i: int) -> int:
+        """Return how many steps worker i has still to take."""
+        return len(self.items[i]) - self.done[i]
+
+    def gradient(self, i: int, x: Array) -> Array:
+        """Return worker i's next gradient at x; take note of how far the run's own point was from it."""
+        self.apart = max(self.apart, difference(self.points[i][self.done[i]], x))
+        return self._next(i, x)
+
+    def found(self, i: int) -> Array:
+        """Return worker i's next gradient at the point that the run noted, where no equation says which it was."""
+        return self._next(i, self.points[i][self.done[i]])
+
+    def _next(self, i: int, x: Array) -> Array:
+        items = self.items[i][self.done[i]]
+        self.done[i] += 1
+        return problem.gradient(x, items)
+
+
+def difference(one: Array, other: Array) -> float:
+    """Return the largest difference of two vectors over the largest element of the other (infinite for NaN)."""
+    found = float(np.max(np.abs(one - other)) / np.max(np.abs(other)))
+    return found if np.isfinite(found) else np.inf
+
+
+class Step:
+    """v' = mu v - lr g,  x' = x + v': g at x (heavy ball), or at x + mu v (Nesterov)."""
+
+    def __init__(self, p: Parameters) -> None:
+        self.lr, self.mu = p["lr"], p["momentum"]
+        self.ahead = self.mu if p["momentum_kind"] == "nesterov" else 0.0
+        self.v: Array = np.zeros(problem.SIZE)
+
+    def at(self, x: Array) -> Array:
+        """Return where the gradient is taken."""
+        return x + self.ahead * self.v
+
+    def move(self, g: Array) -> Array:
+        """Return v'."""
+        self.v = self.mu * self.v - self.lr * g
+        return self.v
+
+
+class AdamW:
+    """m' = b1 m + (1 - b1) g,  v' = b2 v + (1 - b2) g^2,  x' = x - lr w x - lr m^ / (sqrt(v^) + 1e-8)."""
+
+    def __init__(self, p: Parameters) -> None:
+        self.lr, self.decay, self.t = float(p["lr"]), float(p["decay"]), 0
+        self.m: Array = np.zeros(problem.SIZE)
+        self.v: Array = np.zeros(problem.SIZE)
+
+    def at(self, x: Array) -> Array:
+        """Return where the gradient is taken."""
+        return x
+
+    def stepped(self, x: Array, g: Array) -> Array:
+        """Return x'."""
+        self.t += 1
+        self.m, self.v = 0.9 * self.m + 0.1 * g, 0.999 * self.v + 0.001 * g * g
+        m, v = self.m / (1 - 0.9**self.t), self.v / (1 - 0.999**self.t)
+        return x - self.lr * self.decay * x - self.lr * m / (np.sqrt(v) + 1e-8)
+
+
+def rate(p: Parameters, workers: int) -> float:
+    """Return the moving rate a: alpha; or beta / P, or beta / (P tau); or lr rho."""
+    if p["alpha"] is not None:
+        return float(p["alpha"])
+    if p["beta"] is not None:
+        return float(p["beta"] / workers / (p["period"] if p["beta_per"] == "P tau" else 1))
+    return float(p["lr"] * p["rho"])

@@ -1,0 +1,144 @@
+"""Methods whose workers all step together, from their equations; each returns center and every worker's weights.
+
+All right-hand sides are old values. Sources: arXiv 1708.02983 (Sync SGD, Sync EASGD, chips), 1901.02244 (SMA),
+1805.09767 and 1808.07217 (Local SGD), 1910.00643 (SlowMo), 2311.08105 (DiLoCo), 1905.13727 (PowerSGD).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from audit import problem
+from audit.problem import Array
+from audit.simulate import AdamW, Parameters, Seen, Step, rate
+from audit.torchlike import normal
+
+Finals = tuple[Array, list[Array]]
+
+
+def sync_sgd(seen: Seen, p: Parameters) -> Finals:
+    """x' = x - lr mean_i g_i(x), or the sum; with momentum v' = mu v - lr mean_i g_i, x' = x + v'."""
+    x, step = problem.start(), Step(p)
+    for _ in range(seen.rounds):
+        g = np.sum([seen.gradient(i, step.at(x)) for i in range(seen.workers)], axis=0)
+        x = x + step.move(g / (seen.workers if p["reduction"] == "mean" else 1))
+    return x, [x] * seen.workers
+
+
+def sync_easgd(seen: Seen, p: Parameters, mu: float = 0.0) -> Finals:
+    """x_i' = x_i - lr g_i - a (x_i - c),  c' = c + a sum_i (x_i - c) + mu (c - c_before), every tau steps."""
+    workers, a = range(seen.workers), rate(p, seen.workers)
+    c, xs, steps = problem.start(), [problem.start() for _ in workers], [Step(p) for _ in workers]
+    moved = np.zeros_like(c)
+    for t in range(seen.rounds):
+        moves = [step.move(seen.gradient(i, step.at(xs[i]))) for i, step in enumerate(steps)]
+        pulls = [a * (x - c) * (t % p["period"] == 0) for x in xs]
+        if t % p["period"] == 0:
+            moved = np.sum(pulls, axis=0) + mu * moved
+            c = c + moved
+        xs = [x + move - pull for x, move, pull in zip(xs, moves, pulls, strict=True)]
+    return c, xs
+
+
+def sma(seen: Seen, p: Parameters) -> Finals:
+    """Sync EASGD whose center goes on by mu of its last move."""
+    return sync_easgd(seen, p, p["center_momentum"])
+
+
+def chip_easgd(seen: Seen, p: Parameters) -> Finals:
+    """x_k' = x_k - lr (mean_j g_kj + rho (x_k - c)) on chip k of G parts,  c' = c + a sum_k (x_k - c)."""
+    parts = p["parts"]
+    chips = range(seen.workers // parts)
+    a, c = rate(p, len(chips)), problem.start()
+    xs, steps = [problem.start() for _ in chips], [Step(p) for _ in chips]
+    for t in range(seen.rounds):
+        old, sum_of_pulls = c, np.zeros_like(c)
+        for k in chips:
+            g = [seen.gradient(k * parts + j, steps[k].at(xs[k])) for j in range(parts)]
+            pull = a * (xs[k] - old) * (t % p["period"] == 0)
+            xs[k], sum_of_pulls = xs[k] + steps[k].move(np.mean(g, axis=0)) - pull, sum_of_pulls + pull
+        c = old + sum_of_pulls
+    return c, [xs[i // parts] for i in range(seen.workers)]
+
+
+def local_sgd(seen: Seen, p: Parameters, switch: int = 0) -> Finals:
+    """x_i' = x_i - lr g_i(x_i), and x_i = mean_j x_j after every H-th step; before step `switch`, Sync SGD."""
+    workers = range(seen.workers)
+    c, xs, steps = problem.start(), [problem.start() for _ in workers], [Step(p) for _ in workers]
+    for t in range(seen.rounds):
+        g = [seen.gradient(i, steps[i].at(xs[i])) for i in workers]
+        if t < switch:
+            g = [np.mean(g, axis=0)] * seen.workers
+        xs = [xs[i] + steps[i].move(g[i]) for i in workers]
+        if t < switch or (t + 1 - switch) % p["period"] == 0:
+            c = np.mean(xs, axis=0)
+            xs = [c] * seen.workers
+    return c, xs
+
+
+def post_local_sgd(seen: Seen, p: Parameters) -> Finals:
+    """Sync SGD for t < t0, Local SGD from there."""
+    return local_sgd(seen, p, p["switch"])
+
+
+def slowmo(seen: Seen, p: Parameters) -> Finals:
+    """H times x_i' = x_i - lr g_i;  u' = beta u + (c - mean_i x_i) / lr,  c' = c - slow_lr lr u',  x_i = c'."""
+    workers = range(seen.workers)
+    c, xs, steps = problem.start(), [problem.start() for _ in workers], [Step(p) for _ in workers]
+    u = np.zeros_like(c)
+    for t in range(seen.rounds):
+        xs = [xs[i] + steps[i].move(seen.gradient(i, steps[i].at(xs[i]))) for i in workers]
+        if (t + 1) % p["period"] == 0:
+            u = p["slow_momentum"] * u + (c - np.mean(xs, axis=0)) / p["lr"]
+            c = c - p["slow_lr"] * p["lr"] * u
+            xs = [c] * seen.workers
+    return c, xs
+
+
+def diloco(seen: Seen, p: Parameters) -> Finals:
+    """H inner steps;  D = c - mean_i x_i,  m' = mu m + D,  c' = c - outer_lr (D + mu m'),  x_i = c'."""
+    workers, mu = range(seen.workers), p["outer_momentum"]
+    c, xs = problem.start(), [problem.start() for _ in workers]
+    steps = [AdamW(p) if p["inner"] == "adamw" else Step(p) for _ in workers]
+    m = np.zeros_like(c)
+    for t in range(seen.rounds):
+        for i, step in enumerate(steps):
+            g = seen.gradient(i, step.at(xs[i]))
+            xs[i] = step.stepped(xs[i], g) if isinstance(step, AdamW) else xs[i] + step.move(g)
+        if (t + 1) % p["period"] == 0:
+            outward = c - np.mean(xs, axis=0)
+            m = mu * m + outward
+            c = c - p["outer_lr"] * (outward + mu * m)
+            xs = [c] * seen.workers
+    return c, xs
+
+
+def powersgd(seen: Seen, p: Parameters) -> Finals:
+    """M_i = G_i + e_i,  L = orth(mean M_i Q),  Q' = mean M_i^T L,  M^ = L Q'^T,  e_i' = M_i - M^,  x' = x - lr M^.
+
+    Vectors (biases) travel whole. Q begins as the seeded normal draw of PyTorch's generator.
+    """
+    x, step = problem.start(), Step(p)
+    errors = [np.zeros_like(x) for _ in range(seen.workers)]
+    widths = [min(p["rank"], *shape) if len(shape) > 1 else 0 for shape in problem.SHAPES]
+    sizes = [width * shape[-1] for width, shape in zip(widths, problem.SHAPES, strict=True)]
+    draws = np.split(normal(sum(sizes), seen.seed), np.cumsum(sizes)[:-1])
+    bases = [d.reshape(-1, w) if w else d for d, w in zip(draws, widths, strict=True)]
+    for _ in range(seen.rounds):
+        errors = [e + seen.gradient(i, step.at(x)) for i, e in enumerate(errors)]
+        mean, approximation = problem.matrices(np.mean(errors, axis=0)), []
+        for k, matrix in enumerate(mean):
+            if not widths[k]:
+                approximation.append(matrix)
+                continue
+            left = np.linalg.qr(matrix @ bases[k])[0]
+            bases[k] = matrix.T @ left
+            approximation.append((left @ bases[k].T).ravel())
+        whole = np.concatenate(approximation)
+        errors = [e - whole for e in errors]
+        for k, bias in enumerate(problem.SHAPES):
+            if len(bias) == 1:
+                for e in errors:
+                    problem.matrices(e)[k][:] = 0.0
+        x = x + step.move(whole)
+    return x, [x] * seen.workers

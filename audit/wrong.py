@@ -1,0 +1,70 @@
+"""Methods that are wrong on purpose: each is a shipped one with one change, which the audit must report.
+
+An audit that finds nothing shows nothing unless it can find something. Every change is made in a copy of the
+method's file, which the product then runs as a user's own method.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from audit import judge
+from audit.cases import Case
+from audit.judge import Row
+from audit.product import HERE, Failed, run
+
+ALGORITHMS = HERE.parent / "engine" / "hooke" / "algorithms"
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """A method with one line changed."""
+
+    of: str
+    cls: str
+    mistake: str
+    before: str
+    after: str
+    settings: tuple[tuple[str, float], ...]
+
+
+WRONG = (
+    Wrong(
+        "slowmo", "Slowmo", "sign of the slow step", "alpha=-self.slow_lr", "alpha=self.slow_lr", (("period", 4),)
+    ),
+    Wrong(
+        "async-easgd",
+        "AsyncEASGD",
+        "answers with the new center",
+        "            r.answer(i, c)\n            spring.pull(c, x)",
+        "            spring.pull(c, x)\n            r.answer(i, c)",
+        (("alpha", 0.3),),
+    ),
+    Wrong("local-sgd", "LocalSGD", "averages a step late", "(t + 1) %", "t %", (("period", 5),)),
+)
+
+
+def find(wrong: Wrong, place: Path) -> Row:
+    """Return the row of a run with this mistake; faults where it was not found, or could not be made."""
+    case = Case(f"wrong-{wrong.of}", dict(wrong.settings), worlds=("virtual",))
+    row, faults = Row(case, "virtual"), []
+    source = (ALGORITHMS / f"{wrong.of.replace('-', '_')}.py").read_text()
+    if source.count(wrong.before) != 1 or source.count(f"class {wrong.cls}(") != 1:
+        row.faults.append(f"{wrong.of} reads otherwise now: the audit's wrong copy of it must be made anew")
+        return row
+    own = place / "wrong" / wrong.of / "algorithms"
+    own.mkdir(parents=True)
+    name = "Wrong" + "".join(part.capitalize() for part in wrong.of.split("-"))
+    text = source.replace(wrong.before, wrong.after).replace(f"class {wrong.cls}(", f"class {name}(")
+    (own / f"wrong_{wrong.of.replace('-', '_')}.py").write_text(text)
+    try:
+        found = run(case.spec("virtual"), place / "wrong" / wrong.of / "run", path=str(own.parent))
+        judge.equations(case, found, row, wrong.of)
+    except (Failed, OSError, ValueError) as error:
+        row.faults.append(f"no result: {error}")
+        return row
+    if not row.faults:
+        faults.append(f"a mistake ({wrong.mistake}) was made and not found")
+    row.faults = faults
+    return row

@@ -1,0 +1,74 @@
+"""What `hooke run` says of numbers that mean less than they seem to, and how many steps each worker took."""
+
+import json
+
+import pytest
+from hooke.journal import records
+
+VIRTUAL = {"world": "virtual", "virtual": {"compute_seconds_per_sample": 1e-5}}
+
+
+def test_the_virtual_world_says_that_its_compute_time_is_made_up(hooke, spec, tmp_path):
+    ended = hooke("run", spec(), "--world", "virtual", "--run-dir", tmp_path / "out")
+    assert ended.status == 0, ended.err
+    assert "warning: /virtual/compute_seconds_per_sample: " in ended.err
+    assert "20 us per sample, is made up" in ended.err
+    assert "20 us per sample, is made up" in ended.out
+    start = next(record for record in records(tmp_path / "out" / "journal.1.jsonl") if record.kind == "start")
+    assert "is made up" in start.notes["compute time"]
+    found = hooke("run", spec(), "--world", "virtual", "--json").json
+    assert (found["compute_seconds_per_sample"], found["compute_source"]) == (20e-6, None)
+    assert any("is made up" in remark for remark in found["remarks"])
+
+
+def test_calibration_measures_it_here(hooke, spec, tmp_path):
+    ended = hooke("run", spec(), "--world", "virtual", "--calibrate", "--json", "--run-dir", tmp_path / "out")
+    assert ended.status == 0, ended.err
+    found = ended.json
+    assert "made up" not in ended.err
+    assert 1e-7 < found["compute_seconds_per_sample"] < 1e-2
+    assert found["compute_source"].startswith("measured on 1 thread(s) of ")
+    assert "batches of 16, quartiles " in found["compute_source"]
+    assert any(found["compute_source"] in remark for remark in found["remarks"])
+    kept = json.loads((tmp_path / "out" / "spec.json").read_text())["virtual"]
+    assert kept["compute_seconds_per_sample"] == found["compute_seconds_per_sample"]
+
+
+@pytest.mark.parametrize("options", [["--world", "mpi"], ["--world", "virtual", "--resume", "--run-dir", "."]])
+def test_calibration_is_refused_where_it_makes_no_sense(hooke, spec, options):
+    ended = hooke("run", spec(), "--calibrate", *options)
+    assert ended.status == 2
+    assert "--calibrate" in ended.err
+
+
+def test_real_time_has_no_such_remark(hooke, spec):
+    found = hooke("run", spec(), "--json").json
+    assert (found["compute_seconds_per_sample"], found["compute_source"], found["remarks"]) == (None, None, [])
+    assert found["steps"] == [100, 100]
+
+
+def test_a_target_met_at_the_start_is_said(hooke, spec):
+    file = spec(target={"value": 0.01}, **VIRTUAL)
+    found = hooke("run", file, "--json")
+    assert "warning: /target/value: " in found.err
+    assert found.json["time_to_target"] == 0
+    assert found.json["steps"] == [0, 0]
+    assert "the target was met before the first step: the time to it is 0" in found.json["remarks"]
+    assert "the target was met before the first step" in hooke("run", file).out
+
+
+def test_what_was_warned_of_is_said_behind_the_end(hooke, spec):
+    chosen = {"name": "local-sgd", "parameters": {"period": 500}}
+    ended = hooke("run", spec(algorithm=chosen, **VIRTUAL))
+    assert "nobody learns from another" in ended.err
+    assert "nobody learns from another" in ended.out
+
+
+def test_steps_of_workers_that_go_their_own_way_are_told_one_by_one(hooke, spec):
+    chosen = {"name": "hogwild-sgd", "parameters": {"lr": 0.05}}
+    network = {"virtual": {"compute_seconds_per_sample": 1e-5, "compute_jitter": 1.0}}
+    file = spec(algorithm=chosen, **(VIRTUAL | network))
+    found = hooke("run", file, "--json").json
+    assert sum(found["steps"]) == 200
+    assert len(set(found["steps"])) == 2
+    assert f"worker 0, 1, ...: {found['steps'][0]}, {found['steps'][1]}" in hooke("run", file).out

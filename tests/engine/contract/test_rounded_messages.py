@@ -1,0 +1,77 @@
+"""PowerSGD on a narrow wire: its messages are projections on a changing basis, and keep no residual."""
+
+import numpy as np
+import pytest
+from hooke.comm.virtual import run_virtual
+from hooke.spec import RunSpec
+
+from tests.engine.comm.wire_cases import rounded, tree_sum
+from tests.engine.contract.cases import Case, _report, problem_of, train, watched
+from tests.engine.contract.expected import SHAPES, center_of, first_basis, recorded
+from tests.engine.reference import descent
+from tests.engine.reference.descent import Momentum
+
+STEPS = 4
+"""Few: a power iteration grows a difference in the last bit about tenfold in four steps."""
+
+
+def play(case, wire, feedback=True):
+    """Return (reports, names of the residuals that a rank keeps) of a virtual run on this wire."""
+    spec = case.spec("virtual")
+    communication = spec.communication.model_copy(update={"wire": wire, "error_feedback": feedback})
+    narrow = spec.model_copy(update={"communication": communication})
+    kept = []
+
+    class Rounded(Case):
+        def spec(self, world, samples=None) -> RunSpec:
+            return narrow
+
+    this = Rounded(case.algorithm, case.parameters, case.workers, case.steps)
+
+    def main(comm):
+        problem = problem_of(comm, this, "virtual")
+        outcome = train(comm, this, "virtual", None, problem, first=True)
+        names = problem.seen_by.comm.residuals
+        kept.append([name for name in names if name != "broadcast.0"])  # of the first weights, once
+        return _report(outcome, problem, None)
+
+    with watched():
+        return run_virtual(case.workers, narrow.virtual, main), kept
+
+
+def by_the_equations(case, reports, wire):
+    """In float64, but each message rounded as the wire rounds it."""
+
+    def total(messages):
+        flat = [np.concatenate([part.ravel() for part in parts]).astype(np.float32) for parts in messages]
+        added = tree_sum(flat, wire).astype(np.float64)
+        stops = np.cumsum([part.size for part in messages[0]])
+        return [
+            added[stop - part.size : stop].reshape(part.shape)
+            for part, stop in zip(messages[0], stops, strict=True)
+        ]
+
+    step = Momentum(case.values["lr"])
+    gradient, start = recorded(case, reports), rounded(case.problem.start(case.seed), wire).astype(np.float64)
+    return descent.powersgd(start, gradient, step, case.steps, case.workers, SHAPES, first_basis(case), total)
+
+
+@pytest.mark.property("equations", of=("powersgd",), workers=3)
+@pytest.mark.parametrize("wire", ["bf16", "fp16"])
+@pytest.mark.parametrize("workers", [2, 3])
+def test_error_feedback_of_the_wire_adds_nothing_to_projections(workers, wire):
+    case = Case("powersgd", (("rank", 2),), workers, steps=STEPS)
+    reports, kept = play(case, wire)
+    assert kept == [[]] * workers, "no residual of one message is there to join the next"
+    without, _ = play(case, wire, feedback=False)
+    for one, two in zip(reports, without, strict=True):
+        assert one.weights.tobytes() == two.weights.tobytes()
+    end = by_the_equations(case, reports, wire)
+    ulp = {"bf16": 2.0**-8, "fp16": 2.0**-11}[wire]
+    one_tie = case.values["lr"] * ulp * 2  # of a gradient below 2: float32 and float64 may break one differently
+    np.testing.assert_allclose(center_of(reports), end, atol=one_tie)
+
+
+def test_a_method_whose_messages_continue_keeps_its_residual():
+    _, kept = play(Case("sync-sgd", (), 2, steps=STEPS), "bf16")
+    assert kept == [["allreduce.0"]] * 2

@@ -1,0 +1,111 @@
+"""What is allowed, but said before: no exchange, no pull, a target that guessing meets, made-up time."""
+
+import math
+
+import pytest
+from hooke.algorithm import catalogue
+from hooke.cautions import cautions
+from hooke.elastic import Elastic
+from hooke.expand import expand, experiment_cautions, validate_experiment, validate_run
+
+from tests.engine.spec.documents import experiment, run
+
+MEASURED = {"compute_source": "measured on a bench"}
+PERIODIC = [
+    name
+    for name, kind in catalogue().items()
+    if "period" in kind.model_fields and not kind.model_validate({"period": 2}).faults(4)
+]
+
+
+def said(**changes):
+    spec = validate_run(run(**({"virtual": MEASURED} | changes)))
+    return {caution.pointer: caution.message for caution in cautions(spec)}
+
+
+def test_an_ordinary_run_needs_none():
+    assert said() == {}
+
+
+@pytest.mark.parametrize("name", PERIODIC)
+def test_a_period_longer_than_the_budget(name):
+    """1000 samples by 3 workers of 32: 10.4 steps each, rounded up to 11."""
+    extra = {"switch": 0} if "switch" in catalogue()[name].model_fields else {}
+    workers = 4 if name == "chip-easgd" else 3
+    fits = 8 if workers == 4 else 11
+
+    def told(period):
+        chosen = {"name": name, "parameters": {"period": period, **extra}}
+        return said(algorithm=chosen, workers=workers).get("/algorithm/parameters/period", "")
+
+    assert told(fits) == ""
+    assert f"{fits} steps per worker" in told(fits + 1)
+    assert "nobody learns from another" in told(fits + 1)
+
+
+def test_a_period_says_nothing_to_a_worker_alone_or_before_a_switch():
+    chosen = {"name": "local-sgd", "parameters": {"period": 5000}}
+    assert said(algorithm=chosen, workers=1) == {}
+    chosen = {"name": "post-local-sgd", "parameters": {"period": 5000, "switch": 4}}
+    assert said(algorithm=chosen) == {}
+
+
+@pytest.mark.parametrize("name", [name for name, kind in catalogue().items() if issubclass(kind, Elastic)])
+@pytest.mark.parametrize("given", [{"rho": 0.0}, {"alpha": 0.0}, {"beta": 0.0}])
+def test_no_elastic_pull(name, given):
+    given = {"beta": None, **given} if "beta" not in given else given
+    if name == "sma" and "rho" in given:
+        given["alpha"] = None
+    chosen = {"name": name, "parameters": given}
+    told = said(algorithm=chosen, workers=4, budget={"samples": 10**6}, evaluation={"every": 10**5})
+    assert "nothing pulls" in told["/algorithm/parameters"]
+    assert "each worker trains alone" in told["/algorithm/parameters"]
+
+
+@pytest.mark.parametrize(
+    ("target", "guessed"),
+    [
+        ({"value": 0.1}, True),
+        ({"value": 0.11}, False),
+        ({"metric": "test_loss", "value": math.log(10) + 0.01}, True),
+        ({"metric": "test_loss", "value": 2.2}, False),
+        (None, False),
+    ],
+)
+def test_a_target_that_guessing_meets(target, guessed):
+    assert ("/target/value" in said(target=target)) == guessed
+    if guessed:
+        assert "before the first step" in said(target=target)["/target/value"]
+
+
+def test_a_task_without_classes_has_no_guess():
+    told = said(workload={"name": "text-transformer"}, target={"value": 0.01})
+    assert "/target/value" not in told
+
+
+def test_compute_time_that_nobody_measured():
+    (message,) = said(virtual={"compute_seconds_per_sample": 1.2e-4}).values()
+    assert "120 us per sample, is made up" in message
+    assert said(virtual=None, world="mpi") == {}
+
+
+def test_an_experiment_says_it_of_the_variant_the_target_and_the_cluster_once():
+    spec = validate_experiment(
+        experiment(
+            variants=[
+                {"name": "sync", "algorithm": "sync-easgd", "parameters": {"rho": 0.0}},
+                {"name": "rare", "algorithm": "local-sgd", "parameters": {"period": 900}},
+            ],
+            target={"value": 0.05},
+        )
+    )
+    told = [(each.pointer, each.message) for each in experiment_cautions(spec, expand(spec, {"local": 2}))]
+    assert [pointer for pointer, _ in told] == [
+        "/variants/0/parameters",
+        "/variants/1/parameters",
+        "/variants/1/parameters",
+        "/target/value",
+        "/clusters/1/virtual/compute_seconds_per_sample",
+    ]
+    assert told[0][1].startswith("with 2, 4 workers: moving rate a = 0")
+    assert "about 313 steps per worker" in told[1][1]
