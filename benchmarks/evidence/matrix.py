@@ -142,7 +142,7 @@ FULL = Matrix(
 QUICK = Matrix(
     (
         Stage(("2-hosts",), _labels(ORIGINAL, EASGD3, BEST, DDP_OVERLAP), (0,)),
-        Stage(("link-1g", "copy-5"), paces=RUNG_LABELS, repeats=(0,)),
+        Stage(("link-1g", "copy-3-of-40g"), paces=RUNG_LABELS, repeats=(0,)),
         Stage(("2-hosts",), paces=("Sync EASGD3", OFF), repeats=(0,)),
         Stage(("here",), paces=ALONE[:2], repeats=(0,)),
     ),
