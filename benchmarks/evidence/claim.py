@@ -105,7 +105,9 @@ def _found(view: View, claim: Claim, place: str) -> Finding:
 
 
 def _crossings(view: View, runs: Mapping[int, Run]) -> dict[int, Crossing]:
-    return {seed: crossing(run, view.evidence.curves.get(run.key, ())) for seed, run in runs.items()}
+    """Return the crossings by seed; a run that was cut off before its first step says nothing."""
+    told = {seed: run for seed, run in runs.items() if run.train_seconds or run.diverged == "yes"}
+    return {seed: crossing(run, view.evidence.curves.get(run.key, ())) for seed, run in told.items()}
 
 
 def _keys(*sides: Mapping[int, Run]) -> tuple[str, ...]:

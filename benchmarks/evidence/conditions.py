@@ -63,11 +63,11 @@ def _costs(name: str, title: str, link: float, host: float | None) -> Place:
 
 
 COSTS = (
+    _costs("copy-3-of-40g", "links 40 Gb/s, copy to the host 3 times as dear", 0.2e-9, 0.6e-9),
+    _costs("link-40g", "links 40 Gb/s, the host's too", 0.2e-9, None),
+    _costs("copy-2", "links 10 Gb/s, copy to the host 2 times as dear", 0.8e-9, 1.6e-9),
     _costs("link-10g", "links 10 Gb/s, the host's too", 0.8e-9, None),
     _costs("link-1g", "links 1 Gb/s, the host's too", 8e-9, None),
-    _costs("copy-2", "links 10 Gb/s, copy to the host 2 times as dear", 0.8e-9, 1.6e-9),
-    _costs("copy-5", "links 10 Gb/s, copy to the host 5 times as dear", 0.8e-9, 4e-9),
-    _costs("copy-2-of-1g", "links 1 Gb/s, copy to the host 2 times as dear", 8e-9, 16e-9),
 )
 """What a byte costs between workers, and between a worker and the host that holds the center (simulated)."""
 SLOWER = (

@@ -142,12 +142,12 @@ FULL = Matrix(
 QUICK = Matrix(
     (
         Stage(("2-hosts",), _labels(ORIGINAL, EASGD3, BEST, DDP_OVERLAP), (0,)),
-        Stage(("link-1g", "copy-5"), paces=RUNG_LABELS, repeats=(0,)),
+        Stage(("link-1g", "copy-3-of-40g"), paces=RUNG_LABELS, repeats=(0,)),
         Stage(("2-hosts",), paces=("Sync EASGD3", OFF), repeats=(0,)),
         Stage(("here",), paces=ALONE[:2], repeats=(0,)),
     ),
-    target=0.9,
-    samples=24_000,
+    target=0.94,
+    samples=32_000,
     steps=100,
     fixed_rate=True,
     quick=True,

@@ -118,6 +118,16 @@ def test_a_crossing_lies_between_two_evaluations():
     assert crossing(lost, ()) == Crossing(0.0, None, diverged=True)
 
 
+def test_a_run_that_was_cut_off_before_its_first_step_is_no_pair():
+    runs = side(PLAIN, 100.0)
+    key = next(key for key, run in runs.items() if (run["cell"]["kind"], run["cell"]["seed"]) == ("target", 1))
+    nothing = {"state": "timed_out", "diverged": False, "train_seconds": 0.0, "time_to_target": None}
+    runs[key] = runs[key] | {"result": runs[key]["result"] | nothing}
+    told = found(side(ELASTIC, 50.0), runs)
+    assert told.verdict.pairs == 2
+    assert said(told) == "no claim"
+
+
 def test_a_figure_of_the_paper_is_said_to_lie_beside_the_interval():
     verdict = compare(*({n: Crossing(0.95 * (s + n), s + n) for n in SEEDS} for s in (100.0, 50.0)))
     assert beside_paper(verdict, Paper("", "abstract", 5.3)) == "below 5.3x"

@@ -54,7 +54,7 @@ class VirtualWindow:
             arrival = time[self.me] + self.passes(_READ, array)
         else:
             arrival = links.transfer(time[self.me], self.place, self.me, array.nbytes)
-            time[self.me] = arrival - links.latency - array.nbytes * links.seconds_per_byte
+            time[self.me] = arrival - links.latency - links.price(self.place, self.me, array.nbytes)
             self.group.turn(self.rank)
         array[:] = memory
         time[self.me] = arrival

@@ -13,6 +13,12 @@ import { useField, useForm } from "./form-context";
 const VIRTUAL_FIELDS = [
   ["latency", "Latency", "Seconds per message", 7.2e-6],
   ["seconds_per_byte", "Seconds per byte", "Inverse bandwidth of one link direction", 0.9e-9],
+  [
+    "host_seconds_per_byte",
+    "Seconds per byte to a server",
+    "A copy between device and host; empty: as between workers",
+    null,
+  ],
   ["compute_seconds_per_sample", "Compute time", "Forward and backward, seconds per sample", 20e-6],
   ["compute_jitter", "Jitter", "Sigma of the log-normal factor on each step's compute", 0.05],
   ["memory_bandwidth", "Memory bandwidth", "Bytes per second; prices vector updates", 100e9],
@@ -158,6 +164,7 @@ function ClusterCard({ index, cluster, clusters }: CardProps) {
               label={label}
               description={description}
               fallback={fallback}
+              nullable={fallback === null}
             />
           ))}
         {virtual && (
