@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from audit import problem
 from audit.problem import Array
 from audit.simulate import Parameters, Seen, Step, rate
 
@@ -18,7 +17,7 @@ Finals = tuple[Array, list[Array]]
 
 def sgd(seen: Seen, p: Parameters) -> Finals:
     """x' = x - lr g(x)."""
-    x, step = problem.start(), Step(p)
+    x, step = seen.start, Step(p)
     while seen.left(0):
         x = x + step.move(seen.gradient(0, step.at(x)))
     return x, [x]
@@ -26,8 +25,8 @@ def sgd(seen: Seen, p: Parameters) -> Finals:
 
 def async_easgd(seen: Seen, p: Parameters) -> Finals:
     """One at a time: d = a (x_i - c),  c' = c + d,  x_i' = x_i + v_i' - d; then tau - 1 steps without exchange."""
-    a, c = rate(p, seen.workers), problem.start()
-    xs, steps = [problem.start() for _ in seen.items], [Step(p) for _ in seen.items]
+    a, c = rate(p, seen.workers), seen.start
+    xs, steps = [seen.start for _ in seen.items], [Step(p) for _ in seen.items]
     for i in seen.order:
         pull = a * (xs[i] - c)
         c = c + pull
@@ -53,9 +52,9 @@ def async_sgd(seen: Seen, p: Parameters) -> Finals:
     """
     own = p["momentum_at"] == "worker" and p["momentum"] > 0
     plain = {**p, "momentum": 0.0}
-    c, master = problem.start(), Step(plain if own else p)
+    c, master = seen.start, Step(plain if own else p)
     pushed: dict[int, Array] = {}
-    xs, steps = [problem.start() for _ in seen.items], [Step(p if own else plain) for _ in seen.items]
+    xs, steps = [seen.start for _ in seen.items], [Step(p if own else plain) for _ in seen.items]
     for i in seen.order:
         if i in pushed:
             c = c + (pushed[i] if own else master.move(pushed[i]))
@@ -73,7 +72,7 @@ def async_sgd(seen: Seen, p: Parameters) -> Finals:
 
 def hogwild_sgd(seen: Seen, p: Parameters) -> Finals:
     """x = c; tau moves along x; c' = c + their sum. One worker: nobody else stores."""
-    c, x, step = problem.start(), problem.start(), Step(p)
+    c, x, step = seen.start, seen.start, Step(p)
     while seen.left(0):
         x, moves = c, np.zeros_like(c)
         for _ in range(min(p["period"], seen.left(0))):
@@ -95,7 +94,7 @@ def missing(method: str, seen: Seen, p: Parameters, center: Array, weights: list
     Hogwild SGD: c = c_0 + all moves. Hogwild EASGD: c + sum_i x_i = (P + 1) x_0 + all moves, because an exchange
     conserves it. Moves follow from the points at which the run says that it took its gradients.
     """
-    expected = problem.start() * (1 if method == "hogwild-sgd" else seen.workers + 1)
+    expected = seen.start * (1 if method == "hogwild-sgd" else seen.workers + 1)
     for i in range(seen.workers):
         step = Step(p)
         while seen.left(i):

@@ -69,7 +69,10 @@ TOGETHER: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "sync-easgd1": ({"alpha": 0.2, "period": 2}, {"rho": 1.5, "momentum": 0.5}),
     "sync-easgd2": ({"alpha": 0.2, "momentum": 0.5, "momentum_kind": "nesterov"}, {"rho": 2.0}),
     "sync-easgd3": ({"beta": 0.6, "period": 4}, {"beta": 0.9, "beta_per": "P tau", "period": 2}),
-    "sma": ({"alpha": 0.1, "center_momentum": 0.5}, {"alpha": 0.1, "center_momentum": 0.8, "period": 3}),
+    "sma": (
+        {"alpha": 0.1, "beta": None, "center_momentum": 0.5},
+        {"beta": 0.4, "center_momentum": 0.8, "period": 3},
+    ),
     "chip-easgd": ({"alpha": 0.3, "parts": 2}, {"beta": 0.8, "parts": 2, "period": 2, "momentum": 0.5}),
     "local-sgd": ({"period": 5}, {"period": 4, "momentum": 0.5, "momentum_kind": "nesterov"}),
     "post-local-sgd": ({"period": 3, "switch": 7}, {"period": 4, "switch": 10, "momentum": 0.5}),

@@ -44,14 +44,9 @@ def stood(journals: list[Journal]) -> tuple[float, float]:
     return sum(seconds), slack
 
 
-def at_the_end(journals: list[Journal]) -> float:
-    """Return how many seconds the scoring of the test part may have taken at most: it has no record of its own.
-
-    It is one forward pass, as every evaluation of the audit's workload is.
-    """
-    decides = deciding(journals)
-    scored = decides.done.get("test_loss") is not None
-    return max(score["seconds"] for score in decides.evaluations) if scored else 0.0
+def off_for(journal: Journal, seconds: float) -> float:
+    """Return for how long a rank may be off the clock: evaluations and checkpoints, and the test at the end."""
+    return seconds + float(journal.done.get("test_seconds", 0.0))
 
 
 def work(journal: Journal) -> float:
@@ -72,8 +67,8 @@ def margin(journals: list[Journal]) -> float:
 
 def off_clock(journals: list[Journal]) -> float:
     """Return the largest wall - clock of a rank less the evaluations' seconds; must not exceed the slack."""
-    seconds = stood(journals)[0] + at_the_end(journals)
-    return float(max(j.done["wall"] - j.done["clock"] for j in journals) - seconds)
+    seconds = stood(journals)[0]
+    return float(max(j.done["wall"] - j.done["clock"] - off_for(j, seconds) for j in journals))
 
 
 def faults(journals: list[Journal], expects_target: bool = False) -> list[str]:
@@ -88,7 +83,6 @@ def faults(journals: list[Journal], expects_target: bool = False) -> list[str]:
 
 def _totals(journals: list[Journal]) -> list[str]:
     found, (seconds, slack), clock = [], stood(journals), deciding(journals).done["clock"]
-    most = seconds + at_the_end(journals) + slack
     for rank, journal in enumerate(journals):
         if journal.works and clock < work(journal) - slack:
             found.append(
@@ -100,12 +94,12 @@ def _totals(journals: list[Journal]) -> list[str]:
                     f"the clock stood at {score['clock']:.4f} s when rank {rank} had worked {before:.4f} s"
                 )
                 break
-        off = journal.done["wall"] - journal.done["clock"]
-        if off > most:
-            found.append(f"rank {rank} was off the clock for {off:.4f} s, evaluations took {seconds:.4f} s")
+        off, allowed = journal.done["wall"] - journal.done["clock"], off_for(journal, seconds)
+        if off > allowed + slack:
+            found.append(f"rank {rank} was off the clock for {off:.4f} s, evaluations took {allowed:.4f} s")
         evaluating = journal.done["phases"]["evaluate"]
-        if not seconds - slack <= evaluating <= most:
-            found.append(f"rank {rank} spent {evaluating:.4f} s on evaluations that took {seconds:.4f} s")
+        if abs(evaluating - allowed) > slack:
+            found.append(f"rank {rank} spent {evaluating:.4f} s on evaluations that took {allowed:.4f} s")
     return found
 
 

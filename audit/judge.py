@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from audit import apart, clocks, together
+from audit import apart, clocks, problem, together
 from audit.cases import Case
 from audit.problem import Array
 from audit.product import Run
@@ -45,6 +45,8 @@ METHODS: dict[str, Method] = {
 PRESETS = {"eamsgd": {"momentum_kind": "nesterov"}, "mdownpour": {"momentum_kind": "nesterov"}}
 """What a method's name says of a setting that no case gives."""
 ROUNDINGS, HALF_UNIT = 4, 2.0**-24
+GROWS = 100.0
+"""From here on a method is said to make rounding grow."""
 
 
 @dataclass
@@ -58,6 +60,8 @@ class Row:
     points: float | None = None
     """Largest relative differences from the simulation: final center, final weights, points of all gradients."""
     tolerance: float = 0.0
+    growth: float = 1.0
+    """By how much the simulation enlarges a small change of its initial weights until its end."""
     missing: float | None = None
     """Lock-free methods on several workers: what of the pushes did not arrive, relative."""
     equal: list[str] = field(default_factory=list)
@@ -68,14 +72,25 @@ class Row:
     faults: list[str] = field(default_factory=list)
 
 
-def tolerance(seen: Seen) -> float:
+def tolerance(seen: Seen, growth: float = 1.0) -> float:
     """Return how far float32 may be from the equations, relative to the largest element of a vector.
 
     Every gradient's step rounds an element of a vector about four times (gradient, move, pull, sum), each time by
-    at most 2^-24 of the largest. Nothing in these runs makes an error grow: those of all steps at most add up.
-    (PowerSGD's would over many more: orthonormal bases enlarge rounding by a ratio of singular values.)
+    at most 2^-24 of the largest; those of all steps at most add up. Where the equations themselves make a small
+    change grow, what the first step has rounded comes out that much larger.
     """
-    return ROUNDINGS * HALF_UNIT * sum(map(len, seen.items))
+    return ROUNDINGS * HALF_UNIT * (sum(map(len, seen.items)) + growth)
+
+
+def growth(method: Method, seen: Seen, p: Parameters, center: Array) -> float:
+    """Return by how much the simulation enlarges a small relative change of its initial weights until its end.
+
+    The largest of four directions. About 1 for all methods but PowerSGD, whose orthonormal bases depend on
+    differences of nearly parallel columns.
+    """
+    small, draw = 1e-9, np.random.default_rng(seen.seed)
+    changes = [1 + small * draw.uniform(-1, 1, problem.SIZE) for _ in range(4)]
+    return max(difference(method(seen.anew(seen.start * change), p)[0], center) / small for change in changes)
 
 
 def equations(case: Case, run: Run, row: Row, method: str | None = None) -> None:
@@ -92,7 +107,10 @@ def equations(case: Case, run: Run, row: Row, method: str | None = None) -> None
             row.missing = apart.missing(method, seen, p, center, weights)
             found = {"of what was pushed, missing": row.missing}
         else:
+            fresh = seen.anew(seen.start)
             c, xs = METHODS[method](seen, p)
+            row.growth = growth(METHODS[method], fresh, p, c)
+            row.tolerance = tolerance(seen, row.growth)
             row.center = difference(center, c)
             row.weights = max(difference(x, truth) for x, truth in zip(weights, xs, strict=True))
             row.points = seen.apart

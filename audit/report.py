@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from audit.judge import Row
+from audit.judge import GROWS, Row
 from audit.wrong import Wrong
 
 HEAD = (
@@ -51,7 +51,14 @@ def summary(
 
     `unknown`: methods that only the product or only the audit has; each is a fault.
     """
-    lines = [f"largest relative difference: {_largest(rows)}"]
+    lines = [f"largest relative difference: {_largest([row for row in rows if row.growth < GROWS])}"]
+    for row in rows:
+        if row.growth >= GROWS:
+            where = f"{row.case.method} {row.case.title}, {row.world}"
+            lines.append(
+                f"rounding grows {row.growth:.0e} times: {where}: {_number(_worst(row))}, "
+                f"tolerance {_number(row.tolerance)}"
+            )
     lines.append(f"same bits: in {sum(len(row.equal) for row in rows)} comparisons")
     lines += [
         f"wrong on purpose: {wrong.of}, {wrong.mistake}: "

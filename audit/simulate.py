@@ -36,12 +36,18 @@ class Seen:
     points: list[Array]
     order: list[int]
     seed: int = 0
+    start: Array = field(default_factory=problem.start)
+    """The initial weights of the simulation."""
     apart: float = 0.0
     """Largest difference so far between a simulated point and the noted one, over the largest weight."""
     done: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.done = [0] * len(self.items)
+
+    def anew(self, start: Array) -> Seen:
+        """Return the same for another simulation, which begins at other weights."""
+        return Seen(self.items, self.points, list(self.order), self.seed, start)
 
     @property
     def workers(self) -> int:

@@ -18,7 +18,7 @@ Finals = tuple[Array, list[Array]]
 
 def sync_sgd(seen: Seen, p: Parameters) -> Finals:
     """x' = x - lr mean_i g_i(x), or the sum; with momentum v' = mu v - lr mean_i g_i, x' = x + v'."""
-    x, step = problem.start(), Step(p)
+    x, step = seen.start, Step(p)
     for _ in range(seen.rounds):
         g = np.sum([seen.gradient(i, step.at(x)) for i in range(seen.workers)], axis=0)
         x = x + step.move(g / (seen.workers if p["reduction"] == "mean" else 1))
@@ -28,7 +28,7 @@ def sync_sgd(seen: Seen, p: Parameters) -> Finals:
 def sync_easgd(seen: Seen, p: Parameters, mu: float = 0.0) -> Finals:
     """x_i' = x_i - lr g_i - a (x_i - c),  c' = c + a sum_i (x_i - c) + mu (c - c_before), every tau steps."""
     workers, a = range(seen.workers), rate(p, seen.workers)
-    c, xs, steps = problem.start(), [problem.start() for _ in workers], [Step(p) for _ in workers]
+    c, xs, steps = seen.start, [seen.start for _ in workers], [Step(p) for _ in workers]
     moved = np.zeros_like(c)
     for t in range(seen.rounds):
         moves = [step.move(seen.gradient(i, step.at(xs[i]))) for i, step in enumerate(steps)]
@@ -49,8 +49,8 @@ def chip_easgd(seen: Seen, p: Parameters) -> Finals:
     """x_k' = x_k - lr (mean_j g_kj + rho (x_k - c)) on chip k of G parts,  c' = c + a sum_k (x_k - c)."""
     parts = p["parts"]
     chips = range(seen.workers // parts)
-    a, c = rate(p, len(chips)), problem.start()
-    xs, steps = [problem.start() for _ in chips], [Step(p) for _ in chips]
+    a, c = rate(p, len(chips)), seen.start
+    xs, steps = [seen.start for _ in chips], [Step(p) for _ in chips]
     for t in range(seen.rounds):
         old, sum_of_pulls = c, np.zeros_like(c)
         for k in chips:
@@ -64,7 +64,7 @@ def chip_easgd(seen: Seen, p: Parameters) -> Finals:
 def local_sgd(seen: Seen, p: Parameters, switch: int = 0) -> Finals:
     """x_i' = x_i - lr g_i(x_i), and x_i = mean_j x_j after every H-th step; before step `switch`, Sync SGD."""
     workers = range(seen.workers)
-    c, xs, steps = problem.start(), [problem.start() for _ in workers], [Step(p) for _ in workers]
+    c, xs, steps = seen.start, [seen.start for _ in workers], [Step(p) for _ in workers]
     for t in range(seen.rounds):
         g = [seen.gradient(i, steps[i].at(xs[i])) for i in workers]
         if t < switch:
@@ -84,7 +84,7 @@ def post_local_sgd(seen: Seen, p: Parameters) -> Finals:
 def slowmo(seen: Seen, p: Parameters) -> Finals:
     """H times x_i' = x_i - lr g_i;  u' = beta u + (c - mean_i x_i) / lr,  c' = c - slow_lr lr u',  x_i = c'."""
     workers = range(seen.workers)
-    c, xs, steps = problem.start(), [problem.start() for _ in workers], [Step(p) for _ in workers]
+    c, xs, steps = seen.start, [seen.start for _ in workers], [Step(p) for _ in workers]
     u = np.zeros_like(c)
     for t in range(seen.rounds):
         xs = [xs[i] + steps[i].move(seen.gradient(i, steps[i].at(xs[i]))) for i in workers]
@@ -98,7 +98,7 @@ def slowmo(seen: Seen, p: Parameters) -> Finals:
 def diloco(seen: Seen, p: Parameters) -> Finals:
     """H inner steps;  D = c - mean_i x_i,  m' = mu m + D,  c' = c - outer_lr (D + mu m'),  x_i = c'."""
     workers, mu = range(seen.workers), p["outer_momentum"]
-    c, xs = problem.start(), [problem.start() for _ in workers]
+    c, xs = seen.start, [seen.start for _ in workers]
     steps = [AdamW(p) if p["inner"] == "adamw" else Step(p) for _ in workers]
     m = np.zeros_like(c)
     for t in range(seen.rounds):
@@ -118,7 +118,7 @@ def powersgd(seen: Seen, p: Parameters) -> Finals:
 
     Vectors (biases) travel whole. Q begins as the seeded normal draw of PyTorch's generator.
     """
-    x, step = problem.start(), Step(p)
+    x, step = seen.start, Step(p)
     errors = [np.zeros_like(x) for _ in range(seen.workers)]
     widths = [min(p["rank"], *shape) if len(shape) > 1 else 0 for shape in problem.SHAPES]
     sizes = [width * shape[-1] for width, shape in zip(widths, problem.SHAPES, strict=True)]
