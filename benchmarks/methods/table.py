@@ -21,6 +21,7 @@ COLUMNS = (
     "algorithm",
     "workers",
     "seed",
+    "simulated",
     "state",
     "validation_accuracy",
     "best_accuracy",
@@ -29,6 +30,8 @@ COLUMNS = (
     "samples_to_target",
     "train_seconds",
     "samples",
+    "steps_least",
+    "steps_most",
     "communication_fraction",
     "hidden_seconds",
     "staleness_mean",
@@ -55,12 +58,15 @@ def write(target: Path, place: Place, found: Found, runs: int) -> None:
 def _row(cell: Cell, result: dict[str, Any]) -> dict[str, Any]:
     staleness = {int(k): n for k, n in (result.get("staleness") or {}).items()}
     exchanges = sum(staleness.values())
+    steps = [each for each in result.get("steps") or [] if each is not None]
     return {
         **{name: result.get(name) for name in COLUMNS},
         "method": cell.label,
         "workers": cell.workers,
         "seed": cell.seed,
         "best_accuracy": max((score["accuracy"] for score in result["evaluations"]), default=None),
+        "steps_least": min(steps) if steps else None,
+        "steps_most": max(steps) if steps else None,
         "staleness_mean": sum(k * n for k, n in staleness.items()) / exchanges if exchanges else None,
         "staleness_max": max(staleness) if staleness else None,
     }
