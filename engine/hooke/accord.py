@@ -63,15 +63,17 @@ class Accord:
         ranks would disagree on whether a checkpoint follows. None follows once a worker has been dropped.
         """
         mine = ENDINGS.index(self.course.reason or "budget") if self.deciding else 0
+        stood = 0.0
+        since = self.ledger.clock()
         self.ledger.enter(Phase.IDLE)
-        since = self.ledger.since
         with self.comm.under(Phase.IDLE):
-            said, gone, stood = self.comm.control.allreduce(
-                (float(mine), float(len(self.recorder.dropped)), self.serving.stood_last)
-            )
+            if self.algorithm.pace == "served" and self.deciding:
+                self.serving.tell_the_end()
+            elif self.algorithm.pace == "served":
+                stood = self.asking.hear_the_end()
+            said, gone = self.comm.control.allreduce((float(mine), float(len(self.recorder.dropped))))
         self.ledger.enter(Phase.IDLE)
-        if not self.deciding:  # for the evaluation behind the last step the clock stood here, too
-            self.ledger.move(min(stood, self.ledger.since - since), Phase.IDLE, Phase.EVALUATE)
+        self.ledger.move(min(stood, self.ledger.since - since), Phase.IDLE, Phase.EVALUATE)
         self.course.reason = ENDINGS[int(said)]
         if gone:
             self.keep = None

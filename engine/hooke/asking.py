@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 REQUEST, FAREWELL, HERE, BAD, STANDS = 0.0, 1.0, 2.0, 3.0, 4.0
 """What a worker says: it asks; it is done; it has come to the meeting; its numbers went bad, and it leaves; it
 stands still."""
-MORE, LAST, MEET, STOP, GO, MET, BYE = 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0
+MORE, LAST, MEET, STOP, GO, MET, BYE, OVER = 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0
 """What the server says. An answer: behind the granted steps follows another request, the end, a meeting. Else:
-stop between two steps; go on; the meeting is over; the farewell was heard."""
+stop between two steps; go on; the meeting is over; the farewell was heard; all have left, and for so many seconds
+the clock stood since this worker did."""
 
 
 class Answer:
@@ -131,6 +132,13 @@ class Asking:
             together, _, _ = self._listen()
         if together:
             r.checkpoint()
+
+    def hear_the_end(self) -> float:
+        """Return for how many seconds the clock stood since this worker left, when all have."""
+        while True:  # a worker whose numbers went bad may have been told to stop before the server knew
+            _, (stood, what, _) = self._r.comm.control.recv(self._r.server)
+            if what == OVER:
+                return stood
 
     def leave(self) -> None:
         """Go, because this worker's numbers went bad: consume the answer under way, then say so."""

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from hooke.asking import BAD, BYE, FAREWELL, GO, HERE, LAST, MEET, MORE, REQUEST, STANDS, STOP
+from hooke.asking import BAD, BYE, FAREWELL, GO, HERE, LAST, MEET, MORE, OVER, REQUEST, STANDS, STOP
 from hooke.comm.base import ANY, Vector
 from hooke.decisions import REASONS, Grants, Word
 from hooke.errors import JournalError, NumericalError
@@ -55,8 +55,8 @@ class Serving:
         """Whose turn it is in rank order; part of a checkpoint."""
         self._waiting: deque[tuple[int, tuple[float, ...]]] = deque()
         """What workers have said while they were told to stop."""
-        self.stood_last = 0.0
-        """Seconds of the evaluation behind the last step of all workers."""
+        self._stood = [0.0] * rank.workers
+        """For each worker, for how many seconds the clock stood since it left."""
         self._version = 0
         """Updates of the center in this attempt."""
         self._seen: dict[int, int] = {}
@@ -103,7 +103,7 @@ class Serving:
             raise NumericalError("no worker is left: the gradients or weights of all of them hold NaN or Inf")
         r.course.reason = r.course.reason or "budget"
         if r.recorder.scored_at != r.samples:
-            self.stood_last = self._score()
+            self._score()
 
     def _hear(self, order: Literal["arrival", "rank"]) -> tuple[int, float]:
         """Wait for the next request or farewell; until it comes, the server is idle."""
@@ -222,13 +222,15 @@ class Serving:
         r = self._r
         if not r.course.evaluation_due(r.samples):
             return
-        if r.spec.virtual is not None:
-            self._score()
-            return
-        standing = self._stop_workers()
+        standing = self._stop_workers() if r.spec.virtual is None else []
         stood = self._score()
         for worker in standing:
             r.comm.control.send((stood, GO, float(r.samples)), worker)
+
+    def tell_the_end(self) -> None:
+        """Tell every worker for how long the clock stood since it left."""
+        for worker, stood in enumerate(self._stood):
+            self._r.comm.control.send((stood, OVER, float(self._r.samples)), worker)
 
     def _stop_workers(self) -> list[int]:
         """Return who stands still, when all do who have not left; keep what else they say."""
@@ -253,4 +255,7 @@ class Serving:
         r = self._r
         before = r.ledger.seconds[Phase.EVALUATE]
         score_alone(r)
-        return r.ledger.seconds[Phase.EVALUATE] - before
+        stood = r.ledger.seconds[Phase.EVALUATE] - before
+        for worker in set(range(r.workers)) - self._left:
+            self._stood[worker] += stood
+        return stood

@@ -33,6 +33,14 @@ def test_ranks_stand_as_long_as_evaluations_take(played, case, world):
 
 
 @pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize("case", suite.clocked(), ids=ids)
+def test_all_ranks_end_at_one_clock(played, case, world):
+    """Also workers that have left before the last evaluation, which lies at the end of the budget."""
+    clocks = [report.done["clock"] for report in played(case, world)]
+    assert max(clocks) - min(clocks) < 0.75 * case.scoring
+
+
+@pytest.mark.parametrize("world", WORLDS)
 @pytest.mark.parametrize("case", suite.met(), ids=ids)
 def test_a_target_met_by_the_initial_weights_has_time_0(played, case, world):
     reports = played(case, world)
