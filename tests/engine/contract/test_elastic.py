@@ -145,19 +145,23 @@ def test_of_many_concurrent_readers_reading_behind_the_own_write_is_worst(worker
         assert contraction(shuffled, workers, 0.999 * bound) < 1
 
 
-@pytest.mark.property("P16", of=("hogwild-easgd",), workers=8)
-def test_workers_that_all_read_before_any_writes_have_the_synchronous_edge(tmp_path):
-    """The product itself: the exchanges of equal workers overlap where messages take as long as gradients."""
-    quiet = (("compute_jitter", 0.0), ("latency", 1e-3))
+@pytest.mark.property("P16", of=("hogwild-easgd",))
+@pytest.mark.parametrize("workers", [2, 3])
+@pytest.mark.parametrize("overlap", [True, False])
+def test_equal_workers_of_one_host_read_before_any_writes_and_have_the_bounds_edge(workers, overlap, tmp_path):
+    """The product itself: without jitter all read at one time, and then all add."""
+    network = (*ONE_HOST, ("compute_jitter", 0.0))
 
-    def end(a, steps):
+    def apart(a, steps):
         still = Quadratics(curvature=0.0, noise=0.0, kick=3.0, origin=True)
-        case = Case("hogwild-easgd", (), 8, steps=steps, problem=still, every=10**6, network=quiet).pulling(a)
-        reports = play_virtual(case, tmp_path)
+        given = (("updates", "atomic"), ("overlap", overlap))
+        case = Case("hogwild-easgd", given, workers, steps=steps, problem=still, every=10**6, network=network)
+        reports = play_virtual(case.pulling(a), tmp_path)
         return float(np.abs([r.weights - center_of(reports) for r in reports]).max())
 
-    bound = concurrent_bound(8)
-    assert end(0.9 * bound, 60) < 0.5 * end(0.9 * bound, 20)
+    bound = concurrent_bound(workers)
+    assert apart(0.97 * bound, 90) < 0.5 * apart(0.97 * bound, 20)
+    assert apart(1.03 * bound, 90) > 2 * apart(1.03 * bound, 20)
 
 
 @pytest.mark.parametrize("name", ELASTIC)
