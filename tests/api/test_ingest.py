@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hooke.events import Checkpointed, RankRecords, Steps
 from hooke_api.blocks import read
-from hooke_api.models import Attempt, Checkpoint, Chunk, EvaluationPoint, Event, Log, RankTotals, Run, Summary
+from hooke_api.models import Attempt, Checkpoint, Chunk, EvaluationPoint, Event, Log, RankTotals, Summary
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import select
@@ -155,59 +155,6 @@ def test_summaries(service):
     assert (loss.first, loss.last, loss.min, loss.max, loss.argmin, loss.count) == (3, 4, 1, 4, 128, 4)
     accuracy = rows["validation_accuracy"]
     assert (accuracy.first, accuracy.last, accuracy.max, accuracy.count) == (0.25, 0.75, 0.75, 2)
-
-
-def test_time_to_target_is_the_first_that_reached_it(service):
-    supervisor = service.launch()
-    supervisor.send(rank(0, start(), scored(1, 64, 0.5), scored(2, 128, 0.95, reached=True, clock=1.5)))
-    supervisor.send(rank(0, scored(3, 256, 0.97, reached=True, clock=3.0)))
-    run = service.run(supervisor.id)
-    assert (run["time_to_target"], run["accuracy"]) == (1.5, 0.97)
-
-
-def crossing(service, run):
-    with service.database.read() as session:
-        row = session.get_one(Run, run)
-        return row.target_after, row.time_to_target, row.diverged
-
-
-def test_the_last_evaluation_before_the_target_is_kept(service):
-    supervisor = service.launch()
-    supervisor.send(rank(0, start(), scored(1, 64, 0.5, clock=0.5)))
-    supervisor.send(rank(0, scored(2, 128, 0.6, clock=1.0)))
-    assert crossing(service, supervisor.id) == (None, None, False)
-    supervisor.send(rank(0, scored(3, 192, 0.95, reached=True, clock=1.5)))
-    supervisor.send(rank(0, scored(4, 256, 0.85, clock=2.0), scored(5, 320, 0.97, reached=True, clock=2.5)))
-    assert crossing(service, supervisor.id) == (1.0, 1.5, False)
-
-
-def test_all_evaluations_of_one_request_count(service):
-    supervisor = service.launch()
-    met = scored(3, 192, 0.95, reached=True, clock=1.5)
-    supervisor.send(rank(0, start(), scored(1, 64, 0.5, clock=0.5), scored(2, 128, 0.6, clock=1.0), met))
-    assert crossing(service, supervisor.id) == (1.0, 1.5, False)
-
-
-def test_a_target_met_by_the_first_evaluation_was_met_after_the_start(service):
-    supervisor = service.launch()
-    supervisor.send(rank(0, start(), scored(1, 64, 0.95, reached=True, clock=0.5)))
-    assert crossing(service, supervisor.id) == (0.0, 0.5, False)
-
-
-@pytest.mark.parametrize(("status", "diverged"), [(5, True), (3, False)])
-def test_divergence_is_told_by_its_exit_status(service, status, diverged):
-    supervisor = service.launch()
-    supervisor.report("starting", "running")
-    supervisor.report("failed_user", exit_code=status)
-    assert service.run(supervisor.id)["state"] == "failed_user"
-    assert crossing(service, supervisor.id) == (None, None, diverged)
-
-
-def test_a_diverged_evaluation_is_stored_as_null(service):
-    supervisor = service.launch()
-    supervisor.send(rank(0, start(), scored(1, 64, 0.1, loss=math.nan)))
-    assert service.run(supervisor.id)["loss"] is None
-    assert service.run(supervisor.id)["accuracy"] == 0.1
 
 
 def test_checkpoints_keep_path_size_and_hash(service):

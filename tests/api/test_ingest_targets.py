@@ -1,0 +1,60 @@
+"""When a run met its target, and whether it diverged: what ingest stores of evaluations and ends."""
+
+import pytest
+from hooke_api.models import Run
+
+from tests.api.hands import scored, start
+from tests.api.test_ingest import rank
+
+
+def test_time_to_target_is_the_first_that_reached_it(service):
+    supervisor = service.launch()
+    supervisor.send(rank(0, start(), scored(1, 64, 0.5), scored(2, 128, 0.95, reached=True, clock=1.5)))
+    supervisor.send(rank(0, scored(3, 256, 0.97, reached=True, clock=3.0)))
+    run = service.run(supervisor.id)
+    assert (run["time_to_target"], run["accuracy"]) == (1.5, 0.97)
+
+
+def crossing(service, run):
+    with service.database.read() as session:
+        row = session.get_one(Run, run)
+        return row.target_after, row.time_to_target, row.diverged
+
+
+def test_the_last_evaluation_before_the_target_is_kept(service):
+    supervisor = service.launch()
+    supervisor.send(rank(0, start(), scored(1, 64, 0.5, clock=0.5)))
+    supervisor.send(rank(0, scored(2, 128, 0.6, clock=1.0)))
+    assert crossing(service, supervisor.id) == (None, None, False)
+    supervisor.send(rank(0, scored(3, 192, 0.95, reached=True, clock=1.5)))
+    supervisor.send(rank(0, scored(4, 256, 0.85, clock=2.0), scored(5, 320, 0.97, reached=True, clock=2.5)))
+    assert crossing(service, supervisor.id) == (1.0, 1.5, False)
+
+
+def test_all_evaluations_of_one_request_count(service):
+    supervisor = service.launch()
+    met = scored(3, 192, 0.95, reached=True, clock=1.5)
+    supervisor.send(rank(0, start(), scored(1, 64, 0.5, clock=0.5), scored(2, 128, 0.6, clock=1.0), met))
+    assert crossing(service, supervisor.id) == (1.0, 1.5, False)
+
+
+def test_a_target_met_by_the_first_evaluation_was_met_after_the_start(service):
+    supervisor = service.launch()
+    supervisor.send(rank(0, start(), scored(1, 64, 0.95, reached=True, clock=0.5)))
+    assert crossing(service, supervisor.id) == (0.0, 0.5, False)
+
+
+@pytest.mark.parametrize(("status", "diverged"), [(5, True), (3, False)])
+def test_divergence_is_told_by_its_exit_status(service, status, diverged):
+    supervisor = service.launch()
+    supervisor.report("starting", "running")
+    supervisor.report("failed_user", exit_code=status)
+    assert service.run(supervisor.id)["state"] == "failed_user"
+    assert crossing(service, supervisor.id) == (None, None, diverged)
+
+
+def test_a_diverged_evaluation_is_stored_as_null(service):
+    supervisor = service.launch()
+    supervisor.send(rank(0, start(), scored(1, 64, 0.1, loss=math.nan)))
+    assert service.run(supervisor.id)["loss"] is None
+    assert service.run(supervisor.id)["accuracy"] == 0.1
