@@ -178,7 +178,7 @@ class Figures:
             self.session.add(DroppedWorker(**key, **row, why=storable_text(item.why), at=now()))
             self.points = True
         elif not isinstance(item, Block):
-            self.session.add(Checkpoint(**key, **item.model_dump(exclude={"kind"}), at=now()))
+            self.session.add(Checkpoint(**key, **item.model_dump(exclude={"kind", "seconds"}), at=now()))
             self.points = True
 
     def _add_evaluation(self, key: dict[str, Any], item: Scored) -> None:

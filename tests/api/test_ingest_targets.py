@@ -1,5 +1,7 @@
 """When a run met its target, and whether it diverged: what ingest stores of evaluations and ends."""
 
+import math
+
 import pytest
 from hooke_api.models import Run
 
