@@ -6,12 +6,14 @@ from collections.abc import Iterable, Sequence
 
 from benchmarks.evidence.claim import Finding, beside_paper, ratio, said
 from benchmarks.evidence.conditions import PLACES
+from benchmarks.evidence.records import SIMULATED
 from benchmarks.evidence.view import View
 from benchmarks.evidence.wording import beside, table
 
 COLUMNS = (
     "claim",
     "place",
+    "simulated",
     "note",
     "paper",
     "ratio",
@@ -70,6 +72,7 @@ def plain(view: View, found: Iterable[Finding]) -> Iterable[dict[str, object]]:
         yield {
             "claim": finding.claim.what,
             "place": finding.place,
+            SIMULATED: PLACES[finding.place].world == "virtual",
             "note": view.note(finding.place),
             "paper": str(finding.claim.paper or ""),
             **{name: _cut(getattr(v, name, None)) for name in ("ratio", "low", "high", "p_adjusted")},

@@ -9,7 +9,7 @@ from benchmarks.evidence import spread
 from benchmarks.evidence.conditions import BATCH, EVERY, MAX_SECONDS, PLACES, SPRING
 from benchmarks.evidence.matrix import Matrix
 from benchmarks.evidence.network_table import network
-from benchmarks.evidence.records import Run
+from benchmarks.evidence.records import SIMULATED, Run
 from benchmarks.evidence.run_tables import categories, every_rate, shares
 from benchmarks.evidence.search import FIRST, HIGHEST, LOWEST, Search, rate_of
 from benchmarks.evidence.view import STAR, View
@@ -17,6 +17,7 @@ from benchmarks.evidence.wording import COMMANDS, beside, incomplete, machines, 
 
 TABLE_COLUMNS = (
     "method",
+    "simulated",
     "rate",
     "seeds",
     "reached",
@@ -85,6 +86,7 @@ def rows(view: View, place: str) -> Iterable[dict[str, object]]:
         took = [run.seconds_per_step for run in runs if run.seconds_per_step]
         yield {
             "method": label,
+            SIMULATED: PLACES[place].world == "virtual",
             "rate": rate_of(best),
             "seeds": len(runs),
             "reached": sum(run.time_to_target is not None for run in runs),

@@ -16,10 +16,13 @@ from typing import Any
 
 from hooke.phases import PHASES
 
+from benchmarks.evidence.conditions import PLACES
 from benchmarks.evidence.search import Score
 
 DATA = "data"
 """The folder beside the pages that holds them."""
+SIMULATED = "simulated"
+"""A column of every table: whether a row's seconds are virtual."""
 RUNS, CURVES, SESSIONS = "runs.csv", "curves.csv", "sessions.json"
 CURVE_COLUMNS = ("key", "samples", "train_seconds", "validation_accuracy")
 
@@ -168,7 +171,7 @@ def write(folder: Path, evidence: Evidence) -> None:
     """Write everything to `folder`; long digits are cut, so that files stay small."""
     folder.mkdir(parents=True, exist_ok=True)
     lines = sorted(evidence.runs.values(), key=_order)
-    _write_csv(folder / RUNS, _names(), (map(_cut, (getattr(run, name) for name in _names())) for run in lines))
+    _write_csv(folder / RUNS, (*_names(), SIMULATED), (_line(run) for run in lines))
     curves = (
         (run.key, samples, _cut(seconds, 5), accuracy)
         for run in lines
@@ -187,7 +190,7 @@ def read(folder: Path) -> Evidence:
     kinds = {field.name: str(field.type) for field in fields(Run)}
     with (folder / RUNS).open(newline="") as file:
         for line in csv.DictReader(file):
-            run = Run(**{name: _value(kinds[name], text) for name, text in line.items()})
+            run = Run(**{name: _value(kinds[name], text) for name, text in line.items() if name != SIMULATED})
             runs[run.key] = run
     with (folder / CURVES).open(newline="") as file:
         for line in csv.DictReader(file):
@@ -198,6 +201,10 @@ def read(folder: Path) -> Evidence:
 
 def _names() -> list[str]:
     return [field.name for field in fields(Run)]
+
+
+def _line(run: Run) -> list[Any]:
+    return [*(_cut(getattr(run, name)) for name in _names()), PLACES[run.place].world == "virtual"]
 
 
 def _order(run: Run) -> tuple[Any, ...]:

@@ -29,7 +29,23 @@ def of_method(spec: RunSpec, catalogue: Catalogue | None = None) -> list[Problem
             "learns from another before the end"
         )
         found.append(Problem(f"{place}/period", why))
-    return found
+    if spec.on_bad_worker == "drop" and not method.may_drop:
+        why = f"{spec.algorithm.name} cannot go on without a worker: NaN or Inf on one of them ends the run"
+        found.append(Problem("/on_bad_worker", why))
+    return found + _of_cadence(spec, method.pace, period)
+
+
+def _of_cadence(spec: RunSpec, pace: str, period: object) -> list[Problem]:
+    """Return a caution where evaluations cannot come as often as asked: steps are counted at exchanges."""
+    exchange = spec.batch * spec.workers * (period if isinstance(period, int) and pace != "together" else 1)
+    if spec.evaluation.every >= exchange:
+        return []
+    why = (
+        f"between two exchanges of every worker lie {exchange:,} samples, so evaluations are farther apart than "
+        f"the {spec.evaluation.every:,} samples asked for, and not equally far for every method: who is looked at "
+        "more often is seen to meet the target sooner"
+    )
+    return [Problem("/evaluation/every", why)]
 
 
 def steps_per_worker(spec: RunSpec) -> int:

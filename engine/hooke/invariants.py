@@ -5,7 +5,9 @@
 3. No worker takes a step while the clock stands.
 4. Weights that were scored before the first step have clock 0; clocks never run backwards; phases sum to wall.
 
-SLACK is what a word from rank to rank and the waking of a process may take where ranks share cores.
+SLACK is what a word from rank to rank and the waking of a process may take; more where ranks share cores. It never
+hides workers that go on while an evaluation of more than a few milliseconds runs. Of a run that went on from a
+checkpoint only phases and the order of clocks are checked: its journals do not tell the stops before.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ from hooke.journal import records, unpack
 SLACK = 0.005
 """Seconds, once per run."""
 SLACK_PER_STOP = 0.02
-"""Seconds for every evaluation and checkpoint."""
+"""Seconds for every evaluation and checkpoint where ranks outnumber cores; elsewhere at most."""
+LEAST_PER_STOP, SHARE_PER_STOP = 0.002, 0.25
+"""Seconds for every stop elsewhere, and the share of its own seconds that is added."""
 ROUNDING = 1e-5
 """Relative: seconds of phases are kept as float32."""
 WORK = ("data", "compute", "update")
@@ -38,6 +42,8 @@ class _Rank:
     stops: list[float] = field(default_factory=list)
     """Seconds of its checkpoints."""
     restored: bool = False
+    crowded: bool = False
+    """More ranks than cores."""
     done: Done | None = None
     walls: list[float] = field(default_factory=list)
     clocks: list[float] = field(default_factory=list)
@@ -74,6 +80,7 @@ def _read(path: Path) -> _Rank:
             case Start():
                 rank.role = record.role
                 rank.restored = rank.restored or record.restored_step is not None
+                rank.crowded = rank.crowded or record.oversubscribed
             case Scored():
                 rank.scores.append(record)
             case Checkpointed():
@@ -88,8 +95,11 @@ def _read(path: Path) -> _Rank:
     return rank
 
 
-def _slack(stops: int) -> float:
-    return SLACK + SLACK_PER_STOP * stops
+def _slack(rank: _Rank, stops: Iterable[float]) -> float:
+    """Return the slack of a moment before which the clock has stood for so many seconds each time."""
+    if rank.crowded:
+        return SLACK + SLACK_PER_STOP * sum(1 for _ in stops)
+    return SLACK + sum(min(SLACK_PER_STOP, LEAST_PER_STOP + SHARE_PER_STOP * stood) for stood in stops)
 
 
 def _of_scores(scores: Sequence[Scored]) -> Iterator[str]:
@@ -103,19 +113,24 @@ def _of_scores(scores: Sequence[Scored]) -> Iterator[str]:
 
 def _of_clock(rank: _Rank, scores: Sequence[Scored], deciding: Done | None) -> Iterator[str]:
     """Compare the clock with a worker's work until every evaluation, and at the end."""
-    stops = len(scores) + len(rank.stops)
     sums = list(accumulate(rank.work))
-    moments = [(score.clock, sums[at - 1]) for score in scores if (at := bisect_right(rank.walls, score.wall))]
+    seconds = [score.seconds for score in scores]
+    moments = [
+        (score.clock, sums[at - 1], [*seconds[:n], *rank.stops])
+        for n, score in enumerate(scores)
+        if (at := bisect_right(rank.walls, score.wall))
+    ]
     if deciding and rank.done:
-        moments.append((deciding.clock, sum(rank.done.phases.get(phase, 0.0) for phase in WORK)))
-    for clock, work in moments:
-        if clock < work * (1 - ROUNDING) - _slack(stops):
+        work = sum(rank.done.phases.get(phase, 0.0) for phase in WORK)
+        moments.append((deciding.clock, work, [*seconds, *rank.stops]))
+    for clock, work, stops in moments:
+        if clock < work * (1 - ROUNDING) - _slack(rank, stops):
             yield f"it spent {work:.3f} s on data, compute and update when the clock of the run was {clock:.3f} s"
             return
 
 
 def _of_rank(rank: _Rank, scores: Sequence[Scored]) -> Iterator[str]:
-    stops = len(scores) + len(rank.stops)
+    stops = [*(score.seconds for score in scores), *rank.stops]
     for name, values in (("clock", rank.clocks), ("wall", rank.walls)):
         if any(after < before for before, after in zip(values, values[1:], strict=False)):
             yield f"its {name} runs backwards"
@@ -127,7 +142,7 @@ def _of_rank(rank: _Rank, scores: Sequence[Scored]) -> Iterator[str]:
         yield f"its phases sum to {sum(done.phases.values()):.3f} s of {done.wall:.3f} s"
     stood = sum(score.seconds for score in scores) + sum(rank.stops) + done.test_seconds
     off = done.wall - done.clock
-    if off > stood + _slack(stops) and not rank.restored:
+    if off > stood + _slack(rank, stops) and not rank.restored:
         yield (
             f"{off:.3f} s of its {done.wall:.3f} s are off the clock, and evaluations and checkpoints took "
             f"{stood:.3f} s"
@@ -148,7 +163,7 @@ def _steps_while_the_clock_stood(rank: _Rank, scores: Iterable[Scored]) -> Itera
                 break
             inside = min(rank.walls[at], end) - max(begins[at], begin)
             possible = rank.walls[at] - begins[at] - inside
-            if rank.work[at] > possible * (1 + ROUNDING) + _slack(1):
+            if rank.work[at] > possible * (1 + ROUNDING) + SLACK + SLACK_PER_STOP:
                 yield (
                     f"its step that ended at {rank.walls[at]:.3f} s worked for {rank.work[at]:.3f} s, although "
                     f"the clock stood from {begin:.3f} s to {end:.3f} s"

@@ -236,7 +236,7 @@ class Serving:
         """Return who stands still, when all do who have not left; keep what else they say."""
         r = self._r
         standing = []
-        moving = set(self._left)
+        moving = self._listening()
         for worker in sorted(moving):
             r.comm.control.send((0.0, STOP, float(r.samples)), worker)
         while moving:
@@ -250,12 +250,16 @@ class Serving:
                 moving.discard(worker)
         return standing
 
+    def _listening(self) -> set[int]:
+        """Return the workers in the loop: without those that have said, unanswered so far, that they leave."""
+        return self._left - {worker for worker, words in self._waiting if words[0] == BAD}
+
     def _score(self) -> float:
         """Score the center; return for how many seconds the clock stood."""
         r = self._r
         before = r.ledger.seconds[Phase.EVALUATE]
         score_alone(r)
         stood = r.ledger.seconds[Phase.EVALUATE] - before
-        for worker in set(range(r.workers)) - self._left:
+        for worker in set(range(r.workers)) - self._listening():
             self._stood[worker] += stood
         return stood

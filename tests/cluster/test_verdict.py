@@ -1,7 +1,7 @@
 """The verdict as a pure function of the evidence."""
 
 import pytest
-from hooke.cluster.verdict import Evidence, aborted_rank, judge, signal_name
+from hooke.cluster.verdict import Evidence, aborted_rank, judge, quote_error, signal_name
 from hooke.events import Done, RankExit
 from hooke.states import DIVERGED
 
@@ -143,3 +143,17 @@ def test_who_aborted_is_read_from_mpi_or_from_the_only_traceback():
 def test_signals_have_names():
     assert signal_name(9) == "SIGKILL (9)"
     assert signal_name(99) == "signal 99"
+
+
+def test_what_the_launcher_prints_behind_a_traceback_is_not_the_error():
+    """MPICH's own lines, when the rank that raised has ended the others."""
+    lines = ["Traceback (most recent call last):", '  File "x.py", line 1', "hooke.errors.DataInvalid: 9 items"]
+    lines += ["Abort(3) on node 0 (rank 0 in comm 0): application called MPI_Abort"]
+    lines += [
+        "[unset] PMIU_write error; fd=9 buf=:cmd=abort exitcode=3",
+        ":",
+        "system msg for write_line failure : Pipe",
+    ]
+    said = quote_error(0, lines).splitlines()
+    assert said[0] == "rank 0 raised hooke.errors.DataInvalid: 9 items"
+    assert said[-1] == "hooke.errors.DataInvalid: 9 items"

@@ -6,8 +6,10 @@ logarithm is a range (`ranges`). Where a time is cut off, the pair's logarithm i
 larger (the baseline's time was cut) or never smaller (the variant's): the lower end of the replaced values'
 interval, or the upper, still bounds the mean: "at least", "at most". With both, nothing does.
 
-A pair that neither reached, or that met the target before the first step, says nothing and is left out. Of several
-comparisons in one verdict each must pass Holm's correction.
+A pair that neither reached, or that met the target before the first step, says nothing and is left out. Where some
+pairs are left out because neither reached it, bounds say nothing either: of two methods alike on average, the one
+that varies more would be left with the seeds that it was lucky with. Of several comparisons in one verdict each
+must pass Holm's correction.
 """
 
 from __future__ import annotations
@@ -122,8 +124,11 @@ def compare(baseline: Mapping[int, Crossing], variant: Mapping[int, Crossing]) -
     moved = [(b, v) for b, v in common if not (b.at_start or v.at_start)]
     pairs = [(b, v) for b, v in moved if b.met or v.met]
     longest = horizon([*baseline.values(), *variant.values()])
+    logs = [log_time(b, longest) - log_time(v, longest) for b, v in pairs]
+    if len(pairs) < len(moved):  # the pairs left were chosen by their outcome: a bound of them bounds no mean
+        logs = [replace(log, open_below=True, open_above=True) if _one_sided(log) else log for log in logs]
     return replace(
-        _judge([log_time(b, longest) - log_time(v, longest) for b, v in pairs]),
+        _judge(logs),
         missed_by_baseline=sum(not b.met for b, _ in pairs),
         missed_by_variant=sum(not v.met for _, v in pairs),
         diverged_by_baseline=sum(b.diverged and not b.met for b, _ in pairs),
@@ -163,6 +168,10 @@ def holm(verdicts: Mapping[Key, Verdict]) -> dict[Key, Verdict]:
         so_far = max(so_far, min(1.0, (len(tested) - rank) * p))
         adjusted[key] = _claimed(replace(verdicts[key], p_adjusted=so_far, comparisons=len(tested)))
     return adjusted
+
+
+def _one_sided(log: Range) -> bool:
+    return log.open_below or log.open_above
 
 
 def _judge(logs: Sequence[Range]) -> Verdict:

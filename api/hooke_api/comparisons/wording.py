@@ -79,9 +79,15 @@ def short(variant: str, verdict: Verdict) -> str:
         notes.append("evaluate more often")
     if v.ratio is None:
         return f"{variant} ({_why_open(verdict, 'baseline', variant)})"
-    bound = "at least " if v.high is None else "at most " if v.low is None else ""
     words = "x as long" if verdict.claim in ("slower", "at most") else "x"
-    return f"{variant} {bound}{figure(v.ratio)}{words} ({_ends(v)}, {', '.join(notes)})"
+    if v.low is None or v.high is None:
+        return f"{variant} {_bound(v)}{words} ({', '.join(notes)})"
+    return f"{variant} {figure(v.ratio)}{words} ({_ends(v)}, {', '.join(notes)})"
+
+
+def _bound(v: Verdict) -> str:
+    """Return the end of a one-sided interval: what is known, where the mean of what was seen is no estimate."""
+    return f"at least {figure(v.low or 0)}" if v.high is None else f"at most {figure(v.high or 0)}"
 
 
 def _ends(v: Verdict) -> str:
@@ -144,13 +150,12 @@ def sentence(variant: str, baseline: str, verdict: Verdict, marks: str, why_unpa
     if verdict.claim == "not shown":
         return f"Not shown that {variant} and {baseline} differ: {_why_not(variant, baseline, verdict)} ({note})."
     if v.high is None:
-        note = f"95% from {figure(v.low or 0)}, {note}; {_why_open(verdict, baseline, variant)}"
+        how, note = _bound(v), f"95% confidence, {note}; {_why_open(verdict, baseline, variant)}"
     else:
-        note = f"95% interval {_ends(v)}, {note}"
-    bound = "at least " if v.high is None else ""
+        how, note = figure(v.ratio or 0), f"95% interval {_ends(v)}, {note}"
     if verdict.claim in ("faster", "at least"):
-        return f"{variant} reaches the target {bound}{figure(v.ratio or 0)}x faster than {baseline} ({note})."
-    return f"{variant} takes {bound}{figure(v.ratio or 0)}x as long as {baseline} to reach the target ({note})."
+        return f"{variant} reaches the target {how}x faster than {baseline} ({note})."
+    return f"{variant} takes {how}x as long as {baseline} to reach the target ({note})."
 
 
 def _percent() -> str:

@@ -17,6 +17,8 @@ USER_RAISED = 3
 RAISED = (USER_RAISED, DIVERGED)
 LINES_QUOTED = 12
 _TRACEBACK = "Traceback (most recent call last):"
+_LAUNCHER = re.compile(r"^(\[\w*\] *)?(PMIU?_|system msg for|:$|Fatal error in internal_)")
+"""What the launcher's library prints behind a traceback when the other ranks are ended."""
 _ABORT = re.compile(r"^Abort\((\d+)\) on node (\d+)")
 _LONGEST = 2000
 
@@ -160,7 +162,7 @@ def _traceback(lines: Sequence[str]) -> list[str]:
     starts = [i for i, line in enumerate(lines) if line == _TRACEBACK]
     if not starts:
         return []
-    return [line for line in lines[starts[-1] + 1 :] if not _ABORT.match(line)]
+    return [line for line in lines[starts[-1] + 1 :] if not (_ABORT.match(line) or _LAUNCHER.match(line))]
 
 
 def signal_name(number: int) -> str:

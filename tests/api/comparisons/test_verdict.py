@@ -2,7 +2,9 @@
 
 import math
 import random
+from collections import Counter
 
+import numpy as np
 import pytest
 from hooke_api.comparisons.verdict import (
     MARGIN,
@@ -151,6 +153,25 @@ def test_a_pair_that_both_missed_is_left_out():
         mixed((1, False), (10, True), (10, True), (10.2, True)),
     )
     assert (one_both.claim, one_both.pairs, one_both.missed_by_both) == ("faster", 3, 1)
+
+
+def test_bounds_say_nothing_where_pairs_are_left_out_because_neither_reached_it():
+    bounded = mixed((20, False), (20, False), (20, False), (20, True))
+    variant = mixed((5, True), (5.1, True), (4.9, True), (5, True))
+    assert compare(bounded, variant).claim == "at least"
+    chosen = compare(bounded | {4: missed(20)}, variant | {4: missed(20)})
+    assert (chosen.claim, chosen.ratio, chosen.low, chosen.missed_by_both) == ("not shown", None, None, 1)
+
+
+def test_of_two_alike_on_average_the_one_that_varies_more_is_not_the_sooner():
+    """Both end just before the median time: the seeds that the steady one missed, the other one had luck with."""
+    noise = np.random.default_rng(7)
+    claims = Counter()
+    for _ in range(300):
+        steady, moody = np.exp(noise.normal(0, 0.02, 10)), np.exp(noise.normal(0, 0.3, 10))
+        sides = ({n: exactly(t) if t < 0.98 else missed(0.98) for n, t in enumerate(x)} for x in (steady, moody))
+        claims[compare(*sides).claim] += 1
+    assert claims["faster"] + claims["at least"] + claims["slower"] + claims["at most"] <= 0.05 * 300
 
 
 def test_a_run_that_diverged_is_beyond_every_time_however_early_it_did():

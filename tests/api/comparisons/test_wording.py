@@ -20,8 +20,8 @@ DIVERGED = QUICK | {0: diverged(0.1), 1: diverged(0.2)}
         (
             QUICK,
             MISSED_LATE,
-            "V takes at least 4.0x as long as B to reach the target "
-            "(95% from 3.9, 5 seeds; V missed it with 2 of 5 seeds).",
+            "V takes at least 3.9x as long as B to reach the target "
+            "(95% confidence, 5 seeds; V missed it with 2 of 5 seeds).",
         ),
         (
             MISSED_SOON,
@@ -45,13 +45,13 @@ DIVERGED = QUICK | {0: diverged(0.1), 1: diverged(0.2)}
             DIVERGED,
             THRICE_AS_QUICK,
             "V reaches the target at least 3.0x faster than B "
-            "(95% from 3.0, 5 seeds; B diverged with 2 of 5 seeds).",
+            "(95% confidence, 5 seeds; B diverged with 2 of 5 seeds).",
         ),
         (
             DIVERGED | {2: missed(5.4)},
             THRICE_AS_QUICK | {4: Crossing(0.0, 0.0)},
-            "V reaches the target at least 3.1x faster than B (95% from 3.0, 4 seeds; left out: 1 seed with which "
-            "it was met before the first step; B missed it with 3 of 4 seeds (2 diverged)).",
+            "V reaches the target at least 3.0x faster than B (95% confidence, 4 seeds; left out: 1 seed with "
+            "which it was met before the first step; B missed it with 3 of 4 seeds (2 diverged)).",
         ),
         (
             A_BIT_LATER,
@@ -68,8 +68,8 @@ DIVERGED = QUICK | {0: diverged(0.1), 1: diverged(0.2)}
         (
             between((10, 11), (11, 12), (10, 11)),
             between((0, 5), (0, 5.1), (0, 4.9)),
-            "V reaches the target at least 2.3x faster than B "
-            "(95% from 1.8, 3 seeds; with 3 seeds a target was met "
+            "V reaches the target at least 1.8x faster than B "
+            "(95% confidence, 3 seeds; with 3 seeds a target was met "
             "by the first evaluation, so evaluate more often).",
         ),
         ({0: QUICK[0], 1: QUICK[1]}, QUICK, "No claim on V: 2 pairs of finished seeds, and 3 are needed."),
@@ -116,8 +116,8 @@ def test_a_group_says_everything_at_once():
     assert group_sentence(place, "B", "90% validation accuracy", verdicts) == (
         "On local (2 workers, real, oversubscribed: more ranks than cores, "
         "so far 14 of 15 runs ended, 1 run failed), time to 90% validation accuracy against B, "
-        "95% intervals: faster: W at least 4.0x (from 3.9, n=5); "
-        "slower: X at least 4.0x as long (from 3.9, n=5); practically the same: Y 1.0x (1.0 to 1.0, n=5)."
+        "95% intervals: faster: W at least 3.9x (n=5); "
+        "slower: X at least 3.9x as long (n=5); practically the same: Y 1.0x (1.0 to 1.0, n=5)."
     )
     assert group_sentence(place, "B", "t", []).endswith("there is no variant to compare with B.")
 

@@ -37,6 +37,7 @@ SETUPS = {
     "moody, rounded, in turn": Setup("turns", moody=True, changes=(*PERIODIC, *ROUNDED), cut=80),
     "moody, rounded, all alike": Setup("sync-easgd", moody=True, changes=(*PERIODIC, *ROUNDED), cut=80),
     "one leaves": Setup("forgiving", poison=((1, 4),), changes=DROP),
+    "one leaves, scored often": Setup("forgiving", every=1, poison=((1, 4),), changes=DROP),
     "one leaves its period": Setup("forgiving", (("period", 3),), steps=92, poison=((2, 4),), changes=DROP),
     "one leaves the lock-free": Setup("unlocked", poison=((1, 4),), changes=DROP),
     "the first leaves": Setup("unlocked", poison=((0, 2),), changes=DROP),

@@ -13,6 +13,7 @@ from tests.engine.loop.setups import SETUPS
 WORLDS = ("virtual", "mpi")
 LEAVING = {
     "one leaves": (1, 4),
+    "one leaves, scored often": (1, 4),
     "one leaves its period": (2, 4),
     "one leaves the lock-free": (1, 4),
     "the first leaves": (0, 2),

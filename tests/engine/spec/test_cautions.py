@@ -27,6 +27,21 @@ def test_an_ordinary_run_needs_none():
     assert said() == {}
 
 
+def test_evaluations_that_cannot_come_as_often_as_asked():
+    """A server and lock-free workers count steps when they come: 4 x 3 workers of 32 lie between two exchanges."""
+    served = {"name": "easgd", "parameters": {"period": 4}}
+    assert "384 samples" in said(algorithm=served, workers=3, evaluation={"every": 383})["/evaluation/every"]
+    assert said(algorithm=served, workers=3, evaluation={"every": 384}) == {}
+    together = {"name": "local-sgd", "parameters": {"period": 4}}
+    assert said(algorithm=together, workers=3, evaluation={"every": 96}) == {}
+
+
+def test_a_method_that_cannot_go_on_without_a_worker():
+    asked = {"on_bad_worker": "drop", "workers": 3}
+    assert "cannot go on" in said(algorithm={"name": "original-easgd"}, **asked)["/on_bad_worker"]
+    assert said(algorithm={"name": "async-easgd", "parameters": {"beta": 0.5}}, **asked) == {}
+
+
 @pytest.mark.parametrize("name", PERIODIC)
 def test_a_period_longer_than_the_budget(name):
     """1000 samples by 3 workers of 32: 10.4 steps each, rounded up to 11."""
@@ -67,8 +82,8 @@ def test_no_elastic_pull(name, given):
     [
         ({"value": 0.1}, True),
         ({"value": 0.11}, False),
-        ({"metric": "test_loss", "value": math.log(10) + 0.01}, True),
-        ({"metric": "test_loss", "value": 2.2}, False),
+        ({"metric": "validation_loss", "value": math.log(10) + 0.01}, True),
+        ({"metric": "validation_loss", "value": 2.2}, False),
         (None, False),
     ],
 )
