@@ -20,6 +20,7 @@ from benchmarks.evidence.view import View
 
 EDGE = "open: best rate at the edge of the grid"
 UNTRIED = "open: rates still to be tried"
+UNSTABLE = "open: diverges with other seeds at the rate that was chosen"
 WINS: dict[str, bool | None] = {"faster": True, "at least": True, "slower": False, "at most": False}
 """Whether a verdict is in favour of the variant; None (not there): of neither."""
 
@@ -127,7 +128,11 @@ def better(view: View, place: str, labels: tuple[str, ...]) -> str | None:
 
 
 def _opened(view: View, finding: Finding) -> Finding:
-    """Return a finding that is open if a method that lost, or was not shown to differ, may have a better rate."""
+    """Return a finding that is open if a method that lost, or was not shown to differ, may have a better rate.
+
+    So it may if it diverged with a reported seed at the rate that was best for the tuning seed: a smaller one
+    might have held.
+    """
     claim, verdict = finding.claim, finding.verdict
     if claim.pace or verdict is None or verdict.claim == "no claim":
         return finding
@@ -138,6 +143,9 @@ def _opened(view: View, finding: Finding) -> Finding:
     losers = everybody if won is None else claim.baseline if won else claim.variant
     if any(view.search(finding.place, label).at_edge for label in losers):
         return replace(finding, open=EDGE)
+    diverged = {True: verdict.diverged_by_baseline, False: verdict.diverged_by_variant}
+    if sum(diverged.values()) if won is None else diverged[won]:
+        return replace(finding, open=UNSTABLE)
     return finding
 
 

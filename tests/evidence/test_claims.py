@@ -7,7 +7,18 @@ from hooke.train import run_spec_virtual
 from hooke_api.comparisons.verdict import Crossing, compare, holm
 
 from benchmarks.evidence import codesign, replication, replication_page
-from benchmarks.evidence.claim import EDGE, UNTRIED, Claim, Paper, beside_paper, crossing, findings, ratio, said
+from benchmarks.evidence.claim import (
+    EDGE,
+    UNSTABLE,
+    UNTRIED,
+    Claim,
+    Paper,
+    beside_paper,
+    crossing,
+    findings,
+    ratio,
+    said,
+)
 from benchmarks.evidence.matrix import FULL
 from benchmarks.evidence.methods import BEST, METHODS, PAIRS, seldom
 from benchmarks.evidence.records import collect
@@ -50,6 +61,15 @@ def test_a_loser_at_the_edge_of_its_grid_gives_no_verdict():
     told = found(side(ELASTIC, 50.0), side(PLAIN, 100.0, edge))
     assert told.verdict.claim == "faster", "by the figures alone"
     assert said(told) == told.open == EDGE
+
+
+def test_a_loser_whose_rate_does_not_hold_with_other_seeds_gives_no_verdict():
+    """The tuning seed bore it; a smaller one might have done for all."""
+    unstable = method("8-hosts", PLAIN, {0: 100.0, 1: 101.0, 2: None}, INSIDE)
+    told = found(side(ELASTIC, 50.0), unstable)
+    assert told.verdict.diverged_by_baseline == 1
+    assert said(told) == told.open == UNSTABLE
+    assert said(found(side(ELASTIC, 50.0), method("8-hosts", PLAIN, dict.fromkeys(SEEDS), INSIDE))) == UNSTABLE
 
 
 def test_a_winner_at_the_edge_of_its_grid_may_only_be_better_still():
