@@ -173,7 +173,7 @@ def _cost(view: View, place: Place) -> tuple[str, ...]:
 def _chip(view: View) -> Iterable[str]:
     yield (
         "AlexNet on CIFAR-10, G ranks on this machine's cores, each with a copy of weights and data; gradients "
-        "are summed in every step (`chip-easgd`). The paper gives the time of one chip of 68 cores to an "
+        "are averaged in every step (`chip-easgd`). The paper gives the time of one chip of 68 cores to an "
         "accuracy of 0.625 (account). Here only the **throughput** of a few steps is measured: the cores are "
         "the same few for every G, so more parts than cores cannot bring more."
     )
