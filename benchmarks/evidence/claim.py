@@ -134,7 +134,7 @@ def _opened(view: View, finding: Finding) -> Finding:
     might have held.
     """
     claim, verdict = finding.claim, finding.verdict
-    if claim.pace or verdict is None or verdict.claim == "no claim":
+    if claim.pace or verdict is None or (verdict.claim == "no claim" and not verdict.missed_by_both):
         return finding
     everybody = (*claim.variant, *claim.baseline)
     if not all(view.search(finding.place, label).over for label in everybody):
@@ -143,10 +143,8 @@ def _opened(view: View, finding: Finding) -> Finding:
     losers = everybody if won is None else claim.baseline if won else claim.variant
     if any(view.search(finding.place, label).at_edge for label in losers):
         return replace(finding, open=EDGE)
-    diverged = {True: verdict.diverged_by_baseline, False: verdict.diverged_by_variant}
-    if sum(diverged.values()) if won is None else diverged[won]:
-        return replace(finding, open=UNSTABLE)
-    return finding
+    runs = (run for label in losers for run in view.reported(finding.place, label).values())
+    return replace(finding, open=UNSTABLE) if any(run.diverged == "yes" for run in runs) else finding
 
 
 def beside_paper(verdict: Verdict, paper: Paper | None) -> str:

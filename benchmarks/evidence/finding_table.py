@@ -30,7 +30,9 @@ RULE = (
     "(`hooke_api.comparisons.verdict`): a time to the target is only known to lie between two evaluations, a "
     "run that did not meet it makes a bound, one that diverged never meets it, fewer than three pairs make no "
     "claim, and verdicts are corrected for the number of comparisons on this page (Holm). Rates and periods are "
-    "chosen by a seed that is in no result. *Open*: who would lose may have a better rate than was tried."
+    "chosen by a seed that is in no result. *Open*: who would lose may have a better rate than was tried; one "
+    "that *diverges with other seeds* was given the largest rate that the one tuning seed bore, which is a fault "
+    "of the search and says nothing of the method."
 )
 
 

@@ -129,7 +129,8 @@ def _conditions(matrix: Matrix, place: str) -> Iterable[str]:
         "times 1 / (P tau) where P workers push what they gather in tau steps into one model without averaging. "
         "The search goes on until the best rate has been tried from both sides, on a seed that is in no result; "
         "the reported seeds run at the best. Median [least, most] of the seeds; ≥ marks a run that did not meet "
-        "the target, and how long it had not, *never* one that diverged. Elastic methods: beta = "
+        "the target, and how long it had not, *never* one that diverged: the rate that the tuning seed bore was "
+        "too large for it, and a smaller one was not tried with it. Elastic methods: beta = "
         f"{SPRING['beta']}. Exactly: `benchmarks/evidence/conditions.py`."
     )
     if PLACES[place].world == "lab":
