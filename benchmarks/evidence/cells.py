@@ -9,11 +9,21 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, Literal
 
-from benchmarks.evidence.conditions import BATCH, CLOCK, EVERY, MAX_SECONDS, METRIC, PLACES, TUNING_SEED, Place
+from benchmarks.evidence.conditions import (
+    BATCH,
+    CLOCK,
+    EVERY,
+    HOLDING_SEEDS,
+    MAX_SECONDS,
+    METRIC,
+    PLACES,
+    TUNING_SEED,
+    Place,
+)
 from benchmarks.evidence.matrix import Matrix, Stage
 from benchmarks.evidence.methods import METHODS, Method
 from benchmarks.evidence.paces import CHIP_DATA, PACES, Pace
-from benchmarks.evidence.search import LADDER, Score, Search, rate_of, search
+from benchmarks.evidence.search import LADDER, Score, Search, rate_of, search_that_holds
 
 Kind = Literal["tuning", "target", "pace"]
 DATA_OF = {"mnist-lenet": {}, "cifar-alexnet": {"form": CHIP_DATA.removeprefix("cifar10-")}}
@@ -53,7 +63,7 @@ def target_cell(matrix: Matrix, place: Place, method: Method, rate: float, seed:
     """Return one run of a method to the target, or to the end of its budget."""
     document = _document(method, matrix.precision, place, rate, seed)
     document = _within(document, matrix.samples, EVERY, matrix.target)
-    kind: Kind = "tuning" if seed == TUNING_SEED else "target"
+    kind: Kind = "tuning" if seed in (TUNING_SEED, *HOLDING_SEEDS) else "target"
     return Cell(kind, place, method.label, method, rate, seed, document)
 
 
@@ -116,9 +126,11 @@ def _within(document: dict[str, Any], samples: int, every: int, target: float | 
 def searched(matrix: Matrix, place: str, label: str, scores: Mapping[str, Score]) -> Search:
     """Return how far the search for a method's rate is (`scores`: by key)."""
     own = METHODS[label].tuned_as or label
-    keys = {k: cell_of(matrix, place, own, k, TUNING_SEED).key for k in LADDER}
-    tried = {k: scores[key] for k, key in keys.items() if key in scores}
-    return search(tried, matrix.fixed_rate)
+    by_seed = dict[int, dict[int, Score]]()
+    for seed in (TUNING_SEED, *HOLDING_SEEDS):
+        keys = {k: cell_of(matrix, place, own, k, seed).key for k in LADDER}
+        by_seed[seed] = {k: scores[key] for k, key in keys.items() if key in scores}
+    return search_that_holds(by_seed, matrix.fixed_rate)
 
 
 def cells(matrix: Matrix, scores: Mapping[str, Score]) -> Iterator[Cell]:
@@ -140,8 +152,12 @@ def _towards(matrix: Matrix, place: str, stage: Stage, scores: Mapping[str, Scor
     found = {label: searched(matrix, place, label, scores) for label in stage.methods}
     for label, state in found.items():
         own = METHODS[label].tuned_as or label
-        for k in (*state.tried, *(() if state.following is None else (state.following,))):
-            yield cell_of(matrix, place, own, k, TUNING_SEED)
+        for k in state.tried:
+            for seed in (TUNING_SEED, *HOLDING_SEEDS):
+                if (cell := cell_of(matrix, place, own, k, seed)).key in scores:
+                    yield cell
+        if state.following is not None:
+            yield cell_of(matrix, place, own, state.following, state.seed)
     for seed in stage.seeds:
         for label, state in found.items():
             if state.over and state.best is not None:

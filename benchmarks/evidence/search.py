@@ -4,17 +4,23 @@ Rates lie on one ladder, FIRST * 2 ** k in units of a method's scale, k from LOW
 The search begins at k = 0 and goes on beyond the best rate so far, upwards before downwards, until both of its
 neighbours have been run: then the best lies strictly inside of what was tried. A best rate at an end of the ladder
 does not: nothing is said against a method that may do better with the next one.
+
+The largest rate that one seed bears is often too much for others. So the best must hold with further seeds, which
+are in no result either: one that diverges with any of them counts as diverged, and the search goes on.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
+
+from benchmarks.evidence.conditions import HOLDING_SEEDS, TUNING_SEED
 
 FIRST, LOWEST, HIGHEST = 0.1, -6, 5
 LADDER = range(LOWEST, HIGHEST + 1)
-LEAST_TRIED = 3
+LEAST_TRIED = 3 + len(HOLDING_SEEDS)
+"""Runs of a search whose first rate is the best."""
 Key = TypeVar("Key", int, str)
 
 
@@ -34,6 +40,8 @@ class Search:
     tried: Mapping[int, Score]
     best: int | None
     following: int | None
+    seed: int = TUNING_SEED
+    """With which `following` is to be run."""
 
     @property
     def over(self) -> bool:
@@ -72,3 +80,17 @@ def search(tried: Mapping[int, Score], fixed: bool = False) -> Search:
         return Search(tried, best, None)
     diverged = tried[best].diverged
     return Search(tried, best, beyond[-1] if diverged else beyond[0])
+
+
+def search_that_holds(by_seed: Mapping[int, Mapping[int, Score]], fixed: bool = False) -> Search:
+    """Return how far a search is whose best rate must hold with HOLDING_SEEDS; `by_seed`: seed -> k -> score."""
+    others = [by_seed.get(seed, {}) for seed in HOLDING_SEEDS]
+    tried = {
+        k: replace(score, seconds=None, diverged=True) if any(k in o and o[k].diverged for o in others) else score
+        for k, score in by_seed.get(TUNING_SEED, {}).items()
+    }
+    state = search(tried, fixed)
+    if fixed or not state.over or state.best is None or tried[state.best].diverged:
+        return state
+    missing = [seed for seed, other in zip(HOLDING_SEEDS, others, strict=True) if state.best not in other]
+    return replace(state, following=state.best, seed=missing[0]) if missing else state

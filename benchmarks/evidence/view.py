@@ -44,7 +44,7 @@ class View:
         return found
 
     def tuning(self, place: str, label: str) -> dict[int, Run]:
-        """Return the runs of a method's search by k; none of it is in a result."""
+        """Return the runs of a method's search by k, by the seed that chooses; none of it is in a result."""
         return self._tuning.get((place, METHODS[label].tuned_as or label), {})
 
     @cached_property

@@ -2,7 +2,17 @@
 
 import pytest
 
-from benchmarks.evidence.search import HIGHEST, LADDER, LOWEST, Score, best_of, rate_of, search
+from benchmarks.evidence.conditions import HOLDING_SEEDS, TUNING_SEED
+from benchmarks.evidence.search import (
+    HIGHEST,
+    LADDER,
+    LOWEST,
+    Score,
+    best_of,
+    rate_of,
+    search,
+    search_that_holds,
+)
 
 
 def through(outcome):
@@ -66,6 +76,33 @@ def test_the_best_is_the_soonest_then_the_most_accurate_and_never_who_diverged()
     assert best_of({1: Score(None, 0.97), 2: Score(None, 0.98), 3: Score(None, 0.99, diverged=True)}) == 2
     assert best_of({"a": Score(9.0, 0.99), "b": Score(None, 0.995)}) == "a"
     assert best_of(dict[int, Score]()) is None
+
+
+def test_the_best_rate_must_hold_with_other_seeds():
+    """0.2 is the best by the seed that chooses, and diverges with another one; 0.1 holds."""
+    first, *others = TUNING_SEED, *HOLDING_SEEDS
+    by_seed = {seed: {} for seed in (first, *others)}
+    asked = []
+    while (state := search_that_holds(by_seed)).following is not None:
+        asked.append((state.following, state.seed))
+        k = state.following
+        borne = k <= (1 if state.seed == first else 0)
+        by_seed[state.seed][k] = met(100 - 10 * k) if borne else DIVERGED
+    assert asked == [
+        (0, first),
+        (1, first),
+        (2, first),
+        (1, others[0]),
+        (-1, first),
+        (0, others[0]),
+        (0, others[1]),
+    ]
+    assert (state.best, state.at_edge, state.over) == (0, False, True)
+    assert state.tried[1].diverged
+
+
+def test_a_look_at_one_rate_asks_for_no_other_seed():
+    assert search_that_holds({TUNING_SEED: {0: met(10)}}, fixed=True).over
 
 
 def test_rates_double():
