@@ -160,8 +160,9 @@ class Free:
         r = self._r
         word = r.wish()
         every = r.spec.checkpoint_every
-        if word is Word.GO_ON and r.keep is not None and every is not None and r.samples // every > self._saved:
-            word = Word.CHECKPOINT
+        going_on = r.keep is not None and r.samples < r.course.total_steps * r.spec.batch
+        if word is Word.GO_ON and going_on and every is not None and r.samples // every > self._saved:
+            word = Word.CHECKPOINT  # not where the last steps have been taken: the end is near
         if word is Word.CHECKPOINT and every is not None:
             self._saved = r.samples // every
         return word
