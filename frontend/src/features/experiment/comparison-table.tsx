@@ -22,10 +22,10 @@ const WIDTHS = [
   ["time", 102],
   ["speed-up", 106],
   ["interval", 158],
-  ["accuracy", 110],
-  ["test", 110],
-  ["communication", 112],
-  ["sent", 142],
+  ["accuracy", 104],
+  ["test", 104],
+  ["communication", 102],
+  ["sent", 126],
   ["throughput", 122],
   ["staleness", 82],
   ["runs", 46],
@@ -112,10 +112,14 @@ export function ComparisonTable({
               <span className={styles.forestHead}>slower · faster</span>
             </th>
             <th scope="col" className={ui.number}>
-              {without ? "Accuracy, test part" : "Validation accuracy"}
+              {without ? "Accuracy," : "Validation"}
+              <br />
+              {without ? "test part" : "accuracy"}
             </th>
             <th scope="col" className={ui.number} title="Scored once for each run; nothing was chosen by it">
-              Test accuracy, once
+              Test accuracy,
+              <br />
+              once
             </th>
             <th scope="col" className={ui.number}>
               Communication
