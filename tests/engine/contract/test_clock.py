@@ -91,6 +91,14 @@ def test_a_clock_that_runs_less_than_a_worker_is_found(tmp_path):
     assert "rank 0: its step that ended at 2.000 s worked for 1.000 s" in found
 
 
+def test_workers_that_go_on_during_many_short_evaluations_are_found(tmp_path):
+    """A hundred of 16 ms, in each of which the worker computed: less than 20 ms each, 1.6 s of 5 s together."""
+    write(tmp_path, 0, steps=[(0.05 * n, 0.05 * n, 0.05) for n in range(1, 101)], done=(5.0, 5.0, 5.0))
+    scores = [(n, 0.034 * n, 0.05 * n, 0.016) for n in range(1, 101)]
+    write(tmp_path, 1, "server", scores=scores, done=(3.4, 5.0, 0.0))
+    assert any("data, compute and update" in found for found in faults(tmp_path))
+
+
 def test_seconds_off_the_clock_that_no_evaluation_took_are_found(tmp_path):
     """The defect: counting and meeting were charged to evaluation."""
     write(tmp_path, steps=[(3.0, 1.0, 0.5)], scores=[(0, 0, 0, 0.2), (4, 1.0, 2.0, 0.3)], done=(1.0, 3.0, 0.5))
