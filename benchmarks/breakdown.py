@@ -17,7 +17,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from hooke.algorithm import algorithm
+from hooke.catalogue.algorithm import algorithm
 
 CATEGORIES = {
     "device_parameters": "(3) worker to worker: parameters",

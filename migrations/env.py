@@ -1,4 +1,4 @@
-"""What Alembic runs: it migrates the connection that `hooke_api.database` hands over.
+"""What Alembic runs: it migrates the connection that `hooke_api.storage.database` hands over.
 
 `alembic -c migrations/alembic.ini revision --autogenerate -m "..."` compares the models with the database of
 HOOKE_DATABASE_URL and writes what differs as a new migration.
@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from alembic import context
-from hooke_api.database import Database
+from hooke_api.base.settings import Settings
 from hooke_api.models import Base, Moment
-from hooke_api.settings import Settings
+from hooke_api.storage.database import Database
 from sqlalchemy import Connection, Enum
 
 

@@ -12,7 +12,7 @@ from types import FrameType
 import uvicorn
 
 from hooke_api.app import create_app
-from hooke_api.settings import Settings
+from hooke_api.base.settings import Settings
 
 GRACE_SECONDS = 3
 """How long requests may go on after the signal to end; streams end at once, by `app.state.stopping`."""

@@ -9,20 +9,24 @@ from importlib.metadata import version
 
 from fastapi import FastAPI
 
-from hooke_api import agents, errors, health, ingest, log, stream, website
-from hooke_api.bus import Bus
+from hooke_api.base import errors, log
+from hooke_api.base.cursors import Cursors
+from hooke_api.base.schema import ProblemDetails
+from hooke_api.base.security import API, Gate, Sessions
+from hooke_api.base.settings import Settings
+from hooke_api.clusters import agents
 from hooke_api.clusters import endpoints as clusters
 from hooke_api.comparisons import endpoints as comparisons
-from hooke_api.cursors import Cursors
-from hooke_api.database import Database
+from hooke_api.events import stream
+from hooke_api.events.bus import Bus
 from hooke_api.experiments import endpoints as experiments
+from hooke_api.ingest import endpoints as ingest
 from hooke_api.metrics import endpoints as metrics
-from hooke_api.openapi import document
 from hooke_api.runs import endpoints as runs
-from hooke_api.scheduler import Scheduler
-from hooke_api.schema import ProblemDetails
-from hooke_api.security import API, Gate, Sessions
-from hooke_api.settings import Settings
+from hooke_api.scheduling.scheduler import Scheduler
+from hooke_api.storage.database import Database
+from hooke_api.web import health, website
+from hooke_api.web.document import document
 
 ROOMS = (
     experiments.router,

@@ -1,4 +1,4 @@
-"""The OpenAPI document: `python -m hooke_api.openapi > api/openapi.json` writes what the repository keeps."""
+"""`python -m hooke_api.openapi > api/openapi.json` writes the OpenAPI document that the repository keeps."""
 
 from __future__ import annotations
 
@@ -6,40 +6,13 @@ import json
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
 
-from fastapi import FastAPI
-from hooke.events import Ingest
-from pydantic.json_schema import models_json_schema
-
-_REFERENCE = "#/components/schemas/{model}"
-
-
-def document(app: FastAPI) -> dict[str, Any]:
-    """Return FastAPI's document, with the body of ingest, which its endpoint reads itself, and problems."""
-    if app.openapi_schema:
-        return app.openapi_schema
-    found = FastAPI.openapi(app)
-    _, definitions = models_json_schema([(Ingest, "validation")], ref_template=_REFERENCE)
-    schemas = found["components"]["schemas"]
-    for name, schema in definitions["$defs"].items():
-        schemas.setdefault(name, schema)
-    found["paths"]["/api/v1/ingest"]["post"]["requestBody"] = {
-        "required": True,
-        "content": {"application/json": {"schema": {"$ref": _REFERENCE.format(model="Ingest")}}},
-    }
-    problem = {"schema": {"$ref": _REFERENCE.format(model="ProblemDetails")}}
-    for methods in found["paths"].values():
-        for operation in methods.values():
-            operation["responses"]["default"]["content"] = {"application/problem+json": problem}
-    return found
+from hooke_api.app import create_app
+from hooke_api.base.settings import Settings
 
 
 def main() -> None:
     """Write the document to standard output."""
-    from hooke_api.app import create_app
-    from hooke_api.settings import Settings
-
     with tempfile.TemporaryDirectory() as folder:
         app = create_app(Settings(home=Path(folder)))
         json.dump(app.openapi(), sys.stdout, indent=2, sort_keys=True, ensure_ascii=False)

@@ -7,10 +7,10 @@ import time
 from typing import Any
 
 import torch
-from hooke.flat import FlatProblem, Samples
-from hooke.models.lenet import lenet
-from hooke.spec import Part
-from hooke.workload import Problem, Score, workload
+from hooke.catalogue.workload import Problem, Score, workload
+from hooke.problem.flat import FlatProblem, Samples
+from hooke.problem.models.lenet import lenet
+from hooke.spec.specification import Part
 
 
 def make_lenet() -> FlatProblem:

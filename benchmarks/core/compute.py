@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 import torch
-from hooke.flat import FlatProblem
-from hooke.models.lenet import lenet
-from hooke.spec import Compute
-from hooke.workload import Place
+from hooke.catalogue.workload import Place
+from hooke.problem.flat import FlatProblem
+from hooke.problem.models.lenet import lenet
+from hooke.spec.specification import Compute
 from torch.nn import functional
 
 from benchmarks.core._problems import noise

@@ -14,9 +14,9 @@ from statistics import quantiles
 
 import httpx
 import numpy as np
-from hooke.events import STEP_COLUMNS, Ingest, RankRecords, Start, Steps
-from hooke.journal import pack
-from hooke_api.security import attempt_token
+from hooke.spec.events import STEP_COLUMNS, Ingest, RankRecords, Start, Steps
+from hooke.spec.journal import pack
+from hooke_api.base.security import attempt_token
 
 from benchmarks.core._api import Api, running_api
 

@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import torch
-from hooke.comm.mpi import MpiComm
-from hooke.phases import Ledger, Phase
-from hooke.train import train_rank
-from hooke.workload import Problem
+from hooke.catalogue.workload import Problem
+from hooke.comm.mpi.communicator import MpiComm
+from hooke.loop.train import train_rank
+from hooke.trace.phases import Ledger, Phase
 
 from benchmarks.core._problems import Weightless, make_digits, make_lenet
 from benchmarks.core.loop import spec

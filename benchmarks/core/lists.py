@@ -8,15 +8,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from statistics import quantiles
 
-from hooke.states import RunState
-from hooke_api import ids
-from hooke_api.cursors import Cursors
-from hooke_api.database import Database
+from hooke.spec.states import RunState
+from hooke_api.base import ids
+from hooke_api.base.cursors import Cursors
+from hooke_api.base.settings import Settings
 from hooke_api.experiments import service as experiments
 from hooke_api.models import Experiment, Run, now
-from hooke_api.queued import choose
 from hooke_api.runs import service as runs
-from hooke_api.settings import Settings
+from hooke_api.scheduling.queued import choose
+from hooke_api.storage.database import Database
 from sqlalchemy import insert
 
 Result = tuple[str, float, str, float | None]

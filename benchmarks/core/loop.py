@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from hooke.batches import Batches
-from hooke.comm.mpi import MpiComm
-from hooke.expand import validate_run
-from hooke.flat import FlatProblem
-from hooke.spec import RunSpec
-from hooke.train import train_rank
+from hooke.catalogue.expand import validate_run
+from hooke.comm.mpi.communicator import MpiComm
+from hooke.loop.train import train_rank
+from hooke.problem.batches import Batches
+from hooke.problem.flat import FlatProblem
+from hooke.spec.specification import RunSpec
 from torch import nn
 
 from benchmarks.core._problems import Timed, make_digits, make_lenet

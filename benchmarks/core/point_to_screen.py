@@ -15,7 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import httpx
-from hooke.journal import records
+from hooke.spec.journal import records
 from playwright.sync_api import sync_playwright
 
 NOTE_POINTS = """

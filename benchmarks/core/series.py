@@ -12,15 +12,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
-from hooke.events import STEP_COLUMNS
-from hooke.states import RunState
-from hooke_api import blocks
-from hooke_api.database import Database
-from hooke_api.ids import experiment_id, run_id
+from hooke.spec.events import STEP_COLUMNS
+from hooke.spec.states import RunState
+from hooke_api.base.ids import experiment_id, run_id
 from hooke_api.metrics.curves import CurveStore
 from hooke_api.metrics.schemas import SeriesQuery
 from hooke_api.metrics.service import answer_bands, answer_series
 from hooke_api.models import Chunk, Experiment, RankTotals, Run, now
+from hooke_api.storage import blocks
+from hooke_api.storage.database import Database
 
 MIGRATIONS = Path(__file__).resolve().parents[2] / "migrations"
 WORKERS, BATCH, STEPS_PER_CHUNK = 2, 32, 2048

@@ -17,10 +17,10 @@ from pathlib import Path
 
 import httpx
 import numpy as np
-from hooke_api.bus import Bus
-from hooke_api.database import Database
+from hooke_api.events.bus import Bus
 from hooke_api.local.parts import redis_server
-from hooke_api.outbox import announce
+from hooke_api.storage.database import Database
+from hooke_api.storage.outbox import announce
 
 TOKEN = "benchmark-" + "0" * 32
 EVENTS, GAP_SECONDS = 60, 0.05

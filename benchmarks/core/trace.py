@@ -16,17 +16,17 @@ from statistics import fmean
 from typing import Any
 
 import torch
+from hooke.catalogue.expand import validate_run
 from hooke.comm.base import Traffic
-from hooke.comm.mpi import MpiComm
-from hooke.comm.timed import Timed as Charged
-from hooke.comm.wrapper import Wrapper
-from hooke.expand import validate_run
-from hooke.flat import FlatProblem
-from hooke.phases import Ledger, Phase
-from hooke.spec import RunSpec
+from hooke.comm.mpi.communicator import MpiComm
+from hooke.comm.wrappers.timed import Timed as Charged
+from hooke.comm.wrappers.wrapper import Wrapper
+from hooke.loop.train import run_spec_virtual, trace_of, train_rank
+from hooke.problem.flat import FlatProblem
+from hooke.spec.specification import RunSpec
 from hooke.trace.export import write
+from hooke.trace.phases import Ledger, Phase
 from hooke.trace.recording import Trace, TracedLedger
-from hooke.train import run_spec_virtual, trace_of, train_rank
 
 from benchmarks.core._problems import Timed, Weightless, make_digits, make_lenet
 

@@ -6,8 +6,8 @@ import time
 from collections.abc import Iterator
 
 import torch
-from hooke.expand import validate_run
-from hooke.train import run_spec_virtual
+from hooke.catalogue.expand import validate_run
+from hooke.loop.train import run_spec_virtual
 
 from benchmarks.core._problems import Weightless, make_digits
 

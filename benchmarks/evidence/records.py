@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from hooke.phases import PHASES
+from hooke.trace.phases import PHASES
 
 from benchmarks.evidence.conditions import PLACES
 from benchmarks.evidence.search import Score

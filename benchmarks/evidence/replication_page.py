@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from hooke_api.intervals import interval
+from hooke_api.base.intervals import interval
 
 from benchmarks.evidence import finding_table, spread
 from benchmarks.evidence.conditions import COSTS, PARTS, PLACES, SLOWER, Place

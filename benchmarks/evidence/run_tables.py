@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from hooke.phases import PHASES
+from hooke.trace.phases import PHASES
 
 from benchmarks.breakdown import breakdown, markdown
 from benchmarks.evidence import spread

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from hooke.expand import validate_run
+from hooke.catalogue.expand import validate_run
 
 from benchmarks import speed
 from benchmarks.evidence.cells import Cell, cells
@@ -108,7 +108,7 @@ def faults(cell: Cell, folder: Path) -> list[str]:
     """Return what violates the rules of the train clock in journals, or in a peer's records; [] if nothing."""
     if "settings" in cell.document:
         return peer_faults(folder)
-    from hooke.invariants import faults as of_journals
+    from hooke.spec.invariants import faults as of_journals
 
     return of_journals(folder)
 

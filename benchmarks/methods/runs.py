@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hooke.algorithm import algorithm
-from hooke.expand import validate_run
-from hooke.spec import fingerprint
+from hooke.catalogue.algorithm import algorithm
+from hooke.catalogue.expand import validate_run
+from hooke.spec.specification import fingerprint
 
 from benchmarks import speed
 from benchmarks.methods import conditions

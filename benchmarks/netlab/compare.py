@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from hooke.cli.document import load_run
-from hooke.spec import RunSpec
+from hooke.spec.specification import RunSpec
 
 from benchmarks.netlab.lab import Lab, LabError
 from benchmarks.netlab.running import hooke

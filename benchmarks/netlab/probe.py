@@ -16,7 +16,7 @@ from typing import Any, get_args
 
 import numpy as np
 from hooke.comm.collectives import Collective
-from hooke.comm.mpi import MpiComm
+from hooke.comm.mpi.communicator import MpiComm
 from mpi4py import MPI
 
 ELEMENTS = 431_080

@@ -15,15 +15,17 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from hooke import local_run
+from hooke.catalogue.algorithm import ranks_of
 from hooke.cli import outcome
-from hooke.cli.progress import Follower, display
+from hooke.cli.display import display
+from hooke.cli.progress import Follower
 from hooke.cli.run import write_trace
+from hooke.cluster import local_run
 from hooke.cluster.launchers.base import TRAIN
+from hooke.cluster.local_run import LocalRun
 from hooke.cluster.processes import members, signal_all, sweep
-from hooke.events import StateReport
-from hooke.local_run import LocalRun
-from hooke.spec import RunSpec
+from hooke.spec.events import StateReport
+from hooke.spec.specification import RunSpec
 
 from benchmarks.netlab.lab import Lab
 from benchmarks.netlab.starting import NetlabLauncher, command, emulation, environment
@@ -110,11 +112,11 @@ def hooke(
         for number, handler in handlers.items():
             signal.signal(number, handler)
     found = outcome.result(spec, report, run.witness.started, run.witness.done, scores)
-    found |= meter.result() | {"emulated": emulation(lab, spec.ranks), "folder": str(folder)}
+    found |= meter.result() | {"emulated": emulation(lab, ranks_of(spec)), "folder": str(folder)}
     if save is not None and report.state == "succeeded":
         outcome.save(save, spec, folder)
     if trace is not None:
-        found["trace"] = write_trace(folder, spec.ranks, trace)
+        found["trace"] = write_trace(folder, ranks_of(spec), trace)
     return report, found
 
 
@@ -169,7 +171,7 @@ def program(
 
 def tether() -> list[str]:
     """Return the words before a command that gets SIGTERM when this process dies."""
-    return [sys.executable, "-m", "hooke.guard", "--tether", str(os.getpid()), "--"]
+    return [sys.executable, "-m", "hooke.cluster.guard", "--tether", str(os.getpid()), "--"]
 
 
 def _here(ranks: int, words: Sequence[str]) -> list[str]:

@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 import torch
 import torch.distributed as dist
-from hooke.phases import Ledger, Phase
+from hooke.trace.phases import Ledger, Phase
 from torch import Tensor, nn
 
 from benchmarks.peers.settings import Settings

@@ -12,6 +12,7 @@ from statistics import fmean
 from typing import Any
 
 from hooke.hardware import describe, usable_cores
+from hooke.trace.phases import communication_fraction
 
 from benchmarks.netlab.lab import Lab
 from benchmarks.netlab.running import program
@@ -106,7 +107,8 @@ def _measured(settings: Settings, outcomes: list[dict[str, Any]]) -> dict[str, A
         "wall_seconds": first["wall"],
         "samples_per_second": first["samples"] / first["clock"] if first["clock"] > 0 else None,
         "communication_fraction": fmean(
-            o["phases"]["communicate"] / (o["wall"] - o["phases"]["evaluate"]) for o in outcomes
+            communication_fraction(o["phases"]["communicate"], o["wall"], o["phases"]["evaluate"]) or 0.0
+            for o in outcomes
         ),
         "phases": {name: fmean(o["phases"][name] for o in outcomes) for name in first["phases"]},
         "rank_cpu_seconds": sum(o["cpu"] for o in outcomes),

@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from hooke.expand import validate_run
-from hooke.spec import RunSpec
+from hooke.catalogue.expand import validate_run
+from hooke.spec.specification import RunSpec
 
 METHODS = ("ddp", "post-local", "mpi4py", "plain")
 WIRES, BUCKETS = ("fp32", "bf16"), ("default", "one")

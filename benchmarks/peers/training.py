@@ -18,13 +18,13 @@ from typing import Any
 
 import numpy as np
 import torch
-from hooke.batches import Batches
-from hooke.decisions import Course
-from hooke.guard import rank_of
-from hooke.models.lenet import lenet
-from hooke.phases import Ledger, Phase
-from hooke.spec import Part
-from hooke.workload import Place
+from hooke.catalogue.workload import Place
+from hooke.cluster.guard import rank_of
+from hooke.loop.decisions import Course
+from hooke.problem.batches import Batches
+from hooke.problem.models.lenet import lenet
+from hooke.spec.specification import Part
+from hooke.trace.phases import Ledger, Phase
 from hooke.workloads.mnist_lenet import MnistLenet
 from torch import Tensor, nn
 

@@ -11,9 +11,9 @@ import uvicorn
 from fastapi import FastAPI
 from hooke_api.__main__ import Server
 from hooke_api.app import create_app
-from hooke_api.database import Database
+from hooke_api.base.settings import Settings
 from hooke_api.models import Base, Counter
-from hooke_api.settings import Settings
+from hooke_api.storage.database import Database
 
 from tests.api.databases import (  # fixtures count where they are imported
     fresh_database,

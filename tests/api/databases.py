@@ -13,8 +13,8 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from hooke_api.database import Database
-from hooke_api.settings import Settings
+from hooke_api.base.settings import Settings
+from hooke_api.storage.database import Database
 
 MIGRATIONS = Path(__file__).resolve().parents[2] / "migrations"
 

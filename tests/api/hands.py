@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import httpx
 import numpy as np
 from fastapi import FastAPI
-from hooke.events import (
+from hooke.spec.events import (
     STEP_COLUMNS,
     Done,
     Ingest,
@@ -20,10 +20,10 @@ from hooke.events import (
     StateReport,
     Steps,
 )
-from hooke.journal import pack
-from hooke_api.database import Database
-from hooke_api.scheduler import Scheduler
-from hooke_api.settings import Settings
+from hooke.spec.journal import pack
+from hooke_api.base.settings import Settings
+from hooke_api.scheduling.scheduler import Scheduler
+from hooke_api.storage.database import Database
 
 SPEC = {
     "name": "first",

@@ -3,7 +3,7 @@
 import hashlib
 
 import pytest
-from hooke.catalogue import built_in
+from hooke.catalogue.discovery import built_in
 
 from tests.api.conftest import SPEC
 

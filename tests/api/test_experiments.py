@@ -16,7 +16,7 @@ from sqlalchemy import select
 
 from tests.api.hands import SPEC
 
-VIRTUAL = {"name": "sim", "on": "local", "virtual": {}, "workers": [8], "seeds": 5}
+VIRTUAL = {"name": "sim", "computed_on": "local", "virtual": {}, "workers": [8], "seeds": 5}
 
 
 def problem(answer, status):

@@ -9,9 +9,9 @@ import threading
 
 import numpy as np
 import pytest
-from hooke.events import Checkpointed, RankRecords, Steps
-from hooke_api.blocks import read
-from hooke_api.models import Attempt, Checkpoint, Chunk, EvaluationPoint, Event, Log, RankTotals, Summary
+from hooke.spec.events import Checkpointed, RankRecords, Steps
+from hooke_api.models import Attempt, Checkpoint, Chunk, EvaluationPoint, Event, Log, RankTotals
+from hooke_api.storage.blocks import read
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import select
@@ -40,7 +40,7 @@ def everything(service):
     """Return all rows of all tables that ingest writes, but for times of receipt."""
     found = {}
     with service.database.read() as session:
-        for model in (Chunk, EvaluationPoint, RankTotals, Summary, Log, Checkpoint):
+        for model in (Chunk, EvaluationPoint, RankTotals, Log, Checkpoint):
             rows = session.scalars(select(model)).all()
             names = [column.key for column in model.__table__.columns if column.key not in ("id", "position")]
             found[model.__tablename__] = sorted(repr([getattr(row, name) for name in names]) for row in rows)
@@ -137,24 +137,6 @@ def test_a_server_does_not_count_in_the_communication_fraction(service):
         rank(2, start(role="server"), steps(1, communicate=idle, loss=np.full(4, np.nan))),
     )
     assert service.run(supervisor.id)["communication_fraction"] == pytest.approx(0.2)
-    with service.database.read() as session:
-        summary = session.get(Summary, (supervisor.id, 1, "train_loss"))
-    assert summary.count == 8  # of the two workers
-
-
-def test_summaries(service):
-    supervisor = service.launch()
-    supervisor.send(rank(0, start(), steps(1, n=4, loss=[3.0, 1.0, np.nan, 2.0])))
-    supervisor.send(
-        rank(0, steps(2, n=2, first=5, loss=[np.inf, 4.0]), scored(3, 640, 0.25), scored(4, 1280, 0.75))
-    )
-    with service.database.read() as session:
-        rows = {row.metric: row for row in session.scalars(select(Summary))}
-    assert set(rows) == {"train_loss", "validation_loss", "validation_accuracy"}
-    loss = rows["train_loss"]
-    assert (loss.first, loss.last, loss.min, loss.max, loss.argmin, loss.count) == (3, 4, 1, 4, 128, 4)
-    accuracy = rows["validation_accuracy"]
-    assert (accuracy.first, accuracy.last, accuracy.max, accuracy.count) == (0.25, 0.75, 0.75, 2)
 
 
 def test_checkpoints_keep_path_size_and_hash(service):
@@ -324,10 +306,8 @@ def test_32_concurrent_writers_lose_and_double_nothing(service):
     assert service.count(Chunk) == count * blocks
     with service.database.read() as session:
         totals = session.scalars(select(RankTotals)).all()
-        summary = session.get(Summary, (supervisor.id, 1, "train_loss"))
         positions = session.scalars(select(Event.position).order_by(Event.position)).all()
     assert [(row.steps, row.stored, row.messages) for row in totals] == [(250, 5, 750)] * count
-    assert summary.count == count * blocks * size
     assert positions == list(range(1, len(positions) + 1))
     assert sum(event == "points" for event in _kinds(service)) == count * blocks
 

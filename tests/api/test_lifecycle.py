@@ -4,11 +4,11 @@ import itertools
 import threading
 
 import pytest
-from hooke.spec import ExperimentSpec
-from hooke.states import TERMINAL, TRANSITIONS, RunState
+from hooke.spec.specification import ExperimentSpec
+from hooke.spec.states import TERMINAL, TRANSITIONS, RunState
 from hooke_api.experiments import service as experiments
-from hooke_api.lifecycle import Evidence, IllegalTransition, move, request_cancel
 from hooke_api.models import Cluster, Event, Experiment, Run, Transition, now
+from hooke_api.scheduling.lifecycle import Evidence, IllegalTransition, move, request_cancel
 from sqlalchemy import delete, select, update
 
 from tests.api.hands import SPEC

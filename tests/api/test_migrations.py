@@ -7,8 +7,8 @@ import pytest
 from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
-from hooke_api.database import Database, alembic_config
 from hooke_api.models import Base, Project, Run, now
+from hooke_api.storage.database import Database, alembic_config
 from sqlalchemy import MetaData, inspect, select
 
 from tests.api.databases import MIGRATIONS
@@ -103,8 +103,9 @@ def store(session, metadata, table, **values):
 def test_a_failing_migration_leaves_nothing(database, tmp_path):
     folder = tmp_path / "migrations"
     shutil.copytree(MIGRATIONS, folder)
+    newest = max(path.name for path in (MIGRATIONS / "versions").glob("[0-9]*.py")).partition("_")[0]
     (folder / "versions" / "9999_broken.py").write_text(
-        "from alembic import op\nimport sqlalchemy as sa\nrevision = '9999'\ndown_revision = '0004'\n"
+        f"from alembic import op\nimport sqlalchemy as sa\nrevision = '9999'\ndown_revision = '{newest}'\n"
         "branch_labels = depends_on = None\n"
         "def upgrade():\n    op.create_table('half', sa.Column('id', sa.Integer()))\n"
         "    raise RuntimeError('no')\n"

@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 import pytest
 import sqlalchemy as sa
 from alembic import command
-from hooke.events import RankRecords
-from hooke_api.database import alembic_config
+from hooke.spec.events import RankRecords
 from hooke_api.models import Experiment, Run
+from hooke_api.storage.database import alembic_config
 
 from tests.api.conftest import done, scored, start, steps
 from tests.api.databases import MIGRATIONS

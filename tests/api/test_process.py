@@ -13,8 +13,8 @@ from pathlib import Path
 import httpx
 import pytest
 import redis
-from hooke.events import LaunchOrder
-from hooke_api.security import attempt_token
+from hooke.spec.events import LaunchOrder
+from hooke_api.base.security import attempt_token
 
 from tests.api.hands import SPEC, Supervisor, start, steps
 from tests.api.test_ingest import rank
@@ -155,8 +155,8 @@ def test_ctrl_c_ends_at_once_with_an_open_stream(tmp_path, socket):
 _HANGS = """
 import threading
 from hooke_api.__main__ import make_server
-from hooke_api.bus import Bus
-from hooke_api.settings import Settings
+from hooke_api.events.bus import Bus
+from hooke_api.base.settings import Settings
 
 def close(self):
     lock = threading.Lock()

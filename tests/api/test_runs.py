@@ -1,7 +1,7 @@
 """Runs: lists, filters, pages, cancel, logs."""
 
 import pytest
-from hooke.events import Checkpointed
+from hooke.spec.events import Checkpointed
 from hooke_api.models import Event
 
 from tests.api.hands import Supervisor, lines, scored, start, steps
@@ -90,7 +90,7 @@ def test_a_summary_shows_what_was_ingested(service):
 
 
 def supervisor_rank(rank, *records):
-    from hooke.events import RankRecords
+    from hooke.spec.events import RankRecords
 
     return RankRecords(rank=rank, records=list(records))
 

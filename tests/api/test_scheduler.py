@@ -6,10 +6,10 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from hooke_api import leases
-from hooke_api.database import Database
 from hooke_api.models import Attempt, Cluster, Event, Leader, Run, now
-from hooke_api.scheduler import Leadership, Scheduler
+from hooke_api.scheduling import leases
+from hooke_api.scheduling.scheduler import Leadership, Scheduler
+from hooke_api.storage.database import Database
 from sqlalchemy import select, update
 
 from tests.api.hands import Supervisor, scored, start, steps

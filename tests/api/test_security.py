@@ -5,8 +5,8 @@ import time
 
 import httpx
 import pytest
-from hooke_api.security import Sessions
-from hooke_api.settings import Settings, secret
+from hooke_api.base.security import Sessions
+from hooke_api.base.settings import Settings, secret
 
 from tests.api.test_experiments import problem
 

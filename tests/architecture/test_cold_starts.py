@@ -31,14 +31,21 @@ def test_help_loads_neither_models_nor_pydantic_nor_the_api():
 
 
 @pytest.mark.parametrize(
-    "module", ["hooke.algorithm", "hooke.workload", "hooke.spec", "hooke.expand", "hooke.journal"]
+    "module",
+    [
+        "hooke.catalogue.algorithm",
+        "hooke.catalogue.workload",
+        "hooke.spec.specification",
+        "hooke.catalogue.expand",
+        "hooke.spec.journal",
+    ],
 )
 def test_the_shared_language_is_free_of_torch_and_mpi(module):
     assert loaded("-c", f"import {module}") & (COMPUTE | WEB | {"celery", "redis"}) == set()
 
 
 def test_the_catalogues_are_free_of_torch_and_mpi():
-    program = "from hooke import algorithm, workload; algorithm.describe(); workload.describe()"
+    program = "from hooke.catalogue import algorithm, workload; algorithm.describe(); workload.describe()"
     assert loaded("-c", program) & (COMPUTE | WEB) == set()
 
 
@@ -55,6 +62,7 @@ def test_the_agent_loads_no_model_and_no_web_stack():
 
 def test_the_guard_is_light():
     assert (
-        loaded("-c", "import hooke.guard") & (COMPUTE | WEB | {"pydantic", "numpy", "asyncio", "subprocess"})
+        loaded("-c", "import hooke.cluster.guard")
+        & (COMPUTE | WEB | {"pydantic", "numpy", "asyncio", "subprocess"})
         == set()
     )

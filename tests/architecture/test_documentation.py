@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from hooke.cli.group import OWN, joined, load, summary
-from hooke_api.settings import Settings
+from hooke_api.base.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text()

@@ -64,7 +64,7 @@ def test_a_wrong_import_would_be_seen(tmp_path):
         (tmp_path / name).mkdir()
         (tmp_path / name / "__init__.py").write_text("import hooke_api\n" if name == "hooke" else "")
     text = (ROOT / "pyproject.toml").read_text()
-    start = text.index("[[tool.importlinter.contracts]]")
+    start = text.index('[[tool.importlinter.contracts]]\nname = "the engine never imports the API"')
     end = text.index("[[tool.importlinter.contracts]]", start + 1)
     head = '[tool.importlinter]\nroot_packages = ["hooke", "hooke_api"]\ninclude_external_packages = true\n'
     (tmp_path / "pyproject.toml").write_text(head + text[start:end])

@@ -12,12 +12,12 @@ from pathlib import Path
 from hooke.cluster.job import Job, Order, Timing
 from hooke.cluster.places import Home, write_atomically
 from hooke.cluster.processes import children, members, sweep
-from hooke.journal import unpack
+from hooke.spec.journal import unpack
 
 from tests.cluster.recording_api import RecordingApi
 
 PROGRAM = str(Path(__file__).with_name("rank_program.py"))
-FAST = Timing(look=0.05, beat=0.2, idle_beat=0.5, grace=1.5, longest_retry=0.5)
+FAST = Timing(look=0.05, beat=0.2, idle_beat=0.5, grace=1.5, longest_retry=0.5, backstop=2.0)
 
 
 def spec(algorithm="sync-sgd", workers=2, virtual=False):

@@ -1,4 +1,4 @@
-"""A rank for tests of the cluster side: writes a journal like hooke.train, without torch, and misbehaves on order.
+"""A rank for tests of the cluster side: writes a journal as hooke.loop.train does, and misbehaves on order.
 
     python -m mpi4py rank_program.py [--steps N] [--pause S] [--fault RANK:STEP:WHAT] FOLDER...
 
@@ -16,10 +16,11 @@ import time
 from functools import partial
 from pathlib import Path
 
-from hooke.events import Checkpointed, Done, Scored, Start
-from hooke.journal import JournalWriter
-from hooke.phases import PHASES
-from hooke.spec import RunSpec
+from hooke.catalogue.algorithm import ranks_of
+from hooke.spec.events import Checkpointed, Done, Scored, Start
+from hooke.spec.journal import JournalWriter
+from hooke.spec.specification import RunSpec
+from hooke.trace.phases import PHASES
 
 stop = threading.Event()
 wished = []  # a signal that asks for a checkpoint, each
@@ -199,4 +200,4 @@ for folder in options.folders:
     if (folder / "cancel").exists():
         continue
     spec = RunSpec.model_validate(json.loads((folder / "spec.json").read_text()))
-    run_virtual(folder, spec.ranks) if spec.world == "virtual" else run_mpi(folder)
+    run_virtual(folder, ranks_of(spec)) if spec.world == "virtual" else run_mpi(folder)

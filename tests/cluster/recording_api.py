@@ -5,7 +5,7 @@ import threading
 from collections import defaultdict
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from hooke.events import AgentHello, AgentProof, Ingest, IngestAnswer
+from hooke.spec.events import AgentHello, AgentProof, Ingest, IngestAnswer
 from pydantic import ValidationError
 
 

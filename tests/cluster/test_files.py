@@ -198,8 +198,8 @@ def test_an_mpi_launch_is_mpirun_over_guards():
     command = LocalLauncher().command(launch())
     assert command[:3] == [mpirun(), "-n", "3"]
     assert command[3:] == [
-        *(sys.executable, "-m", "hooke.guard", "/a", "--"),
-        *(sys.executable, "-m", "mpi4py", "-m", "hooke.train", "/a"),
+        *(sys.executable, "-m", "hooke.cluster.guard", "/a", "--"),
+        *(sys.executable, "-m", "mpi4py", "-m", "hooke.loop.train", "/a"),
     ]
 
 
@@ -207,7 +207,7 @@ def test_a_virtual_launch_is_one_guarded_process_for_all_folders():
     command = LocalLauncher().command(
         launch(world="virtual", folders=(Path("/a"), Path("/b")), ids=("a.1", "b.1"))
     )
-    assert command[:5] == [sys.executable, "-m", "hooke.guard", "/a", "/b"]
+    assert command[:5] == [sys.executable, "-m", "hooke.cluster.guard", "/a", "/b"]
     assert command[-2:] == ["/a", "/b"]
 
 

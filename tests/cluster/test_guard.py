@@ -10,15 +10,15 @@ import time
 from pathlib import Path
 
 import pytest
+from hooke.cluster.guard import FORWARDED, ORPHANED, rank_of
 from hooke.cluster.processes import start_time, status
-from hooke.events import RankExit
-from hooke.guard import FORWARDED, ORPHANED, rank_of
+from hooke.spec.events import RankExit
 
 from tests.cluster.bench import kill9, only_child, wait_for
 
 
 def guard(folders, *command, environment=None, **more):
-    arguments = [sys.executable, "-m", "hooke.guard", *map(str, folders), "--", *command]
+    arguments = [sys.executable, "-m", "hooke.cluster.guard", *map(str, folders), "--", *command]
     return subprocess.Popen(arguments, env=os.environ | (environment or {}), **more)
 
 
@@ -196,7 +196,7 @@ def test_a_tethered_command_ends_with_its_parent(tmp_path):
     note = tmp_path / "pid"
     code = (
         "import os, subprocess, sys, time\n"
-        "tether = ['-m', 'hooke.guard', '--tether', str(os.getpid()), '--']\n"
+        "tether = ['-m', 'hooke.cluster.guard', '--tether', str(os.getpid()), '--']\n"
         "p = subprocess.Popen([sys.executable, *tether, 'sleep', '600'])\n"
         f"open({str(note)!r}, 'w').write(str(p.pid))\n"
         "time.sleep(600)"
@@ -211,14 +211,14 @@ def test_a_tethered_command_ends_with_its_parent(tmp_path):
 
 def test_a_tether_to_a_dead_parent_does_not_start(tmp_path):
     code = f"open({str(tmp_path / 'started')!r}, 'w')"
-    command = [sys.executable, "-m", "hooke.guard", "--tether", "999999999", "--", *python(code)]
+    command = [sys.executable, "-m", "hooke.cluster.guard", "--tether", "999999999", "--", *python(code)]
     assert subprocess.run(command, timeout=10, check=False).returncode == 128 + signal.SIGTERM
     assert not (tmp_path / "started").exists()
 
 
 def test_wrong_use_is_explained():
     for arguments in ([], ["dir"], ["--", "true"], ["dir", "--"]):
-        command = [sys.executable, "-m", "hooke.guard", *arguments]
+        command = [sys.executable, "-m", "hooke.cluster.guard", *arguments]
         process = subprocess.run(command, capture_output=True, text=True, check=False)
         assert process.returncode == 1
         assert process.stderr.startswith("usage: ")
@@ -232,6 +232,21 @@ def test_the_rank_is_learnt_from_every_launcher(name):
 
 def test_it_imports_little():
     """Speed is measured by a benchmark; what would spoil it is seen here."""
-    code = "import hooke.guard, sys, json; print(json.dumps(sorted(sys.modules)))"
+    code = "import hooke.cluster.guard, sys, json; print(json.dumps(sorted(sys.modules)))"
     loaded = json.loads(subprocess.run(python(code), capture_output=True, text=True, check=True).stdout)
     assert not {"pydantic", "torch", "mpi4py", "subprocess", "socket", "ctypes", "asyncio"} & set(loaded)
+
+
+def test_a_rank_that_does_not_end_after_sigterm_is_killed(tmp_path):
+    """Also where whoever asked has died: nobody else is left to do it."""
+    ignore = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN)"
+    code = f"{ignore}; print('deaf', flush=True); time.sleep(60)"
+    impatient = "import hooke.cluster.guard as guard, sys; guard.PATIENCE = 1.0; guard.main(sys.argv[1:])"
+    process = subprocess.Popen([sys.executable, "-c", impatient, str(tmp_path), "--", *python(code)])
+    log = tmp_path / "rank.0.log"
+    wait_for(lambda: log.exists() and log.read_text() == "deaf\n")
+    process.send_signal(signal.SIGTERM)
+    began = time.monotonic()
+    assert process.wait(15) == -signal.SIGKILL
+    assert time.monotonic() - began >= 1.0
+    assert record(tmp_path).signal == signal.SIGKILL

@@ -11,7 +11,7 @@ from hooke.cluster.lock import held, holder
 from hooke.cluster.places import write_atomically
 from hooke.cluster.processes import children, status
 from hooke.errors import NotFound
-from hooke.events import LaunchOrder
+from hooke.spec.events import LaunchOrder
 
 from tests.cluster.bench import FAST, PROGRAM, kill9, spec, wait_for
 

@@ -3,7 +3,7 @@
 from hooke.cluster import shipper as module
 from hooke.cluster.shipper import Shipper
 from hooke.cluster.tail import LogBook
-from hooke.events import Checkpointed, IngestAnswer, StateReport
+from hooke.spec.events import Checkpointed, IngestAnswer, StateReport
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

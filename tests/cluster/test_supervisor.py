@@ -1,8 +1,11 @@
 """A supervisor from start to delivery, with real ranks under mpirun and an API that misbehaves."""
 
+import os
+import signal
 import time
 from pathlib import Path
 
+import pytest
 from hooke.cluster.places import write_atomically
 
 from tests.cluster.bench import Tree, kill9, spec, wait_for
@@ -74,6 +77,28 @@ def test_cancel_kills_a_rank_that_does_not_listen_and_its_children(bench):
     bench.finish(supervisor)
     assert time.monotonic() - began < 10
     assert bench.api.end(run).state == "cancelled"
+    bench.assert_complete(run)
+
+
+@pytest.mark.parametrize(
+    ("budget", "said"),
+    [
+        ({"max_stall_seconds": 2}, "no step and no evaluation for"),
+        ({"max_seconds": 1}, "behind its wall limit of 1 s: a rank hangs: rank 1 is stopped by a signal"),
+    ],
+)
+def test_a_rank_that_is_stopped_ends_the_run_with_its_name(bench, budget, said):
+    name = bench.run_name()
+    document = spec() | {"budget": {"samples": 1000, **budget}}
+    run, supervisor = bench.start("--steps", "100000", runs=[name], specs={name: document})
+    bench.running(run)
+    wait_for(lambda: bench.written(run, 0) > 3)
+    os.kill(Tree(supervisor.pid).ranks[1], signal.SIGSTOP)
+    bench.finish(supervisor, 30)
+    end = bench.api.end(run)
+    assert end.state == "failed_infra"
+    assert said in end.why
+    assert "rank 1 is stopped by a signal" in end.why
     bench.assert_complete(run)
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 from hooke.cluster.verdict import Evidence, aborted_rank, judge, quote_error, signal_name
-from hooke.events import Done, RankExit
-from hooke.states import DIVERGED
+from hooke.spec.events import Done, RankExit
+from hooke.spec.states import DIVERGED
 
 TRACEBACK = [
     "Traceback (most recent call last):",

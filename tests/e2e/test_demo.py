@@ -5,8 +5,8 @@ import json
 import signal
 
 import pytest
+from hooke.catalogue.expand import expand, validate_experiment
 from hooke.cli.document import read
-from hooke.expand import expand, validate_experiment
 from hooke_api.local.demonstration import EXAMPLE, Demonstration, Meter, remaining
 from hooke_api.local.instance import StartError
 from hooke_api.local.verdict import COLUMNS, cells, show
@@ -21,7 +21,7 @@ SMALL = QUICK | {
     ],
     "clusters": [
         {"name": "local", "workers": [2], "seeds": 1},
-        {"name": "lan", "on": "local", "workers": [4], "seeds": 3, "virtual": {}},
+        {"name": "lan", "computed_on": "local", "workers": [4], "seeds": 3, "virtual": {}},
     ],
 }
 WITHOUT_DATA = ENDLESS | {"workload": {"name": "mnist-lenet"}, "clusters": [{"name": "local", "workers": [1]}]}

@@ -108,7 +108,7 @@ def test_a_killed_instance_takes_its_parts_along_and_the_next_start_adopts_its_r
     except AssertionError as error:
         logs = "\n".join(path.read_text()[-3000:] for path in up.home.rglob("*.log"))
         raise AssertionError(f"{error}: {left(parts, up.home)}\n{logs}") from error
-    ranks = [pid for pid, command in processes(up.home).items() if "hooke.train" in command]
+    ranks = [pid for pid, command in processes(up.home).items() if "hooke.loop.train" in command]
     assert ranks, "training goes on"
 
     again = hooke("up")

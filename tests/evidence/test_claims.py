@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from hooke.expand import validate_run
-from hooke.train import run_spec_virtual
+from hooke.catalogue.algorithm import servers_of
+from hooke.catalogue.expand import validate_run
+from hooke.loop.train import run_spec_virtual
 from hooke_api.comparisons.verdict import Crossing, compare, holm
 
 from benchmarks.evidence import codesign, replication, replication_page
@@ -193,7 +194,7 @@ def _weights(tried):
     }
     spec = validate_run(document)
     outcomes = run_spec_virtual(spec)
-    center = outcomes[-1].weights if spec.servers else outcomes[0].center
+    center = outcomes[-1].weights if servers_of(spec) else outcomes[0].center
     return [outcome.weights for outcome in outcomes[:4]] + [center]
 
 

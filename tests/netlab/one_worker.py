@@ -5,8 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from hooke.expand import validate_run
-from hooke.train import run_spec_virtual
+from hooke.catalogue.expand import validate_run
+from hooke.loop.train import run_spec_virtual
 
 from benchmarks.peers.settings import METHODS, Settings
 from benchmarks.peers.training import Worker

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from hooke.comm.mpi import MpiComm
-from hooke.flat import FlatProblem
-from hooke.models.lenet import lenet
-from hooke.samples import Samples
+from hooke.comm.mpi.communicator import MpiComm
+from hooke.problem.flat import FlatProblem
+from hooke.problem.models.lenet import lenet
+from hooke.problem.samples import Samples
 from mpi4py import MPI
 
 COMPUTE_SECONDS = 0.5

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request
 
 from hooke_api.clusters import service
 from hooke_api.clusters.schemas import AlgorithmList, ClusterList, WorkloadList
-from hooke_api.database import DatabaseOf
+from hooke_api.storage.database import DatabaseOf
 
 router = APIRouter()
 

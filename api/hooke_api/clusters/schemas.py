@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, Literal
 
-from hooke_api.schema import View
+from hooke_api.base.schema import View
 
 
 class FileProblemView(View):

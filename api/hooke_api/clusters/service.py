@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
-from hooke.events import AgentHello, Described
-from hooke.spec import Communication, Compute
+from hooke.spec.events import AgentHello, Described
+from hooke.spec.specification import Communication, Compute
 from sqlalchemy import delete, insert, select
 from sqlalchemy.orm import Session
 
-from hooke_api.catalogues import described
+from hooke_api.clusters.catalogues import described
 from hooke_api.clusters.schemas import (
     AlgorithmList,
     AlgorithmView,
@@ -20,9 +20,9 @@ from hooke_api.clusters.schemas import (
     WorkloadList,
     WorkloadView,
 )
-from hooke_api.lifecycle import ACTIVE
 from hooke_api.models import DEFAULT_PROJECT, CatalogueEntry, Cluster, Run, now
-from hooke_api.outbox import announce, wake_scheduler
+from hooke_api.scheduling.lifecycle import ACTIVE
+from hooke_api.storage.outbox import announce, wake_scheduler
 
 
 def hello(session: Session, said: AgentHello, silence: timedelta) -> None:

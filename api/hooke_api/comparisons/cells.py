@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from hooke.states import RunState
+from hooke.spec.states import RunState
 
 from hooke_api.comparisons.crossing import Crossing
 from hooke_api.models import Run

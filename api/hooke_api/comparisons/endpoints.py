@@ -6,7 +6,7 @@ from fastapi import APIRouter
 
 from hooke_api.comparisons import service
 from hooke_api.comparisons.schemas import Comparison
-from hooke_api.database import DatabaseOf
+from hooke_api.storage.database import DatabaseOf
 
 router = APIRouter(tags=["comparisons"])
 

@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hooke_api.intervals import t_quantile
+from hooke_api.base.intervals import t_quantile
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from hooke_api.schema import View
+from hooke_api.base.schema import View
 
 
 class Estimate(View):

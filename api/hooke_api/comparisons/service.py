@@ -8,18 +8,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from hooke.phases import PHASES
-from hooke.spec import ExperimentSpec, Target
-from hooke.states import TERMINAL
+from hooke.spec.specification import ExperimentSpec, Target
+from hooke.spec.states import TERMINAL
+from hooke.trace.phases import PHASES
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from hooke_api.base.errors import NotFound
+from hooke_api.base.intervals import Interval, interval
 from hooke_api.comparisons import wording
 from hooke_api.comparisons.cells import FAILED, FINISHED, Cell, throughput
 from hooke_api.comparisons.schemas import Comparison, ComparisonRow, Estimate, SpeedUp, TimeToTarget
 from hooke_api.comparisons.verdict import Verdict, compare_all, compare_values, holm, paired_difference
-from hooke_api.errors import NotFound
-from hooke_api.intervals import Interval, interval
 from hooke_api.models import Experiment, RankTotals, Run
 
 

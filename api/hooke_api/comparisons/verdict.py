@@ -19,9 +19,9 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
+from hooke_api.base.intervals import CONFIDENCE, Interval, interval
 from hooke_api.comparisons.crossing import Crossing, horizon, log_time
 from hooke_api.comparisons.ranges import Range, mean_of
-from hooke_api.intervals import CONFIDENCE, Interval, interval
 
 __all__ = [
     "LEAST_PAIRS",

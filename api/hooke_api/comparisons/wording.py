@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hooke.spec import Target
+from hooke.spec.specification import Target
 
+from hooke_api.base.intervals import Interval
 from hooke_api.comparisons.verdict import LEAST_PAIRS, MARGIN, Claim, Verdict
-from hooke_api.intervals import Interval
 
 
 @dataclass(frozen=True)

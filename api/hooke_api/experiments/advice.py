@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from hooke.catalogue.expand import PlannedRun, experiment_cautions, pointer
 from hooke.errors import Problem
-from hooke.expand import PlannedRun, experiment_cautions, pointer
-from hooke.spec import ExperimentSpec
+from hooke.spec.specification import ExperimentSpec
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 

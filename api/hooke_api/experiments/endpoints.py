@@ -6,11 +6,11 @@ from typing import Annotated
 
 from fastapi import APIRouter, Header, Query, Request, Response
 
-from hooke_api.database import DatabaseOf
-from hooke_api.documents import SubmittedExperiment
+from hooke_api.base.documents import SubmittedExperiment
+from hooke_api.base.security import OWNER
 from hooke_api.experiments import service
 from hooke_api.experiments.schemas import DryRun, ExperimentPage, ExperimentView
-from hooke_api.security import OWNER
+from hooke_api.storage.database import DatabaseOf
 
 router = APIRouter(prefix="/experiments", tags=["experiments"])
 

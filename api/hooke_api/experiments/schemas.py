@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from hooke.spec import ExperimentSpec
-from hooke.states import RunState
+from hooke.spec.specification import ExperimentSpec
+from hooke.spec.states import RunState
 
-from hooke_api.schema import Fault, View
+from hooke_api.base.schema import Fault, View
 
 
 class PlannedRunView(View):

@@ -6,24 +6,24 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from hooke.expand import PlannedRun, check_experiment, expand
-from hooke.spec import ExperimentSpec, fingerprint
-from hooke.states import TERMINAL, RunState
+from hooke.catalogue.expand import PlannedRun, check_experiment, expand
+from hooke.spec.specification import ExperimentSpec, fingerprint
+from hooke.spec.states import TERMINAL, RunState
 from sqlalchemy import func, insert, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from hooke_api import ids
-from hooke_api.catalogues import offered
-from hooke_api.cursors import Cursors
-from hooke_api.database import Database
-from hooke_api.errors import Invalid, NotFound
+from hooke_api.base import ids
+from hooke_api.base.cursors import Cursors
+from hooke_api.base.errors import Invalid, NotFound
+from hooke_api.base.schema import Fault
+from hooke_api.clusters.catalogues import offered
 from hooke_api.experiments.advice import warnings
 from hooke_api.experiments.schemas import DryRun, ExperimentPage, ExperimentSummary, ExperimentView, PlannedRunView
-from hooke_api.lifecycle import request_cancel
 from hooke_api.models import DEFAULT_PROJECT, Cluster, Experiment, IdempotencyKey, Run, Transition, now
-from hooke_api.outbox import announce, take, wake_scheduler
-from hooke_api.schema import Fault
+from hooke_api.scheduling.lifecycle import request_cancel
+from hooke_api.storage.database import Database
+from hooke_api.storage.outbox import announce, take, wake_scheduler
 
 LISTING = "experiments"
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 from hooke.cli.document import read
-from hooke.states import TERMINAL, RunState
+from hooke.spec.states import TERMINAL, RunState
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 

@@ -1,7 +1,7 @@
 """Keeps a few processes alive: starts them, starts one again when it ends, ends them in order.
 
-Every part is tethered by `hooke.guard --tether`: it gets SIGTERM from the kernel when this process dies, so even a
-`kill -9` leaves none of them behind.
+Every part is tethered by `hooke.cluster.guard --tether`: it gets SIGTERM from the kernel when this process dies,
+so even a `kill -9` leaves none of them behind.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Keeper:
         self._task = asyncio.create_task(self._keep(), name=f"keep {self.part.name}")
 
     async def _spawn(self) -> None:
-        tether = (sys.executable, "-m", "hooke.guard", "--tether", str(os.getpid()), "--")
+        tether = (sys.executable, "-m", "hooke.cluster.guard", "--tether", str(os.getpid()), "--")
         with self.part.log.open("ab") as log:
             self._process = await asyncio.create_subprocess_exec(
                 *tether,

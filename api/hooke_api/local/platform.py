@@ -12,10 +12,10 @@ from pathlib import Path
 import httpx
 from hooke.cluster.processes import signal_all, start_time
 
+from hooke_api.base.settings import Settings, secret
 from hooke_api.local import attempts, parts
 from hooke_api.local.instance import Instance, Note, StartError
 from hooke_api.local.keeper import Keeper, end_left_over
-from hooke_api.settings import Settings, secret
 
 PATIENCE = 60.0
 """Seconds until the parts must answer."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hooke_api.intervals import t_quantile
+from hooke_api.base.intervals import t_quantile
 
 Floats = NDArray[np.float64]
 

@@ -6,10 +6,10 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
 
-from hooke_api.database import DatabaseOf
 from hooke_api.metrics import service
 from hooke_api.metrics.curves import CurveStore
 from hooke_api.metrics.schemas import Axis, BandAnswer, Metric, SeriesAnswer, SeriesQuery
+from hooke_api.storage.database import DatabaseOf
 
 router = APIRouter(tags=["metrics"])
 

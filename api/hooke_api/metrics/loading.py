@@ -7,15 +7,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from hooke.catalogue import built_in
-from hooke.states import TERMINAL, RunState
+from hooke.catalogue.discovery import built_in
+from hooke.spec.states import TERMINAL, RunState
 from sqlalchemy import ColumnElement, and_, func, select
 from sqlalchemy.orm import Session
 
-from hooke_api import blocks
 from hooke_api.metrics.attempts import Begun, keep_scores, keep_steps
 from hooke_api.metrics.table import COLUMNS, Column, Floats, RankColumns, Table, aggregate, writing_workers
 from hooke_api.models import Attempt, CatalogueEntry, Chunk, DroppedWorker, EvaluationPoint, RankTotals, Run
+from hooke_api.storage import blocks
 
 IDS_PER_QUERY = 500
 

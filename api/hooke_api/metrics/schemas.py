@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, get_args
 
-from hooke.spec import Frozen
+from hooke.spec.specification import Frozen
 from pydantic import Field, StringConstraints, model_validator
 
-from hooke_api.schema import View
+from hooke_api.base.schema import View
 
 Metric = Literal[
     "validation_accuracy",

@@ -14,11 +14,11 @@ from collections.abc import Sequence
 from typing import get_args
 
 import numpy as np
-from hooke.spec import Part
+from hooke.spec.specification import Part
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from hooke_api.errors import NotFound
+from hooke_api.base.errors import NotFound
 from hooke_api.metrics.bands import Curve, band
 from hooke_api.metrics.curves import CurveStore
 from hooke_api.metrics.loading import Curves, Facts, read_facts

@@ -26,7 +26,7 @@ Indices = NDArray[np.int64]
 Column = NDArray[Any]
 
 EVERY_RANK_WRITES = 32
-"""With more workers than this only the first and the last write steps (`hooke.recorder` says the same)."""
+"""With more workers than this only the first and the last write steps (`hooke.loop.recorder` says the same)."""
 COLUMNS = ("step", "samples", "clock", "wall", "loss", "communicate", "wire", "staleness")
 """The columns of a journal from which curves are made."""
 

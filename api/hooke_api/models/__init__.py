@@ -10,7 +10,7 @@ All of them are imported here, because Base.metadata knows only tables whose cla
 from __future__ import annotations
 
 from hooke_api.models.base import DEFAULT_PROJECT, Base, Moment, Owned, Serial, State, now
-from hooke_api.models.records import Checkpoint, Chunk, DroppedWorker, EvaluationPoint, Log, RankTotals, Summary
+from hooke_api.models.records import Checkpoint, Chunk, DroppedWorker, EvaluationPoint, Log, RankTotals
 from hooke_api.models.sites import CatalogueEntry, Cluster
 from hooke_api.models.work import (
     Attempt,
@@ -47,7 +47,6 @@ __all__ = [
     "Run",
     "Serial",
     "State",
-    "Summary",
     "Transition",
     "now",
 ]

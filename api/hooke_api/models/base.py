@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from hooke.states import RunState
+from hooke.spec.states import RunState
 from sqlalchemy import (
     JSON,
     BigInteger,

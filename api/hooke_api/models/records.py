@@ -1,4 +1,4 @@
-"""What attempts report: chunks of steps, evaluations, totals, summaries, logs, checkpoints."""
+"""What attempts report: chunks of steps, evaluations, totals, logs, checkpoints."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hooke_api.models.base import Base, Serial
 
 
 class Chunk(Base):
-    """Consecutive steps of one rank as columns: `hooke_api.blocks` packs and reads them."""
+    """Consecutive steps of one rank as columns: `hooke_api.storage.blocks` packs and reads them."""
 
     __tablename__ = "chunks"
     __table_args__ = (UniqueConstraint("run_id", "attempt", "rank", "seq"),)
@@ -85,24 +85,6 @@ class RankTotals(Base):
     payload: Mapped[int] = mapped_column(BigInteger, default=0)
     wire: Mapped[int] = mapped_column(BigInteger, default=0)
     messages: Mapped[int] = mapped_column(BigInteger, default=0)
-
-
-class Summary(Base):
-    """One metric of one attempt in six numbers, over all finite values of all its workers."""
-
-    __tablename__ = "summaries"
-
-    run_id: Mapped[str] = mapped_column(String(40), ForeignKey("runs.id"), primary_key=True)
-    attempt: Mapped[int] = mapped_column(primary_key=True)
-    metric: Mapped[str] = mapped_column(String(64), primary_key=True)
-    """validation_accuracy, validation_loss (of older runs: test_...), train_loss, staleness."""
-    first: Mapped[float]
-    last: Mapped[float]
-    min: Mapped[float]
-    max: Mapped[float]
-    argmin: Mapped[int] = mapped_column(BigInteger)
-    """Samples at the minimum."""
-    count: Mapped[int] = mapped_column(BigInteger)
 
 
 class Log(Base):

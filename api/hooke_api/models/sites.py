@@ -38,4 +38,4 @@ class CatalogueEntry(Base):
     """algorithm or workload."""
     name: Mapped[str] = mapped_column(String(64), primary_key=True)
     document: Mapped[dict[str, Any]]
-    """One item as `hooke.catalogue.describe` returns it."""
+    """One item as `hooke.catalogue.discovery.describe` returns it."""

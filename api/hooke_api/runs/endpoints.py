@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
-from hooke.states import RunState
+from hooke.spec.states import RunState
 
-from hooke_api.database import DatabaseOf
+from hooke_api.base.security import OWNER
 from hooke_api.runs import service
 from hooke_api.runs.schemas import LogPage, RunPage, RunView
-from hooke_api.security import OWNER
+from hooke_api.storage.database import DatabaseOf
 
 router = APIRouter(prefix="/runs", tags=["runs"])
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from hooke.spec import Part
-from hooke.states import RunState
+from hooke.spec.specification import Part
+from hooke.spec.states import RunState
 
-from hooke_api.schema import View
+from hooke_api.base.schema import View
 
 
 class TransitionView(View):

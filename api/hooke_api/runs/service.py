@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hooke.states import RunState
+from hooke.spec.states import RunState
 from sqlalchemy import Select, select
 from sqlalchemy.orm import Session, undefer
 
-from hooke_api.cursors import Cursors
-from hooke_api.errors import Conflict, NotFound
-from hooke_api.lifecycle import request_cancel
+from hooke_api.base.cursors import Cursors
+from hooke_api.base.errors import Conflict, NotFound
 from hooke_api.models import DEFAULT_PROJECT, Attempt, Checkpoint, DroppedWorker, Log, RankTotals, Run, Transition
 from hooke_api.runs.schemas import (
     CheckpointView,
@@ -25,6 +24,7 @@ from hooke_api.runs.schemas import (
     RunView,
     TransitionView,
 )
+from hooke_api.scheduling.lifecycle import request_cancel
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
-from hooke.algorithm import Pace
-from hooke.elastic import Elastic, Spring
+from hooke.catalogue.algorithm import Pace
+from hooke.methods.elastic import Elastic, Spring
 
 if TYPE_CHECKING:
-    from hooke.rank import Rank
+    from hooke.catalogue.rank import Rank
 
 
 class AsyncEASGD(Elastic):

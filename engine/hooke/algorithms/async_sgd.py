@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
-from hooke.algorithm import Pace
-from hooke.descent import Descent, LocalStep
+from hooke.catalogue.algorithm import Pace
+from hooke.methods.descent import Descent, LocalStep
 
 if TYPE_CHECKING:
-    from hooke.rank import Rank
+    from hooke.catalogue.rank import Rank
 
 
 class AsyncSGD(Descent):

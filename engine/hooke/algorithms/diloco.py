@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
-from hooke.descent import AdamStep, Descent, LocalStep
+from hooke.methods.descent import AdamStep, Descent, LocalStep
 
 if TYPE_CHECKING:
-    from hooke.rank import Rank
+    from hooke.catalogue.rank import Rank
 
 
 class Diloco(Descent):

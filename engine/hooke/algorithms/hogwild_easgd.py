@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
-from hooke.algorithm import Pace
+from hooke.catalogue.algorithm import Pace
 from hooke.comm.base import Updates
-from hooke.elastic import Elastic, concurrent_bound
+from hooke.methods.elastic import Elastic, concurrent_bound
 
 if TYPE_CHECKING:
-    from hooke.rank import Rank
+    from hooke.catalogue.rank import Rank
 
 
 class HogwildEASGD(Elastic):

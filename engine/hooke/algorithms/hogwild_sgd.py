@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
-from hooke.algorithm import Pace
+from hooke.catalogue.algorithm import Pace
 from hooke.comm.base import Updates
-from hooke.descent import Descent
+from hooke.methods.descent import Descent
 
 if TYPE_CHECKING:
-    from hooke.rank import Rank
+    from hooke.catalogue.rank import Rank
 
 
 class HogwildSGD(Descent):

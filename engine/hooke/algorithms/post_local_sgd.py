@@ -9,7 +9,7 @@ from pydantic import Field
 from hooke.algorithms.local_sgd import LocalSGD
 
 if TYPE_CHECKING:
-    from hooke.rank import Rank
+    from hooke.catalogue.rank import Rank
 
 
 class PostLocalSGD(LocalSGD):

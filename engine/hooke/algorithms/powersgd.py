@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
-from hooke.descent import Descent
-from hooke.lowrank import LowRank
+from hooke.methods.descent import Descent
+from hooke.methods.lowrank import LowRank
 
 if TYPE_CHECKING:
-    from hooke.rank import Rank
+    from hooke.catalogue.rank import Rank
 
 
 class Powersgd(Descent):

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
-from hooke.elastic import Elastic, Spring
+from hooke.methods.elastic import Elastic, Spring
 
 if TYPE_CHECKING:
+    from hooke.catalogue.rank import Rank
     from hooke.comm.base import Pending, Vector
-    from hooke.rank import Rank
 
 
 class SyncEASGD(Elastic):

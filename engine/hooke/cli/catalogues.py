@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from hooke.catalogue import Kind
+    from hooke.catalogue.discovery import Kind
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON with documentation and JSON Schema.")]
 
@@ -31,7 +31,7 @@ def workloads(as_json: AsJson = False) -> None:
 
 
 def _show(kind: Kind, as_json: bool) -> None:
-    from hooke.catalogue import describe, found
+    from hooke.catalogue.discovery import describe, found
 
     here = found(kind)
     for trouble in here.troubles:

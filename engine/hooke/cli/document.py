@@ -5,29 +5,25 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from hooke.catalogue.expand import AUTO_WORKERS, resolve, validate_experiment, validate_run
 from hooke.errors import Problem, SpecError
-from hooke.expand import AUTO_WORKERS, resolve, validate_experiment, validate_run
 from hooke.hardware import usable_cores
-from hooke.spec import ClusterChoice, ExperimentSpec, RunSpec, VirtualCluster
+from hooke.spec.specification import ClusterChoice, ExperimentSpec, RunSpec, VirtualCluster
 
 EXPERIMENT, RUN = "hooke.experiment/1", "hooke.run/1"
 
 
 def read(path: Path) -> Any:
-    """Return the document in a YAML or JSON file; raises SpecError, with line and column, for broken syntax.
+    """Return the document in a YAML or JSON file, read as YAML 1.2.
 
-    `on`, `off`, `yes` and `no` are words, as in YAML 1.2: a virtual cluster has a field called `on`.
+    Raises SpecError, with line and column, for broken syntax and for a key that stands twice in one mapping.
     """
     import yaml
 
-    class Loader(yaml.SafeLoader):
-        yaml_implicit_resolvers = {
-            first: [(tag, form) for tag, form in forms if not tag.endswith(":bool") or first in "tTfF"]
-            for first, forms in yaml.SafeLoader.yaml_implicit_resolvers.items()
-        }
+    from hooke.cli import yaml12
 
     try:
-        return yaml.load(path.read_text(encoding="utf-8"), Loader)  # noqa: S506 - a safe loader with fewer words
+        return yaml12.load(path.read_text(encoding="utf-8"))
     except (yaml.YAMLError, ValueError) as error:
         raise SpecError([Problem("", f"{path} is not YAML: {' '.join(str(error).split())}")]) from None
 

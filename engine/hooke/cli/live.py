@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
+from hooke.cli.progress import Follower
 from hooke.cli.text import percent, seconds
-from hooke.events import Scored
-
-if TYPE_CHECKING:
-    from hooke.cli.progress import Follower
-    from hooke.local_run import LocalRun
+from hooke.cluster.local_run import LocalRun
+from hooke.spec.events import Scored
 
 
 class LiveDisplay:

@@ -9,13 +9,13 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from hooke.algorithm import algorithm
-from hooke.cautions import of_method, said_of_compute_time
+from hooke.catalogue.algorithm import algorithm, ranks_of, servers_of
+from hooke.catalogue.cautions import of_method, said_of_compute_time
 from hooke.cli.text import columns, percent, seconds, size
-from hooke.events import Done, Scored, Start, StateReport
-from hooke.phases import PHASES
-from hooke.spec import RunSpec, canonical, fingerprint
-from hooke.states import DIVERGED
+from hooke.spec.events import Done, Scored, Start, StateReport
+from hooke.spec.specification import RunSpec, canonical, fingerprint
+from hooke.spec.states import DIVERGED
+from hooke.trace.phases import PHASES, communication_fraction
 
 MANY = 16
 """Workers whose steps are told one by one; of more, the least and the most."""
@@ -56,7 +56,7 @@ def result(
         "algorithm": spec.algorithm.name,
         "parameters": spec.algorithm.parameters,
         "workers": spec.workers,
-        "servers": spec.servers,
+        "servers": servers_of(spec),
         "seed": spec.seed,
         "simulated": spec.world == "virtual",
         "compute_seconds_per_sample": network.compute_seconds_per_sample if network else None,
@@ -76,7 +76,7 @@ def result(
         "samples_per_second": last.samples / last.clock if last and last.clock > 0 else None,
         "communication_fraction": fmean(map(fraction, workers)) if workers else None,
         "phases": _phases(workers),
-        "server_phases": done[spec.workers].phases if spec.servers and spec.workers in done else None,
+        "server_phases": done[spec.workers].phases if servers_of(spec) and spec.workers in done else None,
         "hidden_seconds": fmean(d.hidden for d in workers) if workers else None,
         "payload_bytes": sum(d.payload for d in done.values()) if workers else None,
         "wire_bytes": sum(d.wire for d in done.values()) if workers else None,
@@ -114,9 +114,8 @@ def _histogram(done: Iterable[Done]) -> dict[int, int]:
 
 
 def fraction(done: Done) -> float:
-    """Return the share of a rank's time, evaluation left out, that it was blocked in communication."""
-    busy = done.wall - done.phases["evaluate"]
-    return done.phases["communicate"] / busy if busy > 0 else 0.0
+    """Return a rank's communication fraction; 0 where it took no time."""
+    return communication_fraction(done.phases["communicate"], done.wall, done.phases["evaluate"]) or 0.0
 
 
 def _phases(workers: Sequence[Done]) -> dict[str, float] | None:
@@ -202,7 +201,7 @@ def save(path: Path, spec: RunSpec, folder: Path) -> None:
     import numpy as np
 
     arrays = {}
-    for rank in range(spec.ranks):
+    for rank in range(ranks_of(spec)):
         with np.load(folder / f"final.{rank}.npz") as final:
             if rank < spec.workers:
                 arrays[f"worker_{rank}"] = final["weights"]

@@ -1,22 +1,18 @@
-"""Follow the journals of a run and show how it gets on: one live line on a terminal, plain lines elsewhere."""
+"""Follow the journals of a run, and show how it gets on in plain lines."""
 
 from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from hooke.cli.outcome import decides
 from hooke.cli.text import percent, seconds
+from hooke.cluster.local_run import LocalRun
 from hooke.cluster.witness import JournalReader
 from hooke.errors import JournalError
-from hooke.events import Scored, Steps
-from hooke.journal import parse, unpack
-
-if TYPE_CHECKING:
-    from hooke.local_run import LocalRun
+from hooke.spec.events import Scored, Steps
+from hooke.spec.journal import parse, unpack
 
 
 class Follower:
@@ -84,15 +80,3 @@ class PlainDisplay:
                 file=sys.stderr,
                 flush=True,
             )
-
-
-@contextmanager
-def display(run: LocalRun) -> Iterator[Display]:
-    """Show a live line if stderr is a terminal, else print plain lines."""
-    if sys.stderr.isatty():
-        from hooke.cli.live import LiveDisplay
-
-        with LiveDisplay(run) as live:
-            yield live
-    else:
-        yield PlainDisplay(run)

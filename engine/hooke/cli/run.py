@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from hooke.events import Scored, StateReport
-    from hooke.local_run import LocalRun
-    from hooke.spec import RunSpec
+    from hooke.cluster.local_run import LocalRun
+    from hooke.spec.events import Scored, StateReport
+    from hooke.spec.specification import RunSpec
 
 FAILED, BAD_SPEC, CANCELLED = 1, 2, 130
 POLL_SECONDS = 0.1
@@ -70,9 +70,9 @@ def run(  # noqa: PLR0913 - one parameter per option of the command
     Ctrl-C stops all ranks together and leaves a checkpoint; a second one ends them at once. SIGUSR1 asks for a
     checkpoint and goes on.
     """
+    from hooke.catalogue.expand import cautions
     from hooke.cli.document import load_run, read
     from hooke.errors import HookeError, SpecError
-    from hooke.expand import cautions
 
     if calibrate and (resume or replay is not None):
         raise typer.BadParameter("--calibrate changes the run: it goes with neither --resume nor --replay")
@@ -109,7 +109,7 @@ def run(  # noqa: PLR0913 - one parameter per option of the command
 
 
 def _calibrated(spec: RunSpec) -> RunSpec:
-    from hooke.calibrate import calibrated
+    from hooke.problem.calibrate import calibrated
 
     if spec.virtual is None:
         raise typer.BadParameter("real time needs no model: --calibrate goes with --world virtual")
@@ -137,8 +137,8 @@ def _try_to_write(trace: Path) -> None:
 
 def _as_replay(spec: RunSpec, recorded: Path) -> RunSpec:
     """Return the run to start as a replay of the one in `recorded`; raises HookeError where it cannot be one."""
-    from hooke import replay
     from hooke.errors import Problem, SpecError
+    from hooke.loop import replay
 
     replay.read_order(recorded)
     if not replay.same_run(spec, replay.recorded(recorded)):
@@ -147,7 +147,7 @@ def _as_replay(spec: RunSpec, recorded: Path) -> RunSpec:
 
 
 def _says_equal(spec: RunSpec, folder: Path, recorded: Path) -> bool:
-    from hooke.replay import compare
+    from hooke.loop.replay import compare
 
     found = compare(spec, folder, recorded)
     for difference in found:
@@ -166,10 +166,11 @@ def execute(
     trace: Path | None = None,
 ) -> tuple[StateReport, dict[str, Any]]:
     """Run `spec` in `folder` to its end, showing progress on stderr; return how it ended and its numbers."""
-    from hooke import local_run
+    from hooke.catalogue.algorithm import ranks_of
     from hooke.cli import outcome
+    from hooke.cluster import local_run
     from hooke.cluster.launchers.base import TRAIN
-    from hooke.invariants import faults
+    from hooke.spec.invariants import faults
 
     local_run.prepare(folder, spec, resume)
     program = TRAIN if trace is None else (*TRAIN, "--trace")
@@ -181,7 +182,7 @@ def execute(
     if save_to is not None and report.state == "succeeded":
         outcome.save(save_to, spec, folder)
     if trace is not None:
-        found["trace"] = write_trace(folder, spec.ranks, trace)
+        found["trace"] = write_trace(folder, ranks_of(spec), trace)
     return report, found
 
 
@@ -231,7 +232,8 @@ class _Signals:
 
 
 def _follow(started: LocalRun) -> tuple[list[Scored], StateReport]:
-    from hooke.cli.progress import Follower, display
+    from hooke.cli.display import display
+    from hooke.cli.progress import Follower
 
     signals = _Signals()
     before = {n: signal.signal(n, signals.note) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)}

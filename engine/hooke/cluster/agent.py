@@ -25,7 +25,7 @@ from pydantic import TypeAdapter
 from hooke.cluster import broker, orders
 from hooke.cluster.hello import Herald, Line
 from hooke.cluster.places import Home
-from hooke.events import LaunchOrder
+from hooke.spec.events import LaunchOrder
 
 CONCURRENCY = 4
 _PATIENCE = 1.0

@@ -7,6 +7,8 @@ import os
 import time
 from collections.abc import Sequence
 
+from hooke.catalogue.algorithm import ranks_of
+from hooke.catalogue.expand import validate_run
 from hooke.cluster.job import Order
 from hooke.cluster.places import AttemptFolder, write_atomically
 from hooke.cluster.shipper import Shipper
@@ -14,12 +16,11 @@ from hooke.cluster.tail import LogBook, last_lines
 from hooke.cluster.verdict import Evidence, judge
 from hooke.cluster.witness import Witness
 from hooke.errors import SpecError
-from hooke.events import StateReport
-from hooke.expand import validate_run
-from hooke.invariants import faults
-from hooke.journal import read_new
-from hooke.spec import RunSpec, canonical
-from hooke.states import TERMINAL
+from hooke.spec.events import StateReport
+from hooke.spec.invariants import faults
+from hooke.spec.journal import read_new
+from hooke.spec.specification import RunSpec, canonical
+from hooke.spec.states import TERMINAL
 
 _CLOCK = "The clock of this run cannot be trusted: "
 _LOOK_BACK = 80
@@ -48,7 +49,7 @@ class Attempt:
         self.news = asyncio.Event()
         """Set when there is something that the API should hear at once."""
         self.book = LogBook(folder.log)
-        ranks = self.spec.ranks if self.spec else 0
+        ranks = ranks_of(self.spec) if self.spec else 0
         self.witness = Witness(folder, ranks)
         journals = {rank: folder.journal(rank) for rank in range(ranks)}
         self.shipper = Shipper(folder.run, folder.attempt, journals, folder.log, takes_over=bool(self.reports))

@@ -2,16 +2,16 @@
 
 Tasks carry short orders only and may be delivered twice. Arguments are JSON:
 
-    LAUNCH  [orders]         orders: list of `hooke.events.LaunchOrder`; several (virtual ones) share a process
+    LAUNCH  [orders]         orders: list of `hooke.spec.events.LaunchOrder`; several (virtual) share a process
     CANCEL  [run, attempt]
-    PROBE   [run, attempt]   answered by POST /api/v1/agents/proof with a `hooke.events.AgentProof`
+    PROBE   [run, attempt]   answered by POST /api/v1/agents/proof with a `hooke.spec.events.AgentProof`
 """
 
 from __future__ import annotations
 
 from celery import Celery
 
-from hooke.events import LaunchOrder
+from hooke.spec.events import LaunchOrder
 
 LAUNCH = "hooke.cluster.launch"
 CANCEL = "hooke.cluster.cancel"

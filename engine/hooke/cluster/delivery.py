@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from hooke.cluster.attempt import Attempt
 from hooke.cluster.job import Timing
-from hooke.events import Ingest, IngestAnswer
+from hooke.spec.events import Ingest, IngestAnswer
 
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 

@@ -15,8 +15,9 @@ from urllib.parse import urlsplit
 import httpx
 from pydantic import ValidationError
 
-from hooke import catalogue, hardware
-from hooke.events import AgentHello, AgentProof
+from hooke import hardware
+from hooke.catalogue import discovery as catalogue
+from hooke.spec.events import AgentHello, AgentProof
 
 EVERY = 10.0
 READING = 60.0
@@ -54,7 +55,7 @@ class Line:
 
 
 def describe(name: str, catalogues: dict[str, Any] | None = None) -> AgentHello:
-    """Return what there is to say of this cluster; `catalogues` as `hooke.catalogue.everything` returns them."""
+    """Return what there is to say of this cluster; `catalogues` as `discovery.everything` returns them."""
     machine, versions = hardware.describe()
     cores = hardware.usable_cores()
     return AgentHello.model_validate(
@@ -75,7 +76,7 @@ def read_catalogues() -> dict[str, Any]:
 
     Where it breaks, the built-in ones and the reason.
     """
-    command = [sys.executable, "-m", "hooke.catalogue"]
+    command = [sys.executable, "-m", "hooke.catalogue.discovery"]
     try:
         result = subprocess.run(
             command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=READING, check=False

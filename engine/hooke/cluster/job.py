@@ -9,7 +9,8 @@ from pydantic import Field
 
 from hooke.cluster.launchers.base import TRAIN
 from hooke.cluster.places import JobFolder
-from hooke.spec import Frozen
+from hooke.cluster.watchdog import BACKSTOP
+from hooke.spec.specification import Frozen
 
 
 class Timing(Frozen):
@@ -23,6 +24,8 @@ class Timing(Frozen):
     """Between two requests of an attempt that waits for its turn in a shared process."""
     grace: float = Field(10.0, ge=0)
     """From SIGTERM to SIGKILL."""
+    backstop: float = Field(BACKSTOP, ge=0)
+    """Behind a run's wall limit, until ranks that have not stopped themselves are ended."""
     longest_retry: float = Field(8.0, gt=0)
     """Between two attempts to reach an API that is down; well below a lease."""
     patient_after: float = Field(600.0, gt=0)

@@ -21,7 +21,7 @@ from hooke.cluster.lock import held, holder
 from hooke.cluster.places import AttemptFolder, Home, JobFolder, write_atomically
 from hooke.cluster.processes import members
 from hooke.errors import LaunchError
-from hooke.events import AgentProof, LaunchOrder
+from hooke.spec.events import AgentProof, LaunchOrder
 
 _SPAWN_SECONDS = 30.0
 _OWNED_SECONDS = 5.0

@@ -16,8 +16,8 @@ from typing import Any
 from hooke.cluster.tail import logged
 from hooke.cluster.witness import JournalReader
 from hooke.errors import JournalError
-from hooke.events import Ingest, IngestAnswer, RankRecords, StateReport
-from hooke.journal import parse
+from hooke.spec.events import Ingest, IngestAnswer, RankRecords, StateReport
+from hooke.spec.journal import parse
 
 MOST_BYTES = 1 << 20
 """Of journal and log lines in one request, before compression; a single longer line still goes, alone."""

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from hooke.events import LogLine
-from hooke.journal import read_new
+from hooke.spec.events import LogLine
+from hooke.spec.journal import read_new
 
 LONGEST = 8192
 """Characters of a line that are kept."""

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from hooke.events import Done, RankExit, StateReport
-from hooke.states import DIVERGED
+from hooke.spec.events import Done, RankExit, StateReport
+from hooke.spec.states import DIVERGED
 
 USER_RAISED = 3
 """Exit status of a rank whose algorithm, workload or specification raised."""

@@ -9,8 +9,8 @@ from pydantic import ValidationError
 
 from hooke.cluster.places import AttemptFolder
 from hooke.errors import JournalError
-from hooke.events import Done, RankExit, Start
-from hooke.journal import parse, read_new
+from hooke.spec.events import Done, RankExit, Scored, Start
+from hooke.spec.journal import parse, read_new, unpack
 
 _BULK = '{"kind":"steps"'
 _CHUNK = 1 << 20
@@ -45,6 +45,14 @@ class Witness:
         self.done: dict[int, Done] = {}
         self.damaged: dict[int, str] = {}
         """Rank -> what is wrong with its journal; nothing behind the damage is believed."""
+        self.signs = 0
+        """Records so far, blocks of steps among them: where this grows, the ranks get on."""
+        self.stepped = False
+        """Whether any rank has written a step."""
+        self.scored = False
+        """Whether there was an evaluation."""
+        self._blocks: dict[int, str] = {}
+        """Rank -> its latest block of steps."""
         self._folder = folder
         self._readers = {rank: JournalReader(folder.journal(rank)) for rank in range(ranks)}
 
@@ -55,8 +63,11 @@ class Witness:
                 self._take(rank, lines)
 
     def _take(self, rank: int, lines: list[str]) -> None:
+        self.signs += len(lines)
         for line in lines:
             if line.startswith(_BULK):
+                self.stepped = True
+                self._blocks[rank] = line
                 continue
             try:
                 record = parse(line)
@@ -67,6 +78,8 @@ class Witness:
                 self.started[rank] = record
             elif isinstance(record, Done):
                 self.done[rank] = record
+            elif isinstance(record, Scored):
+                self.scored = True
 
     @property
     def all_started(self) -> bool:
@@ -77,6 +90,14 @@ class Witness:
     def all_done(self) -> bool:
         """Every rank ended as its algorithm meant it to."""
         return len(self.done) == self.ranks
+
+    def reached(self) -> dict[int, int]:
+        """Return rank -> the last step that it has written, of those that write steps."""
+        found = {}
+        for rank, line in self._blocks.items():
+            with suppress(JournalError):  # told by who reads the points
+                found[rank] = int(unpack("step", parse(line).columns["step"])[-1])
+        return found
 
     def exits(self) -> dict[int, RankExit]:
         """Return what the guards witnessed."""

@@ -54,6 +54,16 @@ class Vector(Protocol):
 
 
 @dataclass(frozen=True)
+class Slice:
+    """One named parameter inside the flat vector: elements `start` to `stop`, of the given shape."""
+
+    name: str
+    start: int
+    stop: int
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Message:
     """What a receive returns: who sent it."""
 

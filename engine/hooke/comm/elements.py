@@ -52,3 +52,8 @@ def tensor(array: Array) -> Any:
     if array.dtype == BF16:
         return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
     return torch.from_numpy(array)
+
+
+def host(vector: Any) -> Any:
+    """Return a vector's elements as an array in host memory: shared where it lies there, else a copy."""
+    return (vector.cpu() if hasattr(vector, "cpu") else vector).numpy()

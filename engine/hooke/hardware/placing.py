@@ -17,7 +17,7 @@ from hooke.hardware.placement import Placement, Share, plan, said
 from hooke.hardware.topology import Topology, read
 
 if TYPE_CHECKING:
-    from hooke.spec import Compute
+    from hooke.spec.specification import Compute
 
 COPIES = 12
 """Vectors of all weights that a rank holds at most: weights, gradient, center, momenta, buffers of messages."""

@@ -17,7 +17,7 @@ from io import FileIO
 from pathlib import Path
 from typing import Any
 
-from hooke.phases import PHASES, Ledger, Phase
+from hooke.trace.phases import PHASES, Ledger, Phase
 from hooke.trace.records import (
     CHANGE,
     IS_CHANGE,
@@ -207,13 +207,13 @@ class TracedLedger(Ledger):
 
     def __init__(self, clock: Callable[[], float], trace: Trace) -> None:
         super().__init__(clock)
-        self.trace = self._notes = trace
+        self.trace, self._notes = trace, trace
 
     def begin(self, restored: dict[Phase, float] | None = None) -> None:
         """Forget everything, and begin the trace."""
         super().begin(restored)
-        if self.trace is not None:
-            self.trace.begin(self)
+        if self.trace is not None:  # not yet when the base class begins
+            self._notes.begin(self)
 
     def enter(self, phase: Phase) -> Phase:
         """Charge the time since the last change to the current phase; return that phase, to go back to.
@@ -243,5 +243,5 @@ class TracedLedger(Ledger):
         super().move(seconds, source, to)
         if self.trace is not None and seconds:
             if self.phase is source:  # what has been charged to it so far is a slice
-                self.trace.changed(source, self.since)
-            self.trace.moved(seconds, source, to)
+                self._notes.changed(source, self.since)
+            self._notes.moved(seconds, source, to)

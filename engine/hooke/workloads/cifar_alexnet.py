@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
-from hooke.workload import ALONE, Place, Workload
-from hooke.workloads import cifar_files
+from hooke.catalogue.workload import ALONE, Place, Workload
+from hooke.readers import cifar as cifar_files
 
 if TYPE_CHECKING:
     from torch import nn
 
-    from hooke.flat import FlatProblem
+    from hooke.problem.flat import FlatProblem
 
 
 class CifarAlexnet(Workload):
@@ -50,8 +50,8 @@ class CifarAlexnet(Workload):
 
     def build(self, place: Place = ALONE) -> FlatProblem:
         """Load the data and make the model; imports torch. Raises DataMissing, saying what to put where."""
-        from hooke.flat import FlatProblem
-        from hooke.models.alexnet import alexnet
+        from hooke.problem.flat import FlatProblem
+        from hooke.problem.models.alexnet import alexnet
 
         form, files = cifar_files.find(self.form, self.id())
         train, test = cifar_files.load(form, files, self.augment)

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
-from hooke.workload import ALONE, Place, Workload
+from hooke.catalogue.workload import ALONE, Place, Workload
 
 if TYPE_CHECKING:
-    from hooke.flat import FlatProblem, Samples
+    from hooke.problem.flat import FlatProblem, Samples
 
 PIXELS = 64
 TRAIN = 1437
@@ -52,7 +52,7 @@ class DigitsMLP(Workload):
         """Load the data and make the model; imports torch."""
         from torch import nn
 
-        from hooke.flat import FlatProblem
+        from hooke.problem.flat import FlatProblem
 
         def make() -> nn.Module:
             return nn.Sequential(
@@ -79,7 +79,7 @@ def load() -> tuple[Samples, Samples]:
     """Return the training and the test part, read once per process."""
     import torch
 
-    from hooke.flat import Samples
+    from hooke.problem.flat import Samples
 
     text = gzip.decompress((files("hooke.workloads") / "data" / "digits.csv.gz").read_bytes())
     table = torch.tensor(

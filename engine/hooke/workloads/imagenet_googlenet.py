@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
-from hooke.workload import ALONE, Place, Workload
-from hooke.workloads import imagenet_files
+from hooke.catalogue.workload import ALONE, Place, Workload
+from hooke.readers import imagenet as imagenet_files
 
 if TYPE_CHECKING:
     from torch import nn
 
-    from hooke.flat import FlatProblem
+    from hooke.problem.flat import FlatProblem
 
 
 class ImagenetGooglenet(Workload):
@@ -48,8 +48,8 @@ class ImagenetGooglenet(Workload):
 
     def build(self, place: Place = ALONE) -> FlatProblem:
         """List the images and make the model; imports torch. Raises DataMissing, saying what to put where."""
-        from hooke.flat import FlatProblem
-        from hooke.models.googlenet import WITH_AUXILIARIES, GoogLeNet
+        from hooke.problem.flat import FlatProblem
+        from hooke.problem.models.googlenet import WITH_AUXILIARIES, GoogLeNet
 
         train, test = imagenet_files.load(self.folder, self.side, self.id())
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from hooke.workload import ALONE, Place, Workload
-from hooke.workloads import mnist_files
+from hooke.catalogue.workload import ALONE, Place, Workload
+from hooke.readers import mnist as mnist_files
 
 if TYPE_CHECKING:
-    from hooke.flat import FlatProblem
+    from hooke.problem.flat import FlatProblem
 
 
 class MnistLenet(Workload):
@@ -33,8 +33,8 @@ class MnistLenet(Workload):
 
     def build(self, place: Place = ALONE) -> FlatProblem:
         """Load the data and make the model; imports torch. Raises DataMissing, saying what to put where."""
-        from hooke.flat import FlatProblem
-        from hooke.models.lenet import lenet
+        from hooke.problem.flat import FlatProblem
+        from hooke.problem.models.lenet import lenet
 
         train, test = mnist_files.load(mnist_files.folder("mnist", self.id(), bare=True))
         return FlatProblem(lenet, train, test, "linear", place=place)

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field, model_validator
 
+from hooke.catalogue.workload import ALONE, Place, Workload
 from hooke.errors import DataInvalid, DataMissing
-from hooke.workload import ALONE, Place, Workload
-from hooke.workloads import places
+from hooke.readers import places
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from hooke.flat import FlatProblem
+    from hooke.problem.flat import FlatProblem
 
 VOCABULARY = 255
 """Most characters that are told apart; rarer ones are all read as one more."""
@@ -65,10 +65,10 @@ class TextTransformer(Workload):
 
     def build(self, place: Place = ALONE) -> FlatProblem:
         """Read the text and make the model; imports torch. Raises DataMissing, saying what to put where."""
-        from hooke.flat import FlatProblem
-        from hooke.models.transformer import Transformer, initialise
-        from hooke.parts import cut_of_text
-        from hooke.samples import Windows
+        from hooke.problem.flat import FlatProblem
+        from hooke.problem.models.transformer import Transformer, initialise
+        from hooke.problem.parts import cut_of_text
+        from hooke.problem.samples import Windows
 
         files = find(self.path, self.id())
         codes, vocabulary = load(files)

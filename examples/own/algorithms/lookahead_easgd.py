@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hooke.descent import Descent
+from hooke.methods.descent import Descent
 from pydantic import Field
 
 if TYPE_CHECKING:
-    from hooke.rank import Rank
+    from hooke.catalogue.rank import Rank
 
 
 class LookaheadEASGD(Descent):

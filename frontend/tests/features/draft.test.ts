@@ -43,7 +43,7 @@ describe("clusters", () => {
     const [preset] = PRESETS;
     expect(withVirtualCluster(DRAFT, preset, "local").clusters).toContainEqual({
       name: "10gbe",
-      on: "local",
+      computed_on: "local",
       workers: [8],
       seeds: 5,
       virtual: { latency: 7.2e-6, seconds_per_byte: 0.9e-9 },
@@ -62,6 +62,9 @@ describe("clusters", () => {
 describe("JSON", () => {
   it("becomes a draft, or says why it cannot", () => {
     expect(draftFrom('{"name": "x"}')).toEqual({ draft: { name: "x" } });
+    expect(draftFrom('{"clusters": [{"name": "sim", "on": "local"}]}')).toEqual({
+      draft: { clusters: [{ name: "sim", computed_on: "local" }] },
+    });
     for (const text of ["{", "3", "[]", '{"variants": {}}', '{"clusters": [1]}']) {
       expect(draftFrom(text)).toHaveProperty("problem");
     }

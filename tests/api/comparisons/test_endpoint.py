@@ -4,8 +4,8 @@ import math
 import statistics
 
 import pytest
-from hooke.events import RankRecords
-from hooke.states import RunState
+from hooke.spec.events import RankRecords
+from hooke.spec.states import RunState
 from hooke_api.models import RankTotals, Run
 from sqlalchemy import select
 
@@ -17,7 +17,7 @@ VARIANTS = [
     {"name": "Async EASGD", "algorithm": "async-easgd"},
 ]
 LOCAL = {"name": "local", "workers": [2], "seeds": 5}
-VIRTUAL = {"name": "paper", "on": "local", "workers": [8], "seeds": 5, "virtual": {}}
+VIRTUAL = {"name": "paper", "computed_on": "local", "workers": [8], "seeds": 5, "virtual": {}}
 
 
 def submit(service, clusters=(LOCAL,), variants=VARIANTS, **changes) -> str:

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hooke.events import Dropped, RankRecords
+from hooke.spec.events import Dropped, RankRecords
 
 from tests.api.conftest import Supervisor, done, scored, start, steps
 
@@ -175,8 +175,8 @@ def test_a_new_attempt_hides_what_it_supersedes(service, running):
 
 
 def _begin_attempt(service, run: str) -> None:
+    from hooke_api.base.security import digest
     from hooke_api.models import Attempt, Run, now
-    from hooke_api.security import digest
 
     with service.database.write() as session:
         session.get_one(Run, run).attempt = 2

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
-from hooke.expand import validate_run
-from hooke.journal import records
-from hooke.train import run_spec_virtual
-from hooke_api.blocks import decode
+from hooke.catalogue.algorithm import ranks_of, servers_of
+from hooke.catalogue.expand import validate_run
+from hooke.loop.train import run_spec_virtual
+from hooke.spec.journal import records
 from hooke_api.metrics.table import COLUMNS, RankColumns, aggregate
+from hooke_api.storage.blocks import decode
 
 WORKERS, BATCH = 3, 16
 
@@ -30,7 +31,7 @@ def test_the_last_row_agrees_with_the_totals_of_the_ranks(tmp_path, algorithm, p
     )
     run_spec_virtual(spec, tmp_path)
     ranks, dones = [], []
-    for number in range(spec.ranks):
+    for number in range(ranks_of(spec)):
         written = list(records(tmp_path / f"journal.{number}.jsonl"))
         blocks = [decode(record.n, record.columns) for record in written if record.kind == "steps"]
         columns = {
@@ -39,7 +40,7 @@ def test_the_last_row_agrees_with_the_totals_of_the_ranks(tmp_path, algorithm, p
         }
         ranks.append(RankColumns(number, number >= WORKERS, columns))
         dones.append(written[-1])
-    table = aggregate(ranks, WORKERS, BATCH, lockstep=spec.servers == 0, ended=True)
+    table = aggregate(ranks, WORKERS, BATCH, lockstep=servers_of(spec) == 0, ended=True)
 
     gradients = sum(done.step for done in dones[:WORKERS])
     assert table.samples[-1] == gradients * BATCH == 1200
@@ -50,6 +51,6 @@ def test_the_last_row_agrees_with_the_totals_of_the_ranks(tmp_path, algorithm, p
     assert np.mean(table.loss) == pytest.approx(np.mean(np.concatenate([r["loss"] for r in ranks[:WORKERS]])))
     for name in ("samples", "clock", "wall", "bytes"):
         assert (np.diff(getattr(table, name)) >= 0).all()
-    if spec.servers:
+    if servers_of(spec):
         exchanges = sum(np.isfinite(ranks[-1]["staleness"]))
         assert len(table.staleness) <= exchanges and table.staleness.min() >= 0

@@ -5,7 +5,7 @@ import random
 
 import numpy as np
 import pytest
-from hooke.events import ABSENT
+from hooke.spec.events import ABSENT
 from hooke_api.metrics.attempts import Begun, keep_scores, keep_steps
 from hooke_api.metrics.table import COLUMNS, RankColumns, aggregate, writing_workers
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import httpx
 import pytest
 from hooke_api.__main__ import make_server
-from hooke_api.outbox import announce
-from hooke_api.settings import Settings
+from hooke_api.base.settings import Settings
+from hooke_api.storage.outbox import announce
 
 from tests.conftest import find_program
 

@@ -5,7 +5,7 @@ import time
 import uuid
 
 import pytest
-from hooke_api.outbox import announce
+from hooke_api.storage.outbox import announce
 
 from tests.api.conftest import postgres_url, run_sql
 from tests.api.stream.conftest import until

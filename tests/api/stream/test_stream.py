@@ -128,7 +128,7 @@ def test_points_come_at_most_four_times_a_second_and_end_with_the_newest(api, li
 
 
 def test_a_slow_reader_is_told_to_fetch_again(api, monkeypatch):
-    monkeypatch.setattr("hooke_api.hub.TAIL", 50)
+    monkeypatch.setattr("hooke_api.events.hub.TAIL", 50)
     host, port = api.url.split("/")[2].split(":")
     with socket.socket() as slow:
         slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)

@@ -11,7 +11,7 @@ import httpx
 from hooke.cluster.lock import holder
 from hooke.cluster.places import Home
 from hooke.cluster.processes import members, sweep
-from hooke.journal import records, unpack
+from hooke.spec.journal import records, unpack
 
 from tests.cluster.bench import wait_for
 
@@ -30,7 +30,7 @@ def comparison(samples, *, seeds=1, virtual=False, algorithm="sync-sgd", workers
     """Return an ExperimentSpec of `seeds` runs."""
     cluster = {"name": "local", "workers": [workers], "seeds": seeds}
     if virtual:
-        cluster |= {"name": "10gbe", "on": "local", "virtual": {}}
+        cluster |= {"name": "10gbe", "computed_on": "local", "virtual": {}}
     return {
         "name": "acceptance",
         "workload": {"name": "digits-mlp"},

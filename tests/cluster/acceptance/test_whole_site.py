@@ -9,8 +9,8 @@ import pytest
 from hooke.cluster import broker
 from hooke.cluster.lock import holder
 from hooke.cluster.processes import children
-from hooke.events import LaunchOrder
-from hooke.journal import records
+from hooke.spec.events import LaunchOrder
+from hooke.spec.journal import records
 
 from tests.cluster.acceptance.installation import comparison
 from tests.cluster.bench import Tree, kill9, wait_for

@@ -5,9 +5,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from hooke.catalogue.expand import expand, validate_experiment
 from hooke.cli.document import load_run, read
 from hooke.errors import SpecError
-from hooke.expand import expand, validate_experiment
 from hooke.hardware import usable_cores
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
@@ -31,7 +31,7 @@ EXPERIMENT = {
     "baseline": "Sync SGD",
     "clusters": [
         {"name": "local", "workers": ["auto", 2], "seeds": 2},
-        {"name": "sim", "on": "local", "workers": [8], "seeds": 2, "virtual": {"latency": 0.5}},
+        {"name": "sim", "computed_on": "local", "workers": [8], "seeds": 2, "virtual": {"latency": 0.5}},
     ],
     "first_seed": 7,
     "budget": {"samples": 1000},
@@ -105,6 +105,19 @@ def test_broken_files(tmp_path, content):
     path.write_bytes(content)
     with pytest.raises(SpecError, match="is not YAML"):
         read(path)
+
+
+def test_a_key_twice_is_refused_with_its_place(tmp_path):
+    path = tmp_path / "twice.yaml"
+    path.write_text("workers: 2\nbudget: {samples: 10, samples: 20}\n")
+    with pytest.raises(SpecError, match=r"'samples' twice.* line 2, column 23"):
+        read(path)
+
+
+def test_numbers_are_those_of_yaml_1_2(tmp_path):
+    path = tmp_path / "run.yaml"
+    path.write_text("lr: 1e-5\non: local\nday: 2026-01-02\n")
+    assert read(path) == {"lr": 1e-5, "on": "local", "day": "2026-01-02"}
 
 
 def test_json_is_yaml(tmp_path):

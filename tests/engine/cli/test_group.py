@@ -5,7 +5,7 @@ import sys
 import textwrap
 
 import pytest
-from hooke import algorithm, workload
+from hooke.catalogue import algorithm, workload
 from hooke.cli.group import OWN, summary
 
 HEAVY = ("torch", "numpy", "pydantic", "rich", "yaml", "mpi4py", "fastapi", "hooke_api", "joiner")

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hooke.journal import records
+from hooke.spec.journal import records
 
 VIRTUAL = {"world": "virtual", "virtual": {"compute_seconds_per_sample": 1e-5}}
 

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 import torch
 import yaml
-from hooke import local_run
-from hooke.batches import Batches
-from hooke.journal import records
-from hooke.parts import held_out
-from hooke.spec import RunSpec
+from hooke.cluster import local_run
+from hooke.problem.batches import Batches
+from hooke.problem.parts import held_out
+from hooke.spec.journal import records
+from hooke.spec.specification import RunSpec
 from hooke.workloads import digits_mlp
 from torch import nn
 

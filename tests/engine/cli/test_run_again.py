@@ -6,9 +6,9 @@ import subprocess
 import time
 
 import numpy as np
-from hooke import local_run
-from hooke.journal import records
-from hooke.spec import RunSpec
+from hooke.cluster import local_run
+from hooke.spec.journal import records
+from hooke.spec.specification import RunSpec
 
 from tests.engine.cli.conftest import RUN, command, processes_of
 
@@ -123,11 +123,10 @@ def test_a_center_on_a_server_that_steps_along_is_saved_and_told(hooke, spec, tm
     assert "warning" not in ended.err
 
 
-def test_a_rank_that_hangs_behind_the_wall_limit_is_ended(tmp_path, monkeypatch):
-    monkeypatch.setattr(local_run, "BACKSTOP", 1.0)
+def test_a_rank_that_hangs_behind_the_wall_limit_is_ended(tmp_path):
     spec = RunSpec.model_validate(RUN | ENDLESS | {"budget": {"samples": 10**9, "max_seconds": 1.0}})
     local_run.prepare(tmp_path / "out", spec)
-    started = local_run.start(tmp_path / "out", spec)
+    started = local_run.start(tmp_path / "out", spec, backstop=1.0)
     try:
         wait_until(lambda: started.poll() and started.witness.all_started)
         os.kill(started.witness.started[1].pid, signal.SIGSTOP)
@@ -137,4 +136,21 @@ def test_a_rank_that_hangs_behind_the_wall_limit_is_ended(tmp_path, monkeypatch)
     report = started.finish()
     assert report.state == "failed_infra"
     assert "wall limit of 1 s: a rank hangs" in report.why
+    assert processes_of(tmp_path / "out") == []
+
+
+def test_a_rank_that_is_stopped_in_mid_run_ends_it_with_its_name(tmp_path):
+    spec = RunSpec.model_validate(RUN | ENDLESS | {"budget": {"samples": 10**9, "max_stall_seconds": 2}})
+    local_run.prepare(tmp_path / "out", spec)
+    started = local_run.start(tmp_path / "out", spec)
+    try:
+        wait_until(lambda: started.poll() and started.witness.stepped and started.witness.all_started)
+        os.kill(started.witness.started[1].pid, signal.SIGSTOP)
+        wait_until(lambda: not started.poll(), seconds=60)
+    finally:
+        started.kill()
+    report = started.finish()
+    assert report.state == "failed_infra"
+    assert "no step and no evaluation for" in report.why
+    assert "rank 1 is stopped by a signal" in report.why
     assert processes_of(tmp_path / "out") == []

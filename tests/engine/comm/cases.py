@@ -10,14 +10,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from hooke.comm.base import ANY, Comm
+from hooke.comm.base import ANY, Comm, Slice
 from hooke.comm.collectives import ordered_sum
-from hooke.comm.packed import Packed
-from hooke.comm.timed import connect
+from hooke.comm.wrappers.packed import Packed
+from hooke.comm.wrappers.timed import connect
 from hooke.errors import CommError
-from hooke.phases import Ledger, Phase
-from hooke.spec import Communication
-from hooke.workload import Slice
+from hooke.spec.specification import Communication
+from hooke.trace.phases import Ledger, Phase
 
 LENGTHS = (0, 1, 2, 3, 5, 8, 13, 1000, 4099)
 LAYOUT = (Slice("a", 0, 5, (5,)), Slice("b", 5, 6, (1,)), Slice("c", 6, 30, (4, 6)))
@@ -40,7 +39,7 @@ def digest(*arrays: np.ndarray) -> str:
 def work(comm: Comm, seconds: float) -> None:
     """Let time pass in either world."""
     comm.charge(seconds)
-    if comm.clock.__func__.__module__ != "hooke.comm.virtual":  # type: ignore[attr-defined]  # a bound method
+    if comm.clock.__func__.__module__ != "hooke.comm.virtual.communicator":  # type: ignore[attr-defined]  # a bound method
         time.sleep(seconds)
 
 

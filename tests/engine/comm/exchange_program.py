@@ -9,11 +9,11 @@ import time
 from typing import Any
 
 import numpy as np
-from hooke.comm import mpi_window
 from hooke.comm.base import Window
 from hooke.comm.conformance import conformance
-from hooke.comm.mpi import MpiComm
-from hooke.comm.mpi_window import MpiWindow
+from hooke.comm.mpi import window as mpi_window
+from hooke.comm.mpi.communicator import MpiComm
+from hooke.comm.mpi.window import MpiWindow
 from hooke.errors import CommError
 from mpi4py import MPI
 

@@ -1,7 +1,7 @@
 """Rank 1 raises while the others wait for it."""
 
 import numpy as np
-from hooke.comm.mpi import MpiComm
+from hooke.comm.mpi.communicator import MpiComm
 
 comm = MpiComm("tree")
 pending = comm.iallreduce(np.ones(1000, np.float32))

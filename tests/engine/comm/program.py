@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from hooke.comm.mpi import MpiComm
+from hooke.comm.mpi.communicator import MpiComm
 from hooke.errors import CommError
 from mpi4py import MPI
 
@@ -94,9 +94,9 @@ def exchanges_allocate_nothing(comm: MpiComm) -> dict[str, int]:
     Of 1.7 MB each, through every wrapper, two under way at any time: what a step of a run does.
     """
     import torch
-    from hooke.comm.timed import connect
-    from hooke.phases import Ledger
-    from hooke.spec import Communication
+    from hooke.comm.wrappers.timed import connect
+    from hooke.spec.specification import Communication
+    from hooke.trace.phases import Ledger
 
     wired = connect(comm, Communication(wire="bf16"), (), Ledger(comm.clock))
     x, totals = torch.ones(ELEMENTS), [torch.zeros(ELEMENTS), torch.zeros(ELEMENTS)]

@@ -5,10 +5,10 @@ from math import ceil, log2
 import numpy as np
 import pytest
 from hooke.comm.base import ANY, Comm
-from hooke.comm.timed import connect
-from hooke.comm.virtual import run_virtual
-from hooke.phases import Ledger, Phase
-from hooke.spec import Communication
+from hooke.comm.virtual.communicator import run_virtual
+from hooke.comm.wrappers.timed import connect
+from hooke.spec.specification import Communication
+from hooke.trace.phases import Ledger, Phase
 
 from tests.engine.comm.worlds import NETWORK, A, B, virtual
 

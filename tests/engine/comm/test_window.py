@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from hooke.comm.base import Comm
 from hooke.comm.conformance import conformance
-from hooke.comm.wrapper import Wrapper
+from hooke.comm.wrappers.wrapper import Wrapper
 from hooke.errors import CommError
-from hooke.spec import VirtualCluster
+from hooke.spec.specification import VirtualCluster
 
 from tests.engine.comm.window_cases import WINDOW_CASES, constant
 from tests.engine.comm.worlds import NETWORK, ONE_HOST, A, B, exchange_answers, virtual

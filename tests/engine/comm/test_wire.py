@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 import torch
 from hooke.comm.base import Comm
-from hooke.comm.packed import Packed
-from hooke.comm.timed import connect
-from hooke.comm.wire import Wire
+from hooke.comm.shared import Shared
+from hooke.comm.wrappers.packed import Packed
+from hooke.comm.wrappers.timed import connect
+from hooke.comm.wrappers.wire import Wire
 from hooke.errors import CommError
-from hooke.phases import Ledger
-from hooke.shared import Shared
-from hooke.spec import Communication
+from hooke.spec.specification import Communication
+from hooke.trace.phases import Ledger
 from hypothesis import given
 from hypothesis import strategies as st
 

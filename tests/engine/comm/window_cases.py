@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from hooke.comm.base import Comm, Window
 from hooke.comm.conformance import conformance
-from hooke.comm.packed import Packed
-from hooke.comm.timed import connect
+from hooke.comm.wrappers.packed import Packed
+from hooke.comm.wrappers.timed import connect
 from hooke.errors import CommError
-from hooke.phases import Ledger, Phase
-from hooke.spec import Communication
+from hooke.spec.specification import Communication
+from hooke.trace.phases import Ledger, Phase
 
 N = 1001
 
@@ -145,7 +145,7 @@ def exchanges_in_the_background_read_then_add(comm: Comm) -> Any:
     for k in range(30):
 
         def answer(k: int = k) -> np.ndarray:
-            assert into.min() == into.max() >= 3 or window.shared
+            assert into.min() >= 3  # elements may be of different ages: others add meanwhile
             answered.fill(k + comm.rank)
             return answered
 

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 from hooke.comm.base import ANY, Comm
-from hooke.comm.packed import Packed
-from hooke.comm.timed import connect
-from hooke.comm.wire import Wire
+from hooke.comm.wrappers.packed import Packed
+from hooke.comm.wrappers.timed import connect
+from hooke.comm.wrappers.wire import Wire
 from hooke.errors import CommError
-from hooke.phases import Ledger
-from hooke.spec import Communication
+from hooke.spec.specification import Communication
+from hooke.trace.phases import Ledger
 
 from tests.engine.comm.cases import LENGTHS, digest, summand
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from hooke.comm.base import Comm
-from hooke.comm.virtual import run_virtual
-from hooke.spec import VirtualCluster
+from hooke.comm.virtual.communicator import run_virtual
+from hooke.spec.specification import VirtualCluster
 
 ROOT = Path(__file__).resolve().parents[3]
 A, B = 1e-3, 1e-6

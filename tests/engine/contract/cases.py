@@ -13,15 +13,15 @@ from typing import Any, Literal
 from unittest import mock
 
 import numpy as np
-from hooke.algorithm import Algorithm, catalogue
+from hooke.catalogue.algorithm import Algorithm, catalogue
+from hooke.catalogue.expand import validate_run
 from hooke.comm.base import Comm
-from hooke.comm.virtual import run_virtual
-from hooke.elastic import Elastic
-from hooke.expand import validate_run
-from hooke.invariants import faults
-from hooke.rank import Rank
-from hooke.spec import RunSpec
-from hooke.train import Outcome, train_rank
+from hooke.comm.virtual.communicator import run_virtual
+from hooke.loop.rank import TrainingRank
+from hooke.loop.train import Outcome, train_rank
+from hooke.methods.elastic import Elastic
+from hooke.spec.invariants import faults
+from hooke.spec.specification import RunSpec
 
 from tests.engine.contract.problem import Behaviour, Quadratic, Quadratics
 
@@ -174,7 +174,7 @@ class Played:
     """What does not hold in the journals, of a case that writes them."""
 
 
-class Watched(Rank):
+class Watched(TrainingRank):
     """The product's rank; a server also notes whom it serves, which is the record that a replay needs."""
 
     def __init__(self, *args: Any, **keywords: Any) -> None:
@@ -191,7 +191,7 @@ class Watched(Rank):
 
 def watched() -> Any:
     """Return a context in which `train_rank` makes ranks that are `Watched`."""
-    return mock.patch("hooke.train.Rank", Watched)
+    return mock.patch("hooke.loop.train.TrainingRank", Watched)
 
 
 def problem_of(comm: Comm, case: Case, world: World, first: bool = True) -> Quadratic:

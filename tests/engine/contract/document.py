@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hooke.algorithm import Algorithm, catalogue
-from hooke.elastic import Elastic
+from hooke.catalogue.algorithm import Algorithm, catalogue
+from hooke.methods.elastic import Elastic
 
 from tests.engine.contract.cases import Case
 from tests.engine.loop.setups import SETUPS

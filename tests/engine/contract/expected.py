@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from hooke.elastic import Elastic
+from hooke.methods.elastic import Elastic
 
 from tests.engine.contract import suite
 from tests.engine.contract.cases import Case, Played

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import torch
-from hooke.comm.base import Comm, Vector
-from hooke.spec import Part
-from hooke.workload import Score, Slice
+from hooke.catalogue.workload import Score
+from hooke.comm.base import Comm, Slice, Vector
+from hooke.spec.specification import Part
 
 TRAIN, VALIDATION, TEST = 97, 30, 21
 LAYERS = (5, 20, 1, 11)
@@ -95,7 +95,7 @@ class Behaviour:
 
 @dataclass
 class Quadratic:
-    """One rank's objective (implements `hooke.workload.Problem`)."""
+    """One rank's objective (implements `hooke.catalogue.workload.Problem`)."""
 
     family: Quadratics
     comm: Comm

@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 import torch
-from hooke.comm.mpi import MpiComm
+from hooke.comm.mpi.communicator import MpiComm
 from mpi4py import MPI
 
 from tests.engine.contract.cases import Case, play, watched

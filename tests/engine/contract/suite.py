@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from hooke.algorithm import catalogue
-from hooke.elastic import Elastic
+from hooke.catalogue.algorithm import catalogue
+from hooke.methods.elastic import Elastic
 
 from tests.engine.contract.cases import Case
 from tests.engine.contract.problem import Quadratics

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hooke.events import STEP_COLUMNS
-from hooke.journal import records, unpack
-from hooke.phases import PHASES
+from hooke.spec.events import STEP_COLUMNS
+from hooke.spec.journal import records, unpack
+from hooke.trace.phases import PHASES
 
 from tests.engine.contract import suite
 from tests.engine.contract.cases import BATCH, NETWORK, WORLDS, Case, play_virtual

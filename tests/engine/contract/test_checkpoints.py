@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hooke import checkpoint
-from hooke.comm.virtual import run_virtual
+from hooke.comm.virtual.communicator import run_virtual
 from hooke.errors import CheckpointError
+from hooke.loop import checkpoint
 
 from tests.engine.contract.cases import Case, problem_of, train, watched
 

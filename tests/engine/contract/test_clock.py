@@ -1,10 +1,10 @@
-"""One train clock: what `hooke.invariants` finds in journals, of every method in both worlds and forged ones."""
+"""One train clock: what `hooke.spec.invariants` finds in the journals of every method, and in forged ones."""
 
 import pytest
-from hooke.events import STEP_COLUMNS, Done, Scored, Start
-from hooke.invariants import faults
-from hooke.journal import JournalWriter
-from hooke.phases import PHASES
+from hooke.spec.events import STEP_COLUMNS, Done, Scored, Start
+from hooke.spec.invariants import faults
+from hooke.spec.journal import JournalWriter
+from hooke.trace.phases import PHASES
 
 from tests.engine.contract import suite
 from tests.engine.contract.cases import WORLDS, Case

@@ -8,9 +8,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from hooke.algorithm import catalogue
-from hooke.elastic import Elastic, Spring, concurrent_bound
-from hooke.pieces import PIECE
+from hooke.catalogue.algorithm import catalogue
+from hooke.methods.elastic import Elastic, Spring, concurrent_bound
+from hooke.methods.pieces import PIECE
 from pydantic import ValidationError
 
 from tests.engine.contract.cases import ONE_HOST, Case, play_virtual

@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from hooke.descent import LocalStep
-from hooke.pieces import PIECE
+from hooke.methods.descent import LocalStep
+from hooke.methods.pieces import PIECE
 
 LR, MU = 0.07, 0.9
 

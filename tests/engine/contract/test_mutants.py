@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hooke import algorithm, evaluate
 from hooke.algorithms.async_easgd import AsyncEASGD
 from hooke.algorithms.async_msgd import AsyncMSGD
 from hooke.algorithms.async_sgd import AsyncSGD
@@ -18,8 +17,10 @@ from hooke.algorithms.slowmo import Slowmo
 from hooke.algorithms.sma import SMA
 from hooke.algorithms.sync_easgd import SyncEASGD
 from hooke.algorithms.sync_easgd1 import SyncEASGD1
-from hooke.comm.virtual import VirtualComm
-from hooke.descent import LocalStep
+from hooke.catalogue import algorithm
+from hooke.comm.virtual.communicator import VirtualComm
+from hooke.loop import evaluate
+from hooke.methods.descent import LocalStep
 
 from tests.engine.contract import suite
 from tests.engine.contract.cases import Case, play_virtual
@@ -287,7 +288,7 @@ def test_an_evaluation_that_writes_moves_bits(monkeypatch, tmp_path):
         right(r)
         r.answer_vector.mul_(1 + 1e-7)
 
-    monkeypatch.setattr("hooke.stepping.evaluate_together", wrong)
+    monkeypatch.setattr("hooke.loop.stepping.evaluate_together", wrong)
     hardly = suite.TWINS["hardly evaluated"](SYNC)
     with pytest.raises(AssertionError):
         assert_same_bits(play_virtual(SYNC, tmp_path), play_virtual(hardly, tmp_path))
@@ -317,7 +318,7 @@ def test_a_sum_in_the_order_of_arrival_moves_bits(monkeypatch, tmp_path):
         for array in arrays:
             array[:] = total
 
-    monkeypatch.setattr("hooke.comm.virtual_collectives._sum_everywhere", backwards)
+    monkeypatch.setattr("hooke.comm.virtual.collectives._sum_everywhere", backwards)
     wrong = play_virtual(SYNC, tmp_path)
     with pytest.raises(AssertionError):
         assert_same_bits(wrong, straight)

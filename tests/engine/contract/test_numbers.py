@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hooke.comm.virtual import run_virtual
+from hooke.comm.virtual.communicator import run_virtual
 from hooke.errors import NumericalError
-from hooke.journal import records, unpack
+from hooke.spec.journal import records, unpack
 
 from tests.engine.contract import suite
 from tests.engine.contract.cases import Case, problem_of, train, watched
@@ -91,10 +91,10 @@ def test_under_mpi_the_run_ends_and_the_log_names_rank_and_step(tmp_path):
 @pytest.mark.parametrize("case", [c for c in suite.family((2,)) if suite.served(c)], ids=ids)
 def test_a_server_names_the_worker_and_the_step_of_what_it_receives(case, monkeypatch):
     """Weights that no worker's own check has seen, as if they had been damaged on the way."""
-    from hooke.rank import Rank
+    from hooke.loop.rank import TrainingRank
 
-    check = Rank.check
-    monkeypatch.setattr(Rank, "check", lambda self, *a, **k: self.is_server and check(self, *a, **k))
+    check = TrainingRank.check
+    monkeypatch.setattr(TrainingRank, "check", lambda self, *a, **k: self.is_server and check(self, *a, **k))
     text, ranks = fail_virtually(replace(case, poison=(1, 4, np.nan)))
     expected = 5 if case.values.get("period", 1) == 1 else 6
     assert re.search(rf"the weights of rank 1 .* step {expected}\b", text)

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from hooke.comm.virtual import run_virtual
-from hooke.spec import RunSpec
+from hooke.comm.virtual.communicator import run_virtual
+from hooke.spec.specification import RunSpec
 
 from tests.engine.comm.wire_cases import rounded, tree_sum
 from tests.engine.contract.cases import Case, _report, problem_of, train, watched

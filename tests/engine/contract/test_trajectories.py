@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from hooke.algorithm import catalogue
+from hooke.catalogue.algorithm import catalogue
 
 from tests.engine.contract.cases import Case
 from tests.engine.contract.trajectories import PLACE, pinned, trajectory

@@ -9,10 +9,10 @@ import re
 import threading
 from pathlib import Path
 
-from hooke.comm.mpi import MpiComm
+from hooke.comm.mpi.communicator import MpiComm
 from hooke.hardware import affinity, binding
 from hooke.hardware.placing import among, need
-from hooke.spec import Compute
+from hooke.spec.specification import Compute
 from mpi4py import MPI
 
 from tests.engine.hardware.staged_cases import CASES, both

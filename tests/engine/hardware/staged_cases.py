@@ -7,11 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from hooke.comm.base import ANY, Comm
-from hooke.comm.packed import Packed
-from hooke.comm.staged import Staged
-from hooke.comm.wire import Wire
-from hooke.workload import Slice
+from hooke.comm.base import ANY, Comm, Slice
+from hooke.comm.wrappers.packed import Packed
+from hooke.comm.wrappers.staged import Staged
+from hooke.comm.wrappers.wire import Wire
 
 N = 4099
 LAYOUT = (Slice("a", 0, 5, (5,)), Slice("b", 5, N, (N - 5,)))

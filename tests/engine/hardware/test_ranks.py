@@ -6,12 +6,12 @@ import os
 
 import pytest
 from hooke.comm.base import Comm
-from hooke.comm.cuda import staging
-from hooke.comm.staged import Staged
-from hooke.comm.timed import connect
+from hooke.comm.wrappers.cuda import staging
+from hooke.comm.wrappers.staged import Staged
+from hooke.comm.wrappers.timed import connect
 from hooke.hardware.placing import Host, place
-from hooke.phases import Ledger
-from hooke.spec import Communication, Compute
+from hooke.spec.specification import Communication, Compute
+from hooke.trace.phases import Ledger
 
 from tests.engine.comm.worlds import NETWORK, ONE_HOST, mpirun, virtual
 from tests.engine.hardware.machines import expand

@@ -7,8 +7,8 @@ import struct
 import numpy as np
 import pytest
 from hooke.errors import JournalError
-from hooke.events import STEP_COLUMNS
-from hooke.journal import pack, unpack
+from hooke.spec.events import STEP_COLUMNS
+from hooke.spec.journal import pack, unpack
 from hypothesis import example, given
 from hypothesis import strategies as st
 

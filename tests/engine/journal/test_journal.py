@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from hooke.errors import JournalError
-from hooke.events import STEP_COLUMNS, Done, Scored, Start
-from hooke.journal import BLOCK_SECONDS, BLOCK_STEPS, JournalWriter, parse, read_new, records, unpack
+from hooke.spec.events import STEP_COLUMNS, Done, Scored, Start
+from hooke.spec.journal import BLOCK_SECONDS, BLOCK_STEPS, JournalWriter, parse, read_new, records, unpack
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -207,8 +207,8 @@ def test_a_torn_line_is_invisible_and_is_cut_by_the_next_writer(tmp_path_factory
 KILLED = """
 import sys
 from pathlib import Path
-from hooke.journal import JournalWriter
-from hooke.events import STEP_COLUMNS
+from hooke.spec.journal import JournalWriter
+from hooke.spec.events import STEP_COLUMNS
 journal = JournalWriter(Path(sys.argv[1]), lambda: 0.0)
 print("ready", flush=True)
 step = 0

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import ClassVar
 
-from hooke import algorithm as algorithms
-from hooke.algorithm import Algorithm, Pace
 from hooke.algorithms.async_easgd import AsyncEASGD
 from hooke.algorithms.original_easgd import OriginalEASGD
+from hooke.catalogue import algorithm as algorithms
+from hooke.catalogue.algorithm import Algorithm, Pace
+from hooke.catalogue.rank import Rank
 from hooke.comm.base import Updates
-from hooke.rank import Rank
 
 
 class HostEASGD(Algorithm):

@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 
 import torch
-from hooke.comm.mpi import MpiComm
-from hooke.comm.mpi_window import MpiWindow
+from hooke.comm.mpi.communicator import MpiComm
+from hooke.comm.mpi.window import MpiWindow
 from hooke.errors import SpecError
 from mpi4py import MPI
 

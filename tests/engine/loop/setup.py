@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+from hooke.catalogue.algorithm import ranks_of
+from hooke.catalogue.expand import validate_run
 from hooke.comm.base import Comm
-from hooke.comm.virtual import run_virtual
-from hooke.expand import validate_run
-from hooke.journal import records
-from hooke.rank import Besides
-from hooke.spec import RunSpec, canonical
-from hooke.train import train_rank
+from hooke.comm.virtual.communicator import run_virtual
+from hooke.loop.state import RankOptions
+from hooke.loop.train import train_rank
+from hooke.spec.journal import records
+from hooke.spec.specification import RunSpec, canonical
 
 from tests.engine.contract.problem import Behaviour, Quadratic, Quadratics
 from tests.engine.loop.methods import known
@@ -87,7 +88,7 @@ class Setup:
     @property
     def ranks(self) -> int:
         with known():
-            return self.spec("virtual").ranks
+            return ranks_of(self.spec("virtual"))
 
 
 @dataclass
@@ -122,7 +123,7 @@ def run_rank(comm: Comm, setup: Setup, world: World, folder: Path | None, resume
         (folder / "spec.json").write_text(canonical(spec))
     comm.barrier()
     with known():
-        out = train_rank(comm, spec, folder, problem, problem.stop_requested, resume, besides=Besides())
+        out = train_rank(comm, spec, folder, problem, problem.stop_requested, resume, options=RankOptions())
     scores = [(score.samples, score.loss) for score in out.scores]
     picked, start = len(problem.picked), family.start(spec.seed)
     return Report(out.weights, out.center, out.done, scores, picked, problem.spent, start, problem.mass)

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from hooke.errors import NumericalError
-from hooke.journal import unpack
-from hooke.rank import Rank
-from hooke.recorder import Recorder
+from hooke.loop.rank import TrainingRank
+from hooke.loop.recorder import Recorder
+from hooke.spec.journal import unpack
 
 from tests.engine.loop.setup import BATCH, Setup, journal, play_virtual
 from tests.engine.loop.setups import SETUPS
@@ -73,14 +73,14 @@ def test_its_rows_are_there_when_it_is_said(name, tmp_path, rows_when_said):
 
 def test_a_step_that_left_bad_weights_has_its_row(tmp_path, monkeypatch, rows_when_said):
     """Its gradient was good, and the others count it."""
-    check = Rank.check
+    check = TrainingRank.check
 
     def spoilt(rank, vector, what, *others):
         if (what, rank.rank, rank.t) == ("the weights", 1, 5):
             vector[0] = np.inf
         check(rank, vector, what, *others)
 
-    monkeypatch.setattr(Rank, "check", spoilt)
+    monkeypatch.setattr(TrainingRank, "check", spoilt)
     reports = play_virtual(Setup("unlocked", changes=(("on_bad_worker", "drop"),)), tmp_path / "run")
     assert rows_when_said == [(1, 5, [1, 2, 3, 4, 5])]
     assert sum(ranks[0].done.step for ranks in reports) == 90

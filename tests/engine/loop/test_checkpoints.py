@@ -4,8 +4,8 @@ import json
 
 import numpy as np
 import pytest
-from hooke.decisions import Course
-from hooke.journal import records
+from hooke.loop.decisions import Course
+from hooke.spec.journal import records
 
 from tests.engine.loop.setup import BATCH, Setup, journal
 

@@ -4,7 +4,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hooke.journal import unpack
+from hooke.spec.journal import unpack
 
 from tests.engine.loop.setup import BATCH, NETWORK, Setup, journal, play_virtual
 from tests.engine.loop.setups import ONE_HOST

@@ -7,14 +7,14 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hooke.algorithm import catalogue
-from hooke.comm.virtual import run_virtual
+from hooke.catalogue.algorithm import catalogue, ranks_of
+from hooke.comm.virtual.communicator import run_virtual
 from hooke.errors import JournalError, LaunchError
-from hooke.journal import unpack
-from hooke.rank import Besides
-from hooke.replay import compare, differences, read_order, recorded, same_run, twin
-from hooke.spec import VirtualCluster
-from hooke.train import train_rank
+from hooke.loop.replay import compare, differences, read_order, recorded, same_run, twin
+from hooke.loop.state import RankOptions
+from hooke.loop.train import train_rank
+from hooke.spec.journal import unpack
+from hooke.spec.specification import VirtualCluster
 
 from tests.engine.contract.problem import Behaviour, Quadratic, Quadratics
 from tests.engine.loop.methods import known
@@ -30,11 +30,11 @@ def replayed(folder, order=None):
 
     def main(comm):
         problem = Quadratic(Quadratics(spread=0.3), comm, Behaviour(), threading.Event(), True)
-        besides = Besides(order=order or read_order(folder))
-        return train_rank(comm, spec, None, problem, besides=besides)
+        besides = RankOptions(order=order or read_order(folder))
+        return train_rank(comm, spec, None, problem, options=besides)
 
     with known():
-        outcomes = run_virtual(spec.ranks, spec.virtual, main)
+        outcomes = run_virtual(ranks_of(spec), spec.virtual, main)
         return outcomes, differences(spec, folder, outcomes[-1].center, [o.weights for o in outcomes[:-1]])
 
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from hooke.batches import Batches
-from hooke.events import Checkpointed
+from hooke.problem.batches import Batches
+from hooke.spec.events import Checkpointed
 
 from tests.engine.contract.problem import TRAIN, Quadratics
 from tests.engine.loop.setup import BATCH, journal

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from hooke.algorithm import catalogue
+from hooke.catalogue.algorithm import catalogue
 from hypothesis import strategies as st
 
 
@@ -25,7 +25,7 @@ def experiment(**changes: Any) -> dict[str, Any]:
         "baseline": "sync",
         "clusters": [
             {"name": "local", "workers": ["auto", 2], "seeds": 3},
-            {"name": "slow", "on": "local", "workers": [4], "seeds": 2, "virtual": {"latency": 1e-3}},
+            {"name": "slow", "computed_on": "local", "workers": [4], "seeds": 2, "virtual": {"latency": 1e-3}},
         ],
         "first_seed": 7,
         "budget": {"samples": 10_000, "max_seconds": 60.0},

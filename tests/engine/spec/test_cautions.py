@@ -3,10 +3,10 @@
 import math
 
 import pytest
-from hooke.algorithm import catalogue
-from hooke.cautions import cautions
-from hooke.elastic import Elastic
-from hooke.expand import expand, experiment_cautions, validate_experiment, validate_run
+from hooke.catalogue.algorithm import catalogue
+from hooke.catalogue.cautions import cautions
+from hooke.catalogue.expand import expand, experiment_cautions, validate_experiment, validate_run
+from hooke.methods.elastic import Elastic
 
 from tests.engine.spec.documents import experiment, run
 

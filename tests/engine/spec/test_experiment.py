@@ -4,10 +4,17 @@ import json
 from typing import Any
 
 import pytest
-from hooke.algorithm import catalogue
+from hooke.catalogue.algorithm import catalogue
+from hooke.catalogue.expand import (
+    MAX_RUNS,
+    expand,
+    experiment_cautions,
+    pointer,
+    validate_experiment,
+    validate_run,
+)
 from hooke.errors import SpecError
-from hooke.expand import MAX_RUNS, expand, pointer, validate_experiment, validate_run
-from hooke.spec import ExperimentSpec, RunSpec, canonical, fingerprint
+from hooke.spec.specification import ExperimentSpec, RunSpec, canonical, fingerprint
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -200,13 +207,16 @@ FAULTS: dict[str, tuple[dict[str, Any], set[str]]] = {
     "no time": ({"budget": {"samples": 100, "max_seconds": 0}}, {"/budget/max_seconds"}),
     "virtual, computed nowhere": (
         {"clusters": [{"name": "slow", "workers": [2], "virtual": {}}]},
-        {"/clusters/0/on"},
+        {"/clusters/0/computed_on"},
     ),
     "virtual, with as many workers as cores": (
-        {"clusters": [{"name": "slow", "on": "local", "virtual": {}}]},
+        {"clusters": [{"name": "slow", "computed_on": "local", "virtual": {}}]},
         {"/clusters/0/workers"},
     ),
-    "computed elsewhere, but not virtual": ({"clusters": [{"name": "a", "on": "b"}]}, {"/clusters/0/on"}),
+    "computed elsewhere, but not virtual": (
+        {"clusters": [{"name": "a", "computed_on": "b"}]},
+        {"/clusters/0/computed_on"},
+    ),
     "a half type that MPI cannot add, and MPI where there is none": (
         {"variants": [{"name": "sync", "algorithm": "sync-sgd", "communication": LIBRARY_IN_BF16}]},
         {"/variants/0/communication/wire", "/variants/0/communication/collective"},
@@ -334,10 +344,10 @@ def test_auto_that_meets_a_number_is_planned_once():
 
 def test_an_unknown_cluster_and_too_many_runs_are_refused_at_their_place():
     document = experiment()
-    document["clusters"][1]["on"] = "moon"
+    document["clusters"][1]["computed_on"] = "moon"
     with pytest.raises(SpecError) as caught:
         expand(validate_experiment(document), {"local": 2})
-    assert [p.pointer for p in caught.value.problems] == ["/clusters/1/on"]
+    assert [p.pointer for p in caught.value.problems] == ["/clusters/1/computed_on"]
     assert "known: local" in caught.value.problems[0].message
 
     clusters = [{"name": f"c{i}", "workers": list(range(1, 9)), "seeds": 100} for i in range(2)]
@@ -357,3 +367,24 @@ def test_specifications_are_immutable(kind):
     spec = validate_experiment(experiment()) if kind is ExperimentSpec else validate_run(run())
     with pytest.raises(ValueError, match="frozen"):
         spec.batch = 3
+
+
+def test_the_earlier_name_of_a_virtual_clusters_host_is_read_with_a_hint():
+    document = experiment()
+    now = validate_experiment(document)
+    virtual = document["clusters"][1]
+    virtual["on"] = virtual.pop("computed_on")
+    before = validate_experiment(document)
+    assert canonical(before) == canonical(now)
+    said = [experiment_cautions(spec, expand(spec, {"local": 2})) for spec in (before, now)]
+    (hint,) = [each for each in said[0] if each not in said[1]]
+    assert hint.pointer == "/clusters/1/on"
+    assert "`computed_on`" in hint.message
+
+
+def test_both_names_at_once_are_refused():
+    document = experiment()
+    document["clusters"][1]["on"] = "local"
+    with pytest.raises(SpecError) as caught:
+        validate_experiment(document)
+    assert [p.pointer for p in caught.value.problems] == ["/clusters/1/on"]

@@ -11,8 +11,8 @@ import pytest
 ALGORITHM = '''"""Mine."""
 from __future__ import annotations
 
-from hooke.algorithm import Algorithm
-from hooke.descent import Descent
+from hooke.catalogue.algorithm import Algorithm
+from hooke.methods.descent import Descent
 from pydantic import Field
 
 
@@ -28,7 +28,7 @@ class MyDescent(Algorithm):
     def run(self, r):
         for _ in r.steps(answer=r.params):
             r.params.add_(r.gradient(), alpha=-self.lr)
-'''.replace("from hooke.descent import Descent\n", "")
+'''.replace("from hooke.methods.descent import Descent\n", "")
 CLASH = ALGORITHM.replace("MyDescent", "SyncSGD")
 WORKLOAD = '''"""Two blobs.
 
@@ -55,10 +55,11 @@ def loss(output, label):
 LATER = """
 import json, sys
 from hooke.errors import SpecError
-from hooke.expand import validate_run
+from hooke.catalogue.algorithm import ranks_of
+from hooke.catalogue.expand import validate_run
 document = json.load(sys.stdin)
 try:
-    print("valid", validate_run(document).ranks)
+    print("valid", ranks_of(validate_run(document)))
 except SpecError as error:
     print([[p.pointer, p.message] for p in error.problems])
 """
@@ -82,7 +83,7 @@ def python(*arguments, path, stdin="", **more):
 
 
 def everything(path, **more):
-    result = python("-m", "hooke.catalogue", path=path, **more)
+    result = python("-m", "hooke.catalogue.discovery", path=path, **more)
     assert result.returncode == 0, result.stderr
     told = json.loads(result.stdout)
     found = {kind: {item["name"]: item for item in told[kind]} for kind in ("algorithms", "workloads")}
@@ -114,14 +115,16 @@ def test_what_is_broken_is_told_and_hides_nothing(folder):
         "exits": "raise SystemExit(3)\n",
         "empty": "print('hello')\n",
         "clash": CLASH,
+        "moved": "from hooke.descent import Descent\n",
     }
     for name, text in bad.items():
         (folder / "algorithms" / f"{name}.py").write_text(text)
     (folder / "algorithms" / "_helper.py").write_text("raise RuntimeError('not read')")
     found, problems = everything(f"{folder}{os.pathsep}{folder / 'absent'}")
-    assert set(problems) == {"syntax", "raises", "exits", "empty", "sync-sgd", "absent"}
+    assert set(problems) == {"syntax", "raises", "exits", "empty", "sync-sgd", "absent", "moved"}
     assert "No module named 'nothing_of_this_name'" in problems["raises"]["error"]
     assert "(line 1)" in problems["raises"]["error"]
+    assert "it is now hooke.methods.descent" in problems["moved"]["error"]
     assert "is taken (built-in)" in problems["sync-sgd"]["error"]
     assert problems["sync-sgd"]["file"].endswith("clash.py")
     assert "holds no algorithm" in problems["empty"]["error"]

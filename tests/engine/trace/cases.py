@@ -7,11 +7,11 @@ import time
 from pathlib import Path
 from typing import Any
 
+from hooke.catalogue.expand import validate_run
+from hooke.catalogue.workload import Score
 from hooke.comm.base import Comm
-from hooke.expand import validate_run
-from hooke.spec import Part, RunSpec
-from hooke.train import trace_of, train_rank
-from hooke.workload import Score
+from hooke.loop.train import trace_of, train_rank
+from hooke.spec.specification import Part, RunSpec
 
 from tests.engine.contract.problem import Behaviour, Quadratic, Quadratics
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hooke.comm.virtual import run_virtual
-from hooke.journal import records
+from hooke.comm.virtual.communicator import run_virtual
+from hooke.spec.journal import records
 from hooke.trace.export import Written, write
 
 from tests.engine.comm.worlds import mpirun

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import torch
-from hooke.comm.mpi import MpiComm
+from hooke.comm.mpi.communicator import MpiComm
 
 from tests.engine.trace.cases import CASES, play
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 import yaml
-from hooke.journal import records
+from hooke.spec.journal import records
 
 from tests.engine.cli.conftest import RUN
 from tests.engine.trace.rules import check, span, track

@@ -3,12 +3,12 @@
 import json
 
 import pytest
-from hooke import local_run
-from hooke.comm.virtual import run_virtual
+from hooke.catalogue.expand import validate_run
+from hooke.cluster import local_run
+from hooke.comm.virtual.communicator import run_virtual
 from hooke.errors import JournalError, NumericalError
-from hooke.expand import validate_run
-from hooke.phases import PHASES, Ledger, Phase
 from hooke.trace.export import align, write
+from hooke.trace.phases import PHASES, Ledger, Phase
 from hooke.trace.reading import RankTrace, read
 from hooke.trace.recording import BUFFER, Trace, TracedLedger
 from hypothesis import given

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from hooke.comm.base import Comm
-from hooke.comm.timed import connect
-from hooke.phases import Phase
-from hooke.spec import Communication
+from hooke.comm.wrappers.timed import connect
+from hooke.spec.specification import Communication
+from hooke.trace.phases import Phase
 from hooke.trace.reading import read
 from hooke.trace.recording import Trace, TracedLedger
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 import torch
-from hooke.catalogue import built_in
-from hooke.models.lenet import lenet
-from hooke.workload import catalogue, describe, workload
+from hooke.catalogue.discovery import built_in
+from hooke.catalogue.workload import catalogue, describe, workload
+from hooke.problem.models.lenet import lenet
 from hooke.workloads import digits_mlp
 from hooke.workloads.mnist_lenet import MnistLenet
 from pydantic import ValidationError
@@ -47,7 +47,7 @@ def test_a_target_is_the_documented_one_and_called_an_expectation_where_nobody_h
 
 def test_listing_workloads_imports_neither_torch_nor_numpy():
     code = (
-        "import sys, hooke.workload as w; w.describe();"
+        "import sys, hooke.catalogue.workload as w; w.describe();"
         "print([m for m in ('torch', 'mpi4py', 'numpy') if m in sys.modules])"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -7,10 +7,10 @@ import tarfile
 import numpy as np
 import pytest
 import torch
+from hooke.catalogue.workload import Place, workload
 from hooke.errors import DataInvalid, DataMissing
-from hooke.spec import Compute
-from hooke.workload import Place, workload
-from hooke.workloads import cifar_files
+from hooke.readers import cifar as cifar_files
+from hooke.spec.specification import Compute
 from PIL import Image
 
 CPU = Place(Compute(device="cpu"))

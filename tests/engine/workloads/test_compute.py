@@ -5,15 +5,15 @@ import copy
 import numpy as np
 import pytest
 import torch
-from hooke import device
+from hooke.catalogue.workload import Place
 from hooke.errors import CheckpointError, DataInvalid, LaunchError
-from hooke.flat import FlatProblem
-from hooke.models.lenet import lenet
-from hooke.models.resnet import resnet
-from hooke.samples import Mapped, Samples
-from hooke.scorer import STATISTICS_SAMPLES
-from hooke.spec import Compute
-from hooke.workload import Place
+from hooke.problem import device
+from hooke.problem.flat import FlatProblem
+from hooke.problem.models.lenet import lenet
+from hooke.problem.models.resnet import resnet
+from hooke.problem.samples import Mapped, Samples
+from hooke.problem.scorer import STATISTICS_SAMPLES
+from hooke.spec.specification import Compute
 from torch import nn
 from torch.nn import functional
 

@@ -6,10 +6,10 @@ import sys
 import numpy as np
 import pytest
 import torch
+from hooke.catalogue.workload import Place, workload
 from hooke.errors import DataInvalid, DataMissing
-from hooke.image_folder import DEVIATION, MEAN, ImageFolder
-from hooke.spec import Compute
-from hooke.workload import Place, workload
+from hooke.problem.image_folder import DEVIATION, MEAN, ImageFolder
+from hooke.spec.specification import Compute
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
@@ -105,7 +105,7 @@ def test_a_worker_trains_on_a_folder(tmp_path, monkeypatch):
 MEMORY = """
 import resource, sys, torch
 from pathlib import Path
-from hooke.image_folder import ImageFolder
+from hooke.problem.image_folder import ImageFolder
 source = ImageFolder(Path(sys.argv[1]), 32)
 items, labels = torch.empty(8, 32, 32, 3, dtype=torch.uint8), torch.empty(8, dtype=torch.int64)
 peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

@@ -5,8 +5,8 @@ import struct
 
 import pytest
 from hooke.errors import DataInvalid, DataMissing
-from hooke.workloads import idx
-from hooke.workloads.mnist_files import folder
+from hooke.readers import idx
+from hooke.readers.mnist import folder
 from hooke.workloads.mnist_lenet import MnistLenet
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -2,13 +2,13 @@
 
 import pytest
 import torch
-from hooke.models.alexnet import alexnet
-from hooke.models.googlenet import AUXILIARY, WITH_AUXILIARIES, GoogLeNet
-from hooke.models.layers import Dropout, localise
-from hooke.models.resnet import Block, resnet
-from hooke.models.transformer import Block as Attention
-from hooke.models.transformer import Transformer, initialise
-from hooke.models.vgg import vgg19
+from hooke.problem.models.alexnet import alexnet
+from hooke.problem.models.googlenet import AUXILIARY, WITH_AUXILIARIES, GoogLeNet
+from hooke.problem.models.layers import Dropout, localise
+from hooke.problem.models.resnet import Block, resnet
+from hooke.problem.models.transformer import Block as Attention
+from hooke.problem.models.transformer import Transformer, initialise
+from hooke.problem.models.vgg import vgg19
 from torch import nn
 from torch.nn import functional
 

@@ -7,13 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from hooke import algorithm, catalogue, workload
+from hooke.catalogue import algorithm, workload
+from hooke.catalogue import discovery as catalogue
+from hooke.catalogue.expand import validate_run
+from hooke.catalogue.workload import Place
 from hooke.errors import DataInvalid, NotFound
-from hooke.expand import validate_run
-from hooke.own_workload import from_file, from_module, is_own
-from hooke.spec import Compute
-from hooke.train import run_spec_virtual
-from hooke.workload import Place
+from hooke.loop.train import run_spec_virtual
+from hooke.problem.own_workload import from_file, from_module, is_own
+from hooke.spec.specification import Compute
 from pydantic import ValidationError
 from torch import nn
 
@@ -70,7 +71,7 @@ def test_the_form_is_read_without_executing_the_file(tmp_path):
 
 def test_reading_imports_no_torch():
     code = (
-        "import sys; from pathlib import Path; from hooke.own_workload import from_file;"
+        "import sys; from pathlib import Path; from hooke.problem.own_workload import from_file;"
         f"from_file(Path({str(EXAMPLE)!r})).model_json_schema(); print('torch' in sys.modules)"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 import torch
+from hooke.catalogue.workload import Place, workload
 from hooke.errors import DataInvalid
-from hooke.parts import cut_of_text, held_out
-from hooke.spec import Compute
-from hooke.workload import Place, workload
+from hooke.problem.parts import cut_of_text, held_out
+from hooke.spec.specification import Compute
 from hooke.workloads import digits_mlp
 
 CPU = Place(Compute(device="cpu"))

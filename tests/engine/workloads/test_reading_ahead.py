@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 import torch
-from hooke.batches import Batches
-from hooke.expand import validate_run
-from hooke.flat import FlatProblem
-from hooke.samples import Mapped, Samples
-from hooke.spec import Compute
-from hooke.train import run_spec_virtual
-from hooke.workload import Place
+from hooke.catalogue.expand import validate_run
+from hooke.catalogue.workload import Place
+from hooke.loop.train import run_spec_virtual
+from hooke.problem.batches import Batches
+from hooke.problem.flat import FlatProblem
+from hooke.problem.samples import Mapped, Samples
+from hooke.spec.specification import Compute
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn

@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 import torch
+from hooke.catalogue.workload import Place, workload
 from hooke.errors import DataInvalid, DataMissing
-from hooke.spec import Compute
-from hooke.workload import Place, workload
+from hooke.spec.specification import Compute
 from hooke.workloads import text_transformer
 from pydantic import ValidationError
 

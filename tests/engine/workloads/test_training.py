@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 import torch
-from hooke.expand import validate_run
-from hooke.flat import FlatProblem, Samples
-from hooke.models.googlenet import WITH_AUXILIARIES, GoogLeNet
-from hooke.models.resnet import resnet
-from hooke.models.vgg import vgg19
-from hooke.task import CLASSES
-from hooke.train import run_spec_virtual
+from hooke.catalogue.expand import validate_run
+from hooke.loop.train import run_spec_virtual
+from hooke.problem.flat import FlatProblem, Samples
+from hooke.problem.models.googlenet import WITH_AUXILIARIES, GoogLeNet
+from hooke.problem.models.resnet import resnet
+from hooke.problem.models.vgg import vgg19
+from hooke.problem.task import CLASSES
 
 KINDS = 4
 """Classes: each is a pattern of its own under noise as strong as the pattern."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
-TRAIN = ("-m", "mpi4py", "-m", "hooke.train")
+TRAIN = ("-m", "mpi4py", "-m", "hooke.loop.train")
 """What a rank runs, as arguments of Python; `-m mpi4py` makes an uncaught exception end all ranks."""
 
 _PASSED_ON = frozenset({"HOOKE_DATA", "HOOKE_PATH"})
@@ -65,7 +65,7 @@ def guarded(launch: Launch) -> list[str]:
     """Return the command of one rank: its guard, and the program under it."""
     folders = [str(folder) for folder in launch.folders]
     program = [sys.executable, *launch.program, *folders]
-    return [sys.executable, "-m", "hooke.guard", *folders, "--", *program]
+    return [sys.executable, "-m", "hooke.cluster.guard", *folders, "--", *program]
 
 
 def environment(launch: Launch, inherited: Mapping[str, str]) -> dict[str, str]:

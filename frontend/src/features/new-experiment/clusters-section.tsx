@@ -135,7 +135,7 @@ function ClusterCard({ index, cluster, clusters }: CardProps) {
           <>
             <TextField path={[...path, "name"]} label="Name" description="Of this virtual cluster" />
             <ChoiceField
-              path={[...path, "on"]}
+              path={[...path, "computed_on"]}
               label="Computed on"
               description="Takes slots there"
               choices={registered}

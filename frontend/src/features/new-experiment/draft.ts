@@ -99,11 +99,11 @@ export function withCluster(draft: Json, name: string): Json {
 }
 
 /** A virtual cluster computed on a registered one: five seeds, because they are cheap. */
-export function withVirtualCluster(draft: Json, preset: Preset, on: string): Json {
+export function withVirtualCluster(draft: Json, preset: Preset, host: string): Json {
   const { latency, seconds_per_byte } = preset;
   const cluster = {
     name: freeName(preset.key, clusterNames(draft), "-"),
-    on,
+    computed_on: host,
     workers: [8],
     seeds: 5,
     virtual: { latency, seconds_per_byte },
@@ -143,5 +143,13 @@ export function draftFrom(text: string): { draft: Json } | { problem: string } {
       return { problem: `“${key}” is a list of objects: [{ … }, { … }].` };
     }
   }
-  return { draft: value };
+  const clusters = objectsAt(value, ["clusters"]).map(withPresentNames);
+  return { draft: "clusters" in value ? { ...value, clusters } : value };
+}
+
+/** Earlier versions called `computed_on` `on`. */
+function withPresentNames(cluster: Json): Json {
+  if (!("on" in cluster) || "computed_on" in cluster) return cluster;
+  const { on, ...rest } = cluster;
+  return { ...rest, computed_on: on };
 }

@@ -20,6 +20,11 @@ export function ExecutionSection({ compute }: { compute: unknown }) {
           description="Samples between checkpoints; empty: none"
           nullable
         />
+        <NumberField
+          path={["budget", "max_stall_seconds"]}
+          label="Longest pause"
+          description="Seconds without a step before ranks count as hung; empty: 60"
+        />
         <ChoiceField
           path={["on_bad_worker"]}
           label="NaN or Inf on a worker"

@@ -177,6 +177,12 @@ export type Budget = {
      */
     max_seconds?: number | null;
     /**
+     * Longest pause
+     *
+     * Wall seconds without a step and without an evaluation after which ranks count as hung; empty: 60. A run may always pause 20 times as long as it did before.
+     */
+    max_stall_seconds?: number | null;
+    /**
      * Samples
      *
      * Gradients x batch, over all workers.
@@ -223,15 +229,15 @@ export type CheckpointView = {
  */
 export type ClusterChoice = {
     /**
-     * Name
-     */
-    name: string;
-    /**
-     * On
+     * Computed On
      *
      * The registered cluster that computes a virtual one.
      */
-    on?: string | null;
+    computed_on?: string | null;
+    /**
+     * Name
+     */
+    name: string;
     /**
      * Seeds
      */

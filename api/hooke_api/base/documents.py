@@ -1,0 +1,49 @@
+"""Experiments as request bodies: read by the engine's one validator, described by its schema."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+from hooke.catalogue.expand import parse_experiment, pointer
+from hooke.errors import Problem, SpecError
+from hooke.spec.specification import ExperimentSpec
+from pydantic import PlainValidator
+
+
+def storable(text: str) -> bool:
+    """Return whether every database can store a text: no zero byte, no half of a surrogate pair."""
+    return "\0" not in text and not any("\ud800" <= letter <= "\udfff" for letter in text)
+
+
+def storable_text(text: str) -> str:
+    """Return output as text that every database can store: a program may print anything."""
+    return text if storable(text) else "".join(c if storable(c) else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def _parse(document: Any) -> ExperimentSpec:
+    problems = list(_unstorable(document))
+    if problems:
+        raise SpecError(problems)
+    return parse_experiment(document)
+
+
+def _unstorable(document: Any) -> Iterator[Problem]:
+    pending: list[tuple[tuple[object, ...], Any]] = [((), document)]
+    while pending:  # not recursive: a document may be nested as deep as its parser allows
+        path, value = pending.pop()
+        if isinstance(value, str) and not storable(value):
+            yield Problem(pointer(*path), "contains a zero byte or half of a surrogate pair")
+        elif isinstance(value, list):
+            pending += [((*path, i), item) for i, item in enumerate(value)]
+        elif isinstance(value, dict):
+            for name, item in value.items():
+                if storable(name):
+                    pending.append(((*path, name), item))
+                else:
+                    yield Problem(pointer(*path), "a name contains a zero byte or half of a surrogate pair")
+
+
+SubmittedExperiment = Annotated[ExperimentSpec, PlainValidator(_parse, json_schema_input_type=ExperimentSpec)]
+"""The body of a request that carries an experiment, in form only: what it names is checked by `plan`, which knows
+the clusters. Faults become SpecError, each with its JSON Pointer."""

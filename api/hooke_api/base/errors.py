@@ -1,0 +1,200 @@
+"""Errors: every 4xx and 5xx is an RFC 9457 problem, whoever raised it.
+
+ApiError
+├── Malformed        400  not JSON, or a header that cannot be read
+├── Unauthorized     401  no token, a wrong one, or an expired session
+├── Forbidden        403  a request of another origin
+├── NotFound         404  nothing has this id
+├── Conflict         409  the thing is not in a state in which this can be done
+├── TooLarge         413  the body is larger than the limit
+├── Misdirected      421  the Host header names another server
+└── Invalid          422  the document has faults; carries one Fault each
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+import structlog
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import Response
+from hooke.catalogue.expand import pointer
+from hooke.errors import Problem, SpecError
+from sqlalchemy.exc import DataError
+from starlette.exceptions import HTTPException
+
+from hooke_api.base.schema import Fault, ProblemDetails
+
+log = structlog.get_logger("hooke.api")
+
+
+class ApiError(Exception):
+    """Root of the errors that the API raises on purpose: knows its status, its kind and its title."""
+
+    status: ClassVar[int] = 500
+    kind: ClassVar[str] = "internal"
+    title: ClassVar[str] = "Something went wrong in the server"
+
+    def __init__(self, detail: str, faults: Iterable[Fault] = (), headers: dict[str, str] | None = None) -> None:
+        self.detail = detail
+        self.faults = list(faults)
+        self.headers = headers or {}
+        super().__init__(detail)
+
+
+class Malformed(ApiError):
+    """The request cannot be read."""
+
+    status, kind, title = 400, "malformed", "The request cannot be read"
+
+
+class Unauthorized(ApiError):
+    """The request does not show who sends it."""
+
+    status, kind, title = 401, "unauthorized", "A valid token is needed"
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(detail, headers={"WWW-Authenticate": "Bearer"})
+
+
+class Forbidden(ApiError):
+    """The sender is known and may not do this."""
+
+    status, kind, title = 403, "forbidden", "This is not allowed"
+
+
+class NotFound(ApiError):
+    """Nothing has this id."""
+
+    status, kind, title = 404, "not-found", "There is no such thing"
+
+
+class Conflict(ApiError):
+    """The thing is not in a state in which this can be done."""
+
+    status, kind, title = 409, "conflict", "This cannot be done now"
+
+
+class TooLarge(ApiError):
+    """The body is larger than the limit."""
+
+    status, kind, title = 413, "too-large", "The request is too large"
+
+
+class Misdirected(ApiError):
+    """The Host header names another server."""
+
+    status, kind, title = 421, "misdirected", "The request was meant for another server"
+
+
+class Invalid(ApiError):
+    """The document has faults."""
+
+    status, kind, title = 422, "invalid", "The request has faults"
+
+    @classmethod
+    def of(cls, problems: Iterable[Problem]) -> Invalid:
+        """Return the error for the faults of a specification."""
+        faults = [Fault(pointer=p.pointer, message=p.message) for p in problems]
+        count = len(faults)
+        return cls("1 fault" if count == 1 else f"{count} faults", faults)
+
+
+_BY_STATUS: dict[int, tuple[str, str]] = {
+    404: ("not-found", "There is no such thing"),
+    405: ("method-not-allowed", "The address exists, the method does not"),
+}
+
+
+def problem(
+    request: Request,
+    status: int,
+    kind: str,
+    title: str,
+    detail: str,
+    *,
+    faults: Iterable[Fault] = (),
+    headers: dict[str, str] | None = None,
+) -> Response:
+    """Return one problem+json response."""
+    body = ProblemDetails(
+        type=f"/problems/{kind}",
+        title=title,
+        status=status,
+        detail=detail,
+        instance=request.url.path,
+        request_id=getattr(request.state, "request_id", ""),
+        errors=list(faults),
+    )
+    text = json.dumps(body.model_dump())  # ASCII: a fault may quote half of a surrogate pair
+    return Response(text, status, headers, media_type="application/problem+json")
+
+
+async def on_api_error(request: Request, error: Exception) -> Response:
+    """Answer an ApiError."""
+    assert isinstance(error, ApiError)  # noqa: S101 - the registration below says so; this tells the type checker
+    return problem(
+        request,
+        error.status,
+        error.kind,
+        error.title,
+        error.detail,
+        faults=error.faults,
+        headers=error.headers,
+    )
+
+
+async def on_spec_error(request: Request, error: Exception) -> Response:
+    """Answer a specification with faults."""
+    assert isinstance(error, SpecError)  # noqa: S101 - as above
+    return await on_api_error(request, Invalid.of(error.problems))
+
+
+async def on_http_error(request: Request, error: Exception) -> Response:
+    """Answer what Starlette raises: unknown addresses, wrong methods."""
+    assert isinstance(error, HTTPException)  # noqa: S101 - as above
+    kind, title = _BY_STATUS.get(error.status_code, ("http", str(error.detail)))
+    headers = dict(error.headers) if error.headers else None
+    return problem(request, error.status_code, kind, title, str(error.detail), headers=headers)
+
+
+async def on_validation_error(request: Request, error: Exception) -> Response:
+    """Answer a query, path or body that FastAPI refused: body faults as JSON Pointers, others as `query/name`."""
+    assert isinstance(error, RequestValidationError)  # noqa: S101 - as above
+    faults = [_fault(item) for item in error.errors()]
+    if any(item["type"] == "json_invalid" for item in error.errors()):
+        return await on_api_error(request, Malformed("the body is not JSON", faults))
+    return await on_api_error(request, Invalid("the request does not fit its schema", faults))
+
+
+def _fault(item: dict[str, Any]) -> Fault:
+    place, *rest = item["loc"]
+    where = pointer(*rest) if place == "body" else "/".join(str(part) for part in item["loc"])
+    return Fault(pointer=where, message=item["msg"])
+
+
+async def on_unstorable(request: Request, error: Exception) -> Response:
+    """Answer a document that fits its schema but not the database: 20 digits, a zero byte in a text."""
+    log.warning("a value that cannot be stored", path=request.url.path, error=str(error)[:500])
+    return await on_api_error(request, Invalid("a number is too large, or a text holds a character no text may"))
+
+
+async def on_surprise(request: Request, error: Exception) -> Response:
+    """Log an error that nobody foresaw, and answer without its details."""
+    request_id = getattr(request.state, "request_id", "")
+    log.error("unexpected error", request_id=request_id, path=request.url.path, exc_info=error)
+    detail = f"The server's log has the details under request id {request_id}."
+    return problem(request, 500, ApiError.kind, ApiError.title, detail)
+
+
+def install(app: FastAPI) -> None:
+    """Register the handlers on an application; what none of them takes, the gate answers with `on_surprise`."""
+    app.add_exception_handler(ApiError, on_api_error)
+    app.add_exception_handler(SpecError, on_spec_error)
+    app.add_exception_handler(HTTPException, on_http_error)
+    app.add_exception_handler(RequestValidationError, on_validation_error)
+    for unstorable in (DataError, OverflowError, UnicodeEncodeError):
+        app.add_exception_handler(unstorable, on_unstorable)

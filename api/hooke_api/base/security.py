@@ -1,0 +1,236 @@
+"""Who may: the gate before every request, sessions, and the tokens of agents and attempts.
+
+One start-up token opens everything. Programs send it as a bearer token; a browser exchanges it once, at `/login`,
+for a signed cookie. The gate is plain ASGI, so streams pass through it untouched.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import time
+import uuid
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import urlsplit
+
+from fastapi import Request
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from hooke_api.base import pages
+from hooke_api.base.errors import (
+    ApiError,
+    Forbidden,
+    Malformed,
+    Misdirected,
+    TooLarge,
+    Unauthorized,
+    on_api_error,
+    on_surprise,
+)
+from hooke_api.base.settings import Settings
+
+API = "/api/v1"
+OPEN = frozenset({"/livez", "/readyz", "/version", f"{API}/livez", f"{API}/readyz", f"{API}/version", "/login"})
+"""Paths that need no token."""
+OTHER_TOKENS = frozenset({f"{API}/ingest", f"{API}/agents/hello", f"{API}/agents/proof"})
+"""Paths whose endpoints check a token of their own."""
+OWNER = "owner"
+"""Who asks, until there are users: the holder of the start-up token."""
+SESSION_SECONDS = 30 * 24 * 3600
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+HEADERS = {
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",  # the address of the login page holds the token
+    "x-frame-options": "DENY",
+    "content-security-policy": (
+        "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; object-src 'none'; "
+        "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    ),
+}
+
+
+def digest(token: str) -> str:
+    """Return what is stored of a token: its SHA-256 in hexadecimal."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+def attempt_token(agents: str, run: str, attempt: int) -> str:
+    """Return the secret of an attempt. Derived, not stored: an order sent again carries the same one."""
+    key = hashlib.sha256(b"hooke attempt key\0" + agents.encode()).digest()
+    return hmac.new(key, f"{run}.{attempt}".encode(), hashlib.sha256).hexdigest()
+
+
+def same(given: str, expected: str) -> bool:
+    """Return whether two secrets are equal, in a time that does not tell where they differ."""
+    return hmac.compare_digest(given.encode(), expected.encode())
+
+
+def bearer(headers: Headers) -> str | None:
+    """Return the bearer token of a request, if it carries one."""
+    kind, _, token = headers.get("authorization", "").partition(" ")
+    return token.strip() if kind.lower() == "bearer" and token.strip() else None
+
+
+def require_agent(request: Request) -> None:
+    """Raise Unauthorized unless the request carries the token of agents."""
+    settings: Settings = request.app.state.settings
+    given = bearer(request.headers)
+    if given is None or not same(given, settings.agents):
+        raise Unauthorized("send the agent token: Authorization: Bearer <the file agent-token in HOOKE_HOME>")
+
+
+class Sessions:
+    """Signed cookies: `<unix time of issue>.<HMAC>`; nothing is stored, a new start-up token ends them all."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.name = f"hooke-session-{settings.port}"
+        """Cookies are shared by all ports of a host; instances must not sign each other's users out."""
+        self._token = settings.token
+        self._key = hashlib.sha256(b"hooke session key\0" + self._token.encode()).digest()
+
+    def issue(self) -> str:
+        """Return a fresh cookie value."""
+        stamp = str(int(time.time()))
+        return f"{stamp}.{self._sign(stamp)}"
+
+    def valid(self, value: str) -> bool:
+        """Return whether this server issued the value and it is not too old."""
+        stamp, _, signature = value.partition(".")
+        if not stamp.isascii() or not stamp.isdigit() or len(stamp) > 12 or not same(signature, self._sign(stamp)):
+            return False
+        return 0 <= time.time() - int(stamp) < SESSION_SECONDS
+
+    def opens(self, token: str) -> bool:
+        """Return whether this is the start-up token."""
+        return same(token, self._token)
+
+    def cookie(self, headers: Headers) -> str | None:
+        """Return the session cookie of a request, if it carries one."""
+        try:
+            found = SimpleCookie(headers.get("cookie", "")).get(self.name)
+        except CookieError:
+            return None
+        return found.value if found else None
+
+    def _sign(self, stamp: str) -> str:
+        return hmac.new(self._key, stamp.encode(), hashlib.sha256).hexdigest()
+
+
+class Gate:
+    """ASGI middleware: request id, Host, size of the body, token or session, Origin; headers of every response."""
+
+    def __init__(self, app: ASGIApp, settings: Settings, sessions: Sessions) -> None:
+        self.app = app
+        self.settings = settings
+        self.sessions = sessions
+        self.hosts = {"localhost", "127.0.0.1", "[::1]", *(host.lower() for host in settings.allowed_hosts)}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request pass, or answer it with a problem."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        request_id = uuid.uuid4().hex
+        scope.setdefault("state", {})["request_id"] = request_id
+
+        started = False
+
+        async def sending(message: Message) -> None:
+            nonlocal started
+            if message["type"] == "http.response.start":
+                started = True
+                headers = MutableHeaders(scope=message)
+                headers["x-request-id"] = request_id
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        request = Request(scope)
+        try:
+            passed = await self._admit(request, receive)
+            if isinstance(passed, Response):
+                await passed(scope, receive, sending)
+            else:
+                await self.app(scope, passed, sending)
+        except ClientDisconnect:
+            return  # nobody is left to answer
+        except Exception as error:
+            if started:
+                raise  # half an answer is out: only breaking the connection can tell
+            answer = await on_surprise(request, error)
+            await answer(scope, receive, sending)
+
+    async def _admit(self, request: Request, receive: Receive) -> Response | Receive:
+        """Return the refusal of a request, or the receive that its handler reads the body from."""
+        try:
+            self._host(request)
+            self._text(request)
+            return self._who(request) or await self._body(request, receive)
+        except ApiError as error:
+            return await on_api_error(request, error)
+
+    def _host(self, request: Request) -> None:
+        name = urlsplit("//" + request.headers.get("host", "")).netloc.lower()
+        bare = name if name.endswith("]") else name.rpartition(":")[0] or name
+        if bare not in self.hosts:
+            raise Misdirected(f"this server is not {bare!r}; HOOKE_ALLOWED_HOSTS may name it")
+
+    def _text(self, request: Request) -> None:
+        if "%00" in request.scope.get("query_string", b"").decode("latin-1") or "\0" in request.url.path:
+            raise Malformed("the address contains a zero byte")
+
+    def _who(self, request: Request) -> Response | None:
+        path = request.url.path
+        if path in OPEN or path in OTHER_TOKENS:
+            return None
+        given = bearer(request.headers)
+        if given is not None:
+            if not self.sessions.opens(given):
+                raise Unauthorized("this token does not open this server; the file `token` in HOOKE_HOME does")
+            return None
+        cookie = self.sessions.cookie(request.headers)
+        if cookie is not None and self.sessions.valid(cookie):
+            if request.method not in SAFE_METHODS:
+                self._origin(request)
+            return None
+        if not path.startswith("/api/v1") and request.method in SAFE_METHODS:
+            return pages.sign_in(expired=cookie is not None)
+        raise Unauthorized("sign in at /login?token=..., or send Authorization: Bearer <start-up token>")
+
+    def _origin(self, request: Request) -> None:
+        origin = request.headers.get("origin")
+        if origin is None or urlsplit(origin).netloc.lower() != request.headers.get("host", "").lower():
+            raise Forbidden(f"a browser's change must come from a page of this server, not from {origin!r}")
+
+    async def _body(self, request: Request, receive: Receive) -> Receive:
+        """Read the body up to the limit, before anything parses it; return a receive that replays it."""
+        ingest = request.url.path == f"{API}/ingest"
+        limit = self.settings.ingest_limit if ingest else self.settings.body_limit
+        announced = request.headers.get("content-length", "0")
+        if not announced.isdigit() or int(announced) > limit:
+            raise TooLarge(f"the body has {announced} bytes; the limit is {limit}")
+        if request.method in SAFE_METHODS:
+            return receive
+        body = bytearray()
+        more = True
+        while more:
+            message = await receive()
+            if message["type"] != "http.request":
+                return _replay(message, receive)
+            body += message.get("body", b"")
+            more = message.get("more_body", False)
+            if len(body) > limit:
+                raise TooLarge(f"the body has more than {limit} bytes")
+        return _replay({"type": "http.request", "body": bytes(body), "more_body": False}, receive)
+
+
+def _replay(first: Message, receive: Receive) -> Receive:
+    pending: list[Message] = [first]
+
+    async def replaying() -> Message:
+        return pending.pop() if pending else await receive()
+
+    return replaying

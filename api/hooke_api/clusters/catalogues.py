@@ -1,0 +1,186 @@
+"""What each cluster offers, from what its agent reported: the host of the API has no files of users.
+
+A built-in algorithm or workload of the same source as here is validated by its own class; everything else by its
+JSON Schema, and once more by the engine when it runs.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, cast, get_args
+
+from hooke.catalogue.algorithm import Pace
+from hooke.catalogue.discovery import Kind, built_in, describe
+from hooke.catalogue.offers import Catalogue, Offer, brought_along, reasons
+from hooke.errors import Problem
+from hooke.spec.pointers import pointer
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from hooke_api.models import CatalogueEntry, Cluster
+
+
+@dataclass(frozen=True)
+class Reported:
+    """An algorithm or workload that is only described: its schema, and what else was said of it."""
+
+    document: Mapping[str, Any]
+
+    @property
+    def hash(self) -> str | None:
+        """SHA-256 of its source file, or None where nobody said."""
+        found = self.document.get("hash")
+        return found if isinstance(found, str) else None
+
+    @property
+    def own(self) -> bool:
+        """A user's own: everything that does not call itself built-in."""
+        return str(self.document.get("origin", "built-in")) != "built-in"
+
+    @property
+    def servers(self) -> int:
+        """Ranks that only hold the center."""
+        return int(self.document.get("servers") or 0)
+
+    @property
+    def classes(self) -> int | None:
+        """Nothing: only its class could tell."""
+        return None
+
+    @property
+    def max_workers(self) -> int | None:
+        """Workers that it can use at most."""
+        found = self.document.get("max_workers")
+        return found if isinstance(found, int) and found >= 1 else None
+
+    @property
+    def pace(self) -> Pace:
+        """Who tells a worker to go on; what an agent does not say is `together`."""
+        said = self.document.get("pace")
+        return cast(Pace, said) if said in get_args(Pace) else "together"
+
+    @property
+    def may_drop(self) -> bool:
+        """It goes on without a worker whose numbers went bad."""
+        return bool(self.document.get("may_drop"))
+
+    def faults(self, values: Mapping[str, Any], workers: int) -> list[str]:
+        """Return nothing: only its class could tell, when the run starts."""
+        del values, workers
+        return []
+
+    def cautions(self, values: Mapping[str, Any], workers: int) -> list[str]:
+        """Return nothing: only its class could tell, when the run starts."""
+        del values, workers
+        return []
+
+    def resolve(self, values: Mapping[str, Any], *prefix: object) -> tuple[dict[str, Any], list[Problem]]:
+        """Return the parameters with the defaults of the schema, and what does not fit it."""
+        schema = self.document.get("schema")
+        if not isinstance(schema, dict):
+            return dict(values), []
+        fields = schema.get("properties")
+        defaults = {
+            name: copy.deepcopy(field["default"])
+            for name, field in (fields.items() if isinstance(fields, dict) else ())
+            if isinstance(field, dict) and "default" in field
+        }
+        return defaults | dict(values), list(_misfits(schema, values, prefix))
+
+
+def _misfits(schema: dict[str, Any], values: Mapping[str, Any], prefix: tuple[object, ...]) -> Iterator[Problem]:
+    """Return one problem for each place where the values do not fit."""
+    from jsonschema import Draft202012Validator, SchemaError  # not before somebody brings a file of their own
+    from referencing import Registry
+    from referencing.exceptions import Unresolvable
+
+    try:
+        Draft202012Validator.check_schema(schema)
+        # a registry of nothing: a schema may refer to itself, never to the network
+        validator = Draft202012Validator(schema, registry=Registry())
+        for error in validator.iter_errors(dict(values)):
+            place = [*prefix, *error.absolute_path]
+            if error.validator == "required":
+                missing = [name for name in error.validator_value if name not in error.instance]
+                yield from (Problem(pointer(*place, name), "Field required") for name in missing)
+            elif error.validator == "additionalProperties" and error.validator_value is False:
+                known = error.schema.get("properties", {})
+                strange = [name for name in error.instance if name not in known]
+                yield from (Problem(pointer(*place, name), "no parameter has this name") for name in strange)
+            elif error.context:
+                yield Problem(pointer(*place), ", or: ".join(dict.fromkeys(e.message for e in error.context)))
+            else:
+                yield Problem(pointer(*place), error.message)
+    except (SchemaError, Unresolvable) as error:
+        why = f"the schema that its agent reported is none: {str(error).splitlines()[0]}"
+        yield Problem(pointer(*prefix[:-1]), why)
+
+
+def _offer(kind: Kind, document: Mapping[str, Any]) -> Any:
+    """Return the offer of one reported entry: the class that is at hand, if it is the same."""
+    name = str(document["name"])
+    known: Offer | None = getattr(brought_along(), f"{kind}s").get(name)
+    reported = Reported(document)
+    if known is not None and not reported.own and reported.hash in (None, known.hash):
+        return known
+    return reported
+
+
+def offered(session: Session, hosts: Collection[str] | None = None) -> dict[str, Catalogue]:
+    """Return what registered clusters offer, all or some; one that never said offers what is built in."""
+    query = select(CatalogueEntry.cluster, CatalogueEntry.kind, CatalogueEntry.document)
+    clusters = select(Cluster.name, Cluster.problems)
+    if hosts is not None:
+        query, clusters = query.where(CatalogueEntry.cluster.in_(hosts)), clusters.where(Cluster.name.in_(hosts))
+    entries: dict[str, dict[str, dict[str, Any]]] = {}
+    for host, kind, document in session.execute(query):
+        entries.setdefault(host, {}).setdefault(kind, {})[document["name"]] = _offer(kind, document)
+    found = {}
+    for host, problems in session.execute(clusters):
+        said, builtin = entries.get(host, {}), brought_along()
+        troubles = reasons((problem["name"], problem["file"], problem["error"]) for problem in problems)
+        found[host] = Catalogue(
+            said.get("algorithm", builtin.algorithms), said.get("workload", builtin.workloads), troubles
+        )
+    return found
+
+
+def described(session: Session, kind: Kind) -> list[dict[str, Any]]:
+    """Return every algorithm or workload that a cluster offers, by name, with where: `offers` is cluster -> hash.
+
+    Where clusters hold different sources under one name, the built-in one is described, else that of the first.
+    """
+    known = {name: describe(kind, item) for name, item in built_in(kind).items()}
+    found: dict[str, dict[str, Any]] = {name: entry | {"offers": {}} for name, entry in known.items()}
+    reported: dict[str, list[dict[str, Any]]] = {host: [] for host in session.scalars(select(Cluster.name))}
+    query = select(CatalogueEntry.cluster, CatalogueEntry.document).where(CatalogueEntry.kind == kind)
+    for host, document in session.execute(query.order_by(CatalogueEntry.cluster)):
+        reported[host].append(document)
+    for host, documents in sorted(reported.items()):
+        for document in documents or known.values():
+            name = str(document["name"])
+            entry = found.setdefault(name, _whole(document) | {"offers": {}})
+            entry["offers"][host] = document.get("hash") or entry["hash"]
+    return [found[name] for name in sorted(found)]
+
+
+def _whole(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a reported entry with every field that a view has, whatever its agent left out."""
+    schema = document.get("schema")
+    reported = Reported(document)
+    return {
+        "name": str(document["name"]),
+        "title": str(document.get("title") or document["name"]),
+        "documentation": str(document.get("documentation") or ""),
+        "origin": str(document.get("origin") or "built-in"),
+        "hash": reported.hash or "",
+        "servers": reported.servers,
+        "max_workers": reported.max_workers,
+        "may_drop": reported.may_drop,
+        "deterministic": bool(document.get("deterministic", True)),
+        "pace": str(document.get("pace") or "together"),
+        "target": document.get("target") if isinstance(document.get("target"), int | float) else None,
+        "schema": schema if isinstance(schema, dict) else {},
+    }

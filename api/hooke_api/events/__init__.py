@@ -1,0 +1,1 @@
+"""What changed, on its way to browsers: hints over Redis, one reader of the events table, streams."""

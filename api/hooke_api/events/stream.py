@@ -1,0 +1,104 @@
+"""`GET /events`: what changes, as server-sent events that resume where they broke off.
+
+A stream is a position in the events table. It pulls what comes after, as fast as its reader takes it, so a slow
+reader costs no memory: once it is too far behind it is told `reset` and goes on from the newest event.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Query, Request
+from fastapi.sse import EventSourceResponse, ServerSentEvent
+from pydantic import StringConstraints
+
+from hooke_api.events.hub import Behind, Choice, Hub, Item
+
+POINTS_SECONDS = 0.25
+"""A stream sends the newest `points` of each run at most once in this time."""
+RETRY_MILLISECONDS = 1000
+"""How long a browser waits before it connects again."""
+
+router = APIRouter(tags=["stream"])
+
+Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
+Position = Annotated[int, Query(ge=0, le=2**62)]
+
+
+def hub_of(app: Any) -> Hub:
+    """Return the application's hub; the first stream makes it."""
+    if not hasattr(app.state, "hub"):
+        app.state.hub = Hub(app.state.database, app.state.settings.redis_url, app.state.stopping)
+    hub: Hub = app.state.hub
+    return hub
+
+
+def coalesce(batch: Sequence[Item]) -> list[Item]:
+    """Return the events without those `points` that newer points of the same run supersede."""
+    newest = {item.run_id: item.position for item in batch if item.kind == "points"}
+    return [item for item in batch if item.kind != "points" or newest[item.run_id] == item.position]
+
+
+@router.get("/events", operation_id="stream_events", response_class=EventSourceResponse)
+async def stream_events(
+    request: Request,
+    experiment: Annotated[list[Id] | None, Query(description="Events of these experiments; may repeat.")] = None,
+    run: Annotated[list[Id] | None, Query(description="Events of these runs; may repeat.")] = None,
+    after: Annotated[Position | None, Query(description="Begin after this position; default: now.")] = None,
+    last_event_id: Annotated[int | None, Header(ge=0, le=2**62, description="Wins over `after`.")] = None,
+) -> AsyncIterator[ServerSentEvent]:
+    """Stream what changes: replay after a position, then follow; resumes by Last-Event-ID."""
+    asked = after if last_event_id is None else last_event_id
+    choice = Choice(frozenset(experiment or ()), frozenset(run or ()))
+    async for event in follow(hub_of(request.app), asked, choice):
+        yield event
+
+
+async def follow(hub: Hub, asked: int | None, choice: Choice) -> AsyncIterator[ServerSentEvent]:
+    """Yield events after a position (none: after now) until the server stops."""
+    async with hub.listening():
+        position, reset = hub.position, False
+        if asked is not None:
+            reset = not await hub.oldest() <= asked <= hub.position
+            position = hub.position if reset else asked
+        # an id without data: a browser remembers it, so that nothing is missed if the first event never arrives
+        yield ServerSentEvent(id=str(position), retry=RETRY_MILLISECONDS)
+        if reset:
+            yield _reset(position)
+        points_at = 0.0
+        while not hub.stopping.is_set():
+            newest = hub.position
+            try:
+                batch = await hub.after(position, choice)
+            except Behind:
+                position = newest
+                yield _reset(position)
+                continue
+            if not batch:
+                position = max(position, newest)
+                await hub.moved(position)
+                continue
+            if any(item.kind == "points" for item in batch):
+                rest = points_at + POINTS_SECONDS - asyncio.get_running_loop().time()
+                if rest > 0:
+                    await _sleep(rest, hub.stopping)
+                    continue
+                points_at = asyncio.get_running_loop().time()
+            for item in coalesce(batch):
+                yield ServerSentEvent(id=str(item.position), event=item.kind, raw_data=json.dumps(item.data))
+            position = batch[-1].position
+
+
+def _reset(position: int) -> ServerSentEvent:
+    return ServerSentEvent(id=str(position), event="reset", raw_data="{}")
+
+
+async def _sleep(seconds: float, stopping: asyncio.Event) -> None:
+    """Wait, but not longer than the server lives."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await stopping.wait()

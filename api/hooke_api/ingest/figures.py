@@ -1,0 +1,201 @@
+"""From journal records to chunks, totals and the figures of a run: computed once, at ingest."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from hooke.spec.events import Done, Dropped, Scored, Start
+from hooke.trace.phases import PHASES, communication_fraction
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from hooke_api.base.documents import storable_text
+from hooke_api.ingest.received import Block, Item
+from hooke_api.models import (
+    Attempt,
+    Checkpoint,
+    Chunk,
+    DroppedWorker,
+    EvaluationPoint,
+    RankTotals,
+    Run,
+    now,
+)
+from hooke_api.storage import blocks
+from hooke_api.storage.outbox import announce
+
+SUMMED = (*(phase.value for phase in PHASES), "hidden", "payload", "wire", "messages")
+"""Step columns whose sums are totals of a rank."""
+
+
+class Figures:
+    """What one request changes in an attempt's figures; the caller holds the lock on the run's row."""
+
+    def __init__(self, session: Session, run: Run, attempt: Attempt) -> None:
+        self.session = session
+        self.run = run
+        self.attempt = attempt
+        key = {"run_id": run.id, "attempt": attempt.number}
+        self.ranks = {row.rank: row for row in session.scalars(select(RankTotals).filter_by(**key))}
+        self.scored: list[Scored] = []
+        self.started: list[Start] = []
+        self.points = False
+        self.ended: list[Done] = []
+        self.part = run.evaluated_part or "test"
+        """What evaluations score; a rank's `start` record, which comes first, says so."""
+
+    def add(self, rank: int, items: Sequence[Item]) -> int:
+        """Store the records of a rank that follow on what is stored; return the highest seq stored without gap.
+
+        Records that are stored already are skipped; those after a gap are left for when the gap is filled.
+        """
+        totals = self.ranks.get(rank) or self._new_rank(rank)
+        fresh: list[Block] = []
+        for item in items:
+            if item.seq != totals.stored + 1:
+                continue
+            totals.stored = item.seq
+            if isinstance(item, Block):
+                fresh.append(item)
+            else:
+                self._add_record(totals, item)
+        if fresh:
+            self._add_steps(totals, fresh)
+        return totals.stored
+
+    def finish(self, current: bool) -> None:
+        """Bring the run's own figures up to date, if this attempt owns it, and announce new points."""
+        if not current:
+            return
+        run = self.run
+        for start in self.started:
+            run.oversubscribed = run.oversubscribed or start.oversubscribed
+        if self.started:
+            run.hardware = dict(self.started[0].hardware)
+            run.versions = dict(self.started[0].versions)
+            run.evaluated_part = self.part
+        for scored in self.scored:
+            run.accuracy, run.loss = _finite(scored.accuracy), _finite(scored.loss)
+            if scored.reached and run.time_to_target is None:
+                run.time_to_target, run.target_after = scored.clock, self._evaluated_before(scored)
+        for done in self.ended:
+            if done.test_accuracy is not None and done.test_loss is not None:
+                run.test_accuracy, run.test_loss = _finite(done.test_accuracy), _finite(done.test_loss)
+            if done.lost_mass is not None:
+                run.lost_mass = _finite(done.lost_mass)
+            if done.staleness:
+                run.staleness = mean_staleness(list(self.ranks.values()))
+        if not self.points:
+            return
+        run.samples = max(run.samples, *(rank.samples for rank in self.ranks.values()))
+        run.clock = max(run.clock, *(rank.clock for rank in self.ranks.values()))
+        run.communication_fraction = mean_fraction(list(self.ranks.values()))
+        data = {
+            "id": run.id,
+            "experiment_id": run.experiment_id,
+            "samples": run.samples,
+            "accuracy": run.accuracy,
+            "loss": run.loss,
+            "clock": run.clock,
+        }
+        announce(self.session, "points", data, experiment_id=run.experiment_id, run_id=run.id)
+
+    def _evaluated_before(self, scored: Scored) -> float:
+        """Return the train clock of the last evaluation before this one, also of an earlier attempt; else 0."""
+        clocks = select(func.max(EvaluationPoint.clock)).where(EvaluationPoint.run_id == self.run.id)
+        before = self.session.scalar(clocks.where(EvaluationPoint.samples < scored.samples))
+        return min(before or 0.0, scored.clock)
+
+    def _new_rank(self, rank: int) -> RankTotals:
+        zero: dict[str, Any] = dict.fromkeys((*SUMMED, "steps", "samples", "clock", "wall"), 0)
+        role = "worker" if rank < self.run.workers else "server"
+        row = RankTotals(run_id=self.run.id, attempt=self.attempt.number, rank=rank, role=role, stored=-1, **zero)
+        self.session.add(row)
+        self.ranks[rank] = row
+        return row
+
+    def _add_steps(self, totals: RankTotals, fresh: list[Block]) -> None:
+        columns = blocks.join([block.columns for block in fresh])
+        header, data = blocks.pack(columns)
+        count = len(columns["step"])
+        self.session.add(
+            Chunk(
+                run_id=self.run.id,
+                attempt=self.attempt.number,
+                rank=totals.rank,
+                seq=fresh[0].seq,
+                n=count,
+                header=header,
+                data=data,
+            )
+        )
+        self.points = True
+        if totals.ended is None:
+            for name in SUMMED:
+                kind = np.int64 if columns[name].dtype.kind == "i" else np.float64
+                setattr(totals, name, getattr(totals, name) + columns[name].sum(dtype=kind).item())
+            for name, target in (("step", "steps"), ("samples", "samples"), ("clock", "clock"), ("wall", "wall")):
+                setattr(totals, target, max(getattr(totals, target), columns[name].max().item()))
+
+    def _add_record(self, totals: RankTotals, item: Item) -> None:
+        key: dict[str, Any] = {"run_id": self.run.id, "attempt": self.attempt.number, "rank": totals.rank}
+        if isinstance(item, Start):
+            totals.role, totals.host, totals.pid = item.role, item.host[:255], item.pid
+            totals.unix, totals.monotonic = item.unix, item.monotonic
+            totals.notes = {storable_text(name): storable_text(text) for name, text in item.notes.items()}
+            self.attempt.restored_step = item.restored_step
+            self.part = item.evaluated_part
+            self.started.append(item)
+        elif isinstance(item, Scored):
+            self._add_evaluation(key, item)
+        elif isinstance(item, Done):
+            totals.ended = item.reason
+            totals.steps, totals.samples, totals.clock, totals.wall = (
+                item.step,
+                item.samples,
+                item.clock,
+                item.wall,
+            )
+            for phase, seconds in item.phases.items():
+                setattr(totals, phase, seconds)
+            totals.hidden, totals.payload, totals.wire = item.hidden, item.payload, item.wire
+            totals.messages = item.messages
+            totals.staleness = {str(staleness): count for staleness, count in item.staleness.items()}
+            self.ended.append(item)
+            self.points = True
+        elif isinstance(item, Dropped):
+            row = item.model_dump(exclude={"kind", "why"})
+            self.session.add(DroppedWorker(**key, **row, why=storable_text(item.why), at=now()))
+            self.points = True
+        elif not isinstance(item, Block):
+            self.session.add(Checkpoint(**key, **item.model_dump(exclude={"kind", "seconds"}), at=now()))
+            self.points = True
+
+    def _add_evaluation(self, key: dict[str, Any], item: Scored) -> None:
+        loss, accuracy = _finite(item.loss), _finite(item.accuracy)
+        row = item.model_dump(exclude={"kind", "loss", "accuracy"})
+        self.session.add(EvaluationPoint(**key, **row, loss=loss, accuracy=accuracy))
+        self.scored.append(item)
+        self.points = True
+
+
+def mean_fraction(ranks: list[RankTotals]) -> float | None:
+    """Return the communication fraction, mean over the workers that have one."""
+    workers = [rank for rank in ranks if rank.role == "worker"]
+    found = [communication_fraction(rank.communicate, rank.wall, rank.evaluate) for rank in workers]
+    fractions = [fraction for fraction in found if fraction is not None]
+    return sum(fractions) / len(fractions) if fractions else None
+
+
+def mean_staleness(ranks: list[RankTotals]) -> float | None:
+    """Return the mean over all exchanges that any rank counted."""
+    counted = [(int(staleness), count) for rank in ranks for staleness, count in (rank.staleness or {}).items()]
+    total = sum(count for _, count in counted)
+    return sum(staleness * count for staleness, count in counted) / total if total else None
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

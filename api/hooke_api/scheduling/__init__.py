@@ -1,0 +1,1 @@
+"""Which run goes where, and a run's life: scheduler, leader, queue, leases, transitions."""

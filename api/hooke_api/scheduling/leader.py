@@ -1,0 +1,55 @@
+"""Who schedules: of all API processes on one database, one."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+from datetime import datetime, timedelta
+
+from sqlalchemy import CursorResult, delete, or_, update
+from sqlalchemy.exc import IntegrityError
+
+from hooke_api.models import Leader, now
+from hooke_api.storage.database import Database
+
+
+class Leadership:
+    """A row that one process holds and renews; another takes it once it has expired."""
+
+    def __init__(self, database: Database, term: timedelta) -> None:
+        self.database = database
+        self.term = term
+        self.name = f"{socket.gethostname()[:80]}:{os.getpid()}:{secrets.token_hex(4)}"
+        self._until: datetime | None = None
+
+    def hold(self) -> bool:
+        """Return whether this process leads now; renews early enough that the row never expires while it works."""
+        at = now()
+        if self._until is not None and at < self._until - self.term * 2 / 3:
+            return True
+        self._until = at + self.term if self._take(at) else None
+        return self._until is not None
+
+    def _take(self, at: datetime) -> bool:
+        try:
+            with self.database.write() as session:
+                result = session.execute(
+                    update(Leader)
+                    .where(Leader.name == "scheduler", or_(Leader.holder == self.name, Leader.until < at))
+                    .values(holder=self.name, until=at + self.term)
+                )
+                assert isinstance(result, CursorResult)  # noqa: S101 - an UPDATE has a count
+                if result.rowcount:
+                    return True
+                if session.get(Leader, "scheduler") is not None:
+                    return False
+                session.add(Leader(name="scheduler", holder=self.name, until=at + self.term))
+        except IntegrityError:  # another process wrote the first row at the same moment
+            return False
+        return True
+
+    def give_back(self) -> None:
+        """Let the next process lead at once."""
+        with self.database.write() as session:
+            session.execute(delete(Leader).where(Leader.name == "scheduler", Leader.holder == self.name))

@@ -1,0 +1,138 @@
+"""A run's life: the one place that changes a run's state.
+
+Every change is a compare-and-set in the database: it names the state and the attempt it believes in, and of two
+sessions that believe the same only one succeeds. Changes that `hooke.spec.states.TRANSITIONS` does not list are
+refused.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from hooke.spec.states import TERMINAL, TRANSITIONS, RunState
+from sqlalchemy import CursorResult, func, select, update
+from sqlalchemy.orm import Session
+from sqlalchemy.orm.attributes import set_committed_value
+
+from hooke_api.models import Experiment, Run, Transition, now
+from hooke_api.storage.outbox import announce, wake_scheduler
+
+ACTIVE = frozenset({RunState.DISPATCHED, RunState.STARTING, RunState.RUNNING, RunState.LOST})
+"""States in which a run holds slots of its cluster."""
+
+
+class IllegalTransition(Exception):
+    """A change of state that no rule allows."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Who says so, why, and what was seen."""
+
+    who: str
+    why: str
+    exit_code: int | None = None
+    signal: int | None = None
+    rank: int | None = None
+    host: str | None = None
+    at: datetime | None = None
+
+
+def move(session: Session, run: Run, state: RunState, evidence: Evidence, **changes: Any) -> bool:
+    """Move a run from the state and attempt that `run` shows to another state; return whether it still was there.
+
+    `changes` are further columns set with it (`attempt=2`). On success `run` shows the new values, the
+    transition is stored and announced. Raises IllegalTransition where no rule allows it.
+    """
+    source = run.state
+    if state not in TRANSITIONS.get(source, frozenset()):
+        raise IllegalTransition(f"run {run.id} is {source} and cannot become {state}")
+    at = evidence.at or now()
+    values: dict[str, Any] = {"state": state, **changes}
+    if state is RunState.RUNNING and run.started_at is None:
+        values["started_at"] = at
+    if state in TERMINAL:
+        values["finished_at"] = at
+    if not _compare_and_set(session, run, values):
+        return False
+    for name, value in values.items():
+        set_committed_value(run, name, value)  # the database has it already: not to be written again
+    session.add(transition(run.id, run.attempt, source, state, evidence, at))
+    announce_run(session, run)
+    if state in TERMINAL:
+        _finish_experiment(session, run.experiment_id, at)
+    wake_scheduler(session)
+    return True
+
+
+def _compare_and_set(session: Session, run: Run, values: dict[str, Any]) -> bool:
+    session.flush()
+    result = session.execute(
+        update(Run)
+        .where(Run.id == run.id, Run.state == run.state, Run.attempt == run.attempt)
+        .values(**values)
+        .execution_options(synchronize_session=False)
+    )
+    assert isinstance(result, CursorResult)  # noqa: S101 - an UPDATE has a count; this tells the type checker
+    return result.rowcount == 1
+
+
+def transition(
+    run_id: str, attempt: int, source: RunState | None, state: RunState, evidence: Evidence, at: datetime
+) -> Transition:
+    """Return the row that records a change of state."""
+    return Transition(
+        run_id=run_id,
+        attempt=attempt,
+        source=source,
+        state=state,
+        at=at,
+        who=evidence.who,
+        why=evidence.why,
+        exit_code=evidence.exit_code,
+        signal=evidence.signal,
+        rank=evidence.rank,
+        host=evidence.host,
+    )
+
+
+def announce_run(session: Session, run: Run) -> None:
+    """Announce that a run's state, attempt or wish to be cancelled changed."""
+    data = {"id": run.id, "experiment_id": run.experiment_id, "state": run.state.value, "attempt": run.attempt}
+    announce(session, "run", data, experiment_id=run.experiment_id, run_id=run.id)
+
+
+def _finish_experiment(session: Session, experiment_id: str, at: datetime) -> None:
+    # the row lock lets the last two runs of an experiment, ending at once, see each other; it is the weaker
+    # kind, because PostgreSQL itself holds a share of the row for every run that refers to it
+    lock = select(Experiment.id).where(Experiment.id == experiment_id)
+    session.execute(lock.with_for_update(key_share=True))
+    session.flush()
+    open_runs = select(func.count()).where(Run.experiment_id == experiment_id, Run.state.not_in(TERMINAL))
+    if session.execute(open_runs).scalar_one() == 0:
+        session.execute(
+            update(Experiment)
+            .where(Experiment.id == experiment_id)
+            .values(finished_at=at)
+            .execution_options(synchronize_session="fetch")
+        )
+        announce(session, "experiment", {"id": experiment_id}, experiment_id=experiment_id)
+
+
+def request_cancel(session: Session, run: Run, who: str) -> bool:
+    """Wish a run's end: a queued one is cancelled at once, an active one when its supervisor or agent confirms.
+
+    Return whether anything changed.
+    """
+    if run.state in TERMINAL or run.cancel_requested:
+        return False
+    if run.state is RunState.QUEUED and move(
+        session, run, RunState.CANCELLED, Evidence(who, "cancelled before it started"), cancel_requested=True
+    ):
+        return True
+    run.cancel_requested = True
+    announce_run(session, run)
+    wake_scheduler(session)
+    return True

@@ -1,0 +1,80 @@
+"""The queue as it lies in the database: which cluster is free, what goes there next, what has to be sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from hooke.spec.states import RunState
+from sqlalchemy import exists, or_, select
+from sqlalchemy.orm import Session, undefer
+
+from hooke_api.base.settings import Settings
+from hooke_api.models import Attempt, Cluster, Run
+from hooke_api.scheduling.lifecycle import ACTIVE
+
+BATCH = 64
+"""Virtual runs that share one process at most."""
+
+
+def free_hosts(session: Session, seen_since: datetime) -> list[str]:
+    """Return the clusters that are online, have queued runs, and on which nothing runs.
+
+    Every run takes its cluster whole: a timed MPI run must not share cores with anything, and a virtual one
+    computes on all of them.
+    """
+    taken = exists().where(Run.host == Cluster.name, Run.state.in_(ACTIVE))
+    wanted = exists().where(Run.host == Cluster.name, Run.state == RunState.QUEUED)
+    query = select(Cluster.name).where(Cluster.seen_at >= seen_since, wanted, ~taken).order_by(Cluster.name)
+    return list(session.scalars(query))
+
+
+def choose(session: Session, host: str) -> list[Run]:
+    """Return the runs that go to a free cluster next, locked: the oldest experiment's next run.
+
+    Virtual runs of one experiment go out together, up to BATCH: they share a process.
+    """
+    # whoever else chooses for this cluster waits here, and then sees what was chosen
+    session.execute(select(Cluster.name).where(Cluster.name == host).with_for_update())
+    # ids are ordered by time, so this is the age of the experiment, then the order of its expansion
+    queued = select(Run).where(Run.host == host, Run.state == RunState.QUEUED).order_by(Run.id)
+    busy = select(Run.id).where(Run.host == host, Run.state.in_(ACTIVE)).limit(1)
+    first = session.scalars(queued.limit(1).with_for_update()).first()
+    if first is None or session.execute(busy).first() is not None:
+        return []
+    if not first.simulated:
+        return [first]
+    batch = queued.where(Run.experiment_id == first.experiment_id, Run.simulated)
+    return list(session.scalars(batch.limit(BATCH).with_for_update()))
+
+
+def unsent(session: Session, at: datetime, settings: Settings) -> list[list[Run]]:
+    """Return the launches that have to be sent, or sent again: dispatched, and no supervisor was heard in time."""
+    online = at - timedelta(seconds=settings.agent_seconds)
+    late = at - timedelta(seconds=settings.resend_seconds)
+    rows = session.scalars(
+        select(Run)
+        .join(Attempt, (Attempt.run_id == Run.id) & (Attempt.number == Run.attempt))
+        .join(Cluster, Cluster.name == Run.host)
+        .where(
+            Run.state == RunState.DISPATCHED,
+            ~Run.cancel_requested,
+            Attempt.leased_until.is_(None),
+            or_(Attempt.sent_at.is_(None), (Attempt.sent_at < late) & (Cluster.seen_at >= online)),
+        )
+        .order_by(Run.id)
+        .options(undefer(Run.spec))
+    )
+    return _grouped(rows)
+
+
+def _grouped(runs: Iterable[Run]) -> list[list[Run]]:
+    groups: list[list[Run]] = []
+    for run in runs:
+        last = groups[-1] if groups else []
+        together = last and run.simulated and last[0].simulated and last[0].experiment_id == run.experiment_id
+        if together and last[0].host == run.host and len(last) < BATCH:
+            last.append(run)
+        else:
+            groups.append([run])
+    return groups

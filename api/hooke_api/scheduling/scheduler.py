@@ -1,0 +1,201 @@
+"""Which queued run goes to which cluster next, and what is asked of agents; one thread, one leader at a time.
+
+The queue lives in the database; Redis only carries orders. An order is written down as dispatched first and sent
+after the commit: whatever dies in between, the next look finds `sent_at` empty and sends it. Agents start an
+attempt once, however often its order arrives.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import datetime, timedelta
+from typing import Protocol
+
+import structlog
+from hooke.spec.events import LaunchOrder
+from hooke.spec.states import RunState
+from sqlalchemy import delete, select, update
+from sqlalchemy.orm import Session
+
+from hooke_api.base.security import attempt_token, digest
+from hooke_api.base.settings import Settings
+from hooke_api.events.bus import Bus
+from hooke_api.models import Attempt, Counter, Event, Run, now
+from hooke_api.scheduling import leases
+from hooke_api.scheduling.leader import Leadership
+from hooke_api.scheduling.lifecycle import Evidence, move
+from hooke_api.scheduling.queued import choose, free_hosts, unsent
+from hooke_api.storage.database import Database
+
+PAUSE = 2.0
+"""Seconds without another try after an order could not be sent."""
+TRIM_SECONDS = 60.0
+
+log = structlog.get_logger("hooke.scheduler")
+
+
+class Orders(Protocol):
+    """Where orders go: `hooke.cluster.broker.Orders`. Any of these may raise when the message line is down."""
+
+    def launch(self, cluster: str, orders: list[LaunchOrder]) -> None:
+        """Ask for attempts to be started."""
+
+    def cancel(self, cluster: str, run: str, attempt: int) -> None:
+        """Ask for an attempt to be ended."""
+
+    def probe(self, cluster: str, run: str, attempt: int) -> None:
+        """Ask whether an attempt is alive."""
+
+
+def celery_orders(redis_url: str) -> Orders:
+    """Return the real orders; imports Celery, which is why the API starts without it."""
+    from hooke.cluster import broker
+
+    return broker.Orders(broker.make_app(redis_url))
+
+
+class LineDown(Exception):
+    """An order could not be put on the message line."""
+
+
+class Scheduler(threading.Thread):
+    """Looks at the queue when something changed, and every `schedule_seconds`."""
+
+    def __init__(
+        self, database: Database, bus: Bus, settings: Settings, orders: Callable[[str], Orders] = celery_orders
+    ) -> None:
+        super().__init__(name="scheduler", daemon=True)
+        self.database = database
+        self.bus = bus
+        self.settings = settings
+        self._make_orders = orders
+        self._orders: Orders | None = None
+        self._ended = threading.Event()
+        self._silent_until = 0.0
+        self._trim_at = 0.0
+        self.leadership = Leadership(database, timedelta(seconds=settings.leader_seconds))
+        self.up_since = time.monotonic()
+
+    def run(self) -> None:
+        """Look until stopped; a look that fails is logged, and the next one starts afresh."""
+        while not self._ended.is_set():
+            try:
+                self.look()
+            except Exception:  # whatever it was: a scheduler that ends by one error schedules nothing ever after
+                log.exception("a look at the queue failed")
+            self.bus.wake.wait(self.settings.schedule_seconds)
+            self.bus.wake.clear()
+        with suppress(Exception):  # shutting down: the row expires by itself where it cannot be given back
+            self.leadership.give_back()
+
+    def stop(self) -> None:
+        """End the thread; returns when it has ended, or after a few seconds."""
+        self._ended.set()
+        self.bus.wake.set()
+        if self.is_alive():
+            self.join(5)
+
+    def look(self) -> None:
+        """Do once all there is to do, if this process leads."""
+        if not self.leadership.hold():
+            return
+        self._expire()
+        self._dispatch()
+        if time.monotonic() >= self._silent_until:
+            try:
+                self._send()
+                self._ask()
+            except LineDown as error:
+                self._silent_until = time.monotonic() + PAUSE
+                log.warning("an order could not be sent; it will be sent again", error=str(error)[:300])
+        self._trim()
+
+    def _expire(self) -> None:
+        if time.monotonic() - self.up_since < self.settings.lease_seconds:
+            return  # while the API was away nobody could renew: silence proves nothing yet
+        at = now()
+        with self.database.read() as session:
+            due = leases.due(session, at)
+        if due:
+            with self.database.write() as session:
+                leases.expire(session, at)
+
+    def _dispatch(self) -> None:
+        with self.database.read() as session:
+            hosts = free_hosts(session, now() - timedelta(seconds=self.settings.agent_seconds))
+        for host in hosts:
+            with self.database.write() as session:
+                for run in choose(session, host):
+                    self._write_down(session, run)
+
+    def _write_down(self, session: Session, run: Run) -> None:
+        if not move(session, run, RunState.DISPATCHED, Evidence("scheduler", f"sent to {run.host}")):
+            return
+        token = attempt_token(self.settings.agents, run.id, run.attempt)
+        session.add(
+            Attempt(run_id=run.id, number=run.attempt, token_sha256=digest(token), created_at=now(), sent_at=None)
+        )
+
+    def _send(self) -> None:
+        at = now()
+        with self.database.read() as session:
+            groups = unsent(session, at, self.settings)
+        for group in groups:
+            orders = [
+                LaunchOrder(
+                    run=run.id,
+                    attempt=run.attempt,
+                    token=attempt_token(self.settings.agents, run.id, run.attempt),
+                    spec=run.spec,
+                )
+                for run in group
+            ]
+            with self._line() as line:
+                line.launch(group[0].host, orders)
+            with self.database.write() as session:
+                for run in group:
+                    _mark(session, run, sent_at=at)
+
+    def _ask(self) -> None:
+        at = now()
+        pause = timedelta(seconds=self.settings.probe_seconds)
+        with self.database.read() as session:
+            asked = leases.unproven(session, at, pause)
+        for run, attempt in asked:
+            with self._line() as line:
+                if run.cancel_requested:
+                    line.cancel(run.host, run.id, run.attempt)
+                if run.state is RunState.LOST or attempt.leased_until is None:
+                    line.probe(run.host, run.id, run.attempt)
+            with self.database.write() as session:
+                _mark(session, run, asked_at=at)
+
+    @contextmanager
+    def _line(self) -> Iterator[Orders]:
+        try:
+            if self._orders is None:
+                self._orders = self._make_orders(self.settings.redis_url)
+            yield self._orders
+        except Exception as error:  # whatever Celery and Redis raise: the order stays written down
+            raise LineDown(str(error)) from error
+
+    def _trim(self) -> None:
+        if time.monotonic() < self._trim_at:
+            return
+        self._trim_at = time.monotonic() + TRIM_SECONDS
+        with self.database.read() as session:
+            highest = session.scalar(select(Counter.value).where(Counter.name == "events")) or 0
+            lowest = session.scalar(select(Event.position).order_by(Event.position).limit(1))
+        keep_from = highest - self.settings.events_kept
+        if lowest is not None and lowest < keep_from:
+            with self.database.write() as session:
+                session.execute(delete(Event).where(Event.position < keep_from))
+
+
+def _mark(session: Session, run: Run, **moments: datetime) -> None:
+    session.execute(
+        update(Attempt).where(Attempt.run_id == run.id, Attempt.number == run.attempt).values(**moments)
+    )

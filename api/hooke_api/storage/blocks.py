@@ -1,0 +1,85 @@
+"""Chunks of steps as columns: how ingest packs them and charts read them."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from hooke.spec.events import ABSENT, STEP_COLUMNS
+from numpy.typing import NDArray
+
+Column = NDArray[Any]
+"""One value per step, in the dtype that STEP_COLUMNS gives the name."""
+
+
+class BlockError(ValueError):
+    """A block cannot be read; `column` says where, the message what is wrong."""
+
+    def __init__(self, column: str, message: str) -> None:
+        self.column = column
+        super().__init__(message)
+
+
+def decode(n: int, columns: Mapping[str, str]) -> dict[str, Column]:
+    """Return the columns of a journal block of `n` steps, or raise BlockError."""
+    for name in columns:
+        if name not in STEP_COLUMNS:
+            raise BlockError(name, f"no column has this name; known: {', '.join(STEP_COLUMNS)}")
+    found = {}
+    for name, dtype in STEP_COLUMNS.items():
+        text = columns.get(name)
+        if text is None:
+            if name not in ABSENT:
+                raise BlockError(name, "this column is missing")
+            continue
+        try:
+            raw = base64.b64decode(text, validate=True)
+        except (binascii.Error, ValueError):
+            raise BlockError(name, "not base64") from None
+        size = np.dtype(dtype).itemsize
+        if len(raw) != n * size:
+            raise BlockError(name, f"{len(raw)} bytes, but {n} values of {size} bytes are {n * size}")
+        found[name] = np.frombuffer(raw, dtype)
+    return found
+
+
+def join(blocks: Sequence[Mapping[str, Column]]) -> dict[str, Column]:
+    """Return several blocks as one; an optional column that only some have has its value of `ABSENT` elsewhere."""
+    if len(blocks) == 1:
+        return dict(blocks[0])
+    names = [name for name in STEP_COLUMNS if any(name in block for block in blocks)]
+    return {
+        name: np.concatenate([block[name] if name in block else _absent(name, block) for block in blocks])
+        for name in names
+    }
+
+
+def _absent(name: str, block: Mapping[str, Column]) -> Column:
+    return np.full(len(block["step"]), ABSENT.get(name, np.nan), STEP_COLUMNS[name])
+
+
+def pack(columns: Mapping[str, Column]) -> tuple[dict[str, list[Any]], bytes]:
+    """Return the header {column: [offset, dtype]} and the data of a chunk."""
+    header: dict[str, list[Any]] = {}
+    parts, offset = [], 0
+    for name, values in columns.items():
+        raw = values.tobytes()
+        header[name] = [offset, STEP_COLUMNS[name]]
+        parts.append(raw)
+        offset += len(raw)
+    return header, b"".join(parts)
+
+
+def read(n: int, header: Mapping[str, Any], data: bytes, names: Iterable[str]) -> dict[str, Column]:
+    """Return columns of a stored chunk of `n` steps without copying; an absent one holds its value of `ABSENT`."""
+    found = {}
+    for name in names:
+        if name in header:
+            offset, dtype = header[name]
+            found[name] = np.frombuffer(data, dtype, n, offset)
+        else:
+            found[name] = np.full(n, ABSENT.get(name, np.nan), STEP_COLUMNS[name])
+    return found

@@ -1,0 +1,1 @@
+"""Everything that is not a room of the API: the dashboard's files, login, health, the reference."""

@@ -1,0 +1,31 @@
+"""The OpenAPI document of the API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import FastAPI
+from hooke.spec.events import Ingest
+from pydantic.json_schema import models_json_schema
+
+_REFERENCE = "#/components/schemas/{model}"
+
+
+def document(app: FastAPI) -> dict[str, Any]:
+    """Return FastAPI's document, with the body of ingest, which its endpoint reads itself, and problems."""
+    if app.openapi_schema:
+        return app.openapi_schema
+    found = FastAPI.openapi(app)
+    _, definitions = models_json_schema([(Ingest, "validation")], ref_template=_REFERENCE)
+    schemas = found["components"]["schemas"]
+    for name, schema in definitions["$defs"].items():
+        schemas.setdefault(name, schema)
+    found["paths"]["/api/v1/ingest"]["post"]["requestBody"] = {
+        "required": True,
+        "content": {"application/json": {"schema": {"$ref": _REFERENCE.format(model="Ingest")}}},
+    }
+    problem = {"schema": {"$ref": _REFERENCE.format(model="ProblemDetails")}}
+    for methods in found["paths"].values():
+        for operation in methods.values():
+            operation["responses"]["default"]["content"] = {"application/problem+json": problem}
+    return found

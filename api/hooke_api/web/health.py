@@ -1,0 +1,69 @@
+"""Whether the process lives, whether it can serve, and what it is."""
+
+from __future__ import annotations
+
+from importlib.metadata import version as installed
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+
+from hooke_api.base.schema import View
+from hooke_api.storage.database import DatabaseOf
+
+router = APIRouter(tags=["health"])
+
+
+class Live(View):
+    """The process answers."""
+
+    live: bool
+
+
+class Ready(View):
+    """Whether requests can be served, and if not, why."""
+
+    ready: bool
+    reasons: list[str]
+
+
+class Version(View):
+    """What runs here."""
+
+    version: str
+    engine: str
+
+
+@router.get("/livez", operation_id="livez")
+def livez() -> Live:
+    """Say that the process answers; looks at nothing else."""
+    return Live(live=True)
+
+
+@router.get("/readyz", operation_id="readyz", responses={503: {"model": Ready}})
+def readyz(request: Request, response: Response, database: DatabaseOf) -> Ready:
+    """Say whether the database answers, with every migration applied, and Redis too; 503 with reasons if not."""
+    reasons = list(filter(None, (_database(request, database), _redis(request))))
+    response.status_code = 503 if reasons else 200
+    return Ready(ready=not reasons, reasons=reasons)
+
+
+def _database(request: Request, database: DatabaseOf) -> str | None:
+    from sqlalchemy.exc import SQLAlchemyError
+
+    try:
+        missing = database.pending(request.app.state.settings.migrations)
+    except SQLAlchemyError as error:
+        return f"the database does not answer: {type(error).__name__}"
+    return f"the database lacks migrations up to {missing}" if missing else None
+
+
+def _redis(request: Request) -> str | None:
+    bus: Any = request.app.state.bus
+    why = bus.answers()
+    return f"redis does not answer: {why}" if why else None
+
+
+@router.get("/version", operation_id="version")
+def version() -> Version:
+    """Return the versions of the API and of the engine it was installed with."""
+    return Version(version=installed("hooke-api"), engine=installed("hooke"))

@@ -1,0 +1,77 @@
+"""The dashboard's files, the login, and the reference of the API: everything that is not under /api/v1."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from fastapi import FastAPI, HTTPException, Request
+from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, Response
+from starlette.types import Receive, Scope, Send
+
+from hooke_api.base import errors, pages
+from hooke_api.base.security import SAFE_METHODS, SESSION_SECONDS, Sessions
+from hooke_api.base.settings import Settings
+
+IMMUTABLE = "public, max-age=31536000, immutable"
+"""For files whose name holds a hash of their content."""
+
+
+def install(app: FastAPI, settings: Settings) -> None:
+    """Add the routes that catch everything else; call it after every other router."""
+    root = settings.dashboard.resolve()
+
+    @app.get("/login", include_in_schema=False)
+    def login(request: Request, token: str = "") -> Response:
+        sessions: Sessions = request.app.state.sessions
+        if not token:
+            return pages.sign_in()
+        if not sessions.opens(token.strip()):
+            return pages.sign_in(wrong=True)
+        answer = RedirectResponse("/", 303, {"cache-control": "no-store"})
+        answer.set_cookie(
+            sessions.name, sessions.issue(), max_age=SESSION_SECONDS, httponly=True, samesite="strict"
+        )
+        return answer
+
+    @app.get("/api/docs", include_in_schema=False)
+    def reference(request: Request) -> HTMLResponse:
+        from hooke_api.web.reference import reference
+
+        return reference(request.app.openapi())
+
+    async def fallback(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            answer = await asyncio.to_thread(_file, root, Request(scope))
+            await answer(scope, receive, send)
+
+    app.router.default = fallback  # not a route that catches all: it would turn every 405 into a 404
+
+
+def _file(root: Path, request: Request) -> Response:
+    path = request.url.path.lstrip("/")
+    if path == "api" or path.startswith("api/"):
+        raise errors.NotFound(f"no operation has the address /{path}")
+    if request.method not in SAFE_METHODS:
+        raise HTTPException(405, "only GET and HEAD read the dashboard", {"allow": "GET, HEAD"})
+    hashed = path.startswith("assets/")
+    found = _inside(root, path)
+    if found:
+        return FileResponse(found, headers={"cache-control": IMMUTABLE if hashed else "no-cache"})
+    if hashed:
+        raise errors.NotFound(f"the dashboard has no file /{path}; reload the page")
+    index = root / "index.html"
+    if not index.is_file():
+        return pages.not_built()
+    return FileResponse(index, headers={"cache-control": "no-cache"})
+
+
+def _inside(root: Path, path: str) -> Path | None:
+    """Return the file at a path if it lies inside the folder, links resolved."""
+    if not path or "\0" in path or len(path) > 1000:
+        return None
+    try:
+        found = (root / path).resolve()
+        return found if found.is_file() and found.is_relative_to(root) else None
+    except (OSError, ValueError):  # a name no file system accepts
+        return None

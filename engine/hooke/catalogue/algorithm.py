@@ -1,0 +1,110 @@
+"""What an algorithm is, and the catalogue of all of them.
+
+An algorithm is a frozen value (its hyper-parameters, validated) with one method, `run(rank)`, that every
+rank of a run executes. One published method is one file in `hooke/algorithms/`; the catalogue finds it by
+walking that package, so there is nothing to register. The module and the package are torch-free and
+MPI-free when imported: vectors reach an algorithm through its `Rank`.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+from typing import Any, ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from hooke.catalogue.rank import Rank
+from hooke.errors import NotFound
+from hooke.spec.specification import RunSpec
+
+Pace = Literal["together", "served", "free"]
+
+
+class Algorithm(BaseModel):
+    """One method with its hyper-parameters; subclasses add fields and `run`.
+
+    The class docstring is the documentation that users read: title line, equations, who sends what when,
+    cost in the alpha-beta model, reference. Every field carries `title` and `description`: they are the form.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    servers: ClassVar[int] = 0
+    """Ranks that hold the center and compute no gradient: 0 or 1."""
+    pace: ClassVar[Pace] = "together"
+    """Who tells a worker to go on: all ranks step alike, a server grants steps, or each takes its next steps
+    from a common counter and meets the others only for evaluations (Hogwild)."""
+    may_drop: ClassVar[bool] = False
+    """The method goes on without a worker whose numbers went bad (`on_bad_worker: drop`)."""
+    max_workers: ClassVar[int | None] = None
+    """A sequential method runs on one worker, whatever the experiment asks."""
+    passes: ClassVar[int] = 3
+    """Vector reads and writes of a worker's step, each operation on whole vectors in memory: prices its arithmetic
+    in virtual time."""
+    server_passes: ClassVar[int] = 3
+    """The same for one request on a server."""
+    deterministic: ClassVar[bool] = True
+    """Same seed, workers and collective give bitwise equal weights."""
+
+    def faults(self, workers: int) -> list[str]:
+        """Return why these parameters cannot run on that many workers; empty: they can."""
+        del workers
+        return []
+
+    def cautions(self, workers: int) -> list[str]:
+        """Return what a user should know before running this on that many workers: a stability bound, say."""
+        del workers
+        return []
+
+    def vector_passes(self, server: bool) -> int:
+        """Return the vector reads and writes of one step (or of one request, on a server)."""
+        return self.server_passes if server else self.passes
+
+    def run(self, r: Rank) -> None:
+        """Train on this rank until `r.steps()` (or `r.requests()` on the server) ends."""
+        raise NotImplementedError(f"{type(self).__name__} does not say how it runs")
+
+    @classmethod
+    def id(cls) -> str:
+        """Return the name used in specifications: `SyncEASGD` is `sync-easgd`."""
+        return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", cls.__name__).lower()
+
+    @classmethod
+    def title(cls) -> str:
+        """Return the first line of the docstring, without its full stop."""
+        return (inspect.getdoc(cls) or cls.__name__).splitlines()[0].rstrip(".")
+
+
+@functools.cache
+def catalogue() -> dict[str, type[Algorithm]]:
+    """Return every algorithm that can be run here, by id, in alphabetical order: see `discovery.py`."""
+    from hooke.catalogue.discovery import found
+
+    return {name: item.cls for name, item in found("algorithm").items.items()}
+
+
+def algorithm(name: str) -> type[Algorithm]:
+    """Return the algorithm called `name`, or raise NotFound that lists the known ones."""
+    known = catalogue()
+    if name not in known:
+        raise NotFound(f"no algorithm is called {name!r}; there are: {', '.join(known)}")
+    return known[name]
+
+
+def servers_of(spec: RunSpec) -> int:
+    """Return how many ranks of a run only hold the center; raises NotFound as `algorithm` does."""
+    return algorithm(spec.algorithm.name).servers
+
+
+def ranks_of(spec: RunSpec) -> int:
+    """Return the number of MPI processes of a run: workers are ranks 0..P-1, the server is rank P."""
+    return spec.workers + servers_of(spec)
+
+
+def describe() -> list[dict[str, Any]]:
+    """Return the catalogue as plain data: id, title, documentation, origin, servers, JSON Schema, ..."""
+    from hooke.catalogue import discovery as catalogues
+
+    return [catalogues.describe("algorithm", item) for item in catalogues.found("algorithm").items.values()]

@@ -1,0 +1,87 @@
+"""What a user should know before a valid run starts, and is told again behind its end; it runs all the same."""
+
+from __future__ import annotations
+
+import math
+
+from hooke.catalogue.offers import Catalogue, here
+from hooke.errors import Problem
+from hooke.spec.specification import RunSpec, Target, VirtualCluster
+
+
+def cautions(spec: RunSpec, catalogue: Catalogue | None = None) -> list[Problem]:
+    """Return all that is to be said of one run: of its method, its target, and the time that is simulated."""
+    found = of_method(spec, catalogue) + of_target(spec, catalogue)
+    if spec.world == "virtual" and spec.virtual is not None:
+        found += [Problem("/virtual/compute_seconds_per_sample", why) for why in of_compute_time(spec.virtual)]
+    return found
+
+
+def of_method(spec: RunSpec, catalogue: Catalogue | None = None) -> list[Problem]:
+    """Return what its parameters bring about on that many workers: a stability bound, no exchange at all."""
+    place, values = "/algorithm/parameters", spec.algorithm.parameters
+    method = (catalogue or here()).algorithms[spec.algorithm.name]
+    found = [Problem(place, why) for why in method.cautions(values, spec.workers)]
+    period, steps = values.get("period"), steps_per_worker(spec)
+    if isinstance(period, int) and spec.workers > 1 and period > steps and not values.get("switch"):
+        why = (
+            f"the period of {period:,} steps is longer than the budget, about {steps:,} steps per worker: nobody "
+            "learns from another before the end"
+        )
+        found.append(Problem(f"{place}/period", why))
+    if spec.on_bad_worker == "drop" and not method.may_drop:
+        why = f"{spec.algorithm.name} cannot go on without a worker: NaN or Inf on one of them ends the run"
+        found.append(Problem("/on_bad_worker", why))
+    return found + _of_cadence(spec, method.pace, period)
+
+
+def _of_cadence(spec: RunSpec, pace: str, period: object) -> list[Problem]:
+    """Return a caution where evaluations cannot come as often as asked: steps are counted at exchanges."""
+    exchange = spec.batch * spec.workers * (period if isinstance(period, int) and pace != "together" else 1)
+    if spec.evaluation.every >= exchange:
+        return []
+    why = (
+        f"between two exchanges of every worker lie {exchange:,} samples, so evaluations are farther apart than "
+        f"the {spec.evaluation.every:,} samples asked for, and not equally far for every method: who is looked at "
+        "more often is seen to meet the target sooner"
+    )
+    return [Problem("/evaluation/every", why)]
+
+
+def steps_per_worker(spec: RunSpec) -> int:
+    """Return how many steps each worker takes where all take equally many, rounded up."""
+    return math.ceil(spec.budget.samples / (spec.batch * spec.workers))
+
+
+def of_target(spec: RunSpec, catalogue: Catalogue | None = None) -> list[Problem]:
+    """Return a caution where guessing meets the target: nothing needs to be trained."""
+    classes = (catalogue or here()).workloads[spec.workload.name].classes
+    if spec.target is None or classes is None or not _guessed(spec.target, classes):
+        return []
+    why = (
+        f"guessing among {classes:,} classes has accuracy {1 / classes:.4g} and loss {math.log(classes):.4g}: the "
+        "target may be met before the first step, and the time to it be 0"
+    )
+    return [Problem("/target/value", why)]
+
+
+def _guessed(target: Target, classes: int) -> bool:
+    if target.metric.endswith("accuracy"):
+        return target.value <= 1 / classes
+    return target.value >= math.log(classes)
+
+
+def of_compute_time(network: VirtualCluster) -> list[str]:
+    """Return a caution where nobody said what the time of a gradient was measured on."""
+    return [] if network.compute_source else [said_of_compute_time(network)]
+
+
+def said_of_compute_time(network: VirtualCluster) -> str:
+    """Return where the simulated time of a gradient comes from, in a sentence."""
+    time = f"{network.compute_seconds_per_sample * 1e6:.4g} us per sample"
+    if network.compute_source:
+        return f"the simulated compute time, {time}, is {network.compute_source}"
+    return (
+        f"the simulated compute time, {time}, is made up: nothing says what it was measured on. `hooke run "
+        "--calibrate` measures it here; compute_source names where a value comes from"
+    )

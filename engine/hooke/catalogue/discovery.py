@@ -1,0 +1,273 @@
+"""Where algorithms and workloads are found: the built-in ones, files of users, and installed packages.
+
+- The packages `hooke.algorithms` and `hooke.workloads`, walked.
+- Folders named by HOOKE_PATH (separated by `:`, like PATH): each may hold `algorithms/*.py`, `workloads/*.py`.
+- Entry points of installed packages, in the groups `hooke.algorithms` and `hooke.workloads`.
+
+A file is read on its own: what several files share belongs into an installed package. A file that cannot be
+imported, or a class whose name is taken, is a `Trouble`; it never hides the rest. `python -m
+hooke.catalogue.discovery` prints everything as JSON: an agent asks so, in a process that a user's file may break.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import importlib
+import importlib.util
+import inspect
+import json
+import os
+import pkgutil
+import re
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Literal
+
+Kind = Literal["algorithm", "workload"]
+Origin = Literal["built-in", "file", "entry point"]
+KINDS: tuple[Kind, ...] = ("algorithm", "workload")
+PATH = "HOOKE_PATH"
+MOVED = {
+    "hooke.algorithm": "hooke.catalogue.algorithm",
+    "hooke.rank": "hooke.catalogue.rank",
+    "hooke.workload": "hooke.catalogue.workload",
+    "hooke.descent": "hooke.methods.descent",
+    "hooke.elastic": "hooke.methods.elastic",
+    "hooke.lowrank": "hooke.methods.lowrank",
+    "hooke.flat": "hooke.problem.flat",
+    "hooke.samples": "hooke.problem.samples",
+    "hooke.task": "hooke.problem.task",
+    "hooke.models": "hooke.problem.models",
+}
+"""Where modules are that users' files imported under an earlier name."""
+_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
+
+
+@dataclass(frozen=True)
+class Item:
+    """One algorithm or workload that can be run here; `hash` is the SHA-256 of its source file."""
+
+    kind: Kind
+    name: str
+    cls: type[Any]
+    origin: Origin
+    file: str
+    hash: str
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """Something of a user's that cannot be offered, and why; `name` is of the class, the file or the package."""
+
+    kind: Kind
+    name: str
+    file: str
+    error: str
+
+
+@dataclass(frozen=True)
+class Found:
+    """What there is of one kind, by name in alphabetical order, and what could not be offered."""
+
+    items: dict[str, Item]
+    troubles: tuple[Trouble, ...]
+
+
+def _base(kind: Kind) -> type[Any]:
+    module = importlib.import_module(f"hooke.catalogue.{kind}")
+    return getattr(module, kind.capitalize())  # type: ignore[no-any-return]
+
+
+def _group(kind: Kind) -> str:
+    return f"hooke.{kind}s"
+
+
+@functools.cache
+def _digest(file: str, _changed: tuple[int, int]) -> str:
+    return hashlib.sha256(Path(file).read_bytes()).hexdigest()
+
+
+def digest(file: str) -> str:
+    """Return the SHA-256 of a source file, 64 hexadecimal digits."""
+    status = Path(file).stat()
+    return _digest(file, (status.st_mtime_ns, status.st_size))
+
+
+def _classes(kind: Kind, module: ModuleType) -> list[type[Any]]:
+    """Return the classes of a kind that a module itself defines, without those it keeps to itself."""
+    base = _base(kind)
+    return [
+        value
+        for name, value in vars(module).items()
+        if inspect.isclass(value)
+        and issubclass(value, base)
+        and value.__module__ == module.__name__
+        and not name.startswith("_")
+    ]
+
+
+@functools.cache
+def built_in(kind: Kind) -> dict[str, Item]:
+    """Return what Hooke brings along of one kind, by name."""
+    package = importlib.import_module(_group(kind))
+    found = {}
+    for info in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
+        module = importlib.import_module(info.name)
+        for cls in _classes(kind, module):
+            file = str(module.__file__)
+            found[cls.id()] = Item(kind, cls.id(), cls, "built-in", file, digest(file))
+    return dict(sorted(found.items()))
+
+
+@functools.cache
+def found(kind: Kind) -> Found:
+    """Return everything of one kind that can be run here; read once per process."""
+    items, troubles = dict(built_in(kind)), []
+    for offer in (*_files(kind), *_entry_points(kind)):
+        known = items.get(offer.name)
+        if isinstance(offer, Trouble):
+            troubles.append(offer)
+        elif known is None:
+            items[offer.name] = offer
+        else:
+            where = known.origin if known.origin == "built-in" else known.file
+            error = f"the name {offer.name!r} is taken ({where}): give the class another name"
+            troubles.append(Trouble(kind, offer.name, offer.file, error))
+    return Found(dict(sorted(items.items())), tuple(troubles))
+
+
+def _files(kind: Kind) -> Iterator[Item | Trouble]:
+    for entry in filter(None, os.environ.get(PATH, "").split(os.pathsep)):
+        folder = Path(entry).absolute()
+        if not folder.is_dir():
+            yield Trouble(kind, folder.name, str(folder), f"{PATH} names a folder that does not exist")
+            continue
+        for file in sorted((folder / f"{kind}s").glob("*.py")):
+            if not file.name.startswith("_"):
+                yield from _offers(kind, file.stem, str(file), "file", functools.partial(_read_file, kind, file))
+
+
+def stamp() -> str:
+    """Return a text that is another one as soon as a file in HOOKE_PATH comes, goes or changes."""
+    seen = []
+    for entry in filter(None, os.environ.get(PATH, "").split(os.pathsep)):
+        for file in sorted(Path(entry).glob("*s/*.py")):
+            with contextlib.suppress(OSError):  # removed meanwhile
+                status = file.stat()
+                seen.append(f"{file} {status.st_mtime_ns} {status.st_size}")
+    return "\n".join(["", *seen])
+
+
+def _entry_points(kind: Kind) -> Iterator[Item | Trouble]:
+    for point in sorted(metadata.entry_points(group=_group(kind)), key=lambda p: p.name):
+        package = f" of {point.dist.name}" if point.dist else ""
+        load = functools.partial(_read_entry_point, kind, point)
+        yield from _offers(kind, point.name, f"{point.value}{package}", "entry point", load)
+
+
+def _offers(
+    kind: Kind, name: str, file: str, origin: Origin, load: Callable[[], tuple[list[type[Any]], str]]
+) -> Iterator[Item | Trouble]:
+    """Return what one file or entry point offers, or what is wrong with it."""
+    try:
+        classes, source = load()
+        if not classes:
+            wanted = (
+                "a class derived from Algorithm"
+                if kind == "algorithm"
+                else ("a class derived from Workload, or the functions model, data and loss")
+            )
+            yield Trouble(kind, name, file, f"holds no {kind}: define {wanted}")
+        for cls in classes:
+            if not _NAME.fullmatch(cls.id()):
+                yield Trouble(
+                    kind, cls.__name__, file, f"{cls.id()!r} cannot be a name: use ASCII letters and digits"
+                )
+                continue
+            cls.model_json_schema()  # what cannot be described cannot be offered
+            yield Item(kind, cls.id(), cls, origin, source, digest(source))
+    except (Exception, SystemExit) as error:  # whatever a user's file does when it is read
+        yield Trouble(kind, name, file, _said(error, file))
+
+
+def _said(error: BaseException, file: str) -> str:
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
+    where = f" (line {lines[-1]})" if lines else ""
+    moved = MOVED.get(error.name or "") if isinstance(error, ImportError) else None
+    hint = f"; it is now {moved}: change the import" if moved else ""
+    return f"{type(error).__name__}{where}: {error}"[:1000] + hint
+
+
+def _read_file(kind: Kind, file: Path) -> tuple[list[type[Any]], str]:
+    if kind == "workload" and _own().is_own(file):
+        return [_own().from_file(file, file.stem.lower().replace("_", "-"))], str(file)
+    name = f"hooke_own_{kind}_{hashlib.sha256(str(file).encode()).hexdigest()[:8]}_{file.stem}"
+    spec = importlib.util.spec_from_file_location(name, file)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{file} cannot be read as a module")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # pydantic looks here for the names that annotations use
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:  # a user's file may raise anything: it is told, and no half of a module stays
+        del sys.modules[name]
+        raise
+    return _classes(kind, module), str(file)
+
+
+def _read_entry_point(kind: Kind, point: metadata.EntryPoint) -> tuple[list[type[Any]], str]:
+    if not point.attr and kind == "workload":
+        spec = importlib.util.find_spec(point.module)
+        if spec is not None and spec.origin and _own().is_own(Path(spec.origin)):
+            return [_own().from_module(point.module, point.name)], spec.origin
+    value = point.load()
+    if isinstance(value, ModuleType):
+        return _classes(kind, value), str(value.__file__)
+    if not (inspect.isclass(value) and issubclass(value, _base(kind))):
+        raise TypeError(f"{point.value} is neither a module nor a class derived from {_base(kind).__name__}")
+    return [value], str(inspect.getsourcefile(value))
+
+
+def _own() -> ModuleType:
+    """Return the reader of workloads in three functions; by name, so that no linter is led from here to torch."""
+    return importlib.import_module("hooke.problem.own_workload")
+
+
+def describe(kind: Kind, item: Item) -> dict[str, Any]:
+    """Return one item as plain data: name, title, documentation, schema, origin, hash, and what its kind adds."""
+    cls = item.cls
+    common = {
+        "name": item.name,
+        "title": cls.title(),
+        "documentation": inspect.getdoc(cls) or "",
+        "origin": item.origin,
+        "hash": item.hash,
+        "schema": cls.model_json_schema(),
+    }
+    if kind == "workload":
+        return common | {"target": getattr(cls, "target", None)}
+    told = ("servers", "max_workers", "pace", "may_drop", "deterministic")
+    return common | {name: getattr(cls, name) for name in told}
+
+
+def everything() -> dict[str, Any]:
+    """Return both catalogues as an agent reports them: `algorithms`, `workloads`, `problems`."""
+    told: dict[str, Any] = {"problems": []}
+    for kind in KINDS:
+        here = found(kind)
+        told[f"{kind}s"] = [describe(kind, item) for item in here.items.values()]
+        told["problems"] += [asdict(trouble) for trouble in here.troubles]
+    return told
+
+
+if __name__ == "__main__":
+    with contextlib.redirect_stdout(sys.stderr):  # a user's file may print
+        text = json.dumps(everything())
+    sys.stdout.write(text)

@@ -1,0 +1,194 @@
+"""Expand an experiment into resolved runs; `hooke.catalogue.validation` says first whether it is one.
+
+What there is to choose from is said by a catalogue (`hooke.catalogue.offers`): by default the one of this machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from hooke.catalogue.cautions import cautions, of_compute_time, of_method, of_target
+from hooke.catalogue.offers import Catalogue, Offer, here
+from hooke.catalogue.validation import (
+    Catalogues,
+    check_experiment,
+    parse_experiment,
+    validate_experiment,
+    validate_run,
+)
+from hooke.errors import Problem, SpecError
+from hooke.spec.pointers import pointer
+from hooke.spec.specification import (
+    AlgorithmChoice,
+    ClusterChoice,
+    ExperimentSpec,
+    RunSpec,
+    Variant,
+    WorkloadChoice,
+)
+
+__all__ = [
+    "AUTO_WORKERS",
+    "MAX_RUNS",
+    "PlannedRun",
+    "cautions",
+    "check_experiment",
+    "expand",
+    "experiment_cautions",
+    "parse_experiment",
+    "pointer",
+    "resolve",
+    "validate_experiment",
+    "validate_run",
+]
+
+MAX_RUNS = 2000
+"""More cells than this in one experiment is refused: it is a mistake more often than a wish."""
+AUTO_WORKERS = 4
+"""`workers: auto` is min(AUTO_WORKERS, cores)."""
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """One cell of an experiment, before it has an id. `cluster` is the label, `host` takes the slots."""
+
+    variant: str
+    cluster: str
+    host: str
+    workers: int
+    servers: int
+    seed: int
+    spec: RunSpec
+    offered: Catalogue = field(repr=False, compare=False)
+    """What its cluster offers."""
+
+    @property
+    def ranks(self) -> int:
+        """Return the number of MPI processes."""
+        return self.workers + self.servers
+
+
+def resolve(
+    spec: ExperimentSpec,
+    variant: Variant,
+    cluster: ClusterChoice,
+    workers: int,
+    seed: int,
+    catalogue: Catalogue | None = None,
+) -> RunSpec:
+    """Return one cell with every default written out, so that its fingerprint says all that mattered."""
+    offered = catalogue or here()
+    method, workload = offered.algorithms[variant.algorithm], offered.workloads[spec.workload.name]
+    return RunSpec(
+        workload=WorkloadChoice(
+            name=spec.workload.name,
+            parameters=workload.resolve(spec.workload.parameters)[0],
+            hash=_source(workload),
+        ),
+        algorithm=AlgorithmChoice(
+            name=variant.algorithm, parameters=method.resolve(variant.parameters)[0], hash=_source(method)
+        ),
+        communication=variant.communication,
+        batch=spec.batch,
+        sharding=spec.sharding,
+        workers=min(workers, method.max_workers or workers),
+        seed=seed,
+        world="virtual" if cluster.virtual else "mpi",
+        virtual=cluster.virtual,
+        budget=spec.budget,
+        target=spec.target,
+        evaluation=spec.evaluation,
+        compute=spec.compute,
+        checkpoint_every=spec.checkpoint_every,
+        on_bad_worker=spec.on_bad_worker if method.may_drop else "fail",
+    )
+
+
+def _source(offer: Offer) -> str | None:
+    return offer.hash if offer.own else None
+
+
+def expand(spec: ExperimentSpec, cores: dict[str, int], catalogues: Catalogues | None = None) -> list[PlannedRun]:
+    """Return the runs of an experiment, each once, seeds outermost so that early results cover every variant.
+
+    `cores` maps each registered cluster to the cores one run may use there. An unknown cluster, a product of more
+    than MAX_RUNS cells, or parameters that cannot run on a number of workers raise SpecError.
+    """
+    problems = []
+    for i, cluster in enumerate(spec.clusters):
+        if cluster.host not in cores:
+            field = "computed_on" if cluster.virtual else "name"
+            known = ", ".join(sorted(cores)) or "none yet"
+            problems.append(
+                Problem(f"/clusters/{i}/{field}", f"no cluster {cluster.host!r} is registered; known: {known}")
+            )
+    count = len(spec.variants) * sum(len(c.workers) * c.seeds for c in spec.clusters)
+    if count > MAX_RUNS:
+        problems.append(Problem("/clusters", f"{count} runs; at most {MAX_RUNS} fit in one experiment"))
+    if problems:
+        raise SpecError(problems)
+    planned: dict[tuple[str, str, int, int], PlannedRun] = {}
+    local = None if catalogues else here()
+    for cluster in spec.clusters:
+        offered = local or (catalogues or {})[cluster.host]
+        for offset in range(cluster.seeds):
+            for asked in cluster.workers:
+                workers = min(AUTO_WORKERS, cores[cluster.host]) if asked == "auto" else asked
+                for variant in spec.variants:
+                    run = resolve(spec, variant, cluster, workers, spec.first_seed + offset, offered)
+                    # a sequential method meets itself at several worker counts, and so may `auto` and a number
+                    name, cell = variant.name, (variant.name, cluster.name, run.workers, run.seed)
+                    servers = offered.algorithms[variant.algorithm].servers
+                    planned[cell] = PlannedRun(
+                        name, cluster.name, cluster.host, run.workers, servers, run.seed, run, offered
+                    )
+    if faults := _of_each(spec, planned.values(), _faults):
+        raise SpecError(faults)
+    return list(planned.values())
+
+
+def _faults(run: PlannedRun) -> list[str]:
+    chosen = run.spec.algorithm
+    return run.offered.algorithms[chosen.name].faults(chosen.parameters, run.workers)
+
+
+def experiment_cautions(spec: ExperimentSpec, planned: Iterable[PlannedRun]) -> list[Problem]:
+    """Return what a user should know before these runs start, each thing once for each variant or cluster."""
+    planned = list(planned)
+
+    def say(run: PlannedRun) -> list[str]:
+        said = [caution.message for caution in of_method(run.spec, run.offered)]
+        if spec.on_bad_worker == "drop" and not run.offered.algorithms[run.spec.algorithm.name].may_drop:
+            said.append("the method cannot go on without a worker: NaN or Inf on one fails the run")
+        return said
+
+    found = _of_each(spec, planned, say)
+    found += dict.fromkeys(caution for run in planned for caution in of_target(run.spec, run.offered))
+    for i, cluster in enumerate(spec.clusters):
+        if cluster.by_earlier_name:
+            why = "`on` is now `computed_on`: readers of YAML 1.1 take `on` for true. The earlier name still works"
+            found.append(Problem(pointer("clusters", i, "on"), why))
+        place = pointer("clusters", i, "virtual", "compute_seconds_per_sample")
+        found += [Problem(place, why) for why in of_compute_time(cluster.virtual)] if cluster.virtual else []
+    return found
+
+
+def _of_each(
+    spec: ExperimentSpec, planned: Iterable[PlannedRun], say: Callable[[PlannedRun], list[str]]
+) -> list[Problem]:
+    """Return what is said of the runs, by variant; numbers of workers of which the same is said stand together."""
+    said: dict[tuple[str, str], set[int]] = {}
+    asked = set()
+    for run in planned:
+        if (cell := (run.variant, run.cluster, run.workers)) not in asked:
+            asked.add(cell)  # seeds change nothing
+            for text in say(run):
+                said.setdefault((run.variant, text), set()).add(run.workers)
+    places = {variant.name: pointer("variants", i, "parameters") for i, variant in enumerate(spec.variants)}
+    return [
+        Problem(
+            places[name], f"with {', '.join(map(str, sorted(workers)))} worker{'s' * (workers != {1})}: {text}"
+        )
+        for (name, text), workers in said.items()
+    ]

@@ -1,0 +1,205 @@
+"""Validate specifications, with a JSON Pointer for each fault.
+
+What there is to choose from is said by a catalogue (`hooke.catalogue.offers`): by default the one of this machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from hooke.catalogue.offers import Catalogue, Method, Offer, conflict, here, unknown
+from hooke.errors import Problem, SpecError
+from hooke.spec.pointers import pointer
+from hooke.spec.pointers import problems as told
+from hooke.spec.specification import (
+    AlgorithmChoice,
+    ClusterChoice,
+    Communication,
+    ExperimentSpec,
+    RunSpec,
+    Target,
+    VirtualCluster,
+    WorkloadChoice,
+)
+
+Catalogues = Mapping[str, Catalogue]
+"""What each registered cluster offers."""
+
+
+def _twice(names: Sequence[object]) -> list[int]:
+    return [i for i, name in enumerate(names) if name in names[:i]]
+
+
+def _check_cluster(cluster: ClusterChoice, *prefix: object) -> list[Problem]:
+    found = [
+        Problem(pointer(*prefix, "workers", j), "this number of workers is listed twice")
+        for j in _twice(cluster.workers)
+    ]
+    if cluster.computed_on and not cluster.virtual:
+        found.append(Problem(pointer(*prefix, "computed_on"), "only a virtual cluster is computed on another one"))
+    if cluster.virtual and not cluster.computed_on:
+        found.append(Problem(pointer(*prefix, "computed_on"), "name the cluster that computes this virtual one"))
+    if cluster.virtual and "auto" in cluster.workers:
+        found.append(Problem(pointer(*prefix, "workers"), "a virtual cluster needs a number of workers"))
+    return found
+
+
+def _check_communication(chosen: Communication, simulated: bool, *prefix: object) -> list[Problem]:
+    if chosen.collective != "library":
+        return []
+    found = []
+    if chosen.wire != "fp32":
+        why = f"the MPI library cannot add {chosen.wire}: choose another collective, or fp32"
+        found.append(Problem(pointer(*prefix, "communication", "wire"), why))
+    if simulated:
+        why = "a virtual cluster has no MPI library: choose tree, halving or ring"
+        found.append(Problem(pointer(*prefix, "communication", "collective"), why))
+    return found
+
+
+def _check_target(target: Target | None) -> list[Problem]:
+    if target is None:
+        return []
+    if target.part == "test":
+        instead = target.metric.replace("test", "validation")
+        why = f"targets are judged on the validation part: write {instead} instead of {target.metric}"
+        return [Problem("/target/metric", f"{why} (the test part is scored once, when a run has ended)")]
+    if target.of_accuracy and not 0 < target.value <= 1:
+        return [Problem("/target/value", "an accuracy lies in (0, 1]")]
+    return []
+
+
+def _check_stores(
+    method: Method, values: Mapping[str, Any], virtual: VirtualCluster | None, *prefix: object
+) -> list[Problem]:
+    """Refuse plain stores where ranks share no memory; of a real cluster only its run can tell."""
+    asked = method.pace == "free" and values.get("updates") == "plain"
+    if not asked or virtual is None or virtual.shares_memory:
+        return []
+    why = (
+        "plain loads and stores reach a center in shared memory only, and in this virtual cluster messages take "
+        "time: ask for `atomic`, or for `auto`, which is atomic there; or set latency and seconds_per_byte to 0, "
+        "which is one host's memory"
+    )
+    return [Problem(pointer(*prefix, "parameters", "updates"), why)]
+
+
+def _check_choice(
+    kind: str, name: str, values: dict[str, Any], catalogues: Catalogues, key: str, *prefix: object
+) -> list[Problem]:
+    """Return the faults of one algorithm or workload, chosen at `prefix`/`key`, with its parameters beside it."""
+    offers: dict[str, Offer] = {
+        host: offer
+        for host, catalogue in catalogues.items()
+        if (offer := getattr(catalogue, f"{kind}s").get(name)) is not None
+    }
+    place = pointer(*prefix, key)
+    if lacking := [host for host in catalogues if host not in offers]:
+        return [Problem(place, unknown(kind, name, catalogues, lacking))]
+    if wrong := conflict(kind, name, offers):
+        return [Problem(place, wrong)]
+    faults = [each for offer in offers.values() for each in offer.resolve(values, *prefix, "parameters")[1]]
+    return list(dict.fromkeys(faults))  # clusters that offer the same find the same
+
+
+def _of(spec: ExperimentSpec, catalogues: Catalogues | None) -> Catalogues:
+    """Return the catalogue of every host of an experiment; of one nobody knows it is said elsewhere."""
+    if catalogues is None:
+        return {"": here()}
+    known = {c.host: catalogues[c.host] for c in spec.clusters if c.host in catalogues}
+    return known or {"": here()}
+
+
+def parse_experiment(document: Any) -> ExperimentSpec:
+    """Return the experiment that a JSON-like document describes, in form only; raises SpecError."""
+    try:
+        return ExperimentSpec.model_validate(document)
+    except ValidationError as error:
+        raise SpecError(told(error, document)) from None
+
+
+def check_experiment(spec: ExperimentSpec, catalogues: Catalogues | None = None) -> None:
+    """Raise SpecError with every fault of an experiment that has the right form.
+
+    Every cluster that it names must offer what it names, from the same source; one without an entry in
+    `catalogues` is left to `expand`.
+    """
+    offered = _of(spec, catalogues)
+    chosen = spec.workload
+    problems = _check_choice("workload", chosen.name, chosen.parameters, offered, "name", "workload")
+    if not problems:
+        sources = [catalogue.workloads[chosen.name] for catalogue in offered.values()]
+        problems = [each for source in sources for each in _check_source("workload", chosen, source)][:1]
+    for i, variant in enumerate(spec.variants):
+        place = ("algorithm", "variants", i)
+        problems += _check_choice("algorithm", variant.algorithm, variant.parameters, offered, *place)
+        for cluster in spec.clusters:
+            method = offered.get(cluster.host, next(iter(offered.values()))).algorithms.get(variant.algorithm)
+            stores = _check_stores(method, variant.parameters, cluster.virtual, "variants", i) if method else []
+            problems += [each for each in stores if each not in problems]
+        simulated = any(c.virtual for c in spec.clusters)
+        problems += _check_communication(variant.communication, simulated, "variants", i)
+    for i in _twice([v.name for v in spec.variants]):
+        problems.append(Problem(f"/variants/{i}/name", "another variant has the same name"))
+    for i in _twice([c.name for c in spec.clusters]):
+        problems.append(Problem(f"/clusters/{i}/name", "another cluster has the same name"))
+    for i, cluster in enumerate(spec.clusters):
+        problems += _check_cluster(cluster, "clusters", i)
+    if spec.baseline not in [v.name for v in spec.variants]:
+        problems.append(Problem("/baseline", "no variant has this name"))
+    problems += _check_target(spec.target)
+    if spec.evaluation.every * 10_000 < spec.budget.samples:
+        problems.append(Problem("/evaluation/every", "more than 10,000 evaluations fit in the budget"))
+    if problems:
+        raise SpecError(problems)
+
+
+def validate_experiment(document: Any, catalogues: Catalogues | None = None) -> ExperimentSpec:
+    """Return the experiment that a JSON-like document describes, or raise SpecError with every fault."""
+    spec = parse_experiment(document)
+    check_experiment(spec, catalogues)
+    return spec
+
+
+def validate_run(document: Any, catalogue: Catalogue | None = None) -> RunSpec:
+    """Return the resolved run that a JSON-like document describes, or raise SpecError with every fault."""
+    try:
+        spec = RunSpec.model_validate(document)
+    except ValidationError as error:
+        raise SpecError(told(error, document)) from None
+    offered = catalogue or here()
+    only = {"": offered}
+    problems = _check_choice("workload", spec.workload.name, spec.workload.parameters, only, "name", "workload")
+    problems += _check_choice(
+        "algorithm", spec.algorithm.name, spec.algorithm.parameters, only, "name", "algorithm"
+    )
+    problems += _check_communication(spec.communication, spec.world == "virtual")
+    problems += _check_target(spec.target)
+    if spec.world == "virtual" and spec.virtual is None:
+        problems.append(Problem("/virtual", "the virtual world needs the constants of its network"))
+    if not problems:
+        method = offered.algorithms[spec.algorithm.name]
+        network = spec.virtual if spec.world == "virtual" else None
+        problems += _check_stores(method, spec.algorithm.parameters, network, "algorithm")
+        problems += _check_source("algorithm", spec.algorithm, method)
+        problems += _check_source("workload", spec.workload, offered.workloads[spec.workload.name])
+        if method.max_workers is not None and spec.workers > method.max_workers:
+            why = f"{spec.algorithm.name} runs on at most {method.max_workers} worker(s)"
+            problems.append(Problem("/workers", why))
+        problems += [Problem("/workers", why) for why in method.faults(spec.algorithm.parameters, spec.workers)]
+    if problems:
+        raise SpecError(problems)
+    return spec
+
+
+def _check_source(kind: str, choice: AlgorithmChoice | WorkloadChoice, offer: Offer) -> list[Problem]:
+    if choice.hash is None or choice.hash == offer.hash:
+        return []
+    why = (
+        f"the source of {choice.name!r} here is another one than the run was planned with (SHA-256 "
+        f"{(offer.hash or 'unknown')[:12]}, planned {choice.hash[:12]}): bring the file back, or submit anew"
+    )
+    return [Problem(f"/{kind}/hash", why)]

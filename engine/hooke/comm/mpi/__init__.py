@@ -1,0 +1,1 @@
+"""The real world: ranks are processes, messages are those of MPI."""

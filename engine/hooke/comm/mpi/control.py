@@ -1,0 +1,118 @@
+"""Control words over MPI: up to 8 float64, on a communicator of their own."""
+
+from __future__ import annotations
+
+import numpy as np
+from mpi4py import MPI
+
+from hooke.comm import collectives
+from hooke.comm.arrays import MOST_WORDS, Array, Words, check_rank, check_words
+from hooke.comm.base import ANY, ControlPending
+from hooke.comm.mpi.exchange import Exchange, Scratch
+from hooke.comm.mpi.wait import Patience
+from hooke.errors import CommError
+
+_WORDS = 1
+"""Tag of words from one rank to another: not that of all-reduces on the same communicator, so that words which
+nobody has heard yet are never taken for a part of a sum."""
+
+
+class MpiControl:
+    """See `hooke.comm.base.Control`."""
+
+    def __init__(self, comm: MPI.Intracomm, patience: Patience) -> None:
+        self._comm = comm
+        self._patience = patience
+        self._rank, self._size = comm.Get_rank(), comm.Get_size()
+        self._scratch = Scratch()
+        self._incoming = np.zeros(MOST_WORDS)
+        self._outgoing: list[tuple[MPI.Request, Array]] = []
+
+    def send(self, words: Words, to: int) -> None:
+        """Send words to one rank; never blocks, because MPI buffers so short a message."""
+        array = _array(words)
+        self._keep(self._comm.Isend(array, check_rank(to, self._size), _WORDS), array)
+
+    def recv(self, source: int = ANY) -> tuple[int, Words]:
+        """Return (source, words) of the message from `source` that arrived first."""
+        status = MPI.Status()
+        if source == ANY:
+            await_any(self._comm, _WORDS, self._patience, status).Recv(self._incoming, status)
+            return status.Get_source(), tuple(self._incoming[: status.Get_count(MPI.DOUBLE)].tolist())
+        request = self._comm.Irecv(self._incoming, check_rank(source, self._size), _WORDS)
+        try:
+            self._patience.until(lambda: request.Test(status))
+        except BaseException:  # a signal handler raised: no later message may land in this buffer
+            request.Cancel()
+            raise
+        return status.Get_source(), tuple(self._incoming[: status.Get_count(MPI.DOUBLE)].tolist())
+
+    def poll(self, source: int = ANY) -> tuple[int, Words] | None:
+        """Return (source, words) of a message that has arrived, or None."""
+        status = MPI.Status()
+        whom = MPI.ANY_SOURCE if source == ANY else check_rank(source, self._size)
+        message = self._comm.Improbe(whom, _WORDS, status)
+        if message is None:
+            return None
+        message.Recv(self._incoming, status)
+        return status.Get_source(), tuple(self._incoming[: status.Get_count(MPI.DOUBLE)].tolist())
+
+    def ibroadcast(self, words: Words | None) -> ControlPending:
+        """Post one broadcast from rank 0."""
+        array = np.zeros(MOST_WORDS + 1)  # how many, then the words
+        if self._rank == 0:
+            if words is None:
+                raise CommError("rank 0 posted a control broadcast without words")
+            array[0], array[1 : len(words) + 1] = len(words), _array(words)
+        request = self._comm.Ibcast(array, 0)
+        self._keep(request, array)
+        return _Announcement(request, array, self._patience)
+
+    def allreduce(self, words: Words) -> Words:
+        """Return the sums over ranks, in the documented order."""
+        array = _array(words).copy()
+        rounds = collectives.allreduce(self._size, array.size, "tree")[self._rank]
+        if rounds:
+            Exchange(self._comm, rounds, array, self._scratch).run(self._patience)
+        return tuple(array.tolist())
+
+    def _keep(self, request: MPI.Request, array: Array) -> None:
+        """Keep buffers until MPI has done with them."""
+        self._outgoing = [(r, a) for r, a in self._outgoing if not r.Test()]
+        self._outgoing.append((request, array))
+
+
+def await_any(comm: MPI.Intracomm, tag: int, patience: Patience, status: MPI.Status) -> MPI.Message:
+    """Return the message that arrived first, whoever sent it, when one has; receive it by its own `Recv`.
+
+    Not by a receive from ANY_SOURCE: over UCX between hosts, MPICH 5.0 sometimes never completes one although
+    the message is there, within some hundred messages. A matched probe finds every one.
+    """
+    found: list[MPI.Message] = []
+
+    def arrived() -> bool:
+        message = comm.Improbe(MPI.ANY_SOURCE, tag, status)
+        if message is not None:
+            found.append(message)
+        return bool(found)
+
+    patience.until(arrived)
+    return found[0]
+
+
+class _Announcement:
+    """A control broadcast under way."""
+
+    def __init__(self, request: MPI.Request, array: Array, patience: Patience) -> None:
+        self._request = request
+        self._array = array
+        self._patience = patience
+
+    def wait(self) -> Words:
+        """Return the words of rank 0."""
+        self._patience.until(self._request.Test)
+        return tuple(self._array[1 : int(self._array[0]) + 1].tolist())
+
+
+def _array(words: Words) -> Array:
+    return np.array(check_words(words), dtype=np.float64)

@@ -1,0 +1,252 @@
+"""The thread that carries transfers on while the rank computes.
+
+MPI moves large messages only while somebody calls it, so a nonblocking operation without this thread does
+its work inside `wait`, after the computation it was to hide behind. The thread executes one all-reduce after
+the other, in the order posted, on a communicator of its own, and tests point-to-point requests.
+
+It needs the interpreter only for microseconds at a time, and sleeps between polls: each takes the core from the
+computation that it is to hide behind. It remembers how long each round of a sum of this length took, and polls
+seldom before that time, often around it: so the next round begins as soon as this one has ended. A rank that
+computes in Python would still keep it from the interpreter for 5 ms at a time, so the first job shortens Python's
+switch interval to 0.5 ms.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+import weakref
+from collections import deque
+from collections.abc import Callable
+from queue import Empty, SimpleQueue
+from typing import Protocol
+
+from mpi4py import MPI
+
+from hooke.comm.mpi.exchange import Exchange
+from hooke.comm.mpi.wait import Patience, sleep_precisely
+from hooke.errors import CommError
+
+SWITCH_INTERVAL = 5e-4
+"""Seconds for which a thread that computes in Python may keep the interpreter from the others."""
+
+
+class Job(Protocol):
+    """Something that the thread carries on."""
+
+    ordered: bool
+    """Whether it must wait for those posted before it."""
+    wanted: bool
+    """Whether the rank waits for it."""
+
+    @property
+    def stage(self) -> tuple[int, int]:
+        """Return how long its vector is, and how many of its rounds have begun."""
+
+    def step(self) -> bool:
+        """Go on without waiting; return whether it is complete."""
+
+    def fail(self, error: BaseException) -> None:
+        """Take note that it never will be."""
+
+
+class BackgroundSum:
+    """An all-reduce in the hands of the progress thread; a `Pending`."""
+
+    ordered = True
+
+    def __init__(self, exchange: Exchange) -> None:
+        self.hidden = 0.0
+        self.wanted = False
+        self._exchange = exchange
+        self._posted = time.perf_counter()
+        self._completed: float | None = None
+        self._error: BaseException | None = None
+        self._over = threading.Lock()
+        self._over.acquire()
+        self._waited = False
+
+    @property
+    def stage(self) -> tuple[int, int]:
+        """Return how long the vector is, and how many rounds have begun."""
+        return self._exchange.elements, self._exchange.begun
+
+    def step(self) -> bool:
+        """Go on with the rounds; called by the thread."""
+        if not self._exchange.step():
+            return False
+        self._completed = time.perf_counter()
+        self._over.release()
+        return True
+
+    def fail(self, error: BaseException) -> None:
+        """Take note that the sum will never be there; called by the thread."""
+        self._error = error
+        self._over.release()
+
+    def wait(self) -> None:
+        """Return when the sum is there; raise CommError when the thread could not form it."""
+        if not self._waited:
+            entered = time.perf_counter()
+            self.wanted = True
+            self._over.acquire()
+            self._waited = True
+            if self._completed is not None:
+                self.hidden = max(0.0, min(self._completed, entered) - self._posted)
+        if self._error is not None:
+            raise CommError(f"the all-reduce in the background failed: {self._error}") from self._error
+
+
+class BackgroundMessage:
+    """A send or receive that is under way; a `Pending`. Thread and rank may both test it, one at a time."""
+
+    ordered = False
+    stage = (0, 0)
+
+    def __init__(self, request: MPI.Request, patience: Patience, what: str) -> None:
+        self.hidden = 0.0
+        self.wanted = False
+        self.status = MPI.Status()
+        self._request = request
+        self._patience = patience
+        self._what = what
+        self._posted = time.perf_counter()
+        self._completed: float | None = None
+        self._error: BaseException | None = None
+        self._mutex = threading.Lock()
+        self._waited = False
+
+    def step(self) -> bool:
+        """Test the request, unless the other thread is doing so."""
+        if self._completed is not None or self._error is not None:
+            return True
+        if not self._mutex.acquire(blocking=False):
+            return False
+        try:
+            if self._completed is None and self._request.Test(self.status):
+                self._completed = time.perf_counter()
+        except MPI.Exception as error:
+            self._error = error
+        finally:
+            self._mutex.release()
+        return self._completed is not None or self._error is not None
+
+    def fail(self, error: BaseException) -> None:
+        """Take note that the thread has died; the rank goes on testing by itself."""
+
+    def wait(self) -> None:
+        """Return when the message has travelled; raise CommError when it could not."""
+        if not self._waited:
+            entered = time.perf_counter()
+            self.wanted = True
+            self._patience.until(self.step)
+            self._waited = True
+            if self._completed is not None:
+                self.hidden = max(0.0, min(self._completed, entered) - self._posted)
+        if self._error is not None:
+            raise CommError(f"{self._what} failed: {self._error}") from self._error
+
+
+class Progress:
+    """The thread and its inbox; the thread starts with the first job and ends with `close`."""
+
+    def __init__(self, patience: Patience) -> None:
+        self._patience = patience
+        self._inbox: SimpleQueue[Job | None] = SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self._stop: Callable[[], object] | None = None
+
+    def submit(self, job: Job) -> None:
+        """Carry this job on from now on."""
+        if self._thread is None:
+            # A daemon, so that a rank that fails can leave; the finalizer ends it before MPI is finalized.
+            sys.setswitchinterval(min(sys.getswitchinterval(), SWITCH_INTERVAL))
+            worker = _Worker(self._inbox, self._patience)
+            self._thread = threading.Thread(target=worker.run, name="progress", daemon=True)
+            self._thread.start()
+            self._stop = weakref.finalize(self, _stop, self._inbox, self._thread)
+        self._inbox.put(job)
+
+    def close(self) -> None:
+        """End the thread when its jobs are done."""
+        if self._stop is not None:
+            self._stop()
+
+
+def _stop(inbox: SimpleQueue[Job | None], thread: threading.Thread) -> None:
+    inbox.put(None)
+    thread.join(timeout=2.0)
+
+
+class _Worker:
+    """What the thread does."""
+
+    def __init__(self, inbox: SimpleQueue[Job | None], patience: Patience) -> None:
+        self._inbox = inbox
+        self._backoff = patience.backoff()
+        self._took: dict[tuple[int, int], float] = {}
+        """Seconds that the rank waited at each stage of a sum, the last time."""
+        self._sums: deque[Job] = deque()
+        self._messages: list[Job] = []
+        self._open = True
+
+    def run(self) -> None:
+        sleep_precisely()
+        while self._open:
+            self._take(self._inbox.get())
+            self._carry_on()
+
+    def _take(self, job: Job | None) -> None:
+        if job is None:
+            self._open = False
+        elif job.ordered:
+            self._sums.append(job)
+        else:
+            self._messages.append(job)
+
+    def _carry_on(self) -> None:
+        """Work until nothing is left to do."""
+        self._backoff.reset()
+        while (self._sums or self._messages) and self._open:
+            if self._take_all():
+                self._backoff.reset()
+            self._step_messages()
+            self._step_sums()
+            if self._sums:
+                first = self._sums[0]
+                self._backoff.rest(first.wanted, self._took.get(first.stage))
+            elif self._messages:
+                self._backoff.rest(needed=False)
+
+    def _take_all(self) -> bool:
+        """Take what has been submitted meanwhile; return whether there was anything."""
+        taken = False
+        while True:
+            try:
+                self._take(self._inbox.get_nowait())
+            except Empty:
+                return taken
+            taken = True
+
+    def _step_messages(self) -> None:
+        """Test every message that the rank does not test itself."""
+        self._messages = [job for job in self._messages if not (job.wanted or job.step())]
+
+    def _step_sums(self) -> None:
+        """Carry the first sum on, and those after it as far as they complete."""
+        while self._sums:
+            first = self._sums[0]
+            stage = first.stage
+            try:
+                complete = first.step()
+            except BaseException as error:  # not swallowed: `wait` raises it, for this sum and those after it
+                while self._sums:
+                    self._sums.popleft().fail(error)
+                return
+            if complete or first.stage != stage:
+                self._took[stage] = self._backoff.waited
+                self._backoff.reset()
+            if not complete:
+                return
+            self._sums.popleft()

@@ -1,0 +1,156 @@
+"""Collectives in virtual time: every message of the schedule is priced by the links it occupies.
+
+A rank enters round k + 1 when its round k has ended, and a round begins when both partners have entered it.
+So a late rank delays exactly those that depend on it, and two collectives, or a collective and messages from
+rank to rank, share the links as they would in a real network.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+from hooke.comm import collectives, elements
+from hooke.comm.arrays import Array
+from hooke.comm.collectives import Collective
+from hooke.comm.schedule import Part, Schedule
+from hooke.comm.virtual.group import Group
+from hooke.comm.virtual.transfer import Transfer
+from hooke.errors import CommError
+
+Form = Callable[[list[Array]], None]
+"""Overwrites the arrays of all ranks by what a reduction leaves there."""
+
+
+class Operation:
+    """One collective of a group; `arrays` fills as the ranks post their parts."""
+
+    def __init__(self, number: int, kind: str, elements: int, schedule: Schedule, form: Form | None) -> None:
+        self.number = number
+        self.kind = kind
+        self.elements = elements
+        self.schedule = schedule
+        self.form = form
+        self.arrays: dict[int, Array] = {}
+        self.waiting: dict[tuple[int, int], Share] = {}
+        self.finished = 0
+
+
+class Share:
+    """One rank's part of an operation: which round it is in, and how many of its messages are under way."""
+
+    def __init__(self, operation: Operation, rank: int, transfer: Transfer) -> None:
+        self.operation = operation
+        self.rank = rank
+        self.transfer = transfer
+        self.rounds = iter(operation.schedule[rank])
+        self.open = 0
+
+
+class Collectives:
+    """The collectives of one group that are under way."""
+
+    def __init__(self, group: Group) -> None:
+        self._group = group
+        self._operations: dict[int, Operation] = {}
+        self._posted = [0] * group.size
+        self._queues: list[deque[Share]] = [deque() for _ in range(group.size)]
+
+    def allreduce(self, rank: int, array: Array) -> Transfer:
+        """Begin this rank's part of an all-reduce."""
+        collective = self._group.collective
+        schedule = collectives.allreduce(self._group.size, array.size, collective)
+        return self._post("an all-reduce", rank, array, schedule, lambda parts: _sum_everywhere(parts, collective))
+
+    def broadcast(self, rank: int, array: Array, root: int) -> Transfer:
+        """Begin this rank's part of a broadcast."""
+        schedule = collectives.broadcast(self._group.size, array.size, root)
+        return self._post(f"a broadcast from rank {root}", rank, array, schedule, None)
+
+    def reduce(self, rank: int, array: Array, root: int) -> Transfer:
+        """Begin this rank's part of a reduce, whose scratch becomes NaN: whoever reads it shall see it.
+
+        A leaf of the tree leaves before others have come, and may overwrite its vector then: hence the copy.
+        """
+        schedule = collectives.reduce(self._group.size, array.size, root)
+        offered = array if rank == root else array.copy()
+        if rank != root:
+            elements.spoil(array)
+        return self._post(f"a reduce to rank {root}", rank, offered, schedule, lambda parts: _sum_at(parts, root))
+
+    def _post(self, kind: str, rank: int, array: Array, schedule: Schedule, form: Form | None) -> Transfer:
+        group = self._group
+        group.turn(rank)
+        number = self._posted[rank]
+        self._posted[rank] += 1
+        operation = self._operations.setdefault(number, Operation(number, kind, array.size, schedule, form))
+        if (operation.kind, operation.elements) != (kind, array.size):
+            raise CommError(
+                f"rank {rank} is in {kind} of {array.size} elements while ranks {sorted(operation.arrays)} "
+                f"are in {operation.kind} of {operation.elements}"
+            )
+        operation.arrays[rank] = array
+        if operation.form is not None and len(operation.arrays) == group.size:
+            operation.form([operation.arrays[r] for r in range(group.size)])
+        share = Share(operation, rank, group.transfer(rank, f"in {kind}"))
+        self._queues[rank].append(share)
+        if len(self._queues[rank]) == 1:
+            self._advance(share, share.transfer.posted)
+        return share.transfer
+
+    def _advance(self, share: Share, now: float) -> None:
+        """Let a rank enter its next round at time `now`; begin the messages whose other end is there already."""
+        following = next(share.rounds, None)
+        if following is None:
+            self._finish(share, now)
+            return
+        share.open = (following.send is not None) + (following.receive is not None)
+        if following.send is not None:
+            self._meet(share, (share.rank, following.peer), following.send, now)
+        if following.receive is not None:
+            self._meet(share, (following.source, share.rank), following.receive, now)
+
+    def _meet(self, share: Share, ends: tuple[int, int], part: Part, now: float) -> None:
+        """Begin the message (sender, receiver) = `ends` if this is the second of its ends to come."""
+        operation = share.operation
+        other = operation.waiting.pop(ends, None)
+        if other is None:
+            operation.waiting[ends] = share
+            return
+        source, target = (operation.arrays[rank] for rank in ends)
+        if operation.form is None:  # else all was formed when the last rank posted
+            target[part.start : part.stop] = source[part.start : part.stop]
+        members, size = self._group.members, len(part) * source.itemsize
+        end = self._group.links.transfer(now, members[ends[0]], members[ends[1]], size)
+        self._group.baton.at(end, lambda time: self._arrived(share, other, time))
+
+    def _arrived(self, share: Share, other: Share, now: float) -> None:
+        for each in sorted((share, other), key=lambda s: s.rank):
+            each.open -= 1
+        for each in sorted((share, other), key=lambda s: s.rank):
+            if each.open == 0:
+                self._advance(each, now)
+
+    def _finish(self, share: Share, now: float) -> None:
+        share.transfer.finish(now)
+        operation = share.operation
+        operation.finished += 1
+        if operation.finished == self._group.size:
+            del self._operations[operation.number]
+        queue = self._queues[share.rank]
+        queue.popleft()
+        if queue:
+            self._advance(queue[0], now)
+
+
+def _sum_everywhere(arrays: list[Array], collective: Collective) -> None:
+    """Overwrite every array by the sum; all of them are in the hands of the operation."""
+    collectives.add_up(arrays, collective)
+    for other in arrays[1:]:
+        other[:] = arrays[0]
+
+
+def _sum_at(arrays: list[Array], root: int) -> None:
+    """Overwrite the root's array by the ordered sum; the others are copies."""
+    collectives.add_up(arrays)
+    arrays[root][:] = arrays[0]

@@ -1,0 +1,208 @@
+"""The virtual world: every rank a thread, the same algorithm code, time by a one-port network model.
+
+Rules, all of them deterministic (turns: `baton.py`, prices: `network.py`):
+
+- A vector travels when both sides have posted it and both links are free, as a large message does under
+  MPI. So a program that could hang there (two ranks that both send first) is reported as a Deadlock here.
+- A receive from ANY takes the send that was posted first in virtual time.
+- All-reduce and broadcast execute the rounds of `collectives.py` message by message; a rank works on one
+  collective of a communicator at a time, in the order posted, as the progress thread of `mpi.py` does.
+- Control words cost nothing, but nobody reads a word before the time at which it was sent.
+- A barrier is left ceil(log2 P) latencies after the last rank entered (a dissemination barrier).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+
+from hooke.comm import collectives
+from hooke.comm.arrays import Words, array_of, check_rank, check_words, count_collective, count_message, landing
+from hooke.comm.base import ANY, Comm, Control, ControlPending, Counter, Message, Pending, Traffic, Window
+from hooke.comm.collectives import Collective
+from hooke.comm.virtual.baton import Baton
+from hooke.comm.virtual.collectives import Collectives
+from hooke.comm.virtual.counter import VirtualCounter
+from hooke.comm.virtual.group import Group
+from hooke.comm.virtual.network import Network
+from hooke.comm.virtual.transfer import Transfer
+from hooke.comm.virtual.window import VirtualWindow
+from hooke.errors import CommError
+from hooke.spec.specification import VirtualCluster
+
+T = TypeVar("T")
+
+
+def run_virtual(
+    size: int,
+    network: VirtualCluster,
+    main: Callable[[Comm], T],
+    collective: Collective = "tree",
+    servers: int = 0,
+) -> list[T]:
+    """Run `main(comm)` on `size` ranks in virtual time; return their results in the order of ranks.
+
+    The last `servers` of them hold a center: messages to and from them may have a price of their own.
+
+    The first exception ends every rank and is raised here, with a note that names the rank. Ranks that all
+    wait for another raise Deadlock, which lists who waits for what.
+    """
+    if collective == "library":
+        raise CommError(
+            "there is no MPI library in the virtual world: choose the collective tree, halving or ring"
+        )
+    if size < 1:
+        raise ValueError(f"a virtual world needs at least one rank, not {size}")
+    baton = Baton(size)
+    everybody = Group(tuple(range(size)), baton, Network(size, network, size - servers), collective)
+    shared = Collectives(everybody)
+    return baton.run(lambda rank: main(VirtualComm(everybody, shared, rank, Traffic())))
+
+
+class VirtualComm:
+    """One rank's view of a group of virtual ranks; see `hooke.comm.base.Comm` for the operations."""
+
+    def __init__(self, group: Group, shared: Collectives, rank: int, traffic: Traffic) -> None:
+        self.rank = rank
+        self.size = group.size
+        self.traffic = traffic
+        self.implementation = "the virtual world"
+        self.control: Control = VirtualControl(group, rank)
+        self._group = group
+        self._collectives = shared
+        self._me = group.members[rank]
+        self._baton = group.baton
+
+    def clock(self) -> float:
+        """Return this rank's virtual seconds."""
+        return self._baton.time[self._me]
+
+    def charge(self, seconds: float) -> None:
+        """Advance this rank's virtual time by work done."""
+        self._baton.charge(self._me, seconds)
+
+    def barrier(self) -> None:
+        """Return ceil(log2 P) latencies after the last rank entered."""
+        delay = collectives.depth(self.size) * self._group.links.latency
+        self._group.meet(self.rank, "at a barrier", None, lambda _: None, delay)
+
+    def broadcast(self, x: Any, root: int = 0) -> None:
+        """Overwrite x everywhere by the root's, along a binomial tree."""
+        array = array_of(x)
+        rounds = collectives.broadcast(self.size, array.size, self._peer(root))[self.rank]
+        count_collective(self.traffic, array, rounds, asked=self.rank == root and self.size > 1)
+        self._collectives.broadcast(self.rank, array, root).wait()
+
+    def allreduce(self, x: Any) -> None:
+        """Overwrite x everywhere by the sum over ranks."""
+        self.iallreduce(x).wait()
+
+    def iallreduce(self, x: Any, into: Any | None = None) -> Pending:
+        """Begin an all-reduce that takes its course while this rank's clock is charged with work."""
+        array = landing(x, into)
+        rounds = collectives.allreduce(self.size, array.size, self._group.collective)[self.rank]
+        count_collective(self.traffic, array, rounds, asked=self.size > 1)
+        return self._collectives.allreduce(self.rank, array)
+
+    def send(self, x: Any, to: int, tag: int = 0) -> None:
+        """Send x; return when it has been received."""
+        self.isend(x, to, tag).wait()
+
+    def isend(self, x: Any, to: int, tag: int = 0) -> Transfer:
+        """Begin to send x."""
+        array, target = array_of(x), self._peer(to)
+        count_message(self.traffic, array)
+        return self._group.post_send(self.rank, target, tag, array)
+
+    def recv(self, into: Any, source: int, tag: int = 0) -> Message:
+        """Receive into the vector from `source` or ANY."""
+        pending = self.irecv(into, source, tag)
+        pending.wait()
+        return Message(pending.source)
+
+    def irecv(self, into: Any, source: int, tag: int = 0) -> Transfer:
+        """Begin to receive."""
+        wanted = source if source == ANY else self._peer(source)
+        return self._group.post_receive(self.rank, wanted, tag, array_of(into))
+
+    def reduce(self, x: Any, root: int = 0) -> None:
+        """Leave the sum over ranks in the root's x; elsewhere x becomes NaN, lest it be mistaken for one."""
+        array = array_of(x)
+        rounds = collectives.reduce(self.size, array.size, self._peer(root))[self.rank]
+        count_collective(self.traffic, array, rounds, asked=self.rank != root)
+        self._collectives.reduce(self.rank, array, root).wait()
+
+    def window(self, initial: Any, owner: int = 0) -> Window:
+        """Return a window on a copy of the owner's vector; collective."""
+        return VirtualWindow(self._group, self.rank, initial, owner, self.traffic)
+
+    def counter(self) -> Counter:
+        """Return a counter at 0, kept by rank 0; collective."""
+        return VirtualCounter(self._group, self.rank)
+
+    def split(self, color: int, key: int = 0) -> VirtualComm:
+        """Return the communicator of the ranks that gave the same color, ordered by key, then rank.
+
+        It shares links, clock and traffic with this one.
+        """
+        groups = self._group.meet(self.rank, "in split", (color, key), self._divide, 0.0)
+        group, shared = groups[color]
+        return VirtualComm(group, shared, group.members.index(self._me), self.traffic)
+
+    def _divide(self, choices: list[tuple[int, int]]) -> dict[int, tuple[Group, Collectives]]:
+        groups = self._group.divide(choices)
+        return {color: (group, Collectives(group)) for color, group in groups.items()}
+
+    def _peer(self, rank: int) -> int:
+        return check_rank(rank, self.size)
+
+
+class VirtualControl:
+    """Control words of one rank; see `hooke.comm.base.Control`."""
+
+    def __init__(self, group: Group, rank: int) -> None:
+        self._group = group
+        self._rank = rank
+
+    def send(self, words: Words, to: int) -> None:
+        """Send words; never blocks, costs nothing."""
+        self._group.post_words(self._rank, check_rank(to, self._group.size), check_words(words))
+
+    def recv(self, source: int = ANY) -> tuple[int, Words]:
+        """Return (source, words) of the message from `source` that was sent first."""
+        wanted = source if source == ANY else check_rank(source, self._group.size)
+        return self._group.take_words(self._rank, wanted)
+
+    def poll(self, source: int = ANY) -> tuple[int, Words] | None:
+        """Return the same if it has been sent by now, else None."""
+        wanted = source if source == ANY else check_rank(source, self._group.size)
+        return self._group.poll_words(self._rank, wanted)
+
+    def ibroadcast(self, words: Words | None) -> ControlPending:
+        """Post one broadcast from rank 0."""
+        return _VirtualAnnouncement(self._group.post_announcement(self._rank, words and check_words(words)))
+
+    def allreduce(self, words: Words) -> Words:
+        """Return the sums over ranks when the last one has entered."""
+        total: Words = self._group.meet(self._rank, "in a control all-reduce", check_words(words), _sum_words, 0.0)
+        return total
+
+
+class _VirtualAnnouncement:
+    """A control broadcast that can be waited for more than once."""
+
+    def __init__(self, read: Callable[[], Words]) -> None:
+        self._read = read
+        self._words: Words | None = None
+
+    def wait(self) -> Words:
+        """Return the words of rank 0."""
+        if self._words is None:
+            self._words = self._read()
+        return self._words
+
+
+def _sum_words(words: list[Words]) -> Words:
+    return tuple(collectives.ordered_sum([np.array(w, dtype=np.float64) for w in words]).tolist())

@@ -1,0 +1,30 @@
+"""A counter in virtual time."""
+
+from __future__ import annotations
+
+from hooke.comm.virtual.group import Group
+from hooke.errors import CommError
+
+
+class VirtualCounter:
+    """See `hooke.comm.base.Counter`: free of charge, in the order of virtual time."""
+
+    def __init__(self, group: Group, rank: int) -> None:
+        self._group, self._rank = group, rank
+        self._value: list[int] | None = group.meet(rank, "making a counter", None, lambda _: [0], 0.0)
+
+    def take(self, amount: int = 1) -> int:
+        """Add to it; return what it was before."""
+        if self._value is None:
+            raise CommError("this counter has been closed")
+        self._group.turn(self._rank)
+        before = self._value[0]
+        self._value[0] += amount
+        return before
+
+    def close(self) -> None:
+        """Free it; collective."""
+        if self._value is None:
+            raise CommError("this counter has been closed")
+        self._group.meet(self._rank, "closing a counter", None, lambda _: None, 0.0)
+        self._value = None

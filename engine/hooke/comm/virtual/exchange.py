@@ -1,0 +1,103 @@
+"""A window read and added to in the background of virtual time: a chain of events behind the rank's own work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from hooke.comm.arrays import Array, array_of, check_length
+from hooke.comm.elements import add_scaled
+from hooke.comm.virtual.group import Group
+from hooke.comm.virtual.transfer import Transfer
+
+
+class Memory(Protocol):
+    """Where a window lies, as its owner's group sees it, and what reading and adding costs there."""
+
+    group: Group
+    me: int
+    place: int
+    shared: bool
+
+    def arrival(self, now: float, array: Array) -> float:
+        """Return when a vector that leaves this rank now has been worked in."""
+
+    def passes(self, count: int, array: Array) -> float:
+        """Return the seconds of so many passes over memory."""
+
+    def pieces(self, array: Array) -> list[tuple[slice, float]]:
+        """Return the parts in which a plain addition goes through a vector, and the seconds of each."""
+
+
+class VirtualExchange(Transfer):
+    """What `VirtualWindow.iexchange` returns. The arithmetic of `answer` is priced with the step, not here."""
+
+    def __init__(
+        self,
+        window: Memory,
+        memory: Array,
+        into: Array,
+        answer: Callable[[], Any],
+        alpha: float | None,
+    ) -> None:
+        super().__init__(window.group.baton, window.me, "for an exchange with a window")
+        self._window, self._memory, self._into = window, memory, into
+        self._answer, self._alpha = answer, alpha
+        self._error: Exception | None = None
+
+    def begin(self) -> VirtualExchange:
+        """Read now where memory is shared, else when the vector leaves its place."""
+        window, size = self._window, self._into.nbytes
+        if window.shared:
+            self._read(self.posted)
+            self._baton.at(self.posted + window.passes(2, self._into), self._reply)
+        else:
+            links = window.group.links
+            arrival = links.transfer(self.posted, window.place, window.me, size)
+            self._baton.at(arrival - links.latency - size * links.seconds_per_byte, self._read)
+            self._baton.at(arrival, self._reply)
+        return self
+
+    def wait(self) -> None:
+        """Return when the answer has been added; raise what `answer` raised."""
+        super().wait()
+        if self._error is not None:
+            raise self._error
+
+    def _read(self, now: float) -> None:
+        del now
+        self._into[:] = self._memory
+
+    def _reply(self, now: float) -> None:
+        """Make the answer, and begin to add it."""
+        try:
+            delta = self._answer()
+            array = array_of(delta)
+            check_length(array.size, self._memory.size, "the answer to a window")
+        except Exception as error:  # not swallowed: it belongs to the rank, and `wait` raises it there
+            self._error = error
+            self.finish(now)
+            return
+        if self._alpha is None:
+            self._baton.at(self._window.arrival(now, array), lambda end: self._accumulate(end, array))
+        else:
+            self._add(now, delta, self._alpha, self._window.pieces(array))
+
+    def _accumulate(self, now: float, array: Array) -> None:
+        self._memory += array
+        self.finish(now)
+
+    def _add(self, now: float, delta: Any, alpha: float, parts: list[tuple[slice, float]]) -> None:
+        """Load the next piece; store the sum when its time has passed."""
+        if not parts:
+            self.finish(now)
+            return
+        (part, seconds), rest = parts[0], parts[1:]
+        piece = self._memory[part].copy()
+
+        def store(end: float) -> None:
+            add_scaled(piece, delta[part], alpha)
+            self._memory[part] = piece
+            self._add(end, delta, alpha, rest)
+
+        self._baton.at(now + seconds, store)

@@ -1,0 +1,43 @@
+"""One rank's share of a vector transfer in virtual time."""
+
+from __future__ import annotations
+
+from hooke.comm.base import ANY
+from hooke.comm.virtual.baton import Baton
+
+
+class Transfer:
+    """A `Pending`: when it was posted, when it ended, and how much of that was hidden behind work.
+
+    `hidden` is min(end, entry into wait) - post: what a blocking call would have cost and this one did not.
+    """
+
+    def __init__(self, baton: Baton, owner: int, reason: str) -> None:
+        self.hidden = 0.0
+        self.source = ANY
+        self.posted = baton.time[owner]
+        self._baton = baton
+        self._owner = owner
+        self._reason = reason
+        self._end: float | None = None
+        self._asleep = False
+        self._waited = False
+
+    def finish(self, end: float) -> None:
+        """Say when the transfer ends, as soon as that is known."""
+        self._end = end
+        if self._asleep:
+            self._baton.wake(self._owner, end)
+
+    def wait(self) -> None:
+        """Return when the transfer has ended; only the first call counts."""
+        if self._waited:
+            return
+        entered = self._baton.time[self._owner]
+        if self._end is None:
+            self._asleep = True
+            self._baton.block(self._owner, self._reason)
+        self._waited = True
+        end = entered if self._end is None else self._end
+        self.hidden = max(0.0, min(end, entered) - self.posted)
+        self._baton.time[self._owner] = max(entered, end)

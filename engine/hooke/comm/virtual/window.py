@@ -1,0 +1,157 @@
+"""One-sided operations in virtual time.
+
+Where messages take time, a window lies on a host of its own, with links of its own: every rank reaches it by
+messages, the owner included, as every worker reaches a server. So no worker is nearer to the center than another.
+(Under MPI the owner has the window in its own memory, and the messages of the others take up its link.) There is
+nothing that plain loads and stores could reach. An accumulate arrives as one message and is added there.
+
+Where they take none, all ranks share one host's memory, and whoever reads or adds takes the time of his own passes
+over it. A plain `add` is what a processor does without a lock: it goes through the vector piece by piece, loads a
+piece, takes its time, and stores the sum. Whoever stores the same piece in between is undone, and whoever reads
+meanwhile finds some pieces new and some old: deterministically, since turns follow virtual time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from hooke.comm.arrays import Array, array_of, check_length, check_rank, count_one_sided
+from hooke.comm.base import Pending, Traffic
+from hooke.comm.elements import add_scaled
+from hooke.comm.virtual.exchange import VirtualExchange
+from hooke.comm.virtual.group import Group
+from hooke.errors import CommError
+
+PIECES = 16
+"""Pieces of a vector that a plain addition loads and stores one after the other."""
+_READ, _ADD = 2, 3  # passes over memory: load and store; load the vector and the summand and store the sum
+_LINE = 16  # float32 in a cache line: pieces begin where lines do, so that their arithmetic is the whole vector's
+
+
+class VirtualWindow:
+    """One rank's view; see `hooke.comm.base.Window`. Made and closed collectively."""
+
+    def __init__(self, group: Group, rank: int, initial: Any, owner: int, traffic: Traffic) -> None:
+        array = array_of(initial)
+        if array.dtype != np.float32:
+            raise CommError(f"a window holds float32, not {array.dtype}")
+        self.group, self.rank, self.me = group, rank, group.members[rank]
+        self.shared = group.links.shares_memory
+        self._traffic, self._owner = traffic, check_rank(owner, group.size)
+        offered = (owner, array.size, array.copy() if rank == owner else None)
+        self._memory: Array | None
+        self._memory, self.place = group.meet(rank, "making a window", offered, self._agreed, 0.0)
+
+    def get(self, into: Any) -> None:
+        """Copy the vector as it is when it leaves its place."""
+        memory, array = self._counted(into)
+        self.group.turn(self.rank)
+        links, time = self.group.links, self.group.baton.time
+        if self.shared:
+            arrival = time[self.me] + self.passes(_READ, array)
+        else:
+            arrival = links.transfer(time[self.me], self.place, self.me, array.nbytes)
+            time[self.me] = arrival - links.latency - links.price(self.place, self.me, array.nbytes)
+            self.group.turn(self.rank)
+        array[:] = memory
+        time[self.me] = arrival
+
+    def accumulate(self, delta: Any) -> None:
+        """Add delta, all of it at once, when it has arrived and memory has had its time."""
+        memory, array = self._arrive(delta, _ADD)
+        memory += array
+
+    def put(self, x: Any) -> None:
+        """Overwrite the vector when x has arrived and memory has had its time."""
+        memory, array = self._arrive(x, _READ)
+        memory[:] = array
+
+    def add(self, delta: Any, alpha: float = 1) -> None:
+        """Add alpha * delta piece by piece, in the time that memory needs for it; see the module."""
+        self._check_shared()
+        memory, array = self._fitting(delta)
+        self._traffic.payload += array.nbytes
+        self.group.turn(self.rank)
+        for part, seconds in self.pieces(array):
+            piece = memory[part].copy()
+            self.group.baton.charge(self.me, seconds)
+            self.group.turn(self.rank)
+            add_scaled(piece, delta[part], alpha)
+            memory[part] = piece
+
+    def iexchange(self, into: Any, answer: Callable[[], Any], alpha: float | None = None) -> Pending:
+        """Begin to read the vector, and to add what `answer` makes of it, while this rank's clock is charged."""
+        if alpha is not None:
+            self._check_shared()
+        memory, array = self._counted(into)
+        if alpha is None:
+            self._counted(into)
+        else:
+            self._traffic.payload += array.nbytes
+        self.group.turn(self.rank)
+        return VirtualExchange(self, memory, array, answer, alpha).begin()
+
+    def close(self) -> None:
+        """Free it; collective."""
+        self._alive()
+        self.group.meet(self.rank, "closing a window", None, lambda _: None, 0.0)
+        self._memory = None
+
+    def arrival(self, now: float, array: Array, passes: int = _ADD) -> float:
+        """Return when a vector that leaves this rank now has been worked in."""
+        if not self.shared:
+            now = self.group.links.transfer(now, self.me, self.place, array.nbytes)
+        return now + self.passes(passes, array)
+
+    def passes(self, count: int, array: Array) -> float:
+        """Return the seconds of so many passes over memory."""
+        return count * array.nbytes / self.group.links.memory_bandwidth
+
+    def pieces(self, array: Array) -> list[tuple[slice, float]]:
+        """Return the parts in which a plain addition goes through a vector, and the seconds of each."""
+        step = max(1, -(-array.size // (PIECES * _LINE))) * _LINE
+        parts = [slice(start, start + step) for start in range(0, array.size, step)]
+        return [(part, self.passes(_ADD, array[part])) for part in parts]
+
+    def _arrive(self, x: Any, passes: int) -> tuple[Array, Array]:
+        memory, array = self._counted(x)
+        self.group.turn(self.rank)
+        time = self.group.baton.time
+        time[self.me] = self.arrival(time[self.me], array, passes)
+        self.group.turn(self.rank)
+        return memory, array
+
+    def _counted(self, x: Any) -> tuple[Array, Array]:
+        memory, array = self._fitting(x)
+        count_one_sided(self._traffic, array, travels=not self.shared or self.rank != self._owner)
+        return memory, array
+
+    def _check_shared(self) -> None:
+        self._alive()
+        if not self.shared:
+            raise CommError(
+                "ranks share no memory in a virtual world whose messages take time: use atomic updates"
+            )
+
+    def _fitting(self, x: Any) -> tuple[Array, Array]:
+        memory, array = self._alive(), array_of(x)
+        check_length(array.size, memory.size, f"the window of rank {self._owner}")
+        if array.dtype != np.float32:
+            raise CommError(f"a window holds float32, not {array.dtype}")
+        return memory, array
+
+    def _alive(self) -> Array:
+        if self._memory is None:
+            raise CommError("this window has been closed")
+        return self._memory
+
+    def _agreed(self, offers: list[tuple[int, int, Array | None]]) -> tuple[Array | None, int]:
+        owner, elements, _ = offers[0]
+        for rank, (other, length, _) in enumerate(offers):
+            if other != owner:
+                raise CommError(f"rank {rank} asks for a window of rank {other}, rank 0 for one of rank {owner}")
+            check_length(length, elements, f"the window of rank {owner}, as rank {rank} asked for it")
+        return offers[owner][2], self.group.links.place()

@@ -1,0 +1,133 @@
+"""Where time inside the communicator is charged, and `connect`, which composes the wrappers."""
+
+from __future__ import annotations
+
+from hooke.comm.arrays import Array
+from hooke.comm.base import Comm, Control, Counter, Message, Pending, Slice, Vector, Window
+from hooke.comm.wrappers.charge import Account, Charged
+from hooke.comm.wrappers.packed import Packed
+from hooke.comm.wrappers.staged import Staged, Staging
+from hooke.comm.wrappers.timed_pending import TimedControl, TimedPending
+from hooke.comm.wrappers.timed_window import TimedCounter, TimedWindow
+from hooke.comm.wrappers.wire import Wire
+from hooke.comm.wrappers.wrapper import Wrapper
+from hooke.spec.specification import Communication
+from hooke.trace.phases import Ledger
+from hooke.trace.records import NOBODY
+
+
+def connect(
+    comm: Comm,
+    communication: Communication,
+    layout: tuple[Slice, ...],
+    ledger: Ledger,
+    staging: Staging | None = None,
+) -> Timed:
+    """Return `Timed(Wire(Packed(comm)))`: what an algorithm sees of a world; `Staged` around it on a device.
+
+    The collective of `communication` is chosen where the world is made: `MpiComm(collective)`,
+    `run_virtual(..., collective)`. `residuals` of the result is what error feedback keeps, by name; a restart
+    puts them back with `residuals[name] = array`.
+    """
+    packed = Packed(comm, communication.packing, layout, communication.bucket_bytes)
+    residuals: dict[str, Array] = {}
+    inner: Comm = packed
+    if communication.wire != "fp32":
+        inner = Wire(packed, communication.wire, communication.error_feedback, residuals)
+    if staging is not None:
+        inner = Staged(inner, staging)
+    return Timed(inner, ledger, residuals=residuals)
+
+
+class Timed(Charged):
+    """Charges the time inside every operation to `ledger`: communicate, or what `under` says.
+
+    Traffic is counted by the world itself: payload is what this rank asked to send (|W| for an all-reduce, a
+    send, the root of a broadcast and all others of a reduce; nothing for a receive, nor for a rank alone),
+    wire and messages are what the schedule made it send. Barriers and control words are not traffic.
+
+    Where the ledger has a trace, every operation and background transfer is noted in it.
+    """
+
+    def __init__(
+        self,
+        inner: Comm,
+        ledger: Ledger,
+        account: Account | None = None,
+        residuals: dict[str, Array] | None = None,
+        part: int = 0,
+    ) -> None:
+        super().__init__(inner, ledger, account, residuals, part)
+        self.control: Control = TimedControl(inner.control, self)
+
+    def barrier(self) -> None:
+        """Return when every rank has entered."""
+        with self.charged("barrier"):
+            self.inner.barrier()
+
+    def broadcast(self, x: Vector, root: int = 0) -> None:
+        """Overwrite x everywhere by the root's."""
+        with self.charged("broadcast", root, x):
+            self.inner.broadcast(x, root)
+
+    def allreduce(self, x: Vector) -> None:
+        """Overwrite x everywhere by the sum over ranks."""
+        with self.charged("all-reduce", x=x):
+            self.inner.allreduce(x)
+
+    def iallreduce(self, x: Vector, into: Vector | None = None) -> Pending:
+        """Begin the same in the background."""
+        with self.charged("begin all-reduce", x=x):
+            pending = self.inner.iallreduce(x, into)
+        return TimedPending(pending, self, "all-reduce", NOBODY, x)
+
+    def reduce(self, x: Vector, root: int = 0) -> None:
+        """Leave the sum over ranks in the root's x."""
+        with self.charged("reduce", root, x):
+            self.inner.reduce(x, root)
+
+    def send(self, x: Vector, to: int, tag: int = 0) -> None:
+        """Send x; return when it may be overwritten."""
+        with self.charged("send", to, x):
+            self.inner.send(x, to, tag)
+
+    def isend(self, x: Vector, to: int, tag: int = 0) -> Pending:
+        """Begin to send x."""
+        with self.charged("begin send", to, x):
+            pending = self.inner.isend(x, to, tag)
+        return TimedPending(pending, self, "send", to, x)
+
+    def recv(self, into: Vector, source: int, tag: int = 0) -> Message:
+        """Receive into the vector."""
+        with self.charged("receive", source, into):
+            message = self.inner.recv(into, source, tag)
+            self.found(message.source)
+            return message
+
+    def irecv(self, into: Vector, source: int, tag: int = 0) -> Pending:
+        """Begin to receive."""
+        with self.charged("begin receive", source, into):
+            pending = self.inner.irecv(into, source, tag)
+        return TimedPending(pending, self, "receive", source, into)
+
+    def split(self, color: int, key: int = 0) -> Timed:
+        """Return the part's communicator, charged to the same ledger."""
+        with self.charged("split"):
+            self.account.parts += 1
+            part = self.inner.split(color, key)
+            return Timed(part, self.ledger, self.account, self.residuals, self.account.parts)
+
+    def without_feedback(self) -> Timed:
+        """Return the same ranks, charged to the same ledger, by a wire that keeps no residual."""
+        inner = self.inner.without_feedback() if isinstance(self.inner, Wrapper) else self.inner
+        return Timed(inner, self.ledger, self.account, self.residuals, self.part)
+
+    def window(self, initial: Vector, owner: int = 0) -> Window:
+        """Return a window on a copy of the owner's vector, whose operations are charged."""
+        with self.charged("make window", owner, initial):
+            return TimedWindow(self.inner.window(initial, owner), self, owner)
+
+    def counter(self) -> Counter:
+        """Return a counter at 0, whose operations are charged."""
+        with self.charged("make counter"):
+            return TimedCounter(self.inner.counter(), self)

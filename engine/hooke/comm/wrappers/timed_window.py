@@ -1,0 +1,69 @@
+"""One-sided operations whose time is charged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hooke.comm.base import Counter, Pending, Vector, Window
+from hooke.comm.wrappers.charge import Charged
+from hooke.comm.wrappers.timed_pending import TimedPending
+
+
+class TimedWindow:
+    """Charges the time inside every operation of a window."""
+
+    def __init__(self, inner: Window, timed: Charged, owner: int) -> None:
+        self.shared = inner.shared
+        self._inner = inner
+        self._timed = timed
+        self._charged = timed.charged
+        self._owner = owner
+
+    def get(self, into: Vector) -> None:
+        """Copy the vector as it is found, element by element."""
+        with self._charged("window get", self._owner, into):
+            self._inner.get(into)
+
+    def accumulate(self, delta: Vector) -> None:
+        """Add delta, each element atomically."""
+        with self._charged("window accumulate", self._owner, delta):
+            self._inner.accumulate(delta)
+
+    def add(self, delta: Vector, alpha: float = 1) -> None:
+        """Add alpha * delta by plain loads and stores."""
+        with self._charged("window add", self._owner, delta):
+            self._inner.add(delta, alpha)
+
+    def iexchange(self, into: Vector, answer: Callable[[], Vector], alpha: float | None = None) -> Pending:
+        """Begin to read the vector, and to add what `answer` makes of it, in the background."""
+        with self._charged("begin window exchange", self._owner, into):
+            pending = self._inner.iexchange(into, answer, alpha)
+        return TimedPending(pending, self._timed, "window exchange", self._owner, into)
+
+    def put(self, x: Vector) -> None:
+        """Overwrite the vector."""
+        with self._charged("window put", self._owner, x):
+            self._inner.put(x)
+
+    def close(self) -> None:
+        """Free it; collective."""
+        with self._charged("close window"):
+            self._inner.close()
+
+
+class TimedCounter:
+    """Charges the time inside every operation of a counter."""
+
+    def __init__(self, inner: Counter, timed: Charged) -> None:
+        self._inner = inner
+        self._charged = timed.charged
+
+    def take(self, amount: int = 1) -> int:
+        """Add to it, atomically; return what it was before."""
+        with self._charged("counter take", 0):
+            return self._inner.take(amount)
+
+    def close(self) -> None:
+        """Free it; collective."""
+        with self._charged("close counter"):
+            self._inner.close()

@@ -1,0 +1,145 @@
+"""Everything that outlives a step, on disk: a restart is bitwise equal to the straight run.
+
+One file per rank in `checkpoints/<samples>/`, written under a temporary name and renamed; the deciding rank's
+`complete.json` comes last, after every rank has reported its file, so a folder without it is never restored.
+Only then are older ones deleted: the newest KEPT complete ones stay. Clocks and phase totals go on where they
+stopped. All ranks write together, when nothing is in flight between them; the clock stands meanwhile.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hooke.comm.elements import host, tensor
+from hooke.errors import CheckpointError
+from hooke.loop.evaluate import aside, stop_together
+from hooke.loop.recorder import RecordedRank
+from hooke.spec.specification import Budget, RunSpec, fingerprint
+from hooke.trace.phases import Phase
+
+KEPT = 2
+"""Complete checkpoints of a run that stay on disk."""
+LOCAL, RESIDUAL = "local.", "residual."
+"""What the names of a problem's own state and of a wire type's residuals begin with."""
+
+
+def identity(spec: RunSpec) -> str:
+    """Return the fingerprint of what a checkpoint belongs to: the run, whatever its budget and target."""
+    anyway = {"budget": Budget(samples=1), "target": None, "checkpoint": "never", "checkpoint_every": None}
+    return fingerprint(spec.model_copy(update=anyway))
+
+
+def save(r: RecordedRank) -> None:
+    """Write this rank's part, if the run keeps checkpoints; collective.
+
+    Nothing is written where the latest checkpoint is as young.
+    """
+    folder = r.keep
+    if folder is None:
+        return
+    stop_together(r)
+    with aside(r.comm, Phase.EVALUATE):
+        stopped = r.comm.clock()
+        mine = (float(r.samples), float(r.samples == r.course.saved > 0)) if r.deciding else (0.0, 0.0)
+        samples, present = map(int, r.comm.control.allreduce(mine))
+        if not present:
+            _save(r, folder / "checkpoints" / str(samples), stopped)
+    r.course.saved = samples
+
+
+def _save(r: RecordedRank, place: Path, stopped: float) -> None:
+    place.mkdir(parents=True, exist_ok=True)
+    meta = {
+        "identity": identity(r.spec),
+        "t": r.t,
+        "samples": r.samples,
+        "train_size": r.problem.train_size,
+        "evaluated": r.course.evaluated,
+        "turn": r.turn,
+        "batches": r.batches.cursor(),
+        "jitter": r.jitter.bit_generator.state,
+        "seconds": {str(phase): seconds for phase, seconds in r.ledger.seconds.items()},
+    }
+    path = place / f"rank.{r.rank}.npz"
+    temporary = path.with_suffix(".tmp")
+    with temporary.open("wb") as file:
+        np.savez(file, meta=np.array(json.dumps(meta)), **_arrays(r))
+    temporary.rename(path)
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    r.comm.barrier()
+    if r.deciding:
+        temporary = place / "complete.tmp"
+        temporary.write_text(json.dumps({"ranks": r.comm.size, "identity": meta["identity"]}))
+        temporary.rename(place / "complete.json")
+        _sweep(place)
+    r.comm.barrier()
+    r.recorder.checkpointed(r, path, path.stat().st_size, digest, stopped)
+
+
+def _arrays(r: RecordedRank) -> dict[str, Any]:
+    arrays = {name: host(vector) for name, vector in r.states.items()}
+    if hasattr(r.problem, "local_state"):
+        arrays |= {LOCAL + name: array for name, array in r.problem.local_state().items()}
+    return arrays | {RESIDUAL + name: array for name, array in r.comm.residuals.items()}
+
+
+def _sweep(newest: Path) -> None:
+    """Delete all but the newest complete checkpoints: older ones, and what an attempt that died was writing."""
+    found = sorted((p for p in newest.parent.iterdir() if p.name.isdigit()), key=lambda p: int(p.name))
+    kept = [place for place in found if (place / "complete.json").exists()][-KEPT:]
+    for place in found:
+        if place not in kept:
+            (place / "complete.json").unlink(missing_ok=True)  # first: from here on nobody restores it
+            shutil.rmtree(place)
+
+
+def latest(folder: Path) -> Path | None:
+    """Return the complete checkpoint with the most samples, or None."""
+    found = [p.parent for p in folder.glob("checkpoints/*/complete.json")]
+    return max(found, key=lambda p: int(p.name), default=None)
+
+
+def _read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    try:
+        with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
+            arrays: dict[str, Any] = {name: file[name] for name in file.files}
+        return json.loads(str(arrays.pop("meta"))), arrays
+    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
+        raise CheckpointError(f"{path} is damaged, or no checkpoint: {error}") from error
+
+
+def restore(r: RecordedRank, place: Path) -> None:
+    """Put this rank back to where `save` took it; raises CheckpointError for another run's file."""
+    path = place / f"rank.{r.rank}.npz"
+    meta, arrays = _read(path)
+    if meta["identity"] != identity(r.spec):
+        raise CheckpointError(f"{path} belongs to another run: only budget, target and checkpoints may differ")
+    if (items := meta.get("train_size", "other")) != r.problem.train_size:
+        raise CheckpointError(
+            f"{path} was written by a run on {items} training items, and here are {r.problem.train_size}: "
+            "it cannot go on (older versions trained without a validation part); start it anew"
+        )
+    local = {name.removeprefix(LOCAL): arrays.pop(name) for name in list(arrays) if name.startswith(LOCAL)}
+    if local:
+        r.problem.restore_local(local)
+    for name in [name for name in arrays if name.startswith(RESIDUAL)]:
+        r.comm.residuals[name.removeprefix(RESIDUAL)] = arrays.pop(name)
+    for name, array in arrays.items():
+        vector = r.problem.allocate()
+        vector.copy_(tensor(array))
+        r.restored[name] = vector
+    r.params.copy_(r.restored["params"])
+    r.t = r.first = int(meta["t"])
+    r.samples = r.course.saved = int(meta["samples"])
+    r.course.evaluated = int(meta["evaluated"])
+    r.turn = int(meta["turn"])
+    r.batches.restore(meta["batches"])
+    r.jitter.bit_generator.state = meta["jitter"]
+    r.restored_seconds = {Phase(name): seconds for name, seconds in meta["seconds"].items()}

@@ -1,0 +1,147 @@
+"""When a run evaluates and when it ends: decided once, by one rank, and followed by all at the same step.
+
+A stop seen at step k by one rank and at k + 1 by another leaves an all-reduce unmatched, and the run hangs.
+So what follows from the global number of samples (budget, evaluation, target) every rank computes alike, and
+what only one rank knows (a signal, the wall clock) travels as a control word.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Literal, get_args
+
+from hooke.comm.base import Control, ControlPending
+from hooke.spec.specification import RunSpec
+
+POLL_SECONDS = 0.5
+VIRTUAL_POLL_STEPS = 64
+"""In virtual time polls lie at fixed steps: the wall clock must not move a virtual one."""
+
+Reason = Literal["budget", "target", "cancelled", "timed_out"]
+ENDINGS: tuple[Reason, ...] = get_args(Reason)
+"""Every reason, by the number that travels as a control word."""
+
+
+class Word(IntEnum):
+    """What rank 0 says to all."""
+
+    GO_ON = 0
+    CANCEL = 1
+    TIME_OUT = 2
+    CHECKPOINT = 3
+
+
+REASONS: dict[Word, Reason] = {Word.CANCEL: "cancelled", Word.TIME_OUT: "timed_out"}
+
+
+@dataclass
+class Course:
+    """The part of a run's course that depends on samples alone."""
+
+    spec: RunSpec
+    evaluated: int = -1
+    """Evaluation periods already scored; -1 before the first evaluation, at 0 samples."""
+    reason: Reason | None = None
+    saved: int = 0
+    """Samples at the latest checkpoint, or where the run began."""
+
+    @property
+    def total_steps(self) -> int:
+        """Return how many gradients fit in the budget, over all workers: at least one each."""
+        return max(self.spec.workers, math.ceil(self.spec.budget.samples / self.spec.batch))
+
+    def evaluation_due(self, samples: int) -> bool:
+        """Return whether another evaluation period has been completed."""
+        return samples // self.spec.evaluation.every > self.evaluated
+
+    def checkpoint_due(self, samples: int) -> bool:
+        """Return whether another checkpoint period has been completed since the latest checkpoint."""
+        every = self.spec.checkpoint_every
+        return every is not None and self.spec.checkpoint != "never" and samples // every > self.saved // every
+
+    def scored(self, samples: int, loss: float, accuracy: float) -> bool:
+        """Take note of an evaluation; return whether it met the target (which ends the run)."""
+        self.evaluated = samples // self.spec.evaluation.every
+        reached = self.spec.target is not None and self.spec.target.reached(loss, accuracy)
+        if reached:
+            self.reason = self.reason or "target"
+        return reached
+
+
+class Polls:
+    """A word of rank 0 to all ranks about every half second, broadcast one poll ahead: nobody waits for it.
+
+    Word j is posted at poll step s(j), read at s(j + 1), and names s(j + 2), so that all ranks poll alike.
+    """
+
+    def __init__(self, control: Control, deciding: bool, fixed_gap: int | None) -> None:
+        self._control = control
+        self._deciding = deciding
+        self._fixed_gap = fixed_gap
+        self._pending: ControlPending | None = None
+        self._at = 1
+        self._began: tuple[int, float] | None = None
+
+    def start_after(self, step: int) -> None:
+        """Poll first after the step that follows this one (a restored run does not begin at 0)."""
+        self._at = step + 1
+
+    def poll(self, step: int, wish: Callable[[], Word], now: float) -> Word:
+        """Return rank 0's earlier word if a poll is due after this step, else GO_ON.
+
+        The wish is asked for only where it is sent, because asking may use it up.
+        """
+        if step < self._at:
+            return Word.GO_ON
+        word = Word.GO_ON
+        self._at = step + 1
+        if self._pending is not None:
+            said, following = self._pending.wait()
+            self._pending = None
+            word, self._at = Word(int(said)), int(following)
+        if word not in REASONS:
+            words = (float(wish()), float(self._at + self._gap(step, now))) if self._deciding else None
+            self._pending = self._control.ibroadcast(words)
+        return word
+
+    def _gap(self, step: int, now: float) -> int:
+        if self._fixed_gap is not None:
+            return self._fixed_gap
+        before, self._began = self._began, (step, now)
+        if before is None or step == before[0]:
+            return 1
+        seconds = (now - before[1]) / (step - before[0])
+        return max(1, round(POLL_SECONDS / max(seconds, 1e-6)))
+
+    def close(self) -> None:
+        """Match a broadcast that is still under way: every rank has posted it."""
+        if self._pending is not None:
+            self._pending.wait()
+            self._pending = None
+
+
+class Grants:
+    """How a server shares the budget's steps: exactly `total`, at least one for every worker."""
+
+    def __init__(self, total: int, workers: int) -> None:
+        self.left = total
+        self.active = workers
+        self.stopping = False
+
+    def next(self, period: int) -> tuple[int, bool]:
+        """Return (steps granted to the asking worker, whether they are its last)."""
+        if not self.stopping and self.left - period >= self.active:
+            self.left -= period
+            return period, False
+        steps = min(period, math.ceil(self.left / self.active)) if not self.stopping else min(period, 1)
+        self.left -= steps
+        self.active -= 1
+        return steps, True
+
+    def give_back(self, steps: int, asking: bool) -> None:
+        """Take back what a worker that left had not used; `asking`: it had not been granted its last steps."""
+        self.left += steps
+        self.active -= asking

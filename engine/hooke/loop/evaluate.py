@@ -1,0 +1,100 @@
+"""Scoring the center off the clock. There is one train clock: it stands while every rank stands still.
+
+Ranks come to a stop where it disturbs a method least: between two local steps. The clock goes on until the last
+one has stopped, which is phase idle for the others, and no rank takes a step before the evaluation is over. So
+on every rank the clock is wall seconds less the evaluations' own (and the checkpoints').
+
+While a run goes on, the validation part is scored, which targets are judged on; once it has ended, the test part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from hooke.catalogue.workload import Score
+from hooke.loop.recorder import RecordedRank
+from hooke.trace.phases import Phase
+
+if TYPE_CHECKING:
+    from hooke.comm.wrappers.timed import Timed
+
+
+@contextmanager
+def aside(comm: Timed, phase: Phase) -> Iterator[None]:
+    """Charge the body, operations included, to a phase; what it sends is not the method's traffic."""
+    before, sent, kept = comm.ledger.enter(phase), comm.traffic, replace(comm.traffic)
+    try:
+        with comm.under(phase):
+            yield
+    finally:
+        comm.ledger.enter(before)
+        sent.payload, sent.wire, sent.messages = kept.payload, kept.wire, kept.messages
+
+
+def stop_together(r: RecordedRank) -> None:
+    """Return when every rank has come to a stop; on the clock, because the last one was still working."""
+    with aside(r.comm, Phase.IDLE):
+        r.comm.control.allreduce((0.0,))
+
+
+def evaluate_together(r: RecordedRank) -> None:
+    """Stop all ranks, then `score_together`; collective."""
+    stop_together(r)
+    score_together(r)
+
+
+def score_together(r: RecordedRank) -> None:
+    """Every rank that has the center scores its share of the validation part; all take note of the same sums.
+
+    Collective, for a moment at which all stand still. A server that steps together with the workers is the only
+    one that has the center.
+    """
+    with aside(r.comm, Phase.EVALUATE):
+        stopped = r.comm.clock()
+        r.refresh()
+        start, stop = _share(r, r.problem.validation_size)
+        part = r.problem.evaluate(r.answer_vector, start, stop)
+        sums = r.comm.control.allreduce((part.loss_sum, float(part.correct), float(part.count)))
+        _note(r, Score(sums[0], int(sums[1]), int(sums[2])), stopped)
+
+
+def score_alone(r: RecordedRank) -> None:
+    """The server scores the whole validation part, while every worker stands still."""
+    with aside(r.comm, Phase.EVALUATE):
+        stopped = r.comm.clock()
+        _note(r, r.problem.evaluate(r.answer_vector, 0, r.problem.validation_size), stopped)
+
+
+def score_test(r: RecordedRank) -> None:
+    """Score the final center on the test part, once, when the run has met its target or its budget; collective.
+
+    A run that was stopped may go on from its checkpoint: its center is not the final one. Nothing is decided by
+    this score; the deciding rank's `done` record has it.
+    """
+    if r.course.reason not in ("target", "budget"):
+        return
+    stop_together(r)
+    with aside(r.comm, Phase.EVALUATE):
+        stopped = r.comm.clock()
+        start, stop = _share(r, r.problem.test_size)
+        part = r.problem.evaluate(r.answer_vector, start, stop, "test")
+        loss_sum, correct, count = r.comm.control.allreduce(
+            (part.loss_sum, float(part.correct), float(part.count))
+        )
+        r.recorder.test = loss_sum / count, correct / count, r.comm.clock() - stopped
+
+
+def _share(r: RecordedRank, size: int) -> tuple[int, int]:
+    """Return which of `size` items this rank scores, from and to: a server all of them, for nobody else could."""
+    if r.algorithm.servers:
+        return (0, size) if r.is_server else (0, 0)
+    return size * r.rank // r.comm.size, size * (r.rank + 1) // r.comm.size
+
+
+def _note(r: RecordedRank, score: Score, stopped: float) -> None:
+    loss, accuracy = score.loss_sum / score.count, score.correct / score.count
+    reached = r.course.scored(r.samples, loss, accuracy)
+    r.recorder.scored(r, loss, accuracy, stopped, reached)

@@ -1,0 +1,247 @@
+"""The step loop of methods without locks: nobody waits for anybody between two meetings.
+
+Each worker takes its next steps from a counter that all share, a whole period at a time, so a slow one lowers
+only its own rate. Who takes a step at which an evaluation is due, and the deciding rank where there is a wish,
+calls a meeting: control words to all others, who look for them between two steps, stop there, and meet. The
+counter and the calls are the method's time, and so is waiting until the last one has stopped; then the clock
+stands.
+
+The budget is spent exactly: a meeting counts the steps that were done. What remains of it when all are finished
+(a worker whose numbers went bad had taken it) is shared out again. Where there is not a turn for everybody,
+steps are dealt out instead of taken: a race would starve some.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from hooke.errors import NumericalError
+from hooke.loop import checkpoint
+from hooke.loop.decisions import REASONS, Word
+from hooke.loop.evaluate import aside, score_together, stop_together
+from hooke.loop.recorder import RecordedRank
+from hooke.trace.phases import Phase
+
+if TYPE_CHECKING:
+    from hooke.comm.base import Counter
+
+WATCH_SECONDS = 0.02
+"""How often a deciding rank that has no steps of its own any more looks for a wish."""
+
+
+class Free:
+    """Takes steps, and meets the others."""
+
+    def __init__(self, rank: RecordedRank) -> None:
+        self._r = rank
+        self._counter: Counter | None = None
+        self._mine = 0
+        """Steps that this rank has taken from the counter, and not done yet."""
+        self._start = self._end = 0
+        """What the counter may still give, in its own numbers."""
+        self._taken = 0
+        """By how much this rank has advanced the counter."""
+        self._latest: int | None = None
+        """The counter at this rank's latest taking."""
+        self._staleness: int | None = None
+        self._samples = 0
+        """Global samples where the counter stood at `_start`."""
+        self._base = 0
+        self._turn = 0
+        self._saved = 0
+        """Checkpoint periods that have begun, in samples taken, at the latest checkpoint."""
+        self._failed: NumericalError | None = None
+        self._meetings = 0
+        """Held so far; a call carries this number, so that one that comes too late is known."""
+        self._called = self._evaluation_due = False
+        self._word = Word.GO_ON
+        self._gone = False
+
+    def steps(self) -> Iterator[int]:
+        """Yield step numbers until all ranks have agreed on the end."""
+        r = self._r
+        self._counter = r.comm.counter()
+        self._take_at_once = max(1, int(getattr(r.algorithm, "period", 1)))
+        self._base = r.samples
+        self._saved = r.samples // (r.spec.checkpoint_every or 1)
+        r.recorder.begin(r, lambda: score_together(r))
+        self._open(0)
+        while r.course.reason is None:
+            if self._is_called():
+                self._meet()
+            elif not self._has_steps():
+                self._land()
+                self._meet(finished=True)
+            elif not self._called:
+                r.recorder.release()
+                r.ledger.enter(Phase.UPDATE)
+                yield r.t
+                r.charge_update()
+                r.ledger.enter(Phase.IDLE)
+                r.t += 1
+                self._mine -= 1
+                r.recorder.step(r, self._staleness)  # it was done, also where it has left bad numbers
+                self._staleness = None
+                r.check(r.params, "the weights")
+
+    def leave(self) -> None:
+        """Take no more steps, because this worker's numbers went bad; go on to meet the others until the end."""
+        r = self._r
+        r.ledger.enter(Phase.IDLE)
+        r.recorder.flush()  # nothing follows until the run ends
+        self._gone, self._mine = True, 0
+        left = True
+        while r.course.reason is None:
+            if r.deciding and r.spec.virtual is None:
+                self._watch()
+            self._meet(finished=True, left=left)
+            left = False
+
+    def close(self) -> None:
+        """Free the counter, and drop calls that came too late; collective."""
+        while self._counter is not None and self._r.comm.control.poll() is not None:
+            pass
+        if self._counter is not None:
+            self._counter.close()
+            self._counter = None
+
+    def _land(self) -> None:
+        """Let the method complete what it has kept to itself, before a checkpoint or the end."""
+        r = self._r
+        if r.land is not None and not self._gone:
+            r.ledger.enter(Phase.UPDATE)
+            r.land()
+            r.ledger.enter(Phase.IDLE)
+
+    def _take(self, steps: int) -> int:
+        assert self._counter is not None  # noqa: S101 - `steps` has made it
+        return self._counter.take(steps)
+
+    def _has_steps(self) -> bool:
+        """Take the next steps from the counter where none are left; return whether there are any."""
+        r = self._r
+        if self._mine or self._end == self._start:
+            return self._mine > 0
+        taken = self._take(self._take_at_once)
+        self._taken += self._take_at_once
+        self._mine = min(max(self._end - taken, 0), self._take_at_once)
+        if self._mine:
+            if self._latest is not None:
+                others = taken - self._latest - self._take_at_once
+                self._staleness = round(others / self._take_at_once)
+            self._latest = taken
+            r.samples = self._samples + r.spec.batch * (taken + self._mine - self._start)
+            if r.course.evaluation_due(self._samples_at(taken)):
+                self._evaluation_due = True
+                self._call()
+        return self._mine > 0
+
+    def _call(self) -> None:
+        """Call a meeting of all ranks."""
+        r = self._r
+        self._called = True
+        for other in range(r.comm.size):
+            if other != r.rank:
+                r.comm.control.send((float(self._meetings),), other)
+
+    def _is_called(self) -> bool:
+        """Return whether to stop for a meeting; the deciding rank calls one where there is a wish."""
+        r = self._r
+        if r.deciding and self._word is Word.GO_ON and not self._called:
+            self._word = self._wish()
+            if self._word is not Word.GO_ON:
+                self._call()
+        while r.comm.size > 1 and (found := r.comm.control.poll()) is not None:
+            self._called = self._called or int(found[1][0]) == self._meetings
+        return self._called
+
+    def _wish(self) -> Word:
+        r = self._r
+        word = r.wish()
+        every = r.spec.checkpoint_every
+        going_on = r.keep is not None and r.samples < r.course.total_steps * r.spec.batch
+        if word is Word.GO_ON and going_on and every is not None and r.samples // every > self._saved:
+            word = Word.CHECKPOINT  # not where the last steps have been taken: the end is near
+        if word is Word.CHECKPOINT and every is not None:
+            self._saved = r.samples // every
+        return word
+
+    def _watch(self) -> None:
+        """Deciding rank without steps: wait for a call, a wish or the end of the budget."""
+        while not self._is_called() and self._take(0) < self._end:
+            time.sleep(WATCH_SECONDS)
+
+    def _meet(self, finished: bool = False, left: bool = False) -> None:
+        """Count, evaluate and decide together with all ranks; on the clock until the last one has stopped."""
+        r = self._r
+        mine = (r.t - r.first, finished, self._gone, left, self._word, self._evaluation_due, self._taken)
+        with aside(r.comm, Phase.IDLE):
+            found = r.comm.control.allreduce(tuple(map(float, mine)))
+        done, at_end, gone, newly, word, evaluation_due, taken = map(int, found)
+        self._meetings += 1
+        self._called = self._evaluation_due = False
+        self._word = Word.GO_ON
+        known, r.samples = r.samples, self._base + r.spec.batch * done
+        if newly:
+            self._say_who_left(left)
+        if gone == r.workers:
+            raise NumericalError("no worker is left: the gradients or weights of all of them hold NaN or Inf")
+        over = at_end == r.workers
+        self._decide(Word(word), over, self._samples_at(taken) if evaluation_due else None)
+        if over:
+            self._open(taken)
+        elif r.course.reason is None:
+            r.samples = max(known, r.samples)  # rows go on with the steps that were taken
+        if self._failed is not None:
+            raise self._failed
+
+    def _decide(self, word: Word, over: bool, due: int | None) -> None:
+        """Evaluate and checkpoint where it is time; `due`: the samples taken when an evaluation was called."""
+        r = self._r
+        if word in REASONS:
+            r.course.reason = REASONS[word]
+        elif over and r.samples >= r.course.total_steps * r.spec.batch:
+            r.course.reason = "budget"
+        ended = r.course.reason is not None
+        if word is not Word.GO_ON:  # a checkpoint holds nothing back
+            try:
+                self._land()
+            except NumericalError as error:  # raised when the meeting is over: the others are in it
+                self._failed = error
+            stop_together(r)
+        if (ended and r.recorder.scored_at != r.samples) or due is not None:
+            score_together(r)
+        if due is not None:  # fewer steps were done than taken, and the next period begins behind those
+            r.course.evaluated = max(r.course.evaluated, due // r.spec.evaluation.every)
+        if r.course.reason is None and word is Word.CHECKPOINT:
+            r.refresh()
+            checkpoint.save(r)
+
+    def _open(self, start: int) -> None:
+        """Give what is left of the budget, the counter standing at `start`; deal it out where it is too little."""
+        r = self._r
+        steps = r.course.total_steps - r.samples // r.spec.batch
+        self._start, self._end, self._samples = start, start + steps, r.samples
+        self._latest = None
+        if steps < r.workers * self._take_at_once:
+            self._end = start
+            each, more = divmod(steps, r.workers)
+            mine = each + ((r.rank - self._turn) % r.workers < more)
+            self._turn += more
+            self._mine = 0 if self._gone else mine
+            r.samples += r.spec.batch * self._mine
+
+    def _samples_at(self, taken: int) -> int:
+        """Return the global samples when all steps that the counter gives before `taken` are done."""
+        return self._samples + self._r.spec.batch * (min(taken, self._end) - self._start)
+
+    def _say_who_left(self, left: bool) -> None:
+        """Let the deciding rank take note of those who have left since the last meeting (rare, so one by one)."""
+        r = self._r
+        for worker in range(r.workers):
+            mine = (1.0, float(r.t)) if left and worker == r.rank else (0.0, 0.0)
+            gone, step = r.comm.control.allreduce(mine)
+            if gone and r.deciding:
+                r.recorder.drop(worker, int(step))

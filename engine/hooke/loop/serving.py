@@ -1,0 +1,256 @@
+"""Methods with a server: workers ask, the server answers, and the answer carries every decision.
+
+A request is a few control words beside the worker's vector; an answer carries how many steps it grants, what
+follows them, and the global samples so far.
+
+For an evaluation the server tells every worker to stop. A worker does so between two steps, or where it waits
+for an answer, and says that it stands; requests that come meanwhile are answered afterwards, in their order.
+The clock goes on until the last worker stands, and stands until all are told to go on. In virtual time nobody
+needs to be told: there an evaluation takes no time at all.
+
+For a checkpoint the server marks the next answer of every worker: behind the steps that it grants, before its
+next request, the worker waits until all have come so far (`meeting.py`).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from typing import Literal
+
+from hooke.comm.base import ANY, Vector
+from hooke.errors import JournalError, NumericalError
+from hooke.loop.asking import BAD, BYE, FAREWELL, GO, HERE, LAST, MEET, MORE, OVER, REQUEST, STANDS, STOP
+from hooke.loop.decisions import REASONS, Grants, Word
+from hooke.loop.evaluate import score_alone
+from hooke.loop.meeting import Meeting
+from hooke.loop.recorder import RecordedRank
+from hooke.loop.replay import Order
+from hooke.trace.phases import Phase
+
+
+class Serving:
+    """The loop of a server: whom to answer next, until every worker has said farewell.
+
+    With an `order` it serves in that order instead of who comes first, and stops where that run did (a replay).
+    """
+
+    def __init__(self, rank: RecordedRank, order: Order | None = None) -> None:
+        self._r = rank
+        self._log = None if order is None else deque(order.workers)
+        self._target_after = None if order is None else order.target_after
+        self._waiting: deque[tuple[int, tuple[float, ...]]] = deque()
+        """What workers have said while they were told to stop."""
+        self._stood = [0.0] * rank.workers
+        """For each worker, for how many seconds the clock stood since it left."""
+        self._version = 0
+        """Updates of the center in this attempt."""
+        self._seen: dict[int, int] = {}
+        """For each worker, the version that it got last, or made when it got it."""
+        self._began: dict[int, int] = {}
+        self._granted: dict[int, int] = {}
+        self.reached: dict[int, int] = {}
+        """Steps that each worker had done when it was last heard of."""
+        self._last: set[int] = set()
+        self._left: set[int] = set()
+        self._meeting = Meeting(rank)
+        self.brought = False
+        """Whether a vector came with the request that was yielded last."""
+
+    def requests(
+        self, into: Vector | None, order: Literal["arrival", "rank"], period: int, last_words: bool
+    ) -> Iterator[int]:
+        """Yield the worker to answer; account for its request once the algorithm has handled it."""
+        r = self._r
+        self._period, self._last_words = period, last_words
+        self._asks_empty = into is None  # vectors come outside of the requests
+        self._base = r.samples
+        self._grants = Grants(r.course.total_steps - r.samples // r.spec.batch, r.workers)
+        self._left = set(range(r.workers))
+        r.recorder.begin(r, self._score_start)
+        self._evaluate_if_due()
+        while self._left:
+            worker, kind = self._hear(order)
+            if kind in (FAREWELL, BAD):
+                self._left.discard(worker)
+                if kind == BAD:
+                    self._drop(worker)
+                self._meeting.give_up()
+                if kind == BAD or not last_words:
+                    continue
+            if into is not None and self.brought:
+                self.receive(into, worker)
+            r.recorder.release()
+            r.ledger.enter(Phase.UPDATE)
+            yield worker
+            self._served(worker)
+        r.ledger.enter(Phase.IDLE)
+        if len(r.recorder.dropped) == r.workers:
+            raise NumericalError("no worker is left: the gradients or weights of all of them hold NaN or Inf")
+        r.course.reason = r.course.reason or "budget"
+        if r.recorder.scored_at != r.samples:
+            self._score()
+
+    def _hear(self, order: Literal["arrival", "rank"]) -> tuple[int, float]:
+        """Wait for the next request or farewell; until it comes, the server is idle."""
+        r = self._r
+        r.ledger.enter(Phase.IDLE)
+        while True:
+            source = self._next(order)
+            worker, (kind, step, loss, *brings) = self._receive(source)
+            self.brought = bool(brings and brings[0]) or kind == FAREWELL
+            self._began.setdefault(worker, int(step))  # steps before this attempt are in the restored samples
+            self.reached[worker] = int(step)
+            steps = sum(reached - self._began[w] for w, reached in self.reached.items())
+            r.samples = self._base + r.spec.batch * steps
+            r.loss = loss
+            if kind != HERE:
+                break
+            self._meeting.arrived(worker, self._left)
+        if source != ANY and self._log is None:
+            self._r.turn = (worker + 1) % r.workers
+        if self._log is not None:
+            self._follow(self._log, worker, kind)
+        if kind == FAREWELL:
+            r.comm.control.send((0.0, BYE, float(r.samples)), worker)
+        return worker, kind
+
+    def _receive(self, source: int) -> tuple[int, tuple[float, ...]]:
+        """Return the earliest (worker, words) from `source`."""
+        for position, (worker, words) in enumerate(self._waiting):
+            if source in (ANY, worker):
+                del self._waiting[position]
+                return worker, words
+        with self._r.comm.under(Phase.IDLE):
+            return self._r.comm.control.recv(source)
+
+    def _follow(self, log: deque[int], worker: int, kind: float) -> None:
+        """Strike an exchange off the log; raise JournalError where the log has another one."""
+        exchange = kind == REQUEST or self._last_words
+        if exchange and log and log[0] == worker:
+            log.popleft()
+        elif exchange or worker in log:
+            raise JournalError(
+                f"the logged order does not fit this run: worker {worker} "
+                + ("asks again" if kind == REQUEST else "is done")
+                + f", with {len(log)} logged exchanges to come"
+            )
+
+    def _next(self, order: Literal["arrival", "rank"]) -> int:
+        """Return whom to listen to: the one in the log, the one whose turn it is, or anybody."""
+        if self._meeting.awaited(self._left):
+            return ANY  # whoever speaks now can only have come to the meeting, or leave
+        if self._log is not None:
+            return self._log[0] if self._log else ANY
+        gone = self._last | (set(range(self._r.workers)) - self._left)
+        if order == "arrival" or len(gone) == self._r.workers:
+            return ANY
+        while self._r.turn in gone:
+            self._r.turn = (self._r.turn + 1) % self._r.workers
+        return self._r.turn
+
+    def receive(self, into: Vector, worker: int) -> None:
+        """Receive a vector that a worker delivers, and check it."""
+        self._r.comm.recv(into, worker)
+        self._r.check(into, "the weights", worker, self.reached[worker])
+
+    def answer(self, worker: int, vector: Vector) -> None:
+        """Decide, then send the words and the vector; nothing to a worker that has said its last words."""
+        r = self._r
+        if worker not in self._left:
+            return
+        word = r.wish()
+        if word in REASONS:
+            r.course.reason = r.course.reason or REASONS[word]
+        self._grants.stopping = r.course.reason is not None
+        if word is Word.CHECKPOINT or r.course.checkpoint_due(r.samples):
+            self._call_meeting()
+        steps, last = self._grants.next(self._period)
+        self._granted[worker] = self._granted.get(worker, 0) + steps
+        if last:
+            self._last.add(worker)
+            self._meeting.give_up()
+        then = LAST if last else MEET if self._meeting.invite(worker) else MORE
+        r.comm.control.send((float(steps), then, float(r.samples)), worker)
+        r.comm.send(vector, worker)
+
+    def _call_meeting(self) -> None:
+        """Ask all to come, unless one has been granted its last steps, or would be before the meeting."""
+        enough = self._grants.left - self._period * self._r.workers >= self._r.workers
+        if enough and len(self._left) == self._r.workers and not (self._last or self._grants.stopping):
+            self._meeting.call()
+
+    def _drop(self, worker: int) -> None:
+        """Go on without a worker whose numbers went bad; the others take over what it had been granted."""
+        r = self._r
+        done = self.reached[worker] - self._began[worker]
+        self._grants.give_back(self._granted.get(worker, 0) - done, asking=worker not in self._last)
+        r.recorder.drop(worker, self.reached[worker])
+
+    def _served(self, worker: int) -> None:
+        r = self._r
+        r.charge_update()
+        r.ledger.enter(Phase.IDLE)
+        staleness = None
+        if self.brought or self._asks_empty:
+            staleness = self._version - self._seen[worker] if worker in self._seen else None
+            self._version += 1
+        self._seen[worker] = self._version  # a request that brings nothing is a pull, and no update
+        r.t += 1
+        self._evaluate_if_due()
+        self._stop_like_the_log()
+        r.recorder.step(r, staleness, worker)
+
+    def _stop_like_the_log(self) -> None:
+        if self._r.t == self._target_after:
+            self._r.course.reason = "target"
+
+    def _score_start(self) -> None:
+        score_alone(self._r)
+        self._stop_like_the_log()
+
+    def _evaluate_if_due(self) -> None:
+        r = self._r
+        if not r.course.evaluation_due(r.samples):
+            return
+        standing = self._stop_workers() if r.spec.virtual is None else []
+        stood = self._score()
+        for worker in standing:
+            r.comm.control.send((stood, GO, float(r.samples)), worker)
+
+    def tell_the_end(self) -> None:
+        """Tell every worker for how long the clock stood since it left."""
+        for worker, stood in enumerate(self._stood):
+            self._r.comm.control.send((stood, OVER, float(self._r.samples)), worker)
+
+    def _stop_workers(self) -> list[int]:
+        """Return who stands still, when all do who have not left; keep what else they say."""
+        r = self._r
+        standing = []
+        moving = self._listening()
+        for worker in sorted(moving):
+            r.comm.control.send((0.0, STOP, float(r.samples)), worker)
+        while moving:
+            with r.comm.under(Phase.IDLE):
+                worker, words = r.comm.control.recv()
+            if words[0] == STANDS:
+                standing.append(worker)
+            else:
+                self._waiting.append((worker, words))
+            if words[0] in (STANDS, BAD):  # whose numbers went bad has left the loop and listens no more
+                moving.discard(worker)
+        return standing
+
+    def _listening(self) -> set[int]:
+        """Return the workers in the loop: without those that have said, unanswered so far, that they leave."""
+        return self._left - {worker for worker, words in self._waiting if words[0] == BAD}
+
+    def _score(self) -> float:
+        """Score the center; return for how many seconds the clock stood."""
+        r = self._r
+        before = r.ledger.seconds[Phase.EVALUATE]
+        score_alone(r)
+        stood = r.ledger.seconds[Phase.EVALUATE] - before
+        for worker in set(range(r.workers)) - self._listening():
+            self._stood[worker] += stood
+        return stood

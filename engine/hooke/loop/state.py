@@ -1,0 +1,186 @@
+"""What a rank has and does without the other ranks' loops: its vectors, its batches, its gradient, its checks."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from hooke.catalogue.algorithm import Algorithm
+from hooke.catalogue.workload import Problem
+from hooke.comm.base import Slice, Vector
+from hooke.comm.shared import Shared
+from hooke.comm.wrappers.timed import Timed
+from hooke.errors import NumericalError
+from hooke.hardware.placing import Placed
+from hooke.loop.decisions import Course, Word
+from hooke.loop.replay import Order
+from hooke.problem.batches import Batches
+from hooke.spec.specification import RunSpec
+from hooke.trace.phases import Phase
+
+
+@dataclass(frozen=True)
+class RankOptions:
+    """What may be asked of a rank besides its specification."""
+
+    checkpoint_requested: threading.Event = field(default_factory=threading.Event)
+    order: Order | None = None
+    """The exchanges that the server is to serve again (see `hooke.loop.replay`)."""
+    placed: Placed | None = None
+    """Where the rank runs, if somebody placed it."""
+
+
+class RankState:
+    """The part of a rank that its loops, its recorder and its checkpoints read and change.
+
+    `params` is this worker's x (on a server: the center), equal on every rank at the start; `workers` is P;
+    workers are ranks 0..P-1 and the server, if any, is rank P.
+    """
+
+    def __init__(
+        self,
+        comm: Timed,
+        algorithm: Algorithm,
+        problem: Problem,
+        spec: RunSpec,
+        stop_requested: threading.Event | None = None,
+        folder: Path | None = None,
+        options: RankOptions | None = None,
+    ) -> None:
+        self.comm = comm
+        self.algorithm = algorithm
+        self.problem = problem
+        self.spec = spec
+        self.stop_requested = stop_requested or threading.Event()
+        options = options or RankOptions()
+        self.checkpoint_requested = options.checkpoint_requested
+        self.placed = options.placed
+        self.keep = None if spec.checkpoint == "never" else folder
+        """Where checkpoints go; None: nowhere."""
+        self.drops = spec.on_bad_worker == "drop" and algorithm.may_drop
+        self.notes: dict[str, str] = dict(getattr(problem, "notes", {}))
+        self.windows: list[Shared] = []
+        self.ledger = comm.ledger
+        self.rank = comm.rank
+        self.workers = spec.workers
+        self.server = spec.workers
+        self.is_server = self.rank >= spec.workers
+        self.deciding = self.rank == (self.server if algorithm.pace == "served" else 0)
+        self.holds_center = self.rank == (self.server if algorithm.servers else 0)
+        self.course = Course(spec)
+        self.params = problem.initial(spec.seed)
+        self.comm.broadcast(self.params)
+        self.states: dict[str, Vector] = {"params": self.params}
+        self.restored: dict[str, Vector] = {}
+        self.restored_seconds: dict[Phase, float] | None = None
+        self.answer_vector = self.params
+        self.land: Callable[[], None] | None = None
+        self.t = self.first = 0
+        self.turn = 0
+        """Server: whose turn it is in rank order; part of a checkpoint."""
+        self.samples = 0
+        self.loss = math.nan
+        self._gradient = problem.allocate()
+        problem.bind(self.params, self._gradient)
+        self.batches = Batches(problem.train_size, spec.batch, spec.seed, self.rank, spec.workers, spec.sharding)
+        self.jitter = np.random.Generator(np.random.PCG64(np.random.SeedSequence([spec.seed, self.rank, 1])))
+
+    @property
+    def layout(self) -> tuple[Slice, ...]:
+        """Return the named slices of every vector: one per layer parameter."""
+        return self.problem.layout
+
+    def state(self, name: str, like: Vector | None = None) -> Vector:
+        """Return the vector called `name`, which outlives a step: a copy of `like`, or zeros.
+
+        It is part of every checkpoint and comes back from a restored one.
+        """
+        vector = self.problem.allocate()
+        if name in self.restored:
+            vector.copy_(self.restored[name])
+        elif like is not None:
+            vector.copy_(like)
+        self.states[name] = vector
+        return vector
+
+    def buffer(self, like: Vector) -> Vector:
+        """Return scratch of the same size, allocated once: no allocation in the loop."""
+        del like  # every vector of a problem has one size
+        return self.problem.allocate()
+
+    def gradient(self, at: Vector | None = None) -> Vector:
+        """Pick this worker's next batch and return its mean gradient at `at`, or at `params`.
+
+        The same buffer each time. Raises NumericalError, naming rank and step, before a NaN or Inf can travel.
+        """
+        if at is not None:
+            self.problem.bind(at, self._gradient)
+        before = self.ledger.enter(Phase.DATA)
+        batch = self.problem.pick(self.batches.next())
+        if getattr(self.problem, "reads_ahead", False):
+            self.problem.prefetch(self.batches.peek())
+        self.ledger.enter(Phase.COMPUTE)
+        if self.spec.virtual is not None:
+            self.comm.charge(self._compute_seconds())
+        self.loss = self.problem.gradient(batch)
+        self.ledger.enter(before)
+        if at is not None:
+            self.problem.bind(self.params, self._gradient)
+        self.check(self._gradient, "the gradient")
+        return self._gradient
+
+    def _compute_seconds(self) -> float:
+        network = self.spec.virtual
+        assert network is not None  # noqa: S101 - the caller asked
+        sigma = network.compute_jitter
+        factor = float(self.jitter.lognormal(-sigma * sigma / 2, sigma)) if sigma else 1.0
+        return self.spec.batch * network.compute_seconds_per_sample * factor
+
+    def charge_update(self) -> None:
+        """Have the vector arithmetic of one step charged to it, not to what comes next.
+
+        On a device by waiting for it; in virtual time by its price, bytes over memory bandwidth.
+        """
+        if callable(wait := getattr(self.problem, "synchronize", None)):
+            wait()
+        if self.spec.virtual is not None:
+            size = 4 * self.params.numel() * self.algorithm.vector_passes(self.is_server)
+            self.comm.charge(size / self.spec.virtual.memory_bandwidth)
+
+    def check(self, vector: Vector, what: str, rank: int | None = None, step: int | None = None) -> None:
+        """Raise NumericalError if the vector holds a NaN or Inf (one sum: cheap, and both survive it)."""
+        if not math.isfinite(float(vector.sum())):
+            who, when = self.rank if rank is None else rank, self.t if step is None else step
+            raise NumericalError(
+                f"{what} of rank {who} holds NaN or Inf at its step {when}: the run diverged; "
+                "a smaller learning rate or elasticity may help"
+            )
+
+    def note(self, key: str, text: str) -> None:
+        """Have the journal's first record say what was chosen for this rank, and why; before the loop begins."""
+        self.notes[key] = text
+
+    def wish(self) -> Word:
+        """Return what this rank, if it is the deciding one, wants all to do: a signal only sets a flag.
+
+        A wish for a checkpoint is said once.
+        """
+        if self.stop_requested.is_set():
+            return Word.CANCEL
+        limit = self.spec.budget.max_seconds
+        if limit is not None and self.ledger.wall() > limit:
+            return Word.TIME_OUT
+        if self.deciding and self.checkpoint_requested.is_set():
+            self.checkpoint_requested.clear()
+            return Word.CHECKPOINT
+        return Word.GO_ON
+
+    def refresh(self) -> None:
+        """Take down what shared vectors hold now, at a meeting of all ranks."""
+        for window in self.windows:
+            window.refresh()

@@ -1,0 +1,63 @@
+"""The step loop of methods whose ranks all follow the same course, step by step, a server among them or not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hooke.loop import checkpoint
+from hooke.loop.decisions import REASONS, VIRTUAL_POLL_STEPS, Polls, Word
+from hooke.loop.evaluate import evaluate_together, score_together
+from hooke.loop.recorder import RecordedRank
+from hooke.trace.phases import Phase
+
+
+class Stepping:
+    """Counts samples, evaluates, and ends, alike on every rank."""
+
+    def __init__(self, rank: RecordedRank) -> None:
+        self._r = rank
+
+    def steps(self) -> Iterator[int]:
+        """Yield step numbers; between them: journal, checks, evaluation, decisions, checkpoints."""
+        r = self._r
+        polls = Polls(r.comm.control, r.deciding, VIRTUAL_POLL_STEPS if r.spec.virtual else None)
+        polls.start_after(r.t)
+        r.recorder.begin(r, lambda: score_together(r))
+        self._evaluate_if_due()
+        while r.course.reason is None:
+            r.recorder.release()
+            r.ledger.enter(Phase.UPDATE)
+            yield r.t
+            r.charge_update()
+            r.ledger.enter(Phase.IDLE)
+            r.t += 1
+            r.samples += r.spec.batch * r.workers
+            if r.comm.size > 1:  # alone nothing travels, and the next gradient is checked
+                r.check(r.params, "the weights")
+            if r.samples >= r.course.total_steps * r.spec.batch:
+                r.course.reason = "budget"
+            word = polls.poll(r.t, r.wish, r.comm.clock())
+            if word in REASONS:
+                r.course.reason = r.course.reason or REASONS[word]
+            self._evaluate_if_due()
+            if r.course.reason is None and (word is Word.CHECKPOINT or r.course.checkpoint_due(r.samples)):
+                self._land()
+                checkpoint.save(r)
+            r.recorder.step(r)
+        polls.close()
+        self._land()
+        self._evaluate_if_due(last=True)
+
+    def _evaluate_if_due(self, last: bool = False) -> None:
+        r = self._r
+        scored = r.recorder.scored_at == r.samples
+        if (last and not scored) or (not last and r.course.evaluation_due(r.samples)):
+            self._land()
+            evaluate_together(r)
+
+    def _land(self) -> None:
+        """Let the method complete what is under way, before somebody looks at its vectors."""
+        if self._r.land is not None:
+            before = self._r.ledger.enter(Phase.UPDATE)
+            self._r.land()
+            self._r.ledger.enter(before)

@@ -1,0 +1,254 @@
+"""Run the ranks of one attempt: `python -m mpi4py -m hooke.loop.train FOLDER [FOLDER ...] [--resume] [--trace]`.
+
+Each folder holds a `spec.json` (a RunSpec) and receives the journals, `final.<rank>.npz` and checkpoints.
+Several folders run one after the other (virtual runs share a process, and its imports); a folder that holds a
+file named `cancel` when its turn comes is skipped. With --trace every rank also leaves `trace.<rank>.bin`.
+
+Exit status: 0 ended as meant (also cancelled: the `done` record says why), 3 the algorithm, workload or
+specification raised, 4 anything else. SIGTERM and SIGINT ask for a collective stop, SIGUSR1 for a checkpoint.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch: one intra-op thread is what makes runs bitwise
+
+import argparse  # noqa: E402 - the line above must come first
+import contextlib  # noqa: E402
+import json  # noqa: E402
+import signal  # noqa: E402
+import socket  # noqa: E402
+import sys  # noqa: E402
+import threading  # noqa: E402
+import traceback  # noqa: E402
+from collections.abc import Callable  # noqa: E402
+from dataclasses import dataclass  # noqa: E402
+from pathlib import Path  # noqa: E402
+from typing import Any  # noqa: E402
+
+import numpy as np  # noqa: E402
+
+from hooke.catalogue.algorithm import (
+    algorithm,  # noqa: E402
+    ranks_of,
+    servers_of,
+)
+from hooke.catalogue.cautions import said_of_compute_time  # noqa: E402
+from hooke.catalogue.expand import validate_run  # noqa: E402
+from hooke.catalogue.workload import Place, Problem, workload  # noqa: E402
+from hooke.comm.base import Comm  # noqa: E402
+from hooke.comm.elements import host  # noqa: E402
+from hooke.comm.wrappers.cuda import staging  # noqa: E402
+from hooke.comm.wrappers.timed import connect  # noqa: E402
+from hooke.errors import CheckpointError, CommError, HookeError, LaunchError, NumericalError  # noqa: E402
+from hooke.hardware.placing import among, notes_of  # noqa: E402
+from hooke.loop import checkpoint  # noqa: E402
+from hooke.loop.evaluate import score_test  # noqa: E402
+from hooke.loop.rank import TrainingRank  # noqa: E402
+from hooke.loop.recorder import Recorder  # noqa: E402
+from hooke.loop.replay import read_order  # noqa: E402
+from hooke.loop.state import RankOptions  # noqa: E402
+from hooke.spec.events import Done, Scored  # noqa: E402
+from hooke.spec.specification import RunSpec  # noqa: E402
+from hooke.spec.states import DIVERGED  # noqa: E402
+from hooke.trace.phases import Ledger  # noqa: E402
+from hooke.trace.recording import LIMIT, Trace, TracedLedger  # noqa: E402
+from hooke.trace.records import file_of  # noqa: E402
+
+FAILED_USER, FAILED_INFRA = 3, 4
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one rank is left with."""
+
+    rank: int
+    weights: Any
+    """Final weights (float32 array); on a server, the center."""
+    center: Any
+    """What was evaluated: the center (a worker of a method with a server does not have it: None)."""
+    done: Done
+    scores: list[Scored]
+
+
+def train_rank(  # noqa: PLR0913 - what single callers need
+    comm: Comm,
+    spec: RunSpec,
+    folder: Path | None = None,
+    problem: Problem | None = None,
+    stop_requested: threading.Event | None = None,
+    resume: bool = False,
+    oversubscribed: bool = False,
+    options: RankOptions | None = None,
+    *,
+    trace: Trace | None = None,
+) -> Outcome:
+    """Run one rank of `spec` on this communicator, from the start or from the latest checkpoint in `folder`.
+
+    With a `trace` (see `trace_of`) it notes every phase and message.
+    """
+    chosen = algorithm(spec.algorithm.name).model_validate(spec.algorithm.parameters)
+    if comm.size != ranks_of(spec):
+        raise LaunchError(f"{comm.size} ranks were started, but this run needs {ranks_of(spec)}")
+    if problem is None:
+        chosen_workload = workload(spec.workload.name).model_validate(spec.workload.parameters)
+        compute = options.placed.compute(spec.compute) if options and options.placed else spec.compute
+        problem = chosen_workload.build(Place(compute, spec.seed, comm.rank))
+    copies = staging(problem)
+    ledger = Ledger(comm.clock) if trace is None else TracedLedger(comm.clock, trace)
+    timed = connect(comm, spec.communication, problem.layout, ledger, copies)
+    recorder = Recorder(folder, comm.rank, oversubscribed)
+    # what a failing rank has collected belongs in its journal and its trace, too
+    with contextlib.closing(recorder), contextlib.closing(trace) if trace else contextlib.nullcontext():
+        rank = TrainingRank(timed, chosen, problem, spec, recorder, stop_requested, folder, options)
+        for key, text in notes_of(rank.placed, problem, copies is not None).items():
+            rank.note(key, text)
+        if spec.virtual is not None:
+            rank.note("compute time", said_of_compute_time(spec.virtual))
+        if resume and folder is not None and (place := checkpoint.latest(folder)) is not None:
+            checkpoint.restore(rank, place)
+        try:
+            chosen.run(rank)
+        except NumericalError:
+            if not rank.drops or rank.is_server:
+                raise
+            traceback.print_exc()
+            rank.leave()
+        reason = rank.agree_on_ending()
+        rank.settle()
+        if reason in ("cancelled", "timed_out") or spec.checkpoint == "always":
+            rank.checkpoint()
+        score_test(rank)  # last: nothing that could go on knows of it
+        done = recorder.done(rank)
+        if trace is not None:
+            trace.finish()
+    holds_center = rank.is_server or not chosen.servers
+    center = host(rank.answer_vector).copy() if holds_center else None
+    outcome = Outcome(comm.rank, host(rank.params).copy(), center, done, recorder.scores)
+    if folder is not None:
+        arrays = {"weights": outcome.weights} | ({"center": center} if rank.holds_center else {})
+        np.savez(folder / f"final.{comm.rank}.npz", **arrays)
+    return outcome
+
+
+def trace_of(folder: Path, spec: RunSpec, rank: int) -> Trace:
+    """Return the trace that a rank of a run leaves in the run's folder."""
+    role = "worker" if rank < spec.workers else "server"
+    about = {
+        "rank": rank,
+        "ranks": ranks_of(spec),
+        "role": role,
+        "world": spec.world,
+        "host": socket.gethostname(),
+    }
+    return Trace(file_of(folder, rank), about, LIMIT // ranks_of(spec))
+
+
+def run_spec_virtual(
+    spec: RunSpec,
+    folder: Path | None = None,
+    make_problem: Callable[[], Problem] | None = None,
+    stop_requested: threading.Event | None = None,
+    resume: bool = False,
+    options: RankOptions | None = None,
+    trace: bool = False,
+) -> list[Outcome]:
+    """Run all ranks of a virtual run in this process, one thread each, in virtual time; `trace` needs a folder."""
+    from hooke.comm.virtual.communicator import run_virtual
+
+    if spec.virtual is None:
+        raise LaunchError("the virtual world needs the constants of its network: spec.virtual is empty")
+
+    def main(comm: Comm) -> Outcome:
+        problem = make_problem() if make_problem else None
+        notes = trace_of(folder, spec, comm.rank) if trace and folder else None
+        return train_rank(comm, spec, folder, problem, stop_requested, resume, options=options, trace=notes)
+
+    return run_virtual(ranks_of(spec), spec.virtual, main, spec.communication.collective, servers_of(spec))
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What signals have asked for, and the command line."""
+
+    stop: threading.Event
+    checkpoint: threading.Event
+    resume: bool
+    replay: Path | None
+    trace: bool
+
+
+def _run_folder(folder: Path, asked: _Asked) -> None:
+    spec = validate_run(json.loads((folder / "spec.json").read_text()))
+    if spec.world == "virtual":
+        order = read_order(asked.replay) if asked.replay else None
+        options = RankOptions(asked.checkpoint, order)
+        run_spec_virtual(spec, folder, None, asked.stop, asked.resume, options, trace=asked.trace)
+        return
+    if asked.replay:
+        raise LaunchError("a replay runs in the virtual world")
+    from hooke.comm.mpi.communicator import MpiComm
+    from hooke.hardware import usable_cores
+
+    comm = MpiComm(spec.communication.collective)
+    crowded = comm.ranks_on_this_machine > usable_cores()
+    placed = among(spec.compute, comm, comm.rank >= spec.workers)  # before torch starts threads
+    options = RankOptions(asked.checkpoint, placed=placed)
+    trace = trace_of(folder, spec, comm.rank) if asked.trace else None
+    train_rank(comm, spec, folder, None, asked.stop, asked.resume, crowded, options, trace=trace)
+
+
+def _exit_status(error: BaseException) -> int:
+    infra = (CommError, CheckpointError, LaunchError, OSError, MemoryError, KeyboardInterrupt)
+    if isinstance(error, infra) or not isinstance(error, Exception):
+        return FAILED_INFRA
+    return DIVERGED if isinstance(error, NumericalError) else FAILED_USER
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the folders named on the command line; return the exit status."""
+    parser = argparse.ArgumentParser(prog="hooke.loop.train", description="Run the ranks of an attempt.")
+    parser.add_argument("folders", nargs="+", type=Path)
+    parser.add_argument("--resume", action="store_true", help="go on from the latest complete checkpoint")
+    parser.add_argument("--replay", type=Path, help="serve in the order that the journal in this folder tells")
+    parser.add_argument("--trace", action="store_true", help="leave a timeline of every rank in the folder")
+    options = parser.parse_args(arguments)
+    asked = _Asked(threading.Event(), threading.Event(), options.resume, options.replay, options.trace)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: asked.stop.set())
+    signal.signal(signal.SIGUSR1, lambda *_: asked.checkpoint.set())
+    for folder in options.folders:
+        if asked.stop.is_set():
+            break
+        if (folder / "cancel").exists():
+            continue
+        _run_folder(folder, asked)
+    return 0
+
+
+def _abort(status: int) -> None:
+    """End every rank: an exception in one of them must not leave the others waiting."""
+    with contextlib.suppress(ImportError, AttributeError):
+        if "mpi4py.MPI" in sys.modules:
+            sys.modules["mpi4py.MPI"].COMM_WORLD.Abort(status)
+
+
+def run() -> None:
+    """Entry point of the module: `main`, with every error printed, and all ranks ended alike."""
+    try:
+        status = main()
+    except SystemExit:
+        raise
+    except BaseException as error:  # noqa: BLE001 - whatever it is, the other ranks must hear of it
+        traceback.print_exc()
+        status = _exit_status(error)
+        if isinstance(error, HookeError):
+            print(f"{type(error).__name__}: {error}", file=sys.stderr)  # noqa: T201 - the rank's log
+        sys.stderr.flush()
+        _abort(status)
+    sys.exit(status)
+
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,59 @@
+"""How long a gradient takes on this machine: the compute time of a virtual cluster, measured."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+
+from hooke.catalogue.workload import Place, Problem, workload
+from hooke.hardware import cpu_model
+from hooke.problem.batches import Batches
+from hooke.spec.specification import RunSpec
+
+SECONDS = 1.0
+"""How long is measured at least, after one gradient that is not counted."""
+LEAST = 9
+"""Gradients that are measured at least: quartiles of fewer say little."""
+
+
+def calibrated(spec: RunSpec, seconds: float = SECONDS) -> RunSpec:
+    """Return a virtual run whose compute time is this machine's, measured now on one rank; imports torch.
+
+    The time is the median of forward and backward over batches of the run's own size, per sample; its quartiles
+    are named in `compute_source`.
+    """
+    import torch
+
+    from hooke.problem.device import threads
+
+    if spec.virtual is None:
+        raise ValueError("only a virtual run has a compute time to measure")
+    chosen = workload(spec.workload.name).model_validate(spec.workload.parameters)
+    torch.set_num_threads(threads(spec.compute))
+    problem = chosen.build(Place(spec.compute, spec.seed, 0))
+    taken = [each / spec.batch for each in _gradients(problem, spec, seconds)]
+    low, middle, high = statistics.quantiles(taken, n=4, method="inclusive")
+    source = (
+        f"measured on {threads(spec.compute)} thread(s) of {cpu_model()[:60]}: median of {len(taken)} batches of "
+        f"{spec.batch}, quartiles {low * 1e6:.4g} to {high * 1e6:.4g} us"
+    )
+    update = {"compute_seconds_per_sample": middle, "compute_source": source}
+    return spec.model_copy(update={"virtual": spec.virtual.model_copy(update=update)})
+
+
+def _gradients(problem: Problem, spec: RunSpec, seconds: float) -> list[float]:
+    """Return the seconds of each gradient."""
+    wait: Callable[[], None] = getattr(problem, "synchronize", lambda: None)
+    problem.bind(problem.initial(spec.seed), problem.allocate())
+    batches = Batches(problem.train_size, spec.batch, spec.seed, 0, 1, "iid")
+    taken: list[float] = []
+    began = time.perf_counter()
+    while len(taken) <= LEAST or time.perf_counter() - began < seconds:
+        batch = problem.pick(batches.next())
+        wait()
+        started = time.perf_counter()
+        problem.gradient(batch)
+        wait()
+        taken.append(time.perf_counter() - started)
+    return taken[1:]

@@ -1,0 +1,64 @@
+"""Where a rank computes, and with how many threads: `spec.Compute` made concrete, and said in its notes."""
+
+from __future__ import annotations
+
+import os
+
+import torch
+
+from hooke.errors import LaunchError
+from hooke.hardware import bf16_unit
+from hooke.spec.specification import Compute
+
+LOCAL_RANK = ("MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID", "PMI_LOCAL_RANK")
+"""Where launchers say which of its host's ranks a process is."""
+
+
+def local_rank(rank: int) -> int:
+    """Return which of its host's ranks this is; `rank` itself where no launcher says (threads of one process)."""
+    said = (os.environ.get(name, "") for name in LOCAL_RANK)
+    return next((int(text) for text in said if text.isdigit()), rank)
+
+
+def choose(compute: Compute, rank: int) -> torch.device:
+    """Return the device of a rank: device `local rank % count` of its host, or the processor.
+
+    Raises LaunchError when CUDA is demanded and there is none.
+    """
+    if compute.device == "cpu":
+        return torch.device("cpu")
+    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if count:
+        device = torch.device("cuda", local_rank(rank) % count)
+        torch.cuda.set_device(device)
+        return device
+    if compute.device == "cuda":
+        raise LaunchError(
+            "compute.device is `cuda`, but PyTorch finds no CUDA device on this host: "
+            "ask for `auto` or `cpu`, or look at the driver and at CUDA_VISIBLE_DEVICES"
+        )
+    return torch.device("cpu")
+
+
+def global_draws(device: torch.device) -> list[torch.Tensor]:
+    """Return the states of the global generators that a computation on this device may draw from."""
+    states = [torch.get_rng_state()]
+    return states if device.type == "cpu" else [*states, torch.cuda.get_rng_state(device)]
+
+
+def threads(compute: Compute) -> int:
+    """Return the intra-op threads of a rank; `group`: as many as the cores that it may use."""
+    return len(os.sched_getaffinity(0)) if compute.threads == "group" else compute.threads
+
+
+def notes(compute: Compute, device: torch.device) -> dict[str, str]:
+    """Return what was chosen, in words for the journal."""
+    where = "cpu"
+    if device.type == "cuda":
+        where = f"{device}, {torch.cuda.get_device_name(device)}"
+    said = {"device": where, "threads": str(threads(compute)), "images": "channels last", "precision": "fp32"}
+    if compute.precision == "bf16":
+        said["precision"] = "bf16 autocast, weights and sums of updates fp32"
+        if device.type == "cpu" and bf16_unit() == "emulated":
+            said["precision"] += "; this processor has no bf16 instructions, fp32 would be faster"
+    return said

@@ -1,0 +1,248 @@
+"""A PyTorch model as functions of one flat float32 vector: the compute path of the engine.
+
+Every parameter is a view of the one weight vector, and gradients are left in views of the one gradient vector, so
+that an algorithm's arithmetic and a message are single operations over contiguous memory.
+
+Local to a worker, and never exchanged: buffers (running statistics of batch normalisation), momentum, and every
+generator. What a gradient draws (dropout, augmentation) is a function of (seed, rank, number of the batch); the
+global generator is not used, because ranks that are threads of one process share it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from hooke.catalogue.workload import ALONE, Place, Score
+from hooke.comm.base import Slice, Vector
+from hooke.errors import CheckpointError, DataInvalid
+from hooke.problem import device as devices
+from hooke.problem.loader import Batch, Loader
+from hooke.problem.models.layers import Dropout, kaiming, localise
+from hooke.problem.samples import Samples, Source, split_off
+from hooke.problem.scorer import Scorer, as_float
+from hooke.problem.task import CLASSES, Task
+from hooke.spec.specification import Part
+
+__all__ = ["Batch", "FlatProblem", "Samples"]
+
+CONSTRUCTION = threading.Lock()
+"""Constructors draw from the global generator; one at a time may set it and put it back."""
+AUGMENTATION, DROPOUT = 2, 3
+"""What a stream of draws is for: part of its seed, beside those of `batches` (none) and of virtual time (1)."""
+
+
+class FlatProblem:
+    """A model bound to the parts of a data set (implements `Problem`).
+
+    `make` returns the model. `initialise(model, generator)` draws its weights in place; by default weights of two
+    and more dimensions come from Kaiming's uniform distribution over the fan-in for `nonlinearity`, those of
+    normalisations are one, biases zero; `"own"` keeps what the constructor draws from a seeded generator. `place`
+    says device, precision and threads, `notes` what became of that. Without a `validation` part one is split off
+    `train` (see `hooke.problem.parts`); raises DataInvalid where that is too small.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[], nn.Module],
+        train: Source,
+        test: Source,
+        nonlinearity: Literal["relu", "linear"] = "relu",
+        *,
+        validation: Source | None = None,
+        task: Task = CLASSES,
+        initialise: Callable[[nn.Module, torch.Generator], None] | Literal["own"] | None = None,
+        place: Place = ALONE,
+    ) -> None:
+        compute, rank = place.compute, place.rank
+        torch.set_num_threads(devices.threads(compute))  # of this thread: several change sums from run to run
+        self.device = devices.choose(compute, rank)
+        self.notes = devices.notes(compute, self.device)
+        if validation is None:
+            self.notes["validation part"] = f"split off {len(train):,} training items"
+            train, validation = split_off(train)
+        self.train_size, self.validation_size, self.test_size = len(train), len(validation), len(test)
+        self._train, self._validation, self._test, self._task = train, validation, test, task
+        self._make, self._place = make, place
+        self._initialise = initialise or kaiming(nonlinearity)
+        self._lowers = compute.precision == "bf16"
+        self._model = self._constructed(0).to(self.device)
+        self._parameters = list(self._model.parameters())
+        self._dropouts = [m for m in self._model.modules() if isinstance(m, Dropout)]
+        self.layout = _layout(self._model)
+        self._size = self.layout[-1].stop
+        self._low = torch.empty(self._size, dtype=torch.bfloat16, device=self.device) if self._lowers else None
+        self._full = self._bind_low()
+        seen = torch.bfloat16 if self._lowers else torch.float32
+        self._loader = Loader(train, self.device, seen)
+        self.reads_ahead = self._loader.worthwhile
+        plain, *held = (Loader(part, self.device, seen) for part in (train, validation, test))
+        scored: dict[Part, Loader] = {"validation": held[0], "test": held[1]}
+        self._scorer = Scorer(self._model, task, (len(train), plain), scored, self._autocast)
+        self._picked = self._computed = 0
+        self._trusted = False
+        self._gradient: Vector | None = None
+        self.bind(self.allocate(), self.allocate())
+
+    def _constructed(self, seed: int) -> nn.Module:
+        with CONSTRUCTION, torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            return localise(self._make())
+
+    def allocate(self) -> Tensor:
+        """Return a new zero vector of all parameters; PyTorch aligns CPU memory to 64 bytes."""
+        return torch.zeros(self._size, dtype=torch.float32, device=self.device)
+
+    def views(self, vector: Vector) -> dict[str, Tensor]:
+        """Return the parameters inside a vector, by name, in the model's shapes: a `state_dict`, not a copy."""
+        return self._cut(self._checked(vector))
+
+    def _cut(self, flat: Tensor) -> dict[str, Tensor]:
+        return {part.name: flat[part.start : part.stop].view(part.shape) for part in self.layout}
+
+    def initial(self, seed: int) -> Tensor:
+        """Return the initial weights, a function of the seed alone: drawn on the processor for every device."""
+        model = self._constructed(seed)
+        if not isinstance(self._initialise, str):
+            with torch.no_grad():
+                self._initialise(model, torch.Generator().manual_seed(seed))
+        vector = self.allocate()
+        for view, parameter in zip(self.views(vector).values(), model.parameters(), strict=True):
+            view.copy_(parameter.detach())
+        return vector
+
+    def _bind_low(self) -> list[tuple[nn.Parameter, Slice]]:
+        """Have the parameters that autocast would cast read the lowered copy; return the others."""
+        pairs = list(zip(self._parameters, self.layout, strict=True))
+        if self._low is None:
+            return pairs
+        lowered, low = _lowered(self._model), self._cut(self._low)
+        for parameter, part in pairs:
+            if part.name in lowered:
+                parameter.data = low[part.name]
+        return [(parameter, part) for parameter, part in pairs if part.name not in lowered]
+
+    def bind(self, weights: Vector, gradient: Vector) -> None:
+        """From now on read weights from the one vector and leave gradients in the other."""
+        self._weights = self._checked(weights)
+        for parameter, part in self._full:
+            parameter.data = self._weights[part.start : part.stop].view(part.shape)
+        if gradient is not self._gradient:  # methods that look ahead bind twice in a step, this one never changes
+            self._gradient = self._checked(gradient)
+            self._views = list(self._cut(self._gradient).values())
+
+    def pick(self, indices: Any) -> Batch:
+        """Return the batch with these training indices (array or sequence), valid until the next `pick`."""
+        batch = self._loader.load(indices, self._augmentation())
+        self._picked += 1
+        return batch
+
+    def prefetch(self, indices: Any) -> None:
+        """Begin to read the batch that the next `pick` will ask for, in another thread."""
+        self._loader.prefetch(indices, self._augmentation())
+
+    def _augmentation(self) -> np.random.Generator | None:
+        return self._stream(AUGMENTATION, self._picked) if self._train.augments else None
+
+    def _stream(self, purpose: int, number: int) -> np.random.Generator:
+        return np.random.Generator(
+            np.random.PCG64(np.random.SeedSequence([self._place.seed, self._place.rank, purpose, number]))
+        )
+
+    def gradient(self, batch: Batch) -> float:
+        """Forward and backward at the bound weights; fill the bound gradient; return the mean loss.
+
+        Raises DataInvalid if the model draws from PyTorch's global generator.
+        """
+        if self._low is not None:
+            self._low.copy_(self._weights)  # one pass, instead of a cast of each layer in each direction
+        if self._dropouts:
+            drawn = int(self._stream(DROPOUT, self._computed).integers(2**62))
+            for position, dropout in enumerate(self._dropouts):
+                dropout.reseed(drawn + position)
+        self._computed += 1
+        before = None if self._trusted else devices.global_draws(self.device)
+        with self._autocast():
+            output = self._model(batch.inputs)
+        loss = self._task.loss(as_float(output), batch.labels)
+        found = torch.autograd.grad(loss, self._parameters, allow_unused=True, materialize_grads=True)
+        torch._foreach_copy_(self._views, found)
+        if before is not None:
+            self._distrust(before)
+        return loss.item()
+
+    def _distrust(self, before: list[Tensor]) -> None:
+        if not all(map(torch.equal, before, devices.global_draws(self.device))):
+            raise DataInvalid(
+                "the model or its loss draws from PyTorch's global generator, which ranks may share: "
+                "use nn.Dropout, which draws from the worker's own, instead of functional.dropout or torch.rand"
+            )
+        self._trusted = True
+
+    def evaluate(self, weights: Vector, start: int, stop: int, part: Part = "validation") -> Score:
+        """Score `weights` on items start..stop of a part, on a second model: what is bound stays untouched.
+
+        Batch statistics are computed anew for these weights; see `hooke.problem.scorer`.
+        """
+        for parameter, view in zip(self._scorer.parameters, self.views(weights).values(), strict=True):
+            parameter.data = view
+        return self._scorer.score(part, start, stop)
+
+    def local_state(self) -> dict[str, Any]:
+        """Return what outlives a step beside the vectors, as arrays: buffers, and how far the generators are."""
+        counters = {"drawn": np.array([self._picked, self._computed], dtype=np.int64)}
+        buffers = {f"buffer.{name}": b.detach().cpu().numpy().copy() for name, b in self._model.named_buffers()}
+        return counters | buffers
+
+    def restore_local(self, state: dict[str, Any]) -> None:
+        """Go on where `local_state` was taken; raises CheckpointError for that of another model."""
+        own = self.local_state()
+        if {k: v.shape for k, v in own.items()} != {k: np.shape(v) for k, v in state.items()}:
+            raise CheckpointError(
+                f"the checkpoint's local state {sorted(state)} is not that of this model, {sorted(own)}: "
+                "it was written with another workload, or another version of it"
+            )
+        self._picked, self._computed = (int(n) for n in state["drawn"])
+        for name, buffer in self._model.named_buffers():
+            buffer.copy_(torch.from_numpy(np.asarray(state[f"buffer.{name}"])))
+
+    def synchronize(self) -> None:
+        """Wait until the device has done what was asked of it; on the processor it always has."""
+        if self.device.type == "cuda":
+            torch.cuda.current_stream(self.device).synchronize()
+
+    def _autocast(self) -> AbstractContextManager[Any]:
+        return torch.autocast(self.device.type, torch.bfloat16) if self._lowers else nullcontext()
+
+    def _checked(self, vector: Vector) -> Tensor:
+        if not isinstance(vector, Tensor):
+            raise TypeError(f"a vector of this problem is a torch.Tensor, not {type(vector).__name__}")
+        if vector.shape != (self._size,) or vector.dtype != torch.float32 or not vector.is_contiguous():
+            raise ValueError(
+                f"a vector of this problem is contiguous float32 of shape ({self._size},), "
+                f"not {vector.dtype} of shape {tuple(vector.shape)}"
+            )
+        return vector
+
+
+def _layout(model: nn.Module) -> tuple[Slice, ...]:
+    parts: list[Slice] = []
+    start = 0
+    for name, parameter in model.named_parameters():
+        parts.append(Slice(name, start, start + parameter.numel(), tuple(parameter.shape)))
+        start = parts[-1].stop
+    return tuple(parts)
+
+
+def _lowered(model: nn.Module) -> frozenset[str]:
+    """Return the parameters that autocast would cast anyway, in every module that reads them."""
+    casting = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d)
+    cast = {id(p) for m in model.modules() if isinstance(m, casting) for p in m.parameters(recurse=False)}
+    other = {id(p) for m in model.modules() if not isinstance(m, casting) for p in m.parameters(recurse=False)}
+    return frozenset(name for name, p in model.named_parameters() if id(p) in cast - other)

@@ -1,0 +1,202 @@
+"""Parts of a data set as a problem reads them. These lie in memory; `image_folder` streams from disk."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from hooke.problem.parts import held_out
+
+
+class Source(Protocol):
+    """A part of a data set. Items are filled into buffers of the loader: nothing is allocated per batch."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of one item as stored; an image is (height, width, channels)."""
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Of items as stored: uint8 or float32 (the model sees item * scale + shift), or int64 (as they are)."""
+
+    @property
+    def label_shape(self) -> tuple[int, ...]:
+        """Of one label; () is a number."""
+
+    @property
+    def label_dtype(self) -> torch.dtype:
+        """Of labels: int64 for classes."""
+
+    @property
+    def scale(self) -> Tensor | float:
+        """What stored items are multiplied by; images: perhaps one number per channel."""
+
+    @property
+    def shift(self) -> Tensor | float:
+        """What is added then."""
+
+    @property
+    def augments(self) -> bool:
+        """Whether `read` with a generator differs from `read` without."""
+
+    @property
+    def slow(self) -> bool:
+        """Whether reading takes long enough to be done ahead, by another thread."""
+
+    def __len__(self) -> int: ...
+
+    def read(self, at: Tensor, items: Tensor, labels: Tensor, random: np.random.Generator | None) -> None:
+        """Fill the buffers with the items `at`, augmented by draws from `random` alone; None: as they are."""
+
+
+class Samples:
+    """A part of a data set in memory, shared by every Problem of the process and never written.
+
+    `inputs` (n, ...) are best what the files hold, uint8: a quarter of the memory of float32. The model sees
+    `inputs * scale + shift`; for images (n, channels, height, width) both may be one number per channel.
+    `labels` (n, ...) are classes, int64, or whatever the loss wants.
+
+    `crop` and `flip` augment training images as He et al. (arXiv 1512.03385, section 4.2): `crop` pixels of zeros
+    around an image, a random window of its own size, and its mirror image half of the time.
+    """
+
+    slow = False
+
+    def __init__(
+        self,
+        inputs: Tensor,
+        labels: Tensor,
+        scale: float | Sequence[float] = 1.0,
+        shift: float | Sequence[float] = 0.0,
+        crop: int = 0,
+        flip: bool = False,
+    ) -> None:
+        self.inputs, self.labels = inputs, labels
+        # Images are kept with their channels last, as convolutions want them; one channel needs no copy.
+        rows = inputs.permute(0, 2, 3, 1).contiguous() if inputs.dim() == 4 else inputs.contiguous()
+        self._rows = rows
+        self.shape, self.dtype = tuple(rows.shape[1:]), rows.dtype
+        self.label_shape, self.label_dtype = tuple(labels.shape[1:]), labels.dtype
+        self.scale, self.shift = constant(scale), constant(shift)
+        self._crop, self._flip = crop, flip
+        self.augments = bool(crop or flip)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def read(self, at: Tensor, items: Tensor, labels: Tensor, random: np.random.Generator | None) -> None:
+        """Gather items and labels; see `Source`."""
+        torch.index_select(self._rows, 0, at, out=items)
+        torch.index_select(self.labels, 0, at, out=labels)
+        if random is not None and self.augments:
+            self._augment(items.numpy(), random)
+
+    def _augment(self, images: Any, random: np.random.Generator) -> None:
+        count, height, width = images.shape[:3]
+        pad = self._crop
+        down, right = random.integers(0, 2 * pad + 1, (2, count))
+        mirrored = random.integers(0, 2, count) if self._flip else np.zeros(count, dtype=np.int64)
+        room = np.zeros((height + 2 * pad, width + 2 * pad, *images.shape[3:]), dtype=images.dtype)
+        inner = room[pad : pad + height, pad : pad + width]
+        for i in range(count):
+            inner[...] = images[i]
+            window = room[down[i] : down[i] + height, right[i] : right[i] + width]
+            images[i] = window[:, ::-1] if mirrored[i] else window
+
+
+def constant(value: float | Sequence[float]) -> Tensor | float:
+    """Return a number as it is, one number per channel as a tensor."""
+    return float(value) if isinstance(value, (int, float)) else torch.tensor(value, dtype=torch.float32)
+
+
+class Windows:
+    """A text for next-character prediction: item i is `length` characters from i * stride, labels the next ones.
+
+    `codes` (n,) are the characters as small integers, uint8.
+    """
+
+    slow = False
+    augments = False
+    dtype = label_dtype = torch.int64
+    scale, shift = 1.0, 0.0
+
+    def __init__(self, codes: Tensor, length: int, stride: int) -> None:
+        self.codes = codes
+        self._stride = stride
+        self._span = torch.arange(length + 1)
+        self.shape = self.label_shape = (length,)
+        self._count = max(0, (len(codes) - length - 1) // stride + 1)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def read(self, at: Tensor, items: Tensor, labels: Tensor, random: np.random.Generator | None) -> None:
+        """Cut the windows out; see `Source`."""
+        del random
+        text = self.codes[at[:, None] * self._stride + self._span]
+        items.copy_(text[:, :-1])
+        labels.copy_(text[:, 1:])
+
+
+class Mapped:
+    """A map-style data set of a user: `dataset[i]` is (input, label), of one shape and type for all i.
+
+    Inputs are tensors, arrays or numbers; images (channels, height, width).
+    """
+
+    augments = False
+    slow = True
+    scale, shift = 1.0, 0.0
+
+    def __init__(self, dataset: Any) -> None:
+        self._dataset = dataset
+        item, label = self._at(0)
+        self.shape, self.dtype = tuple(item.shape), item.dtype
+        self.label_shape, self.label_dtype = tuple(label.shape), label.dtype
+
+    def _at(self, index: int) -> tuple[Tensor, Tensor]:
+        item, label = self._dataset[index]
+        item, label = torch.as_tensor(item), torch.as_tensor(label)
+        if item.is_floating_point():
+            item = item.float()
+        return (item.permute(1, 2, 0) if item.dim() == 3 else item), label
+
+    def __len__(self) -> int:
+        return len(self._dataset)
+
+    def read(self, at: Tensor, items: Tensor, labels: Tensor, random: np.random.Generator | None) -> None:
+        """Ask the data set for one item after the other; see `Source`."""
+        del random
+        for row, index in enumerate(at.tolist()):
+            item, label = self._at(index)
+            items[row].copy_(item)
+            labels[row].copy_(label)
+
+
+class Subset:
+    """Some items of a source, in the order of their indices `items`, (n,); nothing is copied."""
+
+    def __init__(self, source: Source, items: NDArray[np.int64]) -> None:
+        self._source, self._items = source, torch.from_numpy(items)
+        self.shape, self.dtype = source.shape, source.dtype
+        self.label_shape, self.label_dtype = source.label_shape, source.label_dtype
+        self.scale, self.shift = source.scale, source.shift
+        self.augments, self.slow = source.augments, source.slow
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def read(self, at: Tensor, items: Tensor, labels: Tensor, random: np.random.Generator | None) -> None:
+        """Read these of the items; see `Source`."""
+        self._source.read(self._items[at], items, labels, random)
+
+
+def split_off(train: Source) -> tuple[Subset, Subset]:
+    """Return what stays of a training part, and the validation part: by the rule of `hooke.problem.parts`."""
+    kept, held = held_out(len(train))
+    return Subset(train, kept), Subset(train, held)

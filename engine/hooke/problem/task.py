@@ -1,0 +1,56 @@
+"""What a model's output is compared with: the loss that is minimised, and how it is counted on held-out parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from hooke.catalogue.workload import Score
+
+
+@dataclass(frozen=True)
+class Task:
+    """`loss(output, labels)` is a batch's mean, a scalar; `score(output, labels)` holds its sums, in float64."""
+
+    loss: Callable[[Tensor, Tensor], Tensor]
+    score: Callable[[Tensor, Tensor], Score]
+
+
+def _mean(output: Tensor, labels: Tensor) -> Tensor:
+    return functional.cross_entropy(output.flatten(0, -2), labels.flatten())
+
+
+def _sums(output: Tensor, labels: Tensor) -> Score:
+    output, labels = output.flatten(0, -2), labels.flatten()
+    losses = functional.cross_entropy(output, labels, reduction="none")
+    return Score(losses.double().sum().item(), int((output.argmax(1) == labels).sum()), len(labels))
+
+
+CLASSES = Task(_mean, _sums)
+"""Mean cross-entropy of classes: output (b, classes) for labels (b,), or (b, t, classes) for (b, t)."""
+
+
+def custom(
+    loss: Callable[[Tensor, Tensor], Tensor], score: Callable[[Tensor, Tensor], Tensor | float] | None
+) -> Task:
+    """Return the task of a user's functions: `loss` a mean over its batch, `score` the share that is right (0..1).
+
+    Without `score`, labels that are classes are compared with the largest output; other labels are never right.
+    """
+
+    def right(output: Tensor, labels: Tensor) -> float:
+        if score is not None:
+            return float(score(output, labels))
+        if labels.dtype != torch.int64 or output.dim() != labels.dim() + 1:
+            return 0.0
+        return float((output.argmax(-1) == labels).double().mean())
+
+    def sums(output: Tensor, labels: Tensor) -> Score:
+        count = len(labels)
+        return Score(float(loss(output, labels)) * count, round(right(output, labels) * count), count)
+
+    return Task(loss, sums)

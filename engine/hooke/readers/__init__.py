@@ -1,0 +1,1 @@
+"""Files of data sets: where they lie, and how they are read."""

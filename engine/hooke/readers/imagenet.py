@@ -1,0 +1,44 @@
+"""Folders of images in ImageNet's form: `train/<class>/*.jpg` and `val/<class>/*.jpg`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field
+
+from hooke.errors import DataMissing
+from hooke.readers import places
+
+if TYPE_CHECKING:
+    from hooke.problem.image_folder import ImageFolder
+
+Folder = Annotated[
+    str,
+    Field(
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$",
+        max_length=100,
+        title="Folder",
+        description="Folder of HOOKE_DATA that holds `train` and `val`.",
+    ),
+]
+"""The parameter of every workload on such folders that names one."""
+Side = Annotated[int, Field(ge=32, le=512, title="Side", description="Pixels of the squares that the model sees.")]
+"""The parameter of every workload on such folders that says how large an image is."""
+
+
+def load(folder: str, side: int, workload: str) -> tuple[ImageFolder, ImageFolder]:
+    """Return the training and the test part as streams; nothing but names is read. `folder` lies in HOOKE_DATA.
+
+    What ImageNet publishes as its validation part, `val`, is the test part here: the labels of its own are not
+    published. The validation part is split off `train`.
+    """
+    from hooke.problem.image_folder import ImageFolder
+
+    put = f"Put train/<class>/*.jpg and val/<class>/*.jpg into a folder `{folder}`"
+    root: Path = places.data(workload, "images", put) / folder
+    for part in ("train", "val"):
+        if not (root / part).is_dir():
+            raise DataMissing(f"{workload} does not find its images: there is no folder {root / part}. {put}")
+    train = ImageFolder(root / "train", side)
+    return train, ImageFolder(root / "val", side, train.classes)

@@ -1,0 +1,170 @@
+"""What must hold of the clock in every run, read off the journals of its ranks.
+
+1. The train clock is at least what any worker has spent on data, gradients and updates.
+2. Wall seconds less the clock are the seconds for which evaluations and checkpoints say that the clock stood.
+3. No worker takes a step while the clock stands.
+4. Weights that were scored before the first step have clock 0; clocks never run backwards; phases sum to wall.
+
+SLACK is what a word from rank to rank and the waking of a process may take; more where ranks share cores. It never
+hides workers that go on while an evaluation of more than a few milliseconds runs. Of a run that went on from a
+checkpoint only phases and the order of clocks are checked: its journals do not tell the stops before.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+from pathlib import Path
+
+from hooke.errors import JournalError
+from hooke.spec.events import Checkpointed, Done, Scored, Start, Steps
+from hooke.spec.journal import records, unpack
+
+SLACK = 0.005
+"""Seconds, once per run."""
+SLACK_PER_STOP = 0.02
+"""Seconds for every evaluation and checkpoint where ranks outnumber cores; elsewhere at most."""
+LEAST_PER_STOP, SHARE_PER_STOP = 0.002, 0.25
+"""Seconds for every stop elsewhere, and the share of its own seconds that is added."""
+ROUNDING = 1e-5
+"""Relative: seconds of phases are kept as float32."""
+WORK = ("data", "compute", "update")
+
+
+@dataclass
+class _Rank:
+    """What one rank's journal says."""
+
+    role: str = ""
+    scores: list[Scored] = field(default_factory=list)
+    stops: list[float] = field(default_factory=list)
+    """Seconds of its checkpoints."""
+    restored: bool = False
+    crowded: bool = False
+    """More ranks than cores."""
+    done: Done | None = None
+    walls: list[float] = field(default_factory=list)
+    clocks: list[float] = field(default_factory=list)
+    work: list[float] = field(default_factory=list)
+    """Seconds of data, compute and update in each step."""
+
+
+def faults(folder: Path) -> list[str]:
+    """Return what does not hold in the run whose journals lie in `folder`, in words; empty: all holds.
+
+    Ranks without a `done` record have not ended, and are checked as far as they came.
+    """
+    try:
+        ranks = {int(path.name.split(".")[1]): _read(path) for path in sorted(folder.glob("journal.*.jsonl"))}
+    except JournalError as error:
+        return [str(error)]
+    if not ranks:
+        return [f"{folder} holds no journal"]
+    deciding = next((r for r in ranks.values() if r.role == "server"), ranks[min(ranks)])
+    scorers = [rank for rank in ranks.values() if rank.scores]
+    scores = (scorers[0] if scorers else deciding).scores
+    found = list(_of_scores(scores))
+    for number, rank in ranks.items():
+        found += [f"rank {number}: {text}" for text in _of_rank(rank, scores)]
+        if rank.role == "worker" and not rank.restored:
+            found += [f"rank {number}: {text}" for text in _of_clock(rank, scores, deciding.done)]
+    return found
+
+
+def _read(path: Path) -> _Rank:
+    rank = _Rank()
+    for record in records(path):
+        match record:
+            case Start():
+                rank.role = record.role
+                rank.restored = rank.restored or record.restored_step is not None
+                rank.crowded = rank.crowded or record.oversubscribed
+            case Scored():
+                rank.scores.append(record)
+            case Checkpointed():
+                rank.stops.append(record.seconds)
+            case Done():
+                rank.done = record
+            case Steps():
+                rank.walls += unpack("wall", record.columns["wall"])
+                rank.clocks += unpack("clock", record.columns["clock"])
+                columns = [unpack(name, record.columns[name]) for name in WORK]
+                rank.work += [sum(row) for row in zip(*columns, strict=True)]
+    return rank
+
+
+def _slack(rank: _Rank, stops: Iterable[float]) -> float:
+    """Return the slack of a moment before which the clock has stood for so many seconds each time."""
+    if rank.crowded:
+        return SLACK + SLACK_PER_STOP * sum(1 for _ in stops)
+    return SLACK + sum(min(SLACK_PER_STOP, LEAST_PER_STOP + SHARE_PER_STOP * stood) for stood in stops)
+
+
+def _of_scores(scores: Sequence[Scored]) -> Iterator[str]:
+    for before, after in zip(scores, scores[1:], strict=False):
+        if after.clock < before.clock or after.wall < before.wall:
+            yield f"the clock runs backwards between {before.samples} and {after.samples} samples"
+    for score in scores:
+        if score.step == 0 and score.samples == 0 and score.clock != 0:
+            yield f"the initial weights were scored at clock {score.clock:.3g} s instead of 0"
+
+
+def _of_clock(rank: _Rank, scores: Sequence[Scored], deciding: Done | None) -> Iterator[str]:
+    """Compare the clock with a worker's work until every evaluation, and at the end."""
+    sums = list(accumulate(rank.work))
+    seconds = [score.seconds for score in scores]
+    moments = [
+        (score.clock, sums[at - 1], [*seconds[:n], *rank.stops])
+        for n, score in enumerate(scores)
+        if (at := bisect_right(rank.walls, score.wall))
+    ]
+    if deciding and rank.done:
+        work = sum(rank.done.phases.get(phase, 0.0) for phase in WORK)
+        moments.append((deciding.clock, work, [*seconds, *rank.stops]))
+    for clock, work, stops in moments:
+        if clock < work * (1 - ROUNDING) - _slack(rank, stops):
+            yield f"it spent {work:.3f} s on data, compute and update when the clock of the run was {clock:.3f} s"
+            return
+
+
+def _of_rank(rank: _Rank, scores: Sequence[Scored]) -> Iterator[str]:
+    stops = [*(score.seconds for score in scores), *rank.stops]
+    for name, values in (("clock", rank.clocks), ("wall", rank.walls)):
+        if any(after < before for before, after in zip(values, values[1:], strict=False)):
+            yield f"its {name} runs backwards"
+    if not rank.restored:
+        yield from _steps_while_the_clock_stood(rank, scores)
+    if (done := rank.done) is None:
+        return
+    if abs(sum(done.phases.values()) - done.wall) > ROUNDING * done.wall + SLACK:
+        yield f"its phases sum to {sum(done.phases.values()):.3f} s of {done.wall:.3f} s"
+    stood = sum(score.seconds for score in scores) + sum(rank.stops) + done.test_seconds
+    off = done.wall - done.clock
+    if off > stood + _slack(rank, stops) and not rank.restored:
+        yield (
+            f"{off:.3f} s of its {done.wall:.3f} s are off the clock, and evaluations and checkpoints took "
+            f"{stood:.3f} s"
+        )
+
+
+def _steps_while_the_clock_stood(rank: _Rank, scores: Iterable[Scored]) -> Iterator[str]:
+    """A step may span an evaluation, but then it has worked before or after it."""
+    if rank.role != "worker":
+        return
+    begins = [0.0, *rank.walls[:-1]]
+    for score in scores:
+        if score.samples == 0:
+            continue  # before the clock started
+        begin, end = score.wall, score.wall + score.seconds
+        for at in range(bisect_left(rank.walls, begin), len(rank.walls)):
+            if begins[at] >= end:
+                break
+            inside = min(rank.walls[at], end) - max(begins[at], begin)
+            possible = rank.walls[at] - begins[at] - inside
+            if rank.work[at] > possible * (1 + ROUNDING) + SLACK + SLACK_PER_STOP:
+                yield (
+                    f"its step that ended at {rank.walls[at]:.3f} s worked for {rank.work[at]:.3f} s, although "
+                    f"the clock stood from {begin:.3f} s to {end:.3f} s"
+                )

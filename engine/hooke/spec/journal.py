@@ -1,0 +1,153 @@
+"""The journal of one rank: append-only JSON Lines, the truth until the API has acknowledged it.
+
+`JournalWriter` collects steps in preallocated columns and writes a block every BLOCK_SECONDS or BLOCK_STEPS;
+other records are written at once. `read_new` follows a file that is still being written.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import math
+import struct
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from hooke.errors import JournalError
+from hooke.spec.events import ABSENT, STEP_COLUMNS, JournalRecord, Record, Steps
+
+BLOCK_SECONDS = 0.25
+BLOCK_STEPS = 512
+
+_RECORD: TypeAdapter[Any] = TypeAdapter(JournalRecord)
+_CODES = {"<i8": "q", "<f8": "d", "<f4": "f", "<i4": "i"}
+
+
+def pack(column: str, values: list[float]) -> str:
+    """Return base64 of the values in the column's dtype; what a float32 cannot hold becomes infinite."""
+    code = _CODES[STEP_COLUMNS[column]]
+    try:
+        raw = struct.pack(f"<{len(values)}{code}", *values)
+    except OverflowError:  # struct refuses, where every array library rounds to infinity
+        raw = struct.pack(f"<{len(values)}{code}", *map(_to_float32, values))
+    return base64.b64encode(raw).decode("ascii")
+
+
+def _to_float32(value: float) -> float:
+    try:
+        struct.pack("<f", value)
+    except OverflowError:
+        return math.copysign(math.inf, value)
+    return value
+
+
+def unpack(column: str, text: str) -> list[float]:
+    """Return the values of a packed column; raises JournalError for an unknown one, or bytes that do not fit."""
+    if column not in STEP_COLUMNS:
+        raise JournalError(f"no column is called {column!r}")
+    code = _CODES[STEP_COLUMNS[column]]
+    try:
+        raw = base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise JournalError(f"column {column!r} is not base64: {error}") from None
+    size = struct.calcsize(f"<{code}")
+    if len(raw) % size:
+        raise JournalError(f"column {column!r} holds {len(raw)} bytes, not a multiple of {size}")
+    return list(struct.unpack(f"<{len(raw) // size}{code}", raw))
+
+
+def parse(line: str) -> Any:
+    """Return the record on one line, or raise JournalError."""
+    try:
+        return _RECORD.validate_json(line)
+    except ValidationError as error:
+        raise JournalError(f"not a journal record: {line[:120]!r} ({error.error_count()} faults)") from None
+
+
+def _absent(name: str, values: list[float]) -> bool:
+    """Return whether the whole column says what its absence says, too."""
+    if name not in ABSENT:
+        return False
+    return all(map(math.isnan, values)) if math.isnan(ABSENT[name]) else all(v == ABSENT[name] for v in values)
+
+
+class JournalWriter:
+    """Writes one rank's journal. Nothing here blocks on a reader, a network or an fsync."""
+
+    def __init__(self, path: Path, clock: Callable[[], float]) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lines, end = read_new(path, 0)
+        self._file = path.open("ab", buffering=0)
+        self._file.truncate(end)  # what a killed predecessor was writing
+        self._clock = clock
+        self._seq = parse(lines[-1]).seq + 1 if lines else 0
+        self._columns: dict[str, list[float]] = {name: [] for name in STEP_COLUMNS}
+        self._appends = tuple(values.append for values in self._columns.values())
+        self._n = 0
+        self._flushed = clock()
+
+    def next_seq(self) -> int:
+        """Return a fresh sequence number."""
+        self._seq += 1
+        return self._seq - 1
+
+    def step(self, row: tuple[float, ...]) -> None:
+        """Add one step: values in the order of STEP_COLUMNS."""
+        for append, value in zip(self._appends, row, strict=True):
+            append(value)
+        self._n += 1
+        if self._n >= BLOCK_STEPS or self._clock() - self._flushed >= BLOCK_SECONDS:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write the block collected so far, if any."""
+        if self._n:
+            columns = {
+                name: pack(name, values) for name, values in self._columns.items() if not _absent(name, values)
+            }
+            n, self._n = self._n, 0
+            for values in self._columns.values():
+                values.clear()
+            self._write(Steps(seq=self.next_seq(), n=n, columns=columns))
+        self._flushed = self._clock()
+
+    def record(self, make: Callable[[int], Record]) -> None:
+        """Flush, then write `make(seq)` at once."""
+        self.flush()
+        self._write(make(self.next_seq()))
+
+    def _write(self, record: Record) -> None:
+        line = memoryview(record.model_dump_json().encode() + b"\n")
+        while line:  # an unbuffered write may be short; on a full disk the next one says so
+            line = line[self._file.write(line) :]
+
+    def close(self) -> None:
+        """Flush and close."""
+        self.flush()
+        self._file.close()
+
+
+def read_new(path: Path, offset: int, most: int = -1) -> tuple[list[str], int]:
+    """Return the complete lines after a byte offset, and the offset behind them; a missing file is empty.
+
+    `most` bounds the bytes read (-1: to the end), so that a long backlog fits in memory. Lines end at a newline
+    byte and nowhere else (JSON text may hold other separators that Unicode knows).
+    """
+    try:
+        with path.open("rb") as file:
+            file.seek(offset)
+            data = file.read(most)
+    except FileNotFoundError:
+        return [], offset
+    end = data.rfind(b"\n") + 1
+    lines = data[:end].decode(errors="replace").split("\n")[:-1]  # damaged bytes: `parse` refuses the line
+    return lines, offset + end
+
+
+def records(path: Path) -> Iterator[Any]:
+    """Yield every complete record of a journal."""
+    for line in read_new(path, 0)[0]:
+        yield parse(line)

@@ -1,0 +1,288 @@
+"""ExperimentSpec and RunSpec: the one contract between browser, REST, command line, API and engine.
+
+An experiment is the product variants x clusters x workers x seeds over one workload, with a budget, a
+target and a baseline. `hooke.catalogue.validation` holds the only validators: they raise SpecError with a JSON
+Pointer for every fault. `expand` (in `hooke.catalogue.expand`) turns an experiment into resolved runs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ModelWrapValidatorHandler,
+    PrivateAttr,
+    StringConstraints,
+    model_validator,
+)
+
+Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]{0,62}$")]
+"""Lower-case letters, digits, dot, dash, underscore: safe in URLs, file names and queue names."""
+Label = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=120)]
+Part = Literal["validation", "test"]
+"""What is held out of a data set: for targets and choices, and to be scored once, at the end."""
+
+
+class Frozen(BaseModel):
+    """A value: immutable, no unknown fields, no NaN or infinity."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, populate_by_name=True)
+
+
+class WorkloadChoice(Frozen):
+    """Which workload, with which parameters."""
+
+    name: Name
+    parameters: dict[str, Any] = Field(default_factory=dict)
+    hash: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")] | None = None
+    """SHA-256 of the source file that is meant; only of users' own. A cluster that holds another one refuses."""
+
+
+class Communication(Frozen):
+    """How vectors travel; composes with every algorithm."""
+
+    packing: Literal["one", "per-layer", "buckets"] = Field(
+        "one",
+        title="Packing",
+        description="One message for all layers, one per layer, or messages of `bucket_bytes`.",
+    )
+    bucket_bytes: int = Field(
+        1 << 20, ge=1024, le=1 << 30, title="Bucket", description="Bytes per message where packing is `buckets`."
+    )
+    collective: Literal["tree", "halving", "ring", "library"] = Field(
+        "tree",
+        title="Collective",
+        description="Binomial reduce + broadcast as in the paper, recursive halving or a ring (both optimal in "
+        "bytes), or the MPI library's own all-reduce, whose order of additions is not ours.",
+    )
+    wire: Literal["fp32", "bf16", "fp16"] = Field(
+        "fp32", title="Wire type", description="How exchanged vectors travel; sums are rounded to it as well."
+    )
+    error_feedback: bool = Field(
+        True,
+        title="Error feedback",
+        description="Add what the wire type lost to the next vector sent (no effect with fp32).",
+    )
+
+
+class Compute(Frozen):
+    """How gradients are computed on each rank; recorded with the run, alike for every variant."""
+
+    device: Literal["auto", "cpu", "cuda"] = Field(
+        "auto", title="Device", description="Where models live; `auto` takes a CUDA device where there is one."
+    )
+    precision: Literal["fp32", "bf16"] = Field(
+        "fp32", title="Precision", description="Of forward and backward; weights and updates are always fp32."
+    )
+    threads: int | Literal["group"] = Field(
+        1, title="Threads", description="Intra-op threads of a rank; `group`: as many as the cores it is given."
+    )
+    placement: Literal["none", "core", "l3", "numa"] = Field(
+        "none",
+        title="Placement",
+        description="Pin each rank to a share of the cores, whole L3 domains or NUMA nodes first, and its memory "
+        "to the fastest node near them that it fits in.",
+    )
+
+
+class Variant(Frozen):
+    """One algorithm with given parameters, under a name of its own."""
+
+    name: Label
+    algorithm: Name
+    parameters: dict[str, Any] = Field(default_factory=dict)
+    communication: Communication = Communication()
+
+
+class VirtualCluster(Frozen):
+    """A simulated network and processor: the same algorithm code, in virtual time. Always labelled simulated."""
+
+    latency: float = Field(7.2e-6, ge=0, le=10, title="Latency", description="Seconds per message (A).")
+    seconds_per_byte: float = Field(
+        0.9e-9, ge=0, le=1, title="Seconds per byte", description="Inverse bandwidth of one link direction (B)."
+    )
+    host_seconds_per_byte: float | None = Field(
+        None,
+        ge=0,
+        le=1,
+        title="Seconds per byte to a server",
+        description="Between workers and a server, the host that holds the center: a copy from device to host and "
+        "back. Empty: as between workers.",
+    )
+    compute_seconds_per_sample: float = Field(
+        20e-6, gt=0, le=100, title="Compute time", description="Forward and backward, seconds per sample."
+    )
+    compute_source: Annotated[str, StringConstraints(max_length=240)] | None = Field(
+        None,
+        title="Compute time is",
+        description="What the compute time was measured on; empty: it is made up, and results say so.",
+    )
+    compute_jitter: float = Field(
+        0.05, ge=0, le=2, title="Jitter", description="Sigma of the log-normal factor on each step's compute."
+    )
+    memory_bandwidth: float = Field(
+        100e9, ge=1, title="Memory bandwidth", description="Bytes per second; prices vector updates."
+    )
+
+    @property
+    def shares_memory(self) -> bool:
+        """Return whether ranks reach each other's memory by loads and stores: no message takes any time."""
+        return self.latency == 0 and self.seconds_per_byte == 0
+
+
+class ClusterChoice(Frozen):
+    """Where runs execute: a registered cluster, or a virtual one computed on it."""
+
+    name: Name
+    computed_on: Name | None = Field(None, description="The registered cluster that computes a virtual one.")
+    workers: list[Annotated[int, Field(ge=1, le=4096)] | Literal["auto"]] = Field(
+        default=["auto"], min_length=1, max_length=16
+    )
+    seeds: int = Field(3, ge=1, le=100)
+    virtual: VirtualCluster | None = None
+    _by_earlier_name: bool = PrivateAttr(default=False)
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _read_earlier_name(cls, value: Any, read: ModelWrapValidatorHandler[ClusterChoice]) -> ClusterChoice:
+        """Take `on` for `computed_on`, as documents of earlier versions call it."""
+        if not isinstance(value, dict) or "on" not in value or "computed_on" in value:
+            return read(value)
+        made = read({"computed_on" if key == "on" else key: item for key, item in value.items()})
+        made._by_earlier_name = True
+        return made
+
+    @property
+    def by_earlier_name(self) -> bool:
+        """Return whether the document said `on`, which readers of YAML 1.1 take for a truth value."""
+        return self._by_earlier_name
+
+    @property
+    def host(self) -> str:
+        """Return the registered cluster whose slots the runs take."""
+        return self.computed_on or self.name
+
+
+class Budget(Frozen):
+    """When a run stops at the latest; the same work for every method."""
+
+    samples: int = Field(ge=1, le=10**12, title="Samples", description="Gradients x batch, over all workers.")
+    max_seconds: float | None = Field(
+        None, gt=0, le=10**7, title="Wall limit", description="Wall seconds; the run ends timed out."
+    )
+    max_stall_seconds: float | None = Field(
+        None,
+        gt=0,
+        le=10**7,
+        title="Longest pause",
+        description="Wall seconds without a step and without an evaluation after which ranks count as hung; "
+        "empty: 60. A run may always pause 20 times as long as it did before.",
+    )
+
+
+class Target(Frozen):
+    """What counts as solved: a run stops there, and time to target is compared."""
+
+    metric: Literal["validation_accuracy", "validation_loss", "test_accuracy", "test_loss"] = Field(
+        "validation_accuracy",
+        title="Metric",
+        description="Judged on the validation part. `test_accuracy` and `test_loss` belong to experiments that "
+        "were made without one: shown, but refused where submitted or run.",
+    )
+    value: float
+    of: Literal["center"] = "center"
+
+    @property
+    def of_accuracy(self) -> bool:
+        """Return whether an accuracy is the target, not a loss."""
+        return self.metric in ("validation_accuracy", "test_accuracy")
+
+    @property
+    def part(self) -> Part:
+        """Return the part of the data that the target is judged on: the test part is the way of old documents."""
+        return "validation" if self.metric in ("validation_accuracy", "validation_loss") else "test"
+
+    def reached(self, loss: float, accuracy: float) -> bool:
+        """Return whether an evaluation meets the target."""
+        return accuracy >= self.value if self.of_accuracy else loss <= self.value
+
+
+class Evaluation(Frozen):
+    """How often the center is scored on the validation part, off the clock."""
+
+    every: int = Field(ge=1, le=10**12, title="Every", description="Samples between evaluations.")
+
+
+class ExperimentSpec(Frozen):
+    """One comparison; immutable once submitted."""
+
+    schema_: Literal["hooke.experiment/1"] = Field("hooke.experiment/1", alias="schema")
+    name: Label
+    description: Annotated[str, StringConstraints(max_length=4000)] = ""
+    workload: WorkloadChoice
+    batch: int = Field(32, ge=1, le=65536, title="Batch", description="Samples per worker and step.")
+    sharding: Literal["iid", "disjoint"] = "iid"
+    variants: list[Variant] = Field(min_length=1, max_length=32)
+    baseline: Label
+    clusters: list[ClusterChoice] = Field(min_length=1, max_length=16)
+    first_seed: int = Field(0, ge=0, le=2**31)
+    budget: Budget
+    target: Target | None = None
+    evaluation: Evaluation
+    compute: Compute = Compute()
+    checkpoint_every: int | None = Field(
+        None, ge=1, le=10**12, title="Checkpoint every", description="Samples between checkpoints; empty: none."
+    )
+    on_bad_worker: Literal["fail", "drop"] = Field(
+        "fail",
+        title="On a bad worker",
+        description="NaN or Inf on one worker: fail the run, or go on without it where the method allows it.",
+    )
+
+
+class AlgorithmChoice(Frozen):
+    """An algorithm with every parameter resolved."""
+
+    name: Name
+    parameters: dict[str, Any] = Field(default_factory=dict)
+    hash: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")] | None = None
+    """SHA-256 of the source file that is meant; only of users' own. A cluster that holds another one refuses."""
+
+
+class RunSpec(Frozen):
+    """One cell of an experiment, fully resolved: all that the engine needs to run it."""
+
+    schema_: Literal["hooke.run/1"] = Field("hooke.run/1", alias="schema")
+    workload: WorkloadChoice
+    algorithm: AlgorithmChoice
+    communication: Communication = Communication()
+    batch: int = Field(32, ge=1, le=65536)
+    sharding: Literal["iid", "disjoint"] = "iid"
+    workers: int = Field(1, ge=1, le=4096)
+    seed: int = Field(0, ge=0, le=2**32)
+    world: Literal["mpi", "virtual"] = "mpi"
+    virtual: VirtualCluster | None = None
+    budget: Budget
+    target: Target | None = None
+    evaluation: Evaluation
+    compute: Compute = Compute()
+    checkpoint: Literal["never", "on-stop", "always"] = "on-stop"
+    """Keep what a restart needs when stopped before the end (cancelled, wall limit), or at every end."""
+    checkpoint_every: int | None = Field(None, ge=1, le=10**12)
+    """Samples between the checkpoints of a run that goes on (unless `checkpoint` is `never`); None: none."""
+    on_bad_worker: Literal["fail", "drop"] = "fail"
+
+
+def canonical(spec: BaseModel) -> str:
+    """Return the one JSON text of a spec: sorted keys, no spaces, schema included."""
+    return json.dumps(spec.model_dump(mode="json", by_alias=True), sort_keys=True, separators=(",", ":"))
+
+
+def fingerprint(spec: BaseModel) -> str:
+    """Return the SHA-256 of the canonical JSON, 64 hexadecimal digits."""
+    return hashlib.sha256(canonical(spec).encode()).hexdigest()

@@ -1,0 +1,176 @@
+"""When ranks that write nothing any more are ended, and what is said of them."""
+
+import contextlib
+import math
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+from hooke.cluster import watchdog
+from hooke.cluster.places import AttemptFolder
+from hooke.cluster.watchdog import Watchdog
+from hooke.cluster.witness import Witness
+from hooke.spec.events import Done, Scored, Start
+from hooke.spec.journal import JournalWriter
+from hooke.spec.specification import RunSpec
+from hooke.trace.phases import PHASES
+
+from tests.cluster.bench import spec
+
+RANKS = 3
+
+
+class Run:
+    """Three ranks that write journals when told to, and a clock that moves when told to."""
+
+    def __init__(self, folder, monkeypatch, **budget):
+        self.now = 1000.0
+        monkeypatch.setattr(watchdog.time, "monotonic", lambda: self.now)
+        self.writers = [JournalWriter(folder / f"journal.{rank}.jsonl", lambda: 0.0) for rank in range(RANKS)]
+        document = spec(workers=RANKS) | {"budget": {"samples": 1000, **budget}}
+        self.witness = Witness(AttemptFolder(folder, "run", 1), RANKS)
+        self.watchdog = Watchdog(RunSpec.model_validate(document), self.witness)
+
+    def start(self, pids=(1, 1, 1), host="elsewhere"):
+        for writer, pid in zip(self.writers, pids, strict=True):
+            mine = {"role": "worker", "host": host, "pid": pid, "unix": 0, "monotonic": 0, "oversubscribed": False}
+            writer.record(lambda seq, mine=mine: Start(seq=seq, world="mpi", ranks=RANKS, **mine))
+
+    def step(self, rank, number):
+        self.writers[rank].step((number, number, 0, 0, 1, *[0.0] * 6, 0.0, 0, 0, 0, math.nan, -1))
+        self.writers[rank].flush()
+
+    def score(self):
+        numbers = dict.fromkeys(("clock", "wall", "loss", "accuracy", "seconds"), 0.5)
+        self.writers[0].record(lambda seq: Scored(seq=seq, step=0, samples=0, reached=False, **numbers))
+
+    def done(self, rank):
+        numbers = dict.fromkeys(("step", "samples", "clock", "wall", "hidden", "payload", "wire", "messages"), 0)
+        phases = dict.fromkeys(PHASES, 0.0)
+        self.writers[rank].record(lambda seq: Done(seq=seq, reason="budget", phases=phases, **numbers))
+
+    def after(self, seconds):
+        """Let time pass with a look every second; return the first cause, and how long it took."""
+        for passed in range(1, int(seconds) + 1):
+            self.now += 1
+            self.witness.look()
+            if why := self.watchdog.look():
+                return why, passed
+        return "", seconds
+
+    def begin(self):
+        """Start, be scored and make the first steps, within a second."""
+        self.start()
+        self.score()
+        assert self.after(1) == ("", 1)
+        for rank in range(RANKS):
+            self.step(rank, 1)
+        assert self.after(1) == ("", 1)
+
+
+@pytest.fixture
+def make(tmp_path, monkeypatch):
+    """Return a function that makes a run; its journals are closed behind the test."""
+    with contextlib.ExitStack() as open_files:
+
+        def make(**budget):
+            run = Run(tmp_path, monkeypatch, **budget)
+            for writer in run.writers:
+                open_files.callback(writer.close)
+            return run
+
+        yield make
+
+
+@pytest.fixture
+def run(make):
+    return make()
+
+
+def test_ranks_that_write_nothing_for_a_minute_are_ended_and_the_last_one_is_named(run):
+    run.begin()
+    run.step(0, 7)
+    run.step(1, 5)
+    run.step(2, 7)
+    why, passed = run.after(100)
+    assert passed == 62
+    assert why.startswith("no step and no evaluation for 61 s (the longest pause before took 1.0 s): ")
+    assert "rank 1 at step 5; ranks 0, 2 at step 7" in why
+    assert "longer than 60 s needs budget.max_stall_seconds" in why
+
+
+def test_a_run_may_pause_twenty_times_as_long_as_it_did(run):
+    run.begin()
+    assert run.after(10)[0] == ""
+    run.step(0, 2)
+    why, passed = run.after(500)
+    assert passed == 20 * 11 + 2, why  # the pause ended at the eleventh look
+
+
+def test_an_evaluation_is_a_sign_of_life(run):
+    run.begin()
+    for _ in range(5):
+        run.score()
+        assert run.after(50)[0] == ""
+
+
+def test_without_an_evaluation_so_far_it_takes_five_times_as_long(run):
+    run.start()
+    run.step(0, 1)
+    why, passed = run.after(1000)
+    assert passed == 5 * 60 + 2, why
+
+
+def test_before_the_first_step_and_behind_the_end_nobody_is_ended(run):
+    run.start()
+    run.score()
+    assert run.after(5000)[0] == ""
+    for rank in range(RANKS):
+        run.step(rank, 1)
+        run.done(rank)
+    assert run.after(5000)[0] == ""
+
+
+def test_the_budget_says_another_number(make):
+    run = make(max_stall_seconds=600)
+    run.begin()
+    why, passed = run.after(1000)
+    assert passed == 601, why
+
+
+def test_time_in_which_nobody_looked_does_not_count(run):
+    """Whoever stopped this process, or put the machine to sleep, has stopped the ranks as well."""
+    run.begin()
+    for _ in range(10):
+        run.now += 3600
+        assert run.after(5)[0] == ""
+
+
+def test_the_wall_limit_is_watched_from_outside(make):
+    run = make(max_seconds=100)
+    run.start()
+    for number in range(40):
+        run.step(0, number)
+        why, _ = run.after(5)
+        if why:
+            break
+    assert why.startswith("still running 60 s behind its wall limit of 100 s: a rank hangs: ")
+    assert 160 < run.now - 1000 < 170
+
+
+def test_a_stopped_process_is_called_so(run):
+    sleeper = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    try:
+        sleeper.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, sleeper.pid, os.WSTOPPED)
+        run.start((os.getpid(), os.getpid(), sleeper.pid), os.uname().nodename)
+        run.score()
+        for rank in range(RANKS):
+            run.step(rank, 3)
+        why, _ = run.after(100)
+        assert "rank 2 is stopped by a signal at step 3; ranks 0, 1 at step 3." in why
+    finally:
+        sleeper.kill()
+        sleeper.wait()
