@@ -58,6 +58,7 @@ check-python: setup-dev
 	@$(VENV)/bin/ruff format --check --quiet .
 	@$(VENV)/bin/mypy
 	@$(VENV)/bin/lint-imports
+	@scripts/check-words
 
 check-frontend: setup
 	@scripts/npm run --silent check

@@ -19,7 +19,7 @@ from statistics import median
 from typing import Any
 
 from hooke.cli.text import columns
-from hooke.hardware import describe
+from hooke.hardware.description import describe
 
 FOLDER = Path(__file__).parent
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import torch
 from hooke.catalogue.workload import Problem, Score, workload
-from hooke.problem.flat import FlatProblem, Samples
+from hooke.problem.flat import FlatProblem
 from hooke.problem.models.lenet import lenet
+from hooke.problem.samples import Samples
 from hooke.spec.specification import Part
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from hooke.catalogue.expand import validate_run
+from hooke.catalogue.validation import validate_run
 from hooke.comm.mpi.communicator import MpiComm
 from hooke.loop.train import train_rank
 from hooke.problem.batches import Batches

@@ -16,7 +16,7 @@ from statistics import fmean
 from typing import Any
 
 import torch
-from hooke.catalogue.expand import validate_run
+from hooke.catalogue.validation import validate_run
 from hooke.comm.base import Traffic
 from hooke.comm.mpi.communicator import MpiComm
 from hooke.comm.wrappers.timed import Timed as Charged

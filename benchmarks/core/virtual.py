@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 
 import torch
-from hooke.catalogue.expand import validate_run
+from hooke.catalogue.validation import validate_run
 from hooke.loop.train import run_spec_virtual
 
 from benchmarks.core._problems import Weightless, make_digits

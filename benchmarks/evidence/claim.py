@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from hooke_api.comparisons.verdict import Crossing, Verdict, compare, compare_values, holm
+from hooke_api.comparisons.crossing import Crossing
+from hooke_api.comparisons.verdict import Verdict, compare, compare_values, holm
 
 from benchmarks.evidence.methods import METHODS, Method
 from benchmarks.evidence.paces import PACES

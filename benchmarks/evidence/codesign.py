@@ -22,7 +22,7 @@ def alone(means: str, side: int) -> Claim | None:
 
 
 def lacking(means: str, side: int) -> Claim | None:
-    """Return the claim that a side with all means is sooner than without this one."""
+    """Return the claim that a side with all means is faster than without this one."""
     method = LESS[means][side]
     return _over(WITH_ALL[side], method) if method else None
 

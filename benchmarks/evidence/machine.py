@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from hooke.hardware import describe
+from hooke.hardware.description import describe
 
 _SAYS_NOTHING = re.compile(r"\((?:R|TM)\)|\b(?:CPU|Processor)\b|@.*", re.IGNORECASE)
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from hooke.catalogue.expand import validate_run
+from hooke.catalogue.validation import validate_run
 
 from benchmarks import speed
 from benchmarks.evidence.cells import Cell, cells

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hooke.hardware import describe
+from hooke.hardware.description import describe
 
 from benchmarks.evidence import machine, records
 from benchmarks.evidence.cells import Cell

@@ -13,7 +13,7 @@ from benchmarks.evidence.paces import PACES
 from benchmarks.evidence.precision import used
 from benchmarks.evidence.records import Evidence, Run
 from benchmarks.evidence.search import LADDER, Search
-from benchmarks.netlab.starting import caution
+from benchmarks.netlab.starting import oversubscription
 
 STAR = "(*)"
 """Marks a method that had more ranks than cores at a place where others had not."""
@@ -113,7 +113,7 @@ class View:
                 if PLACES[place].hosts > cores
                 else ""
             )
-        return caution(PLACES[place].hosts, cores)
+        return oversubscription(PLACES[place].hosts, cores)
 
 
 def view_of(matrix: Matrix, evidence: Evidence) -> View:

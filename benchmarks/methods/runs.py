@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from hooke.catalogue.algorithm import algorithm
-from hooke.catalogue.expand import validate_run
+from hooke.catalogue.validation import validate_run
 from hooke.spec.specification import fingerprint
 
 from benchmarks import speed

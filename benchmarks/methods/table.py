@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from hooke.hardware import describe
+from hooke.hardware.description import describe
 
 from benchmarks import speed
 from benchmarks.methods import conditions

@@ -94,11 +94,11 @@ def _up(options: argparse.Namespace, _words: list[str]) -> int:
 
 
 def _say(made: labs.Lab) -> None:
-    from hooke.hardware import usable_cores
+    from hooke.hardware.description import usable_cores
 
-    from benchmarks.netlab.starting import caution
+    from benchmarks.netlab.starting import oversubscription
 
-    note = caution(made.hosts, usable_cores())
+    note = oversubscription(made.hosts, usable_cores())
     print(f"{made.name}-1 to {made.name}-{made.hosts}, {made.rate} each way ({note})", flush=True)
 
 

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from hooke.hardware import describe
+from hooke.hardware.description import describe
 
 from benchmarks.netlab.lab import Lab, LabError
 from benchmarks.netlab.running import program

@@ -9,7 +9,7 @@ from pathlib import Path
 from hooke.cluster.launchers import base
 from hooke.cluster.launchers.base import Launch
 from hooke.cluster.launchers.local import mpirun
-from hooke.hardware import usable_cores
+from hooke.hardware.description import usable_cores
 
 from benchmarks.netlab.lab import Lab, LabError
 
@@ -81,11 +81,11 @@ def emulation(lab: Lab, ranks: int) -> dict[str, object]:
         "rate": lab.rate,
         "transport": transport(),
         "oversubscribed": ranks > cores,
-        "note": caution(ranks, cores),
+        "note": oversubscription(ranks, cores),
     }
 
 
-def caution(ranks: int, cores: int) -> str:
+def oversubscription(ranks: int, cores: int) -> str:
     """Return in words whether ranks had a core each."""
     where = f"{ranks} emulated host{'s' if ranks > 1 else ''} on {cores} core{'s' if cores > 1 else ''}"
     return f"oversubscribed: {where}" if ranks > cores else f"{where}: a core each"

@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from hooke.hardware import describe, usable_cores
+from hooke.hardware.description import describe, usable_cores
 from hooke.trace.phases import communication_fraction
 
 from benchmarks.netlab.lab import Lab

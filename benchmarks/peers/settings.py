@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from hooke.catalogue.expand import validate_run
+from hooke.catalogue.validation import validate_run
 from hooke.spec.specification import RunSpec
 
 METHODS = ("ddp", "post-local", "mpi4py", "plain")

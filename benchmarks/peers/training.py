@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from hooke.catalogue.workload import Place
 from hooke.cluster.guard import rank_of
-from hooke.loop.decisions import Course
+from hooke.loop.decisions import RunSchedule
 from hooke.problem.batches import Batches
 from hooke.problem.models.lenet import lenet
 from hooke.spec.specification import Part
@@ -62,7 +62,7 @@ class Worker:
     def __init__(self, settings: Settings, folder: Path, rank: int) -> None:
         self._settings, self._rank, self._folder = settings, rank, folder
         spec = self._spec = settings.spec()
-        self._course = Course(spec)
+        self._schedule = RunSchedule(spec)
         self._problem = MnistLenet().build(Place(spec.compute, spec.seed, rank))
         self._batches = Batches(self._problem.train_size, spec.batch, spec.seed, rank, spec.workers, spec.sharding)
         model = lenet()
@@ -75,13 +75,13 @@ class Worker:
 
     def train(self) -> Outcome:
         """Train to the end of the budget, or to the target."""
-        course, ledger, spec = self._course, self._ledger, self._spec
+        schedule, ledger, spec = self._schedule, self._ledger, self._spec
         self._method.sums([0.0])
         (self._folder / f"started.{self._rank}").touch()
         ledger.begin()
         cpu = time.process_time()
         self._evaluate()
-        while course.reason is None:
+        while schedule.reason is None:
             ledger.enter(Phase.DATA)
             batch = self._problem.pick(self._batches.next())
             ledger.enter(Phase.UPDATE)
@@ -89,9 +89,9 @@ class Worker:
             ledger.enter(Phase.IDLE)
             self._steps += 1
             self._samples += spec.batch * spec.workers
-            if self._samples >= course.total_steps * spec.batch:
-                course.reason = "budget"
-            if course.evaluation_due(self._samples):
+            if self._samples >= schedule.total_steps * spec.batch:
+                schedule.reason = "budget"
+            if schedule.evaluation_due(self._samples):
                 self._evaluate()
         if self._scores[-1][0] != self._samples:
             self._evaluate()
@@ -103,7 +103,7 @@ class Worker:
         weights = self._method.answer().numpy()
         self._method.close()
         wall, host = ledger.since - ledger.began, os.uname().nodename
-        reason = "diverged" if diverged else str(course.reason)
+        reason = "diverged" if diverged else str(schedule.reason)
         return Outcome(
             self._rank,
             reason,
@@ -134,10 +134,10 @@ class Worker:
         clock = self._ledger.train()
         loss, accuracy, seconds = self._scored("validation")
         self._ledger.enter(before)
-        self._course.scored(self._samples, loss, accuracy)
+        self._schedule.scored(self._samples, loss, accuracy)
         self._scores.append((self._samples, clock, loss, accuracy, seconds))
         if not math.isfinite(loss):
-            self._course.reason = "budget"
+            self._schedule.reason = "budget"
 
     def _scored(self, part: Part) -> tuple[float, float, float]:
         """Return loss and accuracy of the answer on a part, every rank a share of it, and the seconds it took."""

@@ -1,7 +1,7 @@
 """The errors of the engine: each says what happened, where, and what to do.
 
 HookeError
-├── SpecError          an experiment or run specification is invalid; carries one Problem per fault
+├── SpecError          an experiment or run specification is invalid; carries one Fault per fault
 ├── NotFound           a name that no catalogue, folder or file answers to
 ├── DataMissing        a workload's files are absent; says what to put where
 ├── DataInvalid        a workload's file is damaged, or not in its format
@@ -23,7 +23,7 @@ class HookeError(Exception):
 
 
 @dataclass(frozen=True)
-class Problem:
+class Fault:
     """One fault of a specification: `pointer` is an RFC 6901 JSON Pointer into the document as sent."""
 
     pointer: str
@@ -33,9 +33,9 @@ class Problem:
 class SpecError(HookeError):
     """An experiment or run specification is invalid."""
 
-    def __init__(self, problems: list[Problem]) -> None:
-        self.problems = problems
-        super().__init__("; ".join(f"{p.pointer or '/'}: {p.message}" for p in problems))
+    def __init__(self, faults: list[Fault]) -> None:
+        self.faults = faults
+        super().__init__("; ".join(f"{p.pointer or '/'}: {p.message}" for p in faults))
 
 
 class NotFound(HookeError):

@@ -25,11 +25,11 @@ from tests.api.databases import (  # fixtures count where they are imported
     run_sql,
     sqlite_template,
 )
-from tests.api.hands import SPEC, Line, Service, Supervisor, done, lines, scored, start, steps
+from tests.api.hands import SPEC, OrderLine, Service, Supervisor, done, lines, scored, start, steps
 
 __all__ = [
     "SPEC",
-    "Line",
+    "OrderLine",
     "Service",
     "Supervisor",
     "done",

@@ -40,7 +40,7 @@ SPEC = {
 }
 
 
-class Line:
+class OrderLine:
     """A message line that keeps what is sent; `down` makes it refuse."""
 
     def __init__(self) -> None:
@@ -74,7 +74,7 @@ class Service:
     settings: Settings
     url: str
     client: httpx.Client
-    line: Line = field(default_factory=Line)
+    line: OrderLine = field(default_factory=OrderLine)
 
     def __post_init__(self) -> None:
         self.database: Database = self.app.state.database

@@ -75,6 +75,18 @@ def test_a_wrong_import_would_be_seen(tmp_path):
     assert "hooke -> hooke_api" in result.stdout
 
 
+def test_a_retired_word_is_found_with_what_to_say_instead(tmp_path):
+    """`make check` calls this over everything; here it must see one, and leave what replaced it alone."""
+    bad, good = tmp_path / "bad.py", tmp_path / "good.py"
+    bad.write_text("x = 1\ndef w" + "ish(self): ...\n")
+    good.write_text("def decide(self): ...\nfor t in r.steps(evaluated=c, flush=flush): ...\n")
+    script = ROOT / "scripts/check-words"
+    found = [subprocess.run([script, file], check=False, capture_output=True, text=True) for file in (bad, good)]
+    assert [each.returncode for each in found] == [1, 0]
+    assert f"{bad}:2: " in found[0].stdout
+    assert "say request, decision" in found[0].stdout
+
+
 def test_an_algorithm_fits_on_a_page():
     files = sorted((ROOT / "engine/hooke/algorithms").glob("*.py"))
     assert len(files) > 5

@@ -23,7 +23,7 @@ from hooke.spec.specification import RunSpec
 from hooke.trace.phases import PHASES
 
 stop = threading.Event()
-wished = []  # a signal that asks for a checkpoint, each
+requested = []  # a signal that asks for a checkpoint, each
 
 
 def start_record(seq, world, ranks):
@@ -144,8 +144,8 @@ def run_mpi(folder):
         writer.step(row(rank, i))
         if rank == 0 and i % 10 == 0:
             writer.record(partial(scored_record, step=i))
-        if wished:  # every rank says that it was told
-            wished.pop()
+        if requested:  # every rank says that it was told
+            requested.pop()
             writer.record(partial(checkpoint_record, step=i))
         for what in faults_at(rank, i):
             misbehave(what, rank)
@@ -168,8 +168,8 @@ def run_virtual(folder, ranks):
         i += 1
         for rank, writer in enumerate(writers):
             writer.step(row(rank, i))
-        if wished:
-            wished.pop()
+        if requested:
+            requested.pop()
             writers[0].record(partial(checkpoint_record, step=i))
         for what in faults_at(folder.parent.name, i):
             misbehave(what, rank)
@@ -193,7 +193,7 @@ options = parser.parse_args()
 for what in faults_at(int(os.environ.get("PMI_RANK", "0")), "birth"):  # before MPI knows it
     misbehave(what)
 signal.signal(signal.SIGTERM, lambda *_: stop.set())
-signal.signal(signal.SIGUSR1, lambda *_: wished.append(True))
+signal.signal(signal.SIGUSR1, lambda *_: requested.append(True))
 for folder in options.folders:
     if stop.is_set():
         break

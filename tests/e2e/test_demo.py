@@ -5,7 +5,8 @@ import json
 import signal
 
 import pytest
-from hooke.catalogue.expand import expand, validate_experiment
+from hooke.catalogue.expand import expand
+from hooke.catalogue.validation import validate_experiment
 from hooke.cli.document import read
 from hooke_api.local.demonstration import EXAMPLE, Demonstration, Meter, remaining
 from hooke_api.local.instance import StartError

@@ -5,7 +5,7 @@ import json
 import random
 
 import pytest
-from hooke.catalogue.expand import validate_run
+from hooke.catalogue.validation import validate_run
 
 from benchmarks.evidence.cells import cells, target_cell
 from benchmarks.evidence.conditions import CLAIM_SEEDS, HOLDING_SEEDS, PLACES, SEEDS, TUNING_SEED

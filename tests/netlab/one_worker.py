@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from hooke.catalogue.expand import validate_run
+from hooke.catalogue.validation import validate_run
 from hooke.loop.train import run_spec_virtual
 
 from benchmarks.peers.settings import METHODS, Settings

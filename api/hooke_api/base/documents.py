@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Any
 
-from hooke.catalogue.expand import parse_experiment, pointer
-from hooke.errors import Problem, SpecError
+from hooke.catalogue.validation import parse_experiment
+from hooke.errors import Fault, SpecError
+from hooke.spec.pointers import pointer
 from hooke.spec.specification import ExperimentSpec
 from pydantic import PlainValidator
 
@@ -22,18 +23,18 @@ def storable_text(text: str) -> str:
 
 
 def _parse(document: Any) -> ExperimentSpec:
-    problems = list(_unstorable(document))
-    if problems:
-        raise SpecError(problems)
+    faults = list(_unstorable(document))
+    if faults:
+        raise SpecError(faults)
     return parse_experiment(document)
 
 
-def _unstorable(document: Any) -> Iterator[Problem]:
+def _unstorable(document: Any) -> Iterator[Fault]:
     pending: list[tuple[tuple[object, ...], Any]] = [((), document)]
     while pending:  # not recursive: a document may be nested as deep as its parser allows
         path, value = pending.pop()
         if isinstance(value, str) and not storable(value):
-            yield Problem(pointer(*path), "contains a zero byte or half of a surrogate pair")
+            yield Fault(pointer(*path), "contains a zero byte or half of a surrogate pair")
         elif isinstance(value, list):
             pending += [((*path, i), item) for i, item in enumerate(value)]
         elif isinstance(value, dict):
@@ -41,7 +42,7 @@ def _unstorable(document: Any) -> Iterator[Problem]:
                 if storable(name):
                     pending.append(((*path, name), item))
                 else:
-                    yield Problem(pointer(*path), "a name contains a zero byte or half of a surrogate pair")
+                    yield Fault(pointer(*path), "a name contains a zero byte or half of a surrogate pair")
 
 
 SubmittedExperiment = Annotated[ExperimentSpec, PlainValidator(_parse, json_schema_input_type=ExperimentSpec)]

@@ -21,8 +21,9 @@ import structlog
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
-from hooke.catalogue.expand import pointer
-from hooke.errors import Problem, SpecError
+from hooke.errors import Fault as SpecFault
+from hooke.errors import SpecError
+from hooke.spec.pointers import pointer
 from sqlalchemy.exc import DataError
 from starlette.exceptions import HTTPException
 
@@ -96,9 +97,9 @@ class Invalid(ApiError):
     status, kind, title = 422, "invalid", "The request has faults"
 
     @classmethod
-    def of(cls, problems: Iterable[Problem]) -> Invalid:
+    def of(cls, found: Iterable[SpecFault]) -> Invalid:
         """Return the error for the faults of a specification."""
-        faults = [Fault(pointer=p.pointer, message=p.message) for p in problems]
+        faults = [Fault(pointer=p.pointer, message=p.message) for p in found]
         count = len(faults)
         return cls("1 fault" if count == 1 else f"{count} faults", faults)
 
@@ -150,7 +151,7 @@ async def on_api_error(request: Request, error: Exception) -> Response:
 async def on_spec_error(request: Request, error: Exception) -> Response:
     """Answer a specification with faults."""
     assert isinstance(error, SpecError)  # noqa: S101 - as above
-    return await on_api_error(request, Invalid.of(error.problems))
+    return await on_api_error(request, Invalid.of(error.faults))
 
 
 async def on_http_error(request: Request, error: Exception) -> Response:

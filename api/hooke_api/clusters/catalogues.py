@@ -11,10 +11,10 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast, get_args
 
-from hooke.catalogue.algorithm import Pace
+from hooke.catalogue.algorithm import Coordination
 from hooke.catalogue.discovery import Kind, built_in, describe
 from hooke.catalogue.offers import Catalogue, Offer, brought_along, reasons
-from hooke.errors import Problem
+from hooke.errors import Fault
 from hooke.spec.pointers import pointer
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -56,10 +56,10 @@ class Reported:
         return found if isinstance(found, int) and found >= 1 else None
 
     @property
-    def pace(self) -> Pace:
+    def coordination(self) -> Coordination:
         """Who tells a worker to go on; what an agent does not say is `together`."""
-        said = self.document.get("pace")
-        return cast(Pace, said) if said in get_args(Pace) else "together"
+        said = self.document.get("coordination")
+        return cast(Coordination, said) if said in get_args(Coordination) else "synchronous"
 
     @property
     def may_drop(self) -> bool:
@@ -71,12 +71,12 @@ class Reported:
         del values, workers
         return []
 
-    def cautions(self, values: Mapping[str, Any], workers: int) -> list[str]:
+    def warnings(self, values: Mapping[str, Any], workers: int) -> list[str]:
         """Return nothing: only its class could tell, when the run starts."""
         del values, workers
         return []
 
-    def resolve(self, values: Mapping[str, Any], *prefix: object) -> tuple[dict[str, Any], list[Problem]]:
+    def resolve(self, values: Mapping[str, Any], *prefix: object) -> tuple[dict[str, Any], list[Fault]]:
         """Return the parameters with the defaults of the schema, and what does not fit it."""
         schema = self.document.get("schema")
         if not isinstance(schema, dict):
@@ -90,7 +90,7 @@ class Reported:
         return defaults | dict(values), list(_misfits(schema, values, prefix))
 
 
-def _misfits(schema: dict[str, Any], values: Mapping[str, Any], prefix: tuple[object, ...]) -> Iterator[Problem]:
+def _misfits(schema: dict[str, Any], values: Mapping[str, Any], prefix: tuple[object, ...]) -> Iterator[Fault]:
     """Return one problem for each place where the values do not fit."""
     from jsonschema import Draft202012Validator, SchemaError  # not before somebody brings a file of their own
     from referencing import Registry
@@ -104,18 +104,18 @@ def _misfits(schema: dict[str, Any], values: Mapping[str, Any], prefix: tuple[ob
             place = [*prefix, *error.absolute_path]
             if error.validator == "required":
                 missing = [name for name in error.validator_value if name not in error.instance]
-                yield from (Problem(pointer(*place, name), "Field required") for name in missing)
+                yield from (Fault(pointer(*place, name), "Field required") for name in missing)
             elif error.validator == "additionalProperties" and error.validator_value is False:
                 known = error.schema.get("properties", {})
                 strange = [name for name in error.instance if name not in known]
-                yield from (Problem(pointer(*place, name), "no parameter has this name") for name in strange)
+                yield from (Fault(pointer(*place, name), "no parameter has this name") for name in strange)
             elif error.context:
-                yield Problem(pointer(*place), ", or: ".join(dict.fromkeys(e.message for e in error.context)))
+                yield Fault(pointer(*place), ", or: ".join(dict.fromkeys(e.message for e in error.context)))
             else:
-                yield Problem(pointer(*place), error.message)
+                yield Fault(pointer(*place), error.message)
     except (SchemaError, Unresolvable) as error:
         why = f"the schema that its agent reported is none: {str(error).splitlines()[0]}"
-        yield Problem(pointer(*prefix[:-1]), why)
+        yield Fault(pointer(*prefix[:-1]), why)
 
 
 def _offer(kind: Kind, document: Mapping[str, Any]) -> Any:
@@ -140,9 +140,9 @@ def offered(session: Session, hosts: Collection[str] | None = None) -> dict[str,
     found = {}
     for host, problems in session.execute(clusters):
         said, builtin = entries.get(host, {}), brought_along()
-        troubles = reasons((problem["name"], problem["file"], problem["error"]) for problem in problems)
+        file_faults = reasons((problem["name"], problem["file"], problem["error"]) for problem in problems)
         found[host] = Catalogue(
-            said.get("algorithm", builtin.algorithms), said.get("workload", builtin.workloads), troubles
+            said.get("algorithm", builtin.algorithms), said.get("workload", builtin.workloads), file_faults
         )
     return found
 
@@ -180,7 +180,7 @@ def _whole(document: Mapping[str, Any]) -> dict[str, Any]:
         "max_workers": reported.max_workers,
         "may_drop": reported.may_drop,
         "deterministic": bool(document.get("deterministic", True)),
-        "pace": str(document.get("pace") or "together"),
+        "coordination": str(document.get("coordination") or "synchronous"),
         "target": document.get("target") if isinstance(document.get("target"), int | float) else None,
         "schema": schema if isinstance(schema, dict) else {},
     }

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from hooke_api.base.schema import View
 
 
-class FileProblemView(View):
+class FileFaultView(View):
     """Something of a user's that a cluster cannot offer, and why."""
 
     kind: Literal["algorithm", "workload"]
@@ -31,7 +31,7 @@ class ClusterView(View):
     seen_at: datetime
     hardware: dict[str, str | int | float]
     versions: dict[str, str]
-    problems: list[FileProblemView]
+    problems: list[FileFaultView]
     """Files of users that its agent could not read, or whose names are taken."""
 
 
@@ -58,7 +58,7 @@ class AlgorithmView(Offered):
     name: str
     title: str
     documentation: str
-    pace: str
+    coordination: str
     """together | served | free: who tells a worker to go on."""
     may_drop: bool
     """It goes on without a worker whose numbers went bad."""

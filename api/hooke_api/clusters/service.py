@@ -16,7 +16,7 @@ from hooke_api.clusters.schemas import (
     AlgorithmList,
     AlgorithmView,
     ClusterView,
-    FileProblemView,
+    FileFaultView,
     WorkloadList,
     WorkloadView,
 )
@@ -86,7 +86,7 @@ def _view(cluster: Cluster, held: Iterable[tuple[int, bool]], at: datetime, sile
         seen_at=cluster.seen_at,
         hardware=cluster.hardware,
         versions=cluster.versions,
-        problems=[FileProblemView.model_validate(problem) for problem in cluster.problems],
+        problems=[FileFaultView.model_validate(problem) for problem in cluster.problems],
     )
 
 

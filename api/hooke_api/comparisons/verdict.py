@@ -23,18 +23,6 @@ from hooke_api.base.intervals import CONFIDENCE, Interval, interval
 from hooke_api.comparisons.crossing import Crossing, horizon, log_time
 from hooke_api.comparisons.ranges import Range, mean_of
 
-__all__ = [
-    "LEAST_PAIRS",
-    "MARGIN",
-    "Claim",
-    "Crossing",
-    "Verdict",
-    "compare",
-    "compare_all",
-    "compare_values",
-    "holm",
-]
-
 LEAST_PAIRS = 3
 """Fewer pairs than this and nothing is claimed."""
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from hooke.catalogue.expand import PlannedRun, check_experiment, expand
+from hooke.catalogue.expand import PlannedRun, expand
+from hooke.catalogue.validation import check_experiment
 from hooke.spec.specification import ExperimentSpec, fingerprint
 from hooke.spec.states import TERMINAL, RunState
 from sqlalchemy import func, insert, select
@@ -18,8 +19,8 @@ from hooke_api.base.cursors import Cursors
 from hooke_api.base.errors import Invalid, NotFound
 from hooke_api.base.schema import Fault
 from hooke_api.clusters.catalogues import offered
-from hooke_api.experiments.advice import warnings
 from hooke_api.experiments.schemas import DryRun, ExperimentPage, ExperimentSummary, ExperimentView, PlannedRunView
+from hooke_api.experiments.warnings import warnings
 from hooke_api.models import DEFAULT_PROJECT, Cluster, Experiment, IdempotencyKey, Run, Transition, now
 from hooke_api.scheduling.lifecycle import request_cancel
 from hooke_api.storage.database import Database

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from hooke.catalogue.expand import pointer
 from hooke.spec.events import ABSENT, Checkpointed, Done, Dropped, Ingest, Scored, Start, Steps
+from hooke.spec.pointers import pointer
 from hooke.trace.phases import PHASES
 from pydantic import ValidationError
 

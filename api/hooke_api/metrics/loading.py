@@ -45,16 +45,16 @@ class Facts:
     algorithm: str
     evaluated_part: str | None
     batch: int
-    pace: str | None
+    coordination: str | None
     """How its cluster describes the algorithm; null where it described none."""
 
     @property
     def lockstep(self) -> bool:
         """Return whether step s of every worker belongs to one round, a server or not."""
-        pace = self.pace
-        if pace is None and self.algorithm in (known := built_in("algorithm")):
-            pace = known[self.algorithm].cls.pace
-        return pace == "together" if pace is not None else self.servers == 0
+        coordination = self.coordination
+        if coordination is None and self.algorithm in (known := built_in("algorithm")):
+            coordination = known[self.algorithm].cls.coordination
+        return coordination == "synchronous" if coordination is not None else self.servers == 0
 
     @property
     def ended(self) -> bool:
@@ -99,7 +99,10 @@ class Kept:
 
 def read_facts(session: Session, *where: ColumnElement[bool]) -> list[Facts]:
     """Return the facts of the runs that meet the conditions, in order of number."""
-    found = {"batch": Run.spec["batch"].as_integer(), "pace": CatalogueEntry.document["pace"].as_string()}
+    found = {
+        "batch": Run.spec["batch"].as_integer(),
+        "coordination": CatalogueEntry.document["coordination"].as_string(),
+    }
     columns = [found[name] if name in found else getattr(Run, name) for name in Facts.__annotations__]
     described = and_(
         CatalogueEntry.cluster == Run.host,

@@ -2,9 +2,9 @@
 
 A row stands for P gradients, one round of the run:
 
-- where all workers go together (`pace`), row s is step s of every worker, whether a server takes part or not;
-- where each goes at its own pace, served or free, all gradients are put in the order of wall time since the
-  common start and every P of them are a row. (Averaging equal step numbers instead would set the step that a slow
+- where the `coordination` is synchronous, row s is step s of every worker, whether a server takes part or not;
+- with a parameter server or without locks, all gradients are put in the order of wall time since the common start
+  and every P of them are a row. (Averaging equal step numbers instead would set the step that a slow
   worker does at the end beside one that a fast worker did long before.)
 
 Rows are made only as far as every worker has reported, so that a row never changes afterwards; a worker without
@@ -19,14 +19,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from hooke.spec.journal import EVERY_RANK_WRITES
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Column = NDArray[Any]
 
-EVERY_RANK_WRITES = 32
-"""With more workers than this only the first and the last write steps (`hooke.loop.recorder` says the same)."""
 COLUMNS = ("step", "samples", "clock", "wall", "loss", "communicate", "wire", "staleness")
 """The columns of a journal from which curves are made."""
 

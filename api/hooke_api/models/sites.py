@@ -23,7 +23,7 @@ class Cluster(Owned, Base):
     hardware: Mapped[dict[str, Any]]
     versions: Mapped[dict[str, Any]]
     problems: Mapped[list[dict[str, Any]]] = mapped_column(default=list)
-    """Files of users that it cannot offer: `FileProblem`s."""
+    """Files of users that it cannot offer: `FileFault`s."""
     created_at: Mapped[datetime]
     seen_at: Mapped[datetime]
 

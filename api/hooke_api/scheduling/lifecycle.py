@@ -99,7 +99,7 @@ def transition(
 
 
 def announce_run(session: Session, run: Run) -> None:
-    """Announce that a run's state, attempt or wish to be cancelled changed."""
+    """Announce that a run's state, attempt or request to be cancelled changed."""
     data = {"id": run.id, "experiment_id": run.experiment_id, "state": run.state.value, "attempt": run.attempt}
     announce(session, "run", data, experiment_id=run.experiment_id, run_id=run.id)
 

@@ -18,7 +18,7 @@ from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from fastapi import Depends, Request
-from sqlalchemy import Connection, Engine, create_engine, event, make_url, text
+from sqlalchemy import Connection, create_engine, event, make_url, text
 from sqlalchemy.orm import Session
 
 from hooke_api.storage import outbox
@@ -122,5 +122,3 @@ def of(request: Request) -> Database:
 
 DatabaseOf = Annotated[Database, Depends(of)]
 """Parameter of an endpoint: `def read(..., database: DatabaseOf)`, then `with database.read() as session:`."""
-
-__all__ = ["Database", "DatabaseOf", "Engine", "alembic_config", "of"]

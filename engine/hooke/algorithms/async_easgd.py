@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
-from hooke.catalogue.algorithm import Pace
+from hooke.catalogue.algorithm import Coordination
 from hooke.methods.elastic import Elastic, Spring
 
 if TYPE_CHECKING:
@@ -31,11 +31,11 @@ class AsyncEASGD(Elastic):
     """
 
     servers: ClassVar[int] = 1
-    pace: ClassVar[Pace] = "served"
+    coordination: ClassVar[Coordination] = "parameter-server"
     may_drop: ClassVar[bool] = True
     deterministic: ClassVar[bool] = False
-    passes: ClassVar[int] = 9
-    server_passes: ClassVar[int] = 6
+    accesses: ClassVar[int] = 9
+    server_accesses: ClassVar[int] = 6
 
     period: int = Field(1, ge=1, le=10_000, title="Period", description="Local steps per exchange (tau).")
 
@@ -50,7 +50,7 @@ class AsyncEASGD(Elastic):
         """Swap with whoever comes first: reply c, then apply (2)."""
         c, x, spring = r.params, r.buffer(r.params), Spring(r, self.rate(r.workers))
         for i in r.requests(x, order="arrival", period=self.period):
-            r.answer(i, c)
+            r.reply(i, c)
             spring.pull(c, x)
 
     def work(self, r: Rank) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
-from hooke.catalogue.algorithm import Pace
+from hooke.catalogue.algorithm import Coordination
 from hooke.methods.descent import Descent, LocalStep
 
 if TYPE_CHECKING:
@@ -31,20 +31,20 @@ class AsyncSGD(Descent):
     """
 
     servers: ClassVar[int] = 1
-    pace: ClassVar[Pace] = "served"
+    coordination: ClassVar[Coordination] = "parameter-server"
     may_drop: ClassVar[bool] = True
     deterministic: ClassVar[bool] = False
-    passes: ClassVar[int] = 6
+    accesses: ClassVar[int] = 6
 
     period: int = Field(1, ge=1, le=10_000, title="Period", description="Local steps per exchange (tau).")
     momentum_at: Literal["master", "worker"] = Field(
         "master", title="Momentum at", description="One velocity at the master, or each worker's own."
     )
 
-    def vector_passes(self, server: bool) -> int:
+    def vector_accesses(self, server: bool) -> int:
         """Return the vector reads and writes: a velocity costs where it lives."""
         here = server == (self.momentum_at == "master")
-        return (self.server_passes if server else self.passes) + here * self.velocity_passes()
+        return (self.server_accesses if server else self.accesses) + here * self.velocity_accesses()
 
     def run(self, r: Rank) -> None:
         """Hold the center, or work."""
@@ -58,7 +58,7 @@ class AsyncSGD(Descent):
         for i in r.requests(u, order="arrival", period=self.period, last_words=True):
             if r.brought:
                 c.add_(u) if moves else step.apply(u)
-            r.answer(i, step.point())
+            r.reply(i, step.point())
 
     def work(self, r: Rank, step: LocalStep, moves: bool) -> None:
         """Push and pull, then take local steps from there."""

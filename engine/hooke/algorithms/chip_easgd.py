@@ -31,7 +31,7 @@ class ChipEASGD(Elastic):
     Reference: You, Buluc, Demmel, SC17 (arXiv 1708.02983), Algorithm 4 and the partition of a chip.
     """
 
-    passes: ClassVar[int] = 19
+    accesses: ClassVar[int] = 19
 
     parts: int = Field(2, ge=1, le=1024, title="Parts", description="Workers per chip (G); P is a multiple.")
     inside: Literal["mean", "sum"] = Field(
@@ -62,7 +62,7 @@ class ChipEASGD(Elastic):
         chip = r.comm.split(r.rank // self.parts, r.rank)
         first = chip.rank == 0
         between = r.comm.split(int(first), r.rank)
-        for t in r.steps(answer=c):
+        for t in r.steps(evaluated=c):
             exchange = r.due(t, self.period)
             if exchange:
                 total.copy_(x)

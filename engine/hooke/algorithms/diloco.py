@@ -28,7 +28,7 @@ class Diloco(Descent):
     Reference: Douillard et al. 2023 (arXiv 2311.08105).
     """
 
-    passes: ClassVar[int] = 30
+    accesses: ClassVar[int] = 30
 
     lr: float = Field(0.001, gt=0, le=10, title="Learning rate", description="Step length of the inner steps.")
     period: int = Field(20, ge=1, le=10_000, title="Period", description="Inner steps per outer step (H).")
@@ -37,7 +37,7 @@ class Diloco(Descent):
     outer_lr: float = Field(0.7, gt=0, le=10, title="Outer learning rate", description="Of the outer steps.")
     outer_momentum: float = Field(0.9, ge=0, lt=1, title="Outer momentum", description="Of the outer steps (mu).")
 
-    def cautions(self, workers: int) -> list[str]:
+    def warnings(self, workers: int) -> list[str]:
         """Say that AdamW has moments of its own."""
         del workers
         idle = self.momentum > 0 and self.inner == "adamw"
@@ -48,7 +48,7 @@ class Diloco(Descent):
         x, c, m, delta = r.params, r.state("center", like=r.params), r.state("outer"), r.buffer(r.params)
         step: AdamStep | LocalStep
         step = AdamStep(r, self.lr, self.decay) if self.inner == "adamw" else self.local_step(r)
-        for t in r.steps(answer=c):
+        for t in r.steps(evaluated=c):
             step.apply(step.gradient())
             if (t + 1) % self.period == 0:
                 r.comm.allreduce(x)

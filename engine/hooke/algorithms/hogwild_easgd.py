@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
-from hooke.catalogue.algorithm import Pace
+from hooke.catalogue.algorithm import Coordination
 from hooke.comm.base import Updates
 from hooke.methods.elastic import Elastic, concurrent_bound
 
@@ -33,10 +33,10 @@ class HogwildEASGD(Elastic):
     Reference: You, Buluc, Demmel, SC17 (arXiv 1708.02983); Niu, Recht, Re, Wright 2011 for the name.
     """
 
-    pace: ClassVar[Pace] = "free"
+    coordination: ClassVar[Coordination] = "lock-free"
     may_drop: ClassVar[bool] = True
     deterministic: ClassVar[bool] = False
-    passes: ClassVar[int] = 11
+    accesses: ClassVar[int] = 11
 
     period: int = Field(1, ge=1, le=10_000, title="Period", description="Local steps per exchange (tau).")
     updates: Updates = Field(
@@ -53,7 +53,7 @@ class HogwildEASGD(Elastic):
         x, d = r.params, r.buffer(r.params)
         a, step = self.rate(r.workers), self.local_step(r)
         center = r.shared("center", like=x, updates=self.updates)
-        for t in r.steps(answer=center.snapshot):
+        for t in r.steps(evaluated=center.snapshot):
             exchange = center.exchange(x, d, a, self.overlap) if r.due(t, self.period) else None
             g = step.gradient()
             if exchange:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
-from hooke.catalogue.algorithm import Pace
+from hooke.catalogue.algorithm import Coordination
 from hooke.comm.base import Updates
 from hooke.methods.descent import Descent
 
@@ -34,10 +34,10 @@ class HogwildSGD(Descent):
     Reference: Niu, Recht, Re, Wright 2011; You, Buluc, Demmel, SC17 (arXiv 1708.02983).
     """
 
-    pace: ClassVar[Pace] = "free"
+    coordination: ClassVar[Coordination] = "lock-free"
     may_drop: ClassVar[bool] = True
     deterministic: ClassVar[bool] = False
-    passes: ClassVar[int] = 4
+    accesses: ClassVar[int] = 4
 
     period: int = Field(1, ge=1, le=10_000, title="Period", description="Local steps per exchange (tau).")
     updates: Updates = Field(
@@ -55,7 +55,7 @@ class HogwildSGD(Descent):
                 center.add(moves)
                 moves.zero_()
 
-        for t in r.steps(answer=center.snapshot, land=lambda: None if r.due(r.t, self.period) else add()):
+        for t in r.steps(evaluated=center.snapshot, flush=lambda: None if r.due(r.t, self.period) else add()):
             if r.due(t, self.period):
                 center.read(into=x)
             by, factor = step.move(step.gradient())

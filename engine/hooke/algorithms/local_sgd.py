@@ -27,7 +27,7 @@ class LocalSGD(Descent):
     Reference: Stich 2019 (arXiv 1805.09767); McMahan et al. 2017 (arXiv 1602.05629).
     """
 
-    passes: ClassVar[int] = 7
+    accesses: ClassVar[int] = 7
 
     period: int = Field(4, ge=1, le=10_000, title="Period", description="Local steps per average (H).")
 
@@ -35,7 +35,7 @@ class LocalSGD(Descent):
         """Step alone, then average."""
         x, center = r.params, r.state("center", like=r.params)
         step = self.local_step(r)
-        for t in r.steps(answer=center):
+        for t in r.steps(evaluated=center):
             step.apply(step.gradient())
             if (t + 1) % self.period == 0:
                 r.comm.allreduce(x)

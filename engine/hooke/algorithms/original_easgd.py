@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
-from hooke.catalogue.algorithm import Pace
+from hooke.catalogue.algorithm import Coordination
 from hooke.methods.elastic import Elastic, Spring
 
 if TYPE_CHECKING:
@@ -31,9 +31,9 @@ class OriginalEASGD(Elastic):
     """
 
     servers: ClassVar[int] = 1
-    pace: ClassVar[Pace] = "served"
-    passes: ClassVar[int] = 9
-    server_passes: ClassVar[int] = 6
+    coordination: ClassVar[Coordination] = "parameter-server"
+    accesses: ClassVar[int] = 9
+    server_accesses: ClassVar[int] = 6
 
     mode: Literal["serial", "ordered"] = Field(
         "ordered", title="Mode", description="Compute one worker at a time, or only exchange one at a time."
@@ -50,7 +50,7 @@ class OriginalEASGD(Elastic):
         """Lines 10-14: send c to worker j, fetch x_j, apply (2)."""
         c, x, spring = r.params, r.buffer(r.params), Spring(r, self.rate(r.workers))
         for j in r.requests(None if self.mode == "serial" else x, order="rank"):
-            r.answer(j, c)
+            r.reply(j, c)
             if self.mode == "serial":
                 r.receive(x, j)
             spring.pull(c, x)

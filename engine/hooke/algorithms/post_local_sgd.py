@@ -35,7 +35,7 @@ class PostLocalSGD(LocalSGD):
         """Step together; from the switch on alone, and average."""
         x, center = r.params, r.state("center", like=r.params)
         step = self.local_step(r)
-        for t in r.steps(answer=center):
+        for t in r.steps(evaluated=center):
             g = step.gradient()
             if t < self.switch:
                 r.comm.allreduce(g)

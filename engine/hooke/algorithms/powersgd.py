@@ -33,7 +33,7 @@ class Powersgd(Descent):
     Reference: Vogels, Karimireddy, Jaggi 2019 (arXiv 1905.13727).
     """
 
-    passes: ClassVar[int] = 20
+    accesses: ClassVar[int] = 20
 
     rank: int = Field(2, ge=1, le=1024, title="Rank", description="Columns of the thin matrices (r).")
 

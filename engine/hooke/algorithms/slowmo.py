@@ -29,7 +29,7 @@ class Slowmo(Descent):
     Reference: Wang, Tantia, Ballas, Rabbat 2020 (arXiv 1910.00643).
     """
 
-    passes: ClassVar[int] = 14
+    accesses: ClassVar[int] = 14
 
     period: int = Field(12, ge=1, le=10_000, title="Period", description="Local steps per slow step (H).")
     slow_momentum: float = Field(0.5, ge=0, lt=1, title="Slow momentum", description="Factor of u (beta).")
@@ -39,7 +39,7 @@ class Slowmo(Descent):
         """Step alone, then take a slow step together."""
         x, c = r.params, r.state("center", like=r.params)
         u, moved, step = r.state("slow"), r.buffer(x), self.local_step(r)
-        for t in r.steps(answer=c):
+        for t in r.steps(evaluated=c):
             step.apply(step.gradient())
             if (t + 1) % self.period == 0:
                 r.comm.allreduce(x)

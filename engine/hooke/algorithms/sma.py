@@ -29,7 +29,7 @@ class SMA(Elastic):
     Reference: Koliousis et al., "CrossBow", VLDB 2019 (arXiv 1901.02244).
     """
 
-    passes: ClassVar[int] = 26
+    accesses: ClassVar[int] = 26
 
     period: int = Field(1, ge=1, le=10_000, title="Period", description="Local steps per exchange (tau).")
     beta: float | None = Field(
@@ -48,7 +48,7 @@ class SMA(Elastic):
         x, c, last = r.params, r.state("center", like=r.params), r.state("last move")
         total, old = r.buffer(x), r.buffer(x)
         spring, step = Spring(r, self.rate(r.workers)), self.local_step(r)
-        for t in r.steps(answer=c):
+        for t in r.steps(evaluated=c):
             exchange = r.due(t, self.period)
             total.copy_(x)
             g = step.gradient()

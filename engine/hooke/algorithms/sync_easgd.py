@@ -34,7 +34,7 @@ class SyncEASGD(Elastic):
     Reference: You, Buluc, Demmel, SC17 (arXiv 1708.02983), Algorithms 2 and 3; Zhang, Choromanska, LeCun 2015.
     """
 
-    passes: ClassVar[int] = 19
+    accesses: ClassVar[int] = 19
 
     period: int = Field(1, ge=1, le=10_000, title="Period", description="Local steps per exchange (tau).")
     overlap: bool = Field(False, title="Overlap", description="Exchange while the gradient is computed.")
@@ -52,7 +52,7 @@ class SyncEASGD(Elastic):
         behind = self.overlap or self.pipelined
         under_way: list[tuple[Vector, Pending | None]] = []
 
-        def land(but: int = 0) -> None:
+        def flush(but: int = 0) -> None:
             """Apply (2) with the sums under way, but not with the latest `but`."""
             while len(under_way) > but:
                 total, pending = under_way.pop(0)
@@ -61,7 +61,7 @@ class SyncEASGD(Elastic):
                 spring.pull(c, total, r.workers)
                 free.append(total)
 
-        for t in r.steps(answer=c, land=land):
+        for t in r.steps(evaluated=c, flush=flush):
             exchange = r.due(t, self.period)
             if exchange and behind:
                 total = free.pop()
@@ -72,8 +72,8 @@ class SyncEASGD(Elastic):
                     total = free.pop()
                     r.comm.allreduce(total.copy_(x))
                     under_way.append((total, None))
-                land(but=1)
+                flush(but=1)
                 spring.pull(x, c)  # the old one
             step.apply(g)
             if exchange and not self.pipelined:
-                land()
+                flush()

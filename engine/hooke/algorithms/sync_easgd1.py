@@ -30,8 +30,8 @@ class SyncEASGD1(Elastic):
     """
 
     servers: ClassVar[int] = 1
-    passes: ClassVar[int] = 10
-    server_passes: ClassVar[int] = 6
+    accesses: ClassVar[int] = 10
+    server_accesses: ClassVar[int] = 6
 
     period: int = Field(1, ge=1, le=10_000, title="Period", description="Local steps per exchange (tau).")
 
@@ -44,7 +44,7 @@ class SyncEASGD1(Elastic):
         x, other, spring = r.params, r.buffer(r.params), Spring(r, self.rate(r.workers))
         group = r.comm.split(int(r.is_server), r.rank)
         if r.is_server:
-            for t in r.steps(answer=x):  # the host's x is c
+            for t in r.steps(evaluated=x):  # the host's x is c
                 if r.due(t, self.period):
                     r.comm.send(x, 0)
                     r.comm.recv(other, 0)

@@ -28,7 +28,7 @@ class SyncSGD(Descent):
     Reference: You, Buluc, Demmel, SC17 (arXiv 1708.02983), where it is the synchronous baseline.
     """
 
-    passes: ClassVar[int] = 3
+    accesses: ClassVar[int] = 3
 
     reduction: Literal["mean", "sum"] = Field(
         "mean", title="Reduction", description="Average the workers' gradients, or add them up."

@@ -19,7 +19,7 @@ from hooke.catalogue.rank import Rank
 from hooke.errors import NotFound
 from hooke.spec.specification import RunSpec
 
-Pace = Literal["together", "served", "free"]
+Coordination = Literal["synchronous", "parameter-server", "lock-free"]
 
 
 class Algorithm(BaseModel):
@@ -33,17 +33,17 @@ class Algorithm(BaseModel):
 
     servers: ClassVar[int] = 0
     """Ranks that hold the center and compute no gradient: 0 or 1."""
-    pace: ClassVar[Pace] = "together"
+    coordination: ClassVar[Coordination] = "synchronous"
     """Who tells a worker to go on: all ranks step alike, a server grants steps, or each takes its next steps
     from a common counter and meets the others only for evaluations (Hogwild)."""
     may_drop: ClassVar[bool] = False
     """The method goes on without a worker whose numbers went bad (`on_bad_worker: drop`)."""
     max_workers: ClassVar[int | None] = None
     """A sequential method runs on one worker, whatever the experiment asks."""
-    passes: ClassVar[int] = 3
+    accesses: ClassVar[int] = 3
     """Vector reads and writes of a worker's step, each operation on whole vectors in memory: prices its arithmetic
     in virtual time."""
-    server_passes: ClassVar[int] = 3
+    server_accesses: ClassVar[int] = 3
     """The same for one request on a server."""
     deterministic: ClassVar[bool] = True
     """Same seed, workers and collective give bitwise equal weights."""
@@ -53,14 +53,14 @@ class Algorithm(BaseModel):
         del workers
         return []
 
-    def cautions(self, workers: int) -> list[str]:
+    def warnings(self, workers: int) -> list[str]:
         """Return what a user should know before running this on that many workers: a stability bound, say."""
         del workers
         return []
 
-    def vector_passes(self, server: bool) -> int:
+    def vector_accesses(self, server: bool) -> int:
         """Return the vector reads and writes of one step (or of one request, on a server)."""
-        return self.server_passes if server else self.passes
+        return self.server_accesses if server else self.accesses
 
     def run(self, r: Rank) -> None:
         """Train on this rank until `r.steps()` (or `r.requests()` on the server) ends."""

@@ -5,7 +5,7 @@
 - Entry points of installed packages, in the groups `hooke.algorithms` and `hooke.workloads`.
 
 A file is read on its own: what several files share belongs into an installed package. A file that cannot be
-imported, or a class whose name is taken, is a `Trouble`; it never hides the rest. `python -m
+imported, or a class whose name is taken, is a `FileFault`; it never hides the rest. `python -m
 hooke.catalogue.discovery` prints everything as JSON: an agent asks so, in a process that a user's file may break.
 """
 
@@ -23,30 +23,21 @@ import pkgutil
 import re
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
 
+from pydantic import PydanticUserError
+
+from hooke.catalogue.renamed import MEMBERS, MODULES
+
 Kind = Literal["algorithm", "workload"]
 Origin = Literal["built-in", "file", "entry point"]
 KINDS: tuple[Kind, ...] = ("algorithm", "workload")
 PATH = "HOOKE_PATH"
-MOVED = {
-    "hooke.algorithm": "hooke.catalogue.algorithm",
-    "hooke.rank": "hooke.catalogue.rank",
-    "hooke.workload": "hooke.catalogue.workload",
-    "hooke.descent": "hooke.methods.descent",
-    "hooke.elastic": "hooke.methods.elastic",
-    "hooke.lowrank": "hooke.methods.lowrank",
-    "hooke.flat": "hooke.problem.flat",
-    "hooke.samples": "hooke.problem.samples",
-    "hooke.task": "hooke.problem.task",
-    "hooke.models": "hooke.problem.models",
-}
-"""Where modules are that users' files imported under an earlier name."""
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
 
 
@@ -63,7 +54,7 @@ class Item:
 
 
 @dataclass(frozen=True)
-class Trouble:
+class FileFault:
     """Something of a user's that cannot be offered, and why; `name` is of the class, the file or the package."""
 
     kind: Kind
@@ -77,7 +68,7 @@ class Found:
     """What there is of one kind, by name in alphabetical order, and what could not be offered."""
 
     items: dict[str, Item]
-    troubles: tuple[Trouble, ...]
+    file_faults: tuple[FileFault, ...]
 
 
 def _base(kind: Kind) -> type[Any]:
@@ -129,25 +120,25 @@ def built_in(kind: Kind) -> dict[str, Item]:
 @functools.cache
 def found(kind: Kind) -> Found:
     """Return everything of one kind that can be run here; read once per process."""
-    items, troubles = dict(built_in(kind)), []
+    items, file_faults = dict(built_in(kind)), []
     for offer in (*_files(kind), *_entry_points(kind)):
         known = items.get(offer.name)
-        if isinstance(offer, Trouble):
-            troubles.append(offer)
+        if isinstance(offer, FileFault):
+            file_faults.append(offer)
         elif known is None:
             items[offer.name] = offer
         else:
             where = known.origin if known.origin == "built-in" else known.file
             error = f"the name {offer.name!r} is taken ({where}): give the class another name"
-            troubles.append(Trouble(kind, offer.name, offer.file, error))
-    return Found(dict(sorted(items.items())), tuple(troubles))
+            file_faults.append(FileFault(kind, offer.name, offer.file, error))
+    return Found(dict(sorted(items.items())), tuple(file_faults))
 
 
-def _files(kind: Kind) -> Iterator[Item | Trouble]:
+def _files(kind: Kind) -> Iterator[Item | FileFault]:
     for entry in filter(None, os.environ.get(PATH, "").split(os.pathsep)):
         folder = Path(entry).absolute()
         if not folder.is_dir():
-            yield Trouble(kind, folder.name, str(folder), f"{PATH} names a folder that does not exist")
+            yield FileFault(kind, folder.name, str(folder), f"{PATH} names a folder that does not exist")
             continue
         for file in sorted((folder / f"{kind}s").glob("*.py")):
             if not file.name.startswith("_"):
@@ -165,7 +156,7 @@ def stamp() -> str:
     return "\n".join(["", *seen])
 
 
-def _entry_points(kind: Kind) -> Iterator[Item | Trouble]:
+def _entry_points(kind: Kind) -> Iterator[Item | FileFault]:
     for point in sorted(metadata.entry_points(group=_group(kind)), key=lambda p: p.name):
         package = f" of {point.dist.name}" if point.dist else ""
         load = functools.partial(_read_entry_point, kind, point)
@@ -174,7 +165,7 @@ def _entry_points(kind: Kind) -> Iterator[Item | Trouble]:
 
 def _offers(
     kind: Kind, name: str, file: str, origin: Origin, load: Callable[[], tuple[list[type[Any]], str]]
-) -> Iterator[Item | Trouble]:
+) -> Iterator[Item | FileFault]:
     """Return what one file or entry point offers, or what is wrong with it."""
     try:
         classes, source = load()
@@ -184,25 +175,35 @@ def _offers(
                 if kind == "algorithm"
                 else ("a class derived from Workload, or the functions model, data and loss")
             )
-            yield Trouble(kind, name, file, f"holds no {kind}: define {wanted}")
+            yield FileFault(kind, name, file, f"holds no {kind}: define {wanted}")
         for cls in classes:
             if not _NAME.fullmatch(cls.id()):
-                yield Trouble(
+                yield FileFault(
                     kind, cls.__name__, file, f"{cls.id()!r} cannot be a name: use ASCII letters and digits"
                 )
+                continue
+            if earlier := _renamed(name for name in MEMBERS if name in vars(cls)):
+                yield FileFault(kind, cls.id(), file, f"{cls.__name__} uses an earlier name: {earlier}")
                 continue
             cls.model_json_schema()  # what cannot be described cannot be offered
             yield Item(kind, cls.id(), cls, origin, source, digest(source))
     except (Exception, SystemExit) as error:  # whatever a user's file does when it is read
-        yield Trouble(kind, name, file, _said(error, file))
+        yield FileFault(kind, name, file, _said(error, file))
+
+
+def _renamed(names: Iterable[str]) -> str:
+    """Return what each of these members is called now; empty where there are none."""
+    return ", ".join(f"{name} is now {MEMBERS[name]}" for name in names)
 
 
 def _said(error: BaseException, file: str) -> str:
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
     where = f" (line {lines[-1]})" if lines else ""
-    moved = MOVED.get(error.name or "") if isinstance(error, ImportError) else None
+    moved = MODULES.get(error.name or "") if isinstance(error, ImportError) else None
     hint = f"; it is now {moved}: change the import" if moved else ""
-    return f"{type(error).__name__}{where}: {error}"[:1000] + hint
+    if isinstance(error, PydanticUserError):  # which names the member
+        hint = "; " + _renamed(name for name in MEMBERS if f"`{name} = " in str(error))
+    return f"{type(error).__name__}{where}: {error}"[:1000] + hint.removesuffix("; ")
 
 
 def _read_file(kind: Kind, file: Path) -> tuple[list[type[Any]], str]:
@@ -253,7 +254,7 @@ def describe(kind: Kind, item: Item) -> dict[str, Any]:
     }
     if kind == "workload":
         return common | {"target": getattr(cls, "target", None)}
-    told = ("servers", "max_workers", "pace", "may_drop", "deterministic")
+    told = ("servers", "max_workers", "coordination", "may_drop", "deterministic")
     return common | {name: getattr(cls, name) for name in told}
 
 
@@ -263,7 +264,7 @@ def everything() -> dict[str, Any]:
     for kind in KINDS:
         here = found(kind)
         told[f"{kind}s"] = [describe(kind, item) for item in here.items.values()]
-        told["problems"] += [asdict(trouble) for trouble in here.troubles]
+        told["problems"] += [asdict(fault) for fault in here.file_faults]
     return told
 
 

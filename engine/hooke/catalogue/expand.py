@@ -8,16 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from hooke.catalogue.cautions import cautions, of_compute_time, of_method, of_target
 from hooke.catalogue.offers import Catalogue, Offer, here
 from hooke.catalogue.validation import (
     Catalogues,
-    check_experiment,
-    parse_experiment,
-    validate_experiment,
-    validate_run,
 )
-from hooke.errors import Problem, SpecError
+from hooke.catalogue.warnings import of_compute_time, of_method, of_target
+from hooke.errors import Fault, SpecError
 from hooke.spec.pointers import pointer
 from hooke.spec.specification import (
     AlgorithmChoice,
@@ -28,23 +24,8 @@ from hooke.spec.specification import (
     WorkloadChoice,
 )
 
-__all__ = [
-    "AUTO_WORKERS",
-    "MAX_RUNS",
-    "PlannedRun",
-    "cautions",
-    "check_experiment",
-    "expand",
-    "experiment_cautions",
-    "parse_experiment",
-    "pointer",
-    "resolve",
-    "validate_experiment",
-    "validate_run",
-]
-
 MAX_RUNS = 2000
-"""More cells than this in one experiment is refused: it is a mistake more often than a wish."""
+"""More cells than this in one experiment is refused: that many are a mistake more often than not."""
 AUTO_WORKERS = 4
 """`workers: auto` is min(AUTO_WORKERS, cores)."""
 
@@ -115,19 +96,19 @@ def expand(spec: ExperimentSpec, cores: dict[str, int], catalogues: Catalogues |
     `cores` maps each registered cluster to the cores one run may use there. An unknown cluster, a product of more
     than MAX_RUNS cells, or parameters that cannot run on a number of workers raise SpecError.
     """
-    problems = []
+    faults = []
     for i, cluster in enumerate(spec.clusters):
         if cluster.host not in cores:
             field = "computed_on" if cluster.virtual else "name"
             known = ", ".join(sorted(cores)) or "none yet"
-            problems.append(
-                Problem(f"/clusters/{i}/{field}", f"no cluster {cluster.host!r} is registered; known: {known}")
+            faults.append(
+                Fault(f"/clusters/{i}/{field}", f"no cluster {cluster.host!r} is registered; known: {known}")
             )
     count = len(spec.variants) * sum(len(c.workers) * c.seeds for c in spec.clusters)
     if count > MAX_RUNS:
-        problems.append(Problem("/clusters", f"{count} runs; at most {MAX_RUNS} fit in one experiment"))
-    if problems:
-        raise SpecError(problems)
+        faults.append(Fault("/clusters", f"{count} runs; at most {MAX_RUNS} fit in one experiment"))
+    if faults:
+        raise SpecError(faults)
     planned: dict[tuple[str, str, int, int], PlannedRun] = {}
     local = None if catalogues else here()
     for cluster in spec.clusters:
@@ -153,30 +134,30 @@ def _faults(run: PlannedRun) -> list[str]:
     return run.offered.algorithms[chosen.name].faults(chosen.parameters, run.workers)
 
 
-def experiment_cautions(spec: ExperimentSpec, planned: Iterable[PlannedRun]) -> list[Problem]:
+def experiment_warnings(spec: ExperimentSpec, planned: Iterable[PlannedRun]) -> list[Fault]:
     """Return what a user should know before these runs start, each thing once for each variant or cluster."""
     planned = list(planned)
 
     def say(run: PlannedRun) -> list[str]:
-        said = [caution.message for caution in of_method(run.spec, run.offered)]
+        said = [warning.message for warning in of_method(run.spec, run.offered)]
         if spec.on_bad_worker == "drop" and not run.offered.algorithms[run.spec.algorithm.name].may_drop:
             said.append("the method cannot go on without a worker: NaN or Inf on one fails the run")
         return said
 
     found = _of_each(spec, planned, say)
-    found += dict.fromkeys(caution for run in planned for caution in of_target(run.spec, run.offered))
+    found += dict.fromkeys(warning for run in planned for warning in of_target(run.spec, run.offered))
     for i, cluster in enumerate(spec.clusters):
         if cluster.by_earlier_name:
             why = "`on` is now `computed_on`: readers of YAML 1.1 take `on` for true. The earlier name still works"
-            found.append(Problem(pointer("clusters", i, "on"), why))
+            found.append(Fault(pointer("clusters", i, "on"), why))
         place = pointer("clusters", i, "virtual", "compute_seconds_per_sample")
-        found += [Problem(place, why) for why in of_compute_time(cluster.virtual)] if cluster.virtual else []
+        found += [Fault(place, why) for why in of_compute_time(cluster.virtual)] if cluster.virtual else []
     return found
 
 
 def _of_each(
     spec: ExperimentSpec, planned: Iterable[PlannedRun], say: Callable[[PlannedRun], list[str]]
-) -> list[Problem]:
+) -> list[Fault]:
     """Return what is said of the runs, by variant; numbers of workers of which the same is said stand together."""
     said: dict[tuple[str, str], set[int]] = {}
     asked = set()
@@ -187,8 +168,6 @@ def _of_each(
                 said.setdefault((run.variant, text), set()).add(run.workers)
     places = {variant.name: pointer("variants", i, "parameters") for i, variant in enumerate(spec.variants)}
     return [
-        Problem(
-            places[name], f"with {', '.join(map(str, sorted(workers)))} worker{'s' * (workers != {1})}: {text}"
-        )
+        Fault(places[name], f"with {', '.join(map(str, sorted(workers)))} worker{'s' * (workers != {1})}: {text}")
         for (name, text), workers in said.items()
     ]

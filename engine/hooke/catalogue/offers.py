@@ -15,11 +15,11 @@ from pydantic import BaseModel, ValidationError
 
 from hooke.catalogue import algorithm as algorithms
 from hooke.catalogue import workload as workloads
-from hooke.catalogue.algorithm import Algorithm, Pace
+from hooke.catalogue.algorithm import Algorithm, Coordination
 from hooke.catalogue.discovery import Item, built_in, found
 from hooke.catalogue.workload import Workload
-from hooke.errors import Problem
-from hooke.spec.pointers import problems
+from hooke.errors import Fault
+from hooke.spec.pointers import faults
 
 
 class Offer(Protocol):
@@ -33,7 +33,7 @@ class Offer(Protocol):
     def own(self) -> bool:
         """A user's own: a run records the hash of the source that it meant."""
 
-    def resolve(self, values: Mapping[str, Any], *prefix: object) -> tuple[dict[str, Any], list[Problem]]:
+    def resolve(self, values: Mapping[str, Any], *prefix: object) -> tuple[dict[str, Any], list[Fault]]:
         """Return the parameters with every default, and the faults; these lie below the path `prefix`."""
 
 
@@ -57,7 +57,7 @@ class Method(Offer, Protocol):
         """Workers that it can use at most."""
 
     @property
-    def pace(self) -> Pace:
+    def coordination(self) -> Coordination:
         """Who tells a worker to go on."""
 
     @property
@@ -67,7 +67,7 @@ class Method(Offer, Protocol):
     def faults(self, values: Mapping[str, Any], workers: int) -> list[str]:
         """Return why valid parameters cannot run on that many workers."""
 
-    def cautions(self, values: Mapping[str, Any], workers: int) -> list[str]:
+    def warnings(self, values: Mapping[str, Any], workers: int) -> list[str]:
         """Return what a user should know before they do."""
 
 
@@ -77,7 +77,7 @@ class Catalogue:
 
     algorithms: Mapping[str, Method]
     workloads: Mapping[str, Task]
-    troubles: Mapping[str, str] = field(default_factory=dict)
+    file_faults: Mapping[str, str] = field(default_factory=dict)
     """Why a file of a user's is not offered, by its name: said where a specification names it."""
 
 
@@ -89,12 +89,12 @@ class ClassOffer:
     hash: str | None = None
     own: bool = False
 
-    def resolve(self, values: Mapping[str, Any], *prefix: object) -> tuple[dict[str, Any], list[Problem]]:
+    def resolve(self, values: Mapping[str, Any], *prefix: object) -> tuple[dict[str, Any], list[Fault]]:
         """Return the parameters with every default, and the faults."""
         try:
             return self.kind.model_validate(values).model_dump(mode="json"), []
         except ValidationError as error:
-            return dict(values), problems(error, values, *prefix)
+            return dict(values), faults(error, values, *prefix)
 
 
 @dataclass(frozen=True)
@@ -126,9 +126,9 @@ class ClassMethod(ClassOffer):
         return self.kind.max_workers
 
     @property
-    def pace(self) -> Pace:
+    def coordination(self) -> Coordination:
         """Who tells a worker to go on."""
-        return self.kind.pace
+        return self.kind.coordination
 
     @property
     def may_drop(self) -> bool:
@@ -139,9 +139,9 @@ class ClassMethod(ClassOffer):
         """Return why valid parameters cannot run on that many workers."""
         return self.kind.model_validate(values).faults(workers)
 
-    def cautions(self, values: Mapping[str, Any], workers: int) -> list[str]:
+    def warnings(self, values: Mapping[str, Any], workers: int) -> list[str]:
         """Return what a user should know before they do."""
-        return self.kind.model_validate(values).cautions(workers)
+        return self.kind.model_validate(values).warnings(workers)
 
 
 def method(item: Item, cls: type[Algorithm] | None = None) -> ClassMethod:
@@ -161,13 +161,13 @@ def here() -> Catalogue:
         # the classes as `hooke.catalogue.algorithm` knows them: what is run is what is validated
         {name: _method(name, cls, methods.items) for name, cls in algorithms.catalogue().items()},
         {name: _workload(name, cls, models.items) for name, cls in workloads.catalogue().items()},
-        reasons((trouble.name, trouble.file, trouble.error) for trouble in (*methods.troubles, *models.troubles)),
+        reasons((fault.name, fault.file, fault.error) for fault in (*methods.file_faults, *models.file_faults)),
     )
 
 
-def reasons(troubles: Iterable[tuple[str, str, str]]) -> dict[str, str]:
+def reasons(file_faults: Iterable[tuple[str, str, str]]) -> dict[str, str]:
     """Return (name, file, error) of what is not offered, by the name that a specification would use."""
-    return {name.lower().replace("_", "-"): f"{file}: {error}" for name, file, error in troubles}
+    return {name.lower().replace("_", "-"): f"{file}: {error}" for name, file, error in file_faults}
 
 
 def _method(name: str, cls: type[Algorithm], items: Mapping[str, Item]) -> ClassMethod:
@@ -191,7 +191,7 @@ def unknown(kind: str, name: str, catalogues: Mapping[str, Catalogue], lacking: 
     """Return why a name cannot be chosen: nobody offers it, or these clusters do not."""
     missing = list(lacking)
     why = [
-        f"{host}: {said}" if host else said for host in missing if (said := catalogues[host].troubles.get(name))
+        f"{host}: {said}" if host else said for host in missing if (said := catalogues[host].file_faults.get(name))
     ]
     reasons = f" ({'; '.join(why)})" if why else ""
     if len(missing) == len(catalogues):

@@ -63,12 +63,12 @@ class Rank(Protocol):
         """
 
     def steps(
-        self, answer: Vector | Shared | None = None, land: Callable[[], None] | None = None
+        self, evaluated: Vector | Shared | None = None, flush: Callable[[], None] | None = None
     ) -> Iterator[int]:
         """Yield the number of each local step, from the restored one, until the run ends.
 
-        `answer` is what evaluation scores: the center's replica, the shared center, or by default `params`.
-        `land` completes what a rank keeps under way, or to itself, from step to step. It is called before a
+        `evaluated` is what evaluation scores: the center's replica, the shared center, or by default `params`.
+        `flush` completes what a rank keeps under way, or to itself, from step to step. It is called before a
         checkpoint and the end, and before an evaluation where all ranks step together; lock-free methods are
         scored as they are. Methods with a server have no use for it.
         """
@@ -80,25 +80,25 @@ class Rank(Protocol):
         period: int = 1,
         last_words: bool = False,
     ) -> Iterator[int]:
-        """Server: yield the worker to answer next, its vector received in `into`, until all are done.
+        """Server: yield the worker to reply to next, its vector received in `into`, until all are done.
 
         `into=None`: requests carry no vector; else one may, as `brought` says. Each request takes the worker
         `period` steps further. `last_words`: behind its last step a worker delivers one more vector, which is
-        yielded like a request; `answer` then does nothing.
+        yielded like a request; `reply` then does nothing.
         """
 
     @property
     def brought(self) -> bool:
         """Return whether the request that was yielded last came with a vector (server)."""
 
-    def answer(self, worker: int, vector: Vector) -> None:
+    def reply(self, worker: int, vector: Vector) -> None:
         """Server: reply a vector to the worker whose request was yielded last."""
 
     def receive(self, into: Vector, worker: int) -> None:
         """Server: receive a vector that the worker delivers outside of its request."""
 
     def request(self, vector: Vector | None, into: Vector) -> Pending:
-        """Worker: send a vector (or none) to the server and ask for its answer, both in the background."""
+        """Worker: send a vector (or none) to the server and ask for its reply, both in the background."""
 
     def deliver(self, vector: Vector) -> None:
         """Worker: send a vector to the server outside of a request."""

@@ -11,9 +11,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from hooke.catalogue.offers import Catalogue, Method, Offer, conflict, here, unknown
-from hooke.errors import Problem, SpecError
+from hooke.errors import Fault, SpecError
+from hooke.spec.pointers import faults as told
 from hooke.spec.pointers import pointer
-from hooke.spec.pointers import problems as told
 from hooke.spec.specification import (
     AlgorithmChoice,
     ClusterChoice,
@@ -33,50 +33,50 @@ def _twice(names: Sequence[object]) -> list[int]:
     return [i for i, name in enumerate(names) if name in names[:i]]
 
 
-def _check_cluster(cluster: ClusterChoice, *prefix: object) -> list[Problem]:
+def _check_cluster(cluster: ClusterChoice, *prefix: object) -> list[Fault]:
     found = [
-        Problem(pointer(*prefix, "workers", j), "this number of workers is listed twice")
+        Fault(pointer(*prefix, "workers", j), "this number of workers is listed twice")
         for j in _twice(cluster.workers)
     ]
     if cluster.computed_on and not cluster.virtual:
-        found.append(Problem(pointer(*prefix, "computed_on"), "only a virtual cluster is computed on another one"))
+        found.append(Fault(pointer(*prefix, "computed_on"), "only a virtual cluster is computed on another one"))
     if cluster.virtual and not cluster.computed_on:
-        found.append(Problem(pointer(*prefix, "computed_on"), "name the cluster that computes this virtual one"))
+        found.append(Fault(pointer(*prefix, "computed_on"), "name the cluster that computes this virtual one"))
     if cluster.virtual and "auto" in cluster.workers:
-        found.append(Problem(pointer(*prefix, "workers"), "a virtual cluster needs a number of workers"))
+        found.append(Fault(pointer(*prefix, "workers"), "a virtual cluster needs a number of workers"))
     return found
 
 
-def _check_communication(chosen: Communication, simulated: bool, *prefix: object) -> list[Problem]:
+def _check_communication(chosen: Communication, simulated: bool, *prefix: object) -> list[Fault]:
     if chosen.collective != "library":
         return []
     found = []
     if chosen.wire != "fp32":
         why = f"the MPI library cannot add {chosen.wire}: choose another collective, or fp32"
-        found.append(Problem(pointer(*prefix, "communication", "wire"), why))
+        found.append(Fault(pointer(*prefix, "communication", "wire"), why))
     if simulated:
         why = "a virtual cluster has no MPI library: choose tree, halving or ring"
-        found.append(Problem(pointer(*prefix, "communication", "collective"), why))
+        found.append(Fault(pointer(*prefix, "communication", "collective"), why))
     return found
 
 
-def _check_target(target: Target | None) -> list[Problem]:
+def _check_target(target: Target | None) -> list[Fault]:
     if target is None:
         return []
     if target.part == "test":
         instead = target.metric.replace("test", "validation")
         why = f"targets are judged on the validation part: write {instead} instead of {target.metric}"
-        return [Problem("/target/metric", f"{why} (the test part is scored once, when a run has ended)")]
+        return [Fault("/target/metric", f"{why} (the test part is scored once, when a run has ended)")]
     if target.of_accuracy and not 0 < target.value <= 1:
-        return [Problem("/target/value", "an accuracy lies in (0, 1]")]
+        return [Fault("/target/value", "an accuracy lies in (0, 1]")]
     return []
 
 
 def _check_stores(
     method: Method, values: Mapping[str, Any], virtual: VirtualCluster | None, *prefix: object
-) -> list[Problem]:
+) -> list[Fault]:
     """Refuse plain stores where ranks share no memory; of a real cluster only its run can tell."""
-    asked = method.pace == "free" and values.get("updates") == "plain"
+    asked = method.coordination == "lock-free" and values.get("updates") == "plain"
     if not asked or virtual is None or virtual.shares_memory:
         return []
     why = (
@@ -84,12 +84,12 @@ def _check_stores(
         "time: ask for `atomic`, or for `auto`, which is atomic there; or set latency and seconds_per_byte to 0, "
         "which is one host's memory"
     )
-    return [Problem(pointer(*prefix, "parameters", "updates"), why)]
+    return [Fault(pointer(*prefix, "parameters", "updates"), why)]
 
 
 def _check_choice(
     kind: str, name: str, values: dict[str, Any], catalogues: Catalogues, key: str, *prefix: object
-) -> list[Problem]:
+) -> list[Fault]:
     """Return the faults of one algorithm or workload, chosen at `prefix`/`key`, with its parameters beside it."""
     offers: dict[str, Offer] = {
         host: offer
@@ -98,9 +98,9 @@ def _check_choice(
     }
     place = pointer(*prefix, key)
     if lacking := [host for host in catalogues if host not in offers]:
-        return [Problem(place, unknown(kind, name, catalogues, lacking))]
+        return [Fault(place, unknown(kind, name, catalogues, lacking))]
     if wrong := conflict(kind, name, offers):
-        return [Problem(place, wrong)]
+        return [Fault(place, wrong)]
     faults = [each for offer in offers.values() for each in offer.resolve(values, *prefix, "parameters")[1]]
     return list(dict.fromkeys(faults))  # clusters that offer the same find the same
 
@@ -129,32 +129,32 @@ def check_experiment(spec: ExperimentSpec, catalogues: Catalogues | None = None)
     """
     offered = _of(spec, catalogues)
     chosen = spec.workload
-    problems = _check_choice("workload", chosen.name, chosen.parameters, offered, "name", "workload")
-    if not problems:
+    faults = _check_choice("workload", chosen.name, chosen.parameters, offered, "name", "workload")
+    if not faults:
         sources = [catalogue.workloads[chosen.name] for catalogue in offered.values()]
-        problems = [each for source in sources for each in _check_source("workload", chosen, source)][:1]
+        faults = [each for source in sources for each in _check_source("workload", chosen, source)][:1]
     for i, variant in enumerate(spec.variants):
         place = ("algorithm", "variants", i)
-        problems += _check_choice("algorithm", variant.algorithm, variant.parameters, offered, *place)
+        faults += _check_choice("algorithm", variant.algorithm, variant.parameters, offered, *place)
         for cluster in spec.clusters:
             method = offered.get(cluster.host, next(iter(offered.values()))).algorithms.get(variant.algorithm)
             stores = _check_stores(method, variant.parameters, cluster.virtual, "variants", i) if method else []
-            problems += [each for each in stores if each not in problems]
+            faults += [each for each in stores if each not in faults]
         simulated = any(c.virtual for c in spec.clusters)
-        problems += _check_communication(variant.communication, simulated, "variants", i)
+        faults += _check_communication(variant.communication, simulated, "variants", i)
     for i in _twice([v.name for v in spec.variants]):
-        problems.append(Problem(f"/variants/{i}/name", "another variant has the same name"))
+        faults.append(Fault(f"/variants/{i}/name", "another variant has the same name"))
     for i in _twice([c.name for c in spec.clusters]):
-        problems.append(Problem(f"/clusters/{i}/name", "another cluster has the same name"))
+        faults.append(Fault(f"/clusters/{i}/name", "another cluster has the same name"))
     for i, cluster in enumerate(spec.clusters):
-        problems += _check_cluster(cluster, "clusters", i)
+        faults += _check_cluster(cluster, "clusters", i)
     if spec.baseline not in [v.name for v in spec.variants]:
-        problems.append(Problem("/baseline", "no variant has this name"))
-    problems += _check_target(spec.target)
+        faults.append(Fault("/baseline", "no variant has this name"))
+    faults += _check_target(spec.target)
     if spec.evaluation.every * 10_000 < spec.budget.samples:
-        problems.append(Problem("/evaluation/every", "more than 10,000 evaluations fit in the budget"))
-    if problems:
-        raise SpecError(problems)
+        faults.append(Fault("/evaluation/every", "more than 10,000 evaluations fit in the budget"))
+    if faults:
+        raise SpecError(faults)
 
 
 def validate_experiment(document: Any, catalogues: Catalogues | None = None) -> ExperimentSpec:
@@ -172,34 +172,32 @@ def validate_run(document: Any, catalogue: Catalogue | None = None) -> RunSpec:
         raise SpecError(told(error, document)) from None
     offered = catalogue or here()
     only = {"": offered}
-    problems = _check_choice("workload", spec.workload.name, spec.workload.parameters, only, "name", "workload")
-    problems += _check_choice(
-        "algorithm", spec.algorithm.name, spec.algorithm.parameters, only, "name", "algorithm"
-    )
-    problems += _check_communication(spec.communication, spec.world == "virtual")
-    problems += _check_target(spec.target)
+    faults = _check_choice("workload", spec.workload.name, spec.workload.parameters, only, "name", "workload")
+    faults += _check_choice("algorithm", spec.algorithm.name, spec.algorithm.parameters, only, "name", "algorithm")
+    faults += _check_communication(spec.communication, spec.world == "virtual")
+    faults += _check_target(spec.target)
     if spec.world == "virtual" and spec.virtual is None:
-        problems.append(Problem("/virtual", "the virtual world needs the constants of its network"))
-    if not problems:
+        faults.append(Fault("/virtual", "the virtual world needs the constants of its network"))
+    if not faults:
         method = offered.algorithms[spec.algorithm.name]
         network = spec.virtual if spec.world == "virtual" else None
-        problems += _check_stores(method, spec.algorithm.parameters, network, "algorithm")
-        problems += _check_source("algorithm", spec.algorithm, method)
-        problems += _check_source("workload", spec.workload, offered.workloads[spec.workload.name])
+        faults += _check_stores(method, spec.algorithm.parameters, network, "algorithm")
+        faults += _check_source("algorithm", spec.algorithm, method)
+        faults += _check_source("workload", spec.workload, offered.workloads[spec.workload.name])
         if method.max_workers is not None and spec.workers > method.max_workers:
             why = f"{spec.algorithm.name} runs on at most {method.max_workers} worker(s)"
-            problems.append(Problem("/workers", why))
-        problems += [Problem("/workers", why) for why in method.faults(spec.algorithm.parameters, spec.workers)]
-    if problems:
-        raise SpecError(problems)
+            faults.append(Fault("/workers", why))
+        faults += [Fault("/workers", why) for why in method.faults(spec.algorithm.parameters, spec.workers)]
+    if faults:
+        raise SpecError(faults)
     return spec
 
 
-def _check_source(kind: str, choice: AlgorithmChoice | WorkloadChoice, offer: Offer) -> list[Problem]:
+def _check_source(kind: str, choice: AlgorithmChoice | WorkloadChoice, offer: Offer) -> list[Fault]:
     if choice.hash is None or choice.hash == offer.hash:
         return []
     why = (
         f"the source of {choice.name!r} here is another one than the run was planned with (SHA-256 "
         f"{(offer.hash or 'unknown')[:12]}, planned {choice.hash[:12]}): bring the file back, or submit anew"
     )
-    return [Problem(f"/{kind}/hash", why)]
+    return [Fault(f"/{kind}/hash", why)]

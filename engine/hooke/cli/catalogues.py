@@ -34,8 +34,8 @@ def _show(kind: Kind, as_json: bool) -> None:
     from hooke.catalogue.discovery import describe, found
 
     here = found(kind)
-    for trouble in here.troubles:
-        print(f"not offered: {trouble.name} ({trouble.file}): {trouble.error}", file=sys.stderr)
+    for fault in here.file_faults:
+        print(f"not offered: {fault.name} ({fault.file}): {fault.error}", file=sys.stderr)
     described = [describe(kind, item) for item in here.items.values()]
     if as_json:
         print(json.dumps(described, indent=2))

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from hooke.catalogue.expand import AUTO_WORKERS, resolve, validate_experiment, validate_run
-from hooke.errors import Problem, SpecError
-from hooke.hardware import usable_cores
+from hooke.catalogue.expand import AUTO_WORKERS, resolve
+from hooke.catalogue.validation import validate_experiment, validate_run
+from hooke.errors import Fault, SpecError
+from hooke.hardware.description import usable_cores
 from hooke.spec.specification import ClusterChoice, ExperimentSpec, RunSpec, VirtualCluster
 
 EXPERIMENT, RUN = "hooke.experiment/1", "hooke.run/1"
@@ -25,7 +26,7 @@ def read(path: Path) -> Any:
     try:
         return yaml12.load(path.read_text(encoding="utf-8"))
     except (yaml.YAMLError, ValueError) as error:
-        raise SpecError([Problem("", f"{path} is not YAML: {' '.join(str(error).split())}")]) from None
+        raise SpecError([Fault("", f"{path} is not YAML: {' '.join(str(error).split())}")]) from None
 
 
 def load_run(
@@ -46,10 +47,10 @@ def load_run(
         run = _cell(validate_experiment(document), variant, cluster, world).model_dump(mode="json", by_alias=True)
     elif schema == RUN:
         if variant or cluster:
-            raise SpecError([Problem("/schema", f"--variant and --cluster choose from a {EXPERIMENT} document")])
+            raise SpecError([Fault("/schema", f"--variant and --cluster choose from a {EXPERIMENT} document")])
         run = dict(document)
     else:
-        raise SpecError([Problem("/schema", f"expected {RUN!r} or {EXPERIMENT!r}, not {schema!r}")])
+        raise SpecError([Fault("/schema", f"expected {RUN!r} or {EXPERIMENT!r}, not {schema!r}")])
     return validate_run(_overridden(run, workers, world, seed))
 
 
@@ -66,9 +67,9 @@ def _overridden(run: dict[str, Any], workers: int | None, world: str | None, see
 def _cell(spec: ExperimentSpec, variant: str | None, cluster: str | None, world: str | None) -> RunSpec:
     names = [v.name for v in spec.variants]
     if variant is None and len(names) > 1:
-        raise SpecError([Problem("/variants", f"choose one by --variant: {', '.join(names)}")])
+        raise SpecError([Fault("/variants", f"choose one by --variant: {', '.join(names)}")])
     if variant is not None and variant not in names:
-        raise SpecError([Problem("/variants", f"no variant is called {variant!r}; there are: {', '.join(names)}")])
+        raise SpecError([Fault("/variants", f"no variant is called {variant!r}; there are: {', '.join(names)}")])
     where = _cluster(spec, cluster, world)
     asked = where.workers[0]
     workers = min(AUTO_WORKERS, usable_cores()) if asked == "auto" else asked
@@ -83,6 +84,6 @@ def _cluster(spec: ExperimentSpec, name: str | None, world: str | None) -> Clust
             if choice.name == name:
                 return choice
         known = ", ".join(c.name for c in spec.clusters)
-        raise SpecError([Problem("/clusters", f"no cluster is called {name!r}; there are: {known}")])
+        raise SpecError([Fault("/clusters", f"no cluster is called {name!r}; there are: {known}")])
     fitting = [c for c in spec.clusters if world is None or (c.virtual is not None) == (world == "virtual")]
     return (fitting or spec.clusters)[0]

@@ -39,7 +39,7 @@ def hardware(
 ) -> None:
     """Show how this machine is built, and which cores and memory ranks would get."""
     from hooke.errors import HookeError
-    from hooke.hardware import bf16_unit, mpi_library
+    from hooke.hardware.description import bf16_unit, mpi_library
     from hooke.hardware.exchange import cuda_awareness, cuda_devices, path
     from hooke.hardware.placement import plan
     from hooke.hardware.topology import read

@@ -10,7 +10,7 @@ from statistics import fmean
 from typing import Any
 
 from hooke.catalogue.algorithm import algorithm, ranks_of, servers_of
-from hooke.catalogue.cautions import of_method, said_of_compute_time
+from hooke.catalogue.warnings import of_method, said_of_compute_time
 from hooke.cli.text import columns, percent, seconds, size
 from hooke.spec.events import Done, Scored, Start, StateReport
 from hooke.spec.specification import RunSpec, canonical, fingerprint
@@ -92,8 +92,8 @@ def result(
 
 
 def remarks(spec: RunSpec, last: Done | None, scores: Sequence[Scored]) -> list[str]:
-    """Return in sentences what a reader must know of these numbers: cautions that hold, now that it has ended."""
-    said = [caution.message for caution in of_method(spec)]
+    """Return in sentences what a reader must know of these numbers: warnings that hold, now that it has ended."""
+    said = [warning.message for warning in of_method(spec)]
     if spec.world == "virtual" and spec.virtual is not None:
         said.append(said_of_compute_time(spec.virtual))
     if last is not None and scores and scores[0].reached and scores[0].samples == 0:
@@ -103,7 +103,7 @@ def remarks(spec: RunSpec, last: Done | None, scores: Sequence[Scored]) -> list[
 
 def decides(spec: RunSpec) -> int:
     """Return the rank that evaluates, ends the run, and says so in its journal."""
-    return spec.workers if algorithm(spec.algorithm.name).pace == "served" else 0
+    return spec.workers if algorithm(spec.algorithm.name).coordination == "parameter-server" else 0
 
 
 def _histogram(done: Iterable[Done]) -> dict[int, int]:

@@ -70,7 +70,7 @@ def run(  # noqa: PLR0913 - one parameter per option of the command
     Ctrl-C stops all ranks together and leaves a checkpoint; a second one ends them at once. SIGUSR1 asks for a
     checkpoint and goes on.
     """
-    from hooke.catalogue.expand import cautions
+    from hooke.catalogue.warnings import warnings
     from hooke.cli.document import load_run, read
     from hooke.errors import HookeError, SpecError
 
@@ -85,14 +85,14 @@ def run(  # noqa: PLR0913 - one parameter per option of the command
             resolved = _as_replay(resolved, replay)
         resolved = _calibrated(resolved) if calibrate else resolved
     except SpecError as error:
-        for problem in error.problems:
+        for problem in error.faults:
             print(f"{problem.pointer or '/'}: {problem.message}", file=sys.stderr)
         raise typer.Exit(BAD_SPEC) from None
     except HookeError as error:
         print(error, file=sys.stderr)
         raise typer.Exit(BAD_SPEC) from None
-    for caution in cautions(resolved):
-        print(f"warning: {caution.pointer}: {caution.message}", file=sys.stderr)
+    for warning in warnings(resolved):
+        print(f"warning: {warning.pointer}: {warning.message}", file=sys.stderr)
     folder = run_dir or Path(tempfile.mkdtemp(prefix="hooke-run-"))
     report, found = execute(resolved, folder, resume, save, replay, trace)
     _print(report, found, as_json)
@@ -137,12 +137,12 @@ def _try_to_write(trace: Path) -> None:
 
 def _as_replay(spec: RunSpec, recorded: Path) -> RunSpec:
     """Return the run to start as a replay of the one in `recorded`; raises HookeError where it cannot be one."""
-    from hooke.errors import Problem, SpecError
+    from hooke.errors import Fault, SpecError
     from hooke.loop import replay
 
     replay.read_order(recorded)
     if not replay.same_run(spec, replay.recorded(recorded)):
-        raise SpecError([Problem("", f"this is not the run that lies in {recorded}: it would not be a replay")])
+        raise SpecError([Fault("", f"this is not the run that lies in {recorded}: it would not be a replay")])
     return replay.twin(spec)
 
 

@@ -23,7 +23,7 @@ from celery.worker import state
 from pydantic import TypeAdapter
 
 from hooke.cluster import broker, orders
-from hooke.cluster.hello import Herald, Line
+from hooke.cluster.hello import ApiClient, Heartbeat
 from hooke.cluster.places import Home
 from hooke.spec.events import LaunchOrder
 
@@ -36,7 +36,7 @@ _ORDERS: TypeAdapter[list[LaunchOrder]] = TypeAdapter(list[LaunchOrder])
 _log = logging.getLogger(__name__)
 
 
-def register(app: Celery, home: Home, api: str, line: Line) -> None:
+def register(app: Celery, home: Home, api: str, client: ApiClient) -> None:
     """Give the application its three tasks."""
 
     def launch(documents: list[dict[str, Any]]) -> None:
@@ -46,7 +46,7 @@ def register(app: Celery, home: Home, api: str, line: Line) -> None:
         orders.cancel(home, api, run, attempt)
 
     def probe(run: str, attempt: int) -> None:
-        line.proof(orders.prove(home, api, run, attempt))
+        client.proof(orders.prove(home, api, run, attempt))
 
     tasks: dict[str, Callable[..., None]] = {
         broker.LAUNCH: launch,
@@ -62,10 +62,10 @@ def _recover(home: Home, api: str) -> None:
         _log.warning("took over job %s of an earlier supervisor", name)
 
 
-def _end(herald: Herald, _number: int, _frame: FrameType | None) -> None:
+def _end(heartbeat: Heartbeat, _number: int, _frame: FrameType | None) -> None:
     """Let the tasks at hand end, but be gone soon: what is cut off here is asked for again."""
     faulthandler.dump_traceback_later(_LAST, exit=True)  # says where it hangs
-    herald.stop()
+    heartbeat.stop()
     state.should_stop = 0
     timer = threading.Timer(_PATIENCE, os._exit, args=(0,))
     timer.daemon = True
@@ -84,11 +84,11 @@ def main(arguments: list[str] | None = None) -> None:
     logging.getLogger("httpx").setLevel(logging.WARNING)
     home = Home(options.home.absolute())
     home.path.mkdir(parents=True, exist_ok=True, mode=0o700)
-    line = Line(options.api, options.token_file)
+    client = ApiClient(options.api, options.token_file)
     app = broker.make_app(os.environ.get("HOOKE_REDIS_URL", "redis://127.0.0.1:6379/0"))
-    register(app, home, options.api, line)
-    herald = Herald(options.name, line)
-    herald.start()
+    register(app, home, options.api, client)
+    heartbeat = Heartbeat(options.name, client)
+    heartbeat.start()
     threading.Thread(target=_recover, args=(home, options.api), name="recover", daemon=True).start()
     worker = app.WorkController(
         pool="threads",
@@ -101,7 +101,7 @@ def main(arguments: list[str] | None = None) -> None:
         without_heartbeat=True,
     )
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, functools.partial(_end, herald))
+        signal.signal(number, functools.partial(_end, heartbeat))
     worker.start()
 
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 
 from hooke.catalogue.algorithm import ranks_of
-from hooke.catalogue.expand import validate_run
+from hooke.catalogue.validation import validate_run
 from hooke.cluster.job import Order
 from hooke.cluster.places import AttemptFolder, write_atomically
 from hooke.cluster.shipper import Shipper

@@ -70,7 +70,7 @@ def die_with_parent(number: int, parent: int) -> None:
 def _execute(command: list[str]) -> NoReturn:
     for number in (*FORWARDED, ORPHANED, signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)  # Python ignores the last two, and exec would inherit that
-    signal.signal(signal.SIGUSR1, signal.SIG_IGN)  # a wish for a checkpoint ends nobody who cannot grant it yet
+    signal.signal(signal.SIGUSR1, signal.SIG_IGN)  # a request for a checkpoint ends no rank
     signal.pthread_sigmask(signal.SIG_UNBLOCK, AWAITED)
     try:
         os.execvp(command[0], command)  # noqa: S606 - without a shell is the point

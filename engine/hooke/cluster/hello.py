@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 import httpx
 from pydantic import ValidationError
 
-from hooke import hardware
 from hooke.catalogue import discovery as catalogue
+from hooke.hardware import description
 from hooke.spec.events import AgentHello, AgentProof
 
 EVERY = 10.0
@@ -29,8 +29,8 @@ _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 _log = logging.getLogger(__name__)
 
 
-class Line:
-    """The agent's own line to the API; the token is read each time, so a new one needs no restart."""
+class ApiClient:
+    """The agent's own client to the API; the token is read each time, so a new one needs no restart."""
 
     def __init__(self, api: str, token_file: Path) -> None:
         self._base = f"{api.rstrip('/')}/api/v1/agents"
@@ -56,8 +56,8 @@ class Line:
 
 def describe(name: str, catalogues: dict[str, Any] | None = None) -> AgentHello:
     """Return what there is to say of this cluster; `catalogues` as `discovery.everything` returns them."""
-    machine, versions = hardware.describe()
-    cores = hardware.usable_cores()
+    machine, versions = description.describe()
+    cores = description.usable_cores()
     return AgentHello.model_validate(
         {
             "name": name,
@@ -101,12 +101,12 @@ def _built_in(kind: catalogue.Kind) -> list[dict[str, Any]]:
     return [catalogue.describe(kind, item) for item in catalogue.built_in(kind).values()]
 
 
-class Herald(threading.Thread):
+class Heartbeat(threading.Thread):
     """Repeats the hello until stopped; with the catalogues first, and again after each failure."""
 
-    def __init__(self, name: str, line: Line) -> None:
-        super().__init__(name="herald", daemon=True)
-        self._cluster, self._line = name, line
+    def __init__(self, name: str, client: ApiClient) -> None:
+        super().__init__(name="heartbeat", daemon=True)
+        self._cluster, self._line = name, client
         self._stopped = threading.Event()
 
     def run(self) -> None:

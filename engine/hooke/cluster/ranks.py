@@ -87,7 +87,7 @@ class Ranks:
                 return
 
     def _obey(self, runner: RankRunner) -> None:
-        """Pass a wish to end on: SIGTERM, and SIGKILL after the grace."""
+        """Pass a request to end on: SIGTERM, and SIGKILL after the grace."""
         current = self._attempts[self._current]
         if self._kill_at is None:
             late = current.virtual and current.witness.all_done  # the signal would hit the one behind it
@@ -99,7 +99,7 @@ class Ranks:
             runner.kill(f"not ended {self._timing.grace:g} s after SIGTERM: SIGKILL")
 
     def _ask_for_checkpoint(self, runner: RankRunner) -> None:
-        """Pass a wish for a checkpoint on, once: mpirun and the guards hand the signal to every rank."""
+        """Pass a request for a checkpoint on, once: mpirun and the guards hand the signal to every rank."""
         current = self._attempts[self._current]
         witness = current.witness
         if current.checkpoints > current.passed_on and witness.all_started and not witness.all_done:

@@ -78,7 +78,7 @@ class Track:
 
 
 @dataclass
-class _Room:
+class _Allowance:
     """What still fits into a request."""
 
     bytes: int
@@ -132,13 +132,13 @@ class Shipper:
 
     def _share(self) -> list[int]:
         tracks = self._tracks()
-        taken, room = [0] * len(tracks), _Room(self._most_bytes, MOST_RECORDS)
+        taken, allowance = [0] * len(tracks), _Allowance(self._most_bytes, MOST_RECORDS)
         open_ = set(range(len(tracks)))
         while open_:
             for i in sorted(open_):
                 found = tracks[i].next(taken[i])
                 alone = found is not None and not any(taken)  # a line longer than any request must go somehow
-                if found is None or not (room.take(found[1]) or alone):
+                if found is None or not (allowance.take(found[1]) or alone):
                     open_.discard(i)
                     continue
                 taken[i] += 1

@@ -10,10 +10,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from hooke.spec.events import Done, RankExit, StateReport
-from hooke.spec.states import DIVERGED
+from hooke.spec.states import DIVERGED, USER_RAISED
 
-USER_RAISED = 3
-"""Exit status of a rank whose algorithm, workload or specification raised."""
 RAISED = (USER_RAISED, DIVERGED)
 LINES_QUOTED = 12
 _TRACEBACK = "Traceback (most recent call last):"

@@ -12,7 +12,7 @@ import numpy as np
 from hooke.comm.base import Pending, Updates, Vector
 from hooke.comm.elements import add_scaled, host, tensor
 from hooke.comm.wrappers.timed import Timed
-from hooke.errors import NumericalError, Problem, SpecError
+from hooke.errors import Fault, NumericalError, SpecError
 
 
 class Shared:
@@ -48,7 +48,7 @@ class Shared:
             self._window.close()
             raise SpecError(
                 [
-                    Problem(
+                    Fault(
                         "/algorithm/parameters/updates",
                         f"plain loads and stores need one host: {int(apart)} of {self._comm.size} ranks share "
                         "no memory with rank 0, which has the center. Ask for `atomic`, or for `auto`, which is "

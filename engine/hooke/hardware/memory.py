@@ -28,7 +28,7 @@ def choose(topology: Topology, near: Sequence[tuple[int, ...]], bytes_per_rank: 
 
     First the fast memory-only nodes nearest to each, then the ranks' own nodes, then none: the first in which
     every rank's `bytes_per_rank` fit, at all nodes at once. All ranks get the same kind, because the slowest
-    sets the pace. None for `bytes_per_rank` checks nothing.
+    sets the coordination. None for `bytes_per_rank` checks nothing.
     """
     why: list[str] = []
     for kind, name, nodes in _candidates(topology, near, why):

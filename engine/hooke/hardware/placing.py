@@ -45,7 +45,7 @@ class Placed:
     topology: Topology | None = None
     placement: Placement | None = None
     bound: str = ""
-    """What the kernel said to the wish for fast memory."""
+    """What the kernel said to the request for fast memory."""
 
     def compute(self, asked: Compute) -> Compute:
         """Return the setting with `group` resolved into a number of threads."""

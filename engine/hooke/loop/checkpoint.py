@@ -47,11 +47,11 @@ def save(r: RecordedRank) -> None:
     stop_together(r)
     with aside(r.comm, Phase.EVALUATE):
         stopped = r.comm.clock()
-        mine = (float(r.samples), float(r.samples == r.course.saved > 0)) if r.deciding else (0.0, 0.0)
+        mine = (float(r.samples), float(r.samples == r.schedule.saved > 0)) if r.deciding else (0.0, 0.0)
         samples, present = map(int, r.comm.control.allreduce(mine))
         if not present:
             _save(r, folder / "checkpoints" / str(samples), stopped)
-    r.course.saved = samples
+    r.schedule.saved = samples
 
 
 def _save(r: RecordedRank, place: Path, stopped: float) -> None:
@@ -61,7 +61,7 @@ def _save(r: RecordedRank, place: Path, stopped: float) -> None:
         "t": r.t,
         "samples": r.samples,
         "train_size": r.problem.train_size,
-        "evaluated": r.course.evaluated,
+        "evaluated": r.schedule.evaluated,
         "turn": r.turn,
         "batches": r.batches.cursor(),
         "jitter": r.jitter.bit_generator.state,
@@ -137,8 +137,8 @@ def restore(r: RecordedRank, place: Path) -> None:
         r.restored[name] = vector
     r.params.copy_(r.restored["params"])
     r.t = r.first = int(meta["t"])
-    r.samples = r.course.saved = int(meta["samples"])
-    r.course.evaluated = int(meta["evaluated"])
+    r.samples = r.schedule.saved = int(meta["samples"])
+    r.schedule.evaluated = int(meta["evaluated"])
     r.turn = int(meta["turn"])
     r.batches.restore(meta["batches"])
     r.jitter.bit_generator.state = meta["jitter"]

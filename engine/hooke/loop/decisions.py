@@ -25,7 +25,7 @@ ENDINGS: tuple[Reason, ...] = get_args(Reason)
 """Every reason, by the number that travels as a control word."""
 
 
-class Word(IntEnum):
+class Decision(IntEnum):
     """What rank 0 says to all."""
 
     GO_ON = 0
@@ -34,11 +34,11 @@ class Word(IntEnum):
     CHECKPOINT = 3
 
 
-REASONS: dict[Word, Reason] = {Word.CANCEL: "cancelled", Word.TIME_OUT: "timed_out"}
+REASONS: dict[Decision, Reason] = {Decision.CANCEL: "cancelled", Decision.TIME_OUT: "timed_out"}
 
 
 @dataclass
-class Course:
+class RunSchedule:
     """The part of a run's course that depends on samples alone."""
 
     spec: RunSpec
@@ -72,9 +72,9 @@ class Course:
 
 
 class Polls:
-    """A word of rank 0 to all ranks about every half second, broadcast one poll ahead: nobody waits for it.
+    """A decision of rank 0 to all ranks about every half second, broadcast one poll ahead: nobody waits for it.
 
-    Word j is posted at poll step s(j), read at s(j + 1), and names s(j + 2), so that all ranks poll alike.
+    Decision j is posted at poll step s(j), read at s(j + 1), and names s(j + 2), so that all ranks poll alike.
     """
 
     def __init__(self, control: Control, deciding: bool, fixed_gap: int | None) -> None:
@@ -89,23 +89,23 @@ class Polls:
         """Poll first after the step that follows this one (a restored run does not begin at 0)."""
         self._at = step + 1
 
-    def poll(self, step: int, wish: Callable[[], Word], now: float) -> Word:
-        """Return rank 0's earlier word if a poll is due after this step, else GO_ON.
+    def poll(self, step: int, decide: Callable[[], Decision], now: float) -> Decision:
+        """Return rank 0's earlier decision if a poll is due after this step, else GO_ON.
 
-        The wish is asked for only where it is sent, because asking may use it up.
+        `decide` is called only where its decision is sent: a request for a checkpoint is said once.
         """
         if step < self._at:
-            return Word.GO_ON
-        word = Word.GO_ON
+            return Decision.GO_ON
+        decision = Decision.GO_ON
         self._at = step + 1
         if self._pending is not None:
             said, following = self._pending.wait()
             self._pending = None
-            word, self._at = Word(int(said)), int(following)
-        if word not in REASONS:
-            words = (float(wish()), float(self._at + self._gap(step, now))) if self._deciding else None
+            decision, self._at = Decision(int(said)), int(following)
+        if decision not in REASONS:
+            words = (float(decide()), float(self._at + self._gap(step, now))) if self._deciding else None
             self._pending = self._control.ibroadcast(words)
-        return word
+        return decision
 
     def _gap(self, step: int, now: float) -> int:
         if self._fixed_gap is not None:

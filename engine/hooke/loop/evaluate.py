@@ -56,7 +56,7 @@ def score_together(r: RecordedRank) -> None:
         stopped = r.comm.clock()
         r.refresh()
         start, stop = _share(r, r.problem.validation_size)
-        part = r.problem.evaluate(r.answer_vector, start, stop)
+        part = r.problem.evaluate(r.evaluated, start, stop)
         sums = r.comm.control.allreduce((part.loss_sum, float(part.correct), float(part.count)))
         _note(r, Score(sums[0], int(sums[1]), int(sums[2])), stopped)
 
@@ -65,7 +65,7 @@ def score_alone(r: RecordedRank) -> None:
     """The server scores the whole validation part, while every worker stands still."""
     with aside(r.comm, Phase.EVALUATE):
         stopped = r.comm.clock()
-        _note(r, r.problem.evaluate(r.answer_vector, 0, r.problem.validation_size), stopped)
+        _note(r, r.problem.evaluate(r.evaluated, 0, r.problem.validation_size), stopped)
 
 
 def score_test(r: RecordedRank) -> None:
@@ -74,13 +74,13 @@ def score_test(r: RecordedRank) -> None:
     A run that was stopped may go on from its checkpoint: its center is not the final one. Nothing is decided by
     this score; the deciding rank's `done` record has it.
     """
-    if r.course.reason not in ("target", "budget"):
+    if r.schedule.reason not in ("target", "budget"):
         return
     stop_together(r)
     with aside(r.comm, Phase.EVALUATE):
         stopped = r.comm.clock()
         start, stop = _share(r, r.problem.test_size)
-        part = r.problem.evaluate(r.answer_vector, start, stop, "test")
+        part = r.problem.evaluate(r.evaluated, start, stop, "test")
         loss_sum, correct, count = r.comm.control.allreduce(
             (part.loss_sum, float(part.correct), float(part.count))
         )
@@ -96,5 +96,5 @@ def _share(r: RecordedRank, size: int) -> tuple[int, int]:
 
 def _note(r: RecordedRank, score: Score, stopped: float) -> None:
     loss, accuracy = score.loss_sum / score.count, score.correct / score.count
-    reached = r.course.scored(r.samples, loss, accuracy)
+    reached = r.schedule.scored(r.samples, loss, accuracy)
     r.recorder.scored(r, loss, accuracy, stopped, reached)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from hooke.loop import checkpoint
-from hooke.loop.asking import MET
 from hooke.loop.recorder import RecordedRank
+from hooke.loop.server_worker import MET
 
 
 class Meeting:

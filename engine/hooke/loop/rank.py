@@ -11,21 +11,21 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Literal
 
-from hooke.catalogue.algorithm import Algorithm, Pace
+from hooke.catalogue.algorithm import Algorithm, Coordination
 from hooke.catalogue.workload import Problem
 from hooke.comm.base import Pending, Updates, Vector
 from hooke.comm.conformance import conformance
 from hooke.comm.shared import Shared
 from hooke.comm.wrappers.timed import Timed
 from hooke.loop import checkpoint
-from hooke.loop.asking import Asking
 from hooke.loop.decisions import ENDINGS, Reason
 from hooke.loop.evaluate import aside
-from hooke.loop.free import Free
+from hooke.loop.lock_free import LockFreeLoop
 from hooke.loop.recorder import RecordedRank, Recorder
-from hooke.loop.serving import Serving
+from hooke.loop.server import ServerLoop
+from hooke.loop.server_worker import ServerWorkerLoop
 from hooke.loop.state import RankOptions
-from hooke.loop.stepping import Stepping
+from hooke.loop.synchronous import SynchronousLoop
 from hooke.spec.specification import RunSpec
 from hooke.trace.phases import Phase
 
@@ -45,10 +45,10 @@ class TrainingRank(RecordedRank):
         options: RankOptions | None = None,
     ) -> None:
         super().__init__(comm, algorithm, problem, spec, recorder, stop_requested, folder, options)
-        self.stepping = Stepping(self)
-        self.asking = Asking(self)
-        self.serving = Serving(self, options.order if options else None)
-        self.free = Free(self)
+        self.synchronous_loop = SynchronousLoop(self)
+        self.server_worker_loop = ServerWorkerLoop(self)
+        self.server_loop = ServerLoop(self, options.order if options else None)
+        self.lock_free_loop = LockFreeLoop(self)
         if callable(rate := getattr(algorithm, "rate", None)):
             self.note("moving rate", f"{rate(spec.workers):.6g}")
 
@@ -62,7 +62,7 @@ class TrainingRank(RecordedRank):
         A restored worker of a method with a server counts from its first step instead: no step may be taken
         that the server has not granted.
         """
-        return (t - (self.first if self.algorithm.pace == "served" else 0)) % period == 0
+        return (t - (self.first if self.algorithm.coordination == "parameter-server" else 0)) % period == 0
 
     def shared(self, name: str, like: Vector, updates: Updates = "auto") -> Shared:
         """Return a center that all ranks read and change without locks, at first equal to rank 0's `like`.
@@ -79,21 +79,25 @@ class TrainingRank(RecordedRank):
         return shared
 
     def steps(
-        self, answer: Vector | Shared | None = None, land: Callable[[], None] | None = None
+        self, evaluated: Vector | Shared | None = None, flush: Callable[[], None] | None = None
     ) -> Iterator[int]:
         """Yield the number of each local step, from the restored one, until the run ends.
 
-        `answer` is what evaluation scores: the center's replica, the shared center, or by default `params`.
-        `land` completes what a rank keeps under way, or to itself, from step to step. It is called before a
+        `evaluated` is what evaluation scores: the center's replica, the shared center, or by default `params`.
+        `flush` completes what a rank keeps under way, or to itself, from step to step. It is called before a
         checkpoint and the end, and before an evaluation where all ranks step together; lock-free methods are
         scored as they are. Methods with a server have no use for it.
         """
-        self.land = land
-        if answer is not None:
-            self.answer_vector = answer.snapshot if isinstance(answer, Shared) else answer
-        loops: dict[Pace, Stepping | Asking | Free]
-        loops = {"together": self.stepping, "served": self.asking, "free": self.free}
-        return loops[self.algorithm.pace].steps()
+        self.flush = flush
+        if evaluated is not None:
+            self.evaluated = evaluated.snapshot if isinstance(evaluated, Shared) else evaluated
+        loops: dict[Coordination, SynchronousLoop | ServerWorkerLoop | LockFreeLoop]
+        loops = {
+            "synchronous": self.synchronous_loop,
+            "parameter-server": self.server_worker_loop,
+            "lock-free": self.lock_free_loop,
+        }
+        return loops[self.algorithm.coordination].steps()
 
     def requests(
         self,
@@ -102,30 +106,30 @@ class TrainingRank(RecordedRank):
         period: int = 1,
         last_words: bool = False,
     ) -> Iterator[int]:
-        """Server: yield the worker to answer next, its vector received in `into`, until all are done.
+        """Server: yield the worker to reply to next, its vector received in `into`, until all are done.
 
         `into=None`: requests carry no vector; else one may, as `brought` says. Each request takes the worker
         `period` steps further. `last_words`: behind its last step a worker delivers one more vector, which is
-        yielded like a request; `answer` then does nothing.
+        yielded like a request; `reply` then does nothing.
         """
-        return self.serving.requests(into, order, period, last_words)
+        return self.server_loop.requests(into, order, period, last_words)
 
     @property
     def brought(self) -> bool:
         """Return whether the request that was yielded last came with a vector (server)."""
-        return self.serving.brought
+        return self.server_loop.brought
 
-    def answer(self, worker: int, vector: Vector) -> None:
+    def reply(self, worker: int, vector: Vector) -> None:
         """Server: reply a vector to the worker whose request was yielded last."""
-        self.serving.answer(worker, vector)
+        self.server_loop.reply(worker, vector)
 
     def receive(self, into: Vector, worker: int) -> None:
         """Server: receive a vector that the worker delivers outside of its request."""
-        self.serving.receive(into, worker)
+        self.server_loop.receive(into, worker)
 
     def request(self, vector: Vector | None, into: Vector) -> Pending:
-        """Worker: send a vector (or none) to the server and ask for its answer, both in the background."""
-        return self.asking.request(vector, into)
+        """Worker: send a vector (or none) to the server and ask for its reply, both in the background."""
+        return self.server_worker_loop.request(vector, into)
 
     def deliver(self, vector: Vector) -> None:
         """Worker: send a vector to the server outside of a request."""
@@ -134,31 +138,31 @@ class TrainingRank(RecordedRank):
     def agree_on_ending(self) -> Reason:
         """Wait, idle, until every rank has ended; return the deciding rank's reason, on all of them.
 
-        A worker of a method with a server may have left before the reason was known; without its word the
+        A worker of a method with a server may have left before the reason was known; without its decision the
         ranks would disagree on whether a checkpoint follows. None follows once a worker has been dropped.
         """
-        mine = ENDINGS.index(self.course.reason or "budget") if self.deciding else 0
+        mine = ENDINGS.index(self.schedule.reason or "budget") if self.deciding else 0
         stood = 0.0
         since = self.ledger.clock()
         self.ledger.enter(Phase.IDLE)
         with self.comm.under(Phase.IDLE):
-            if self.algorithm.pace == "served" and self.deciding:
-                self.serving.tell_the_end()
-            elif self.algorithm.pace == "served":
-                stood = self.asking.hear_the_end()
+            if self.algorithm.coordination == "parameter-server" and self.deciding:
+                self.server_loop.tell_the_end()
+            elif self.algorithm.coordination == "parameter-server":
+                stood = self.server_worker_loop.hear_the_end()
             said, gone = self.comm.control.allreduce((float(mine), float(len(self.recorder.dropped))))
         self.ledger.enter(Phase.IDLE)
         self.ledger.move(min(stood, self.ledger.since - since), Phase.IDLE, Phase.EVALUATE)
-        self.course.reason = ENDINGS[int(said)]
+        self.schedule.reason = ENDINGS[int(said)]
         if gone:
             self.keep = None
-        return self.course.reason
+        return self.schedule.reason
 
     def leave(self) -> None:
         """Go, as a worker whose numbers went bad, in a method that goes on without it."""
         for window in self.windows:
             window.finish()  # before the others look at it
-        (self.free if self.algorithm.pace == "free" else self.asking).leave()
+        (self.lock_free_loop if self.algorithm.coordination == "lock-free" else self.server_worker_loop).leave()
 
     def settle(self) -> None:
         """Find out how much of what was pushed into windows is lost, and free them; collective."""
@@ -168,4 +172,4 @@ class TrainingRank(RecordedRank):
                 self.recorder.lost_mass = sum(lost for lost, _ in balances) / pushed if self.rank == 0 else None
             for window in self.windows:
                 window.close()
-            self.free.close()
+            self.lock_free_loop.close()

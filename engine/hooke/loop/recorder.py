@@ -15,15 +15,13 @@ from pathlib import Path
 from hooke.catalogue.algorithm import Algorithm
 from hooke.catalogue.workload import Problem
 from hooke.comm.wrappers.timed import Timed
-from hooke.hardware import describe
+from hooke.hardware.description import describe
 from hooke.loop.state import RankOptions, RankState
 from hooke.spec.events import STEP_COLUMNS, Checkpointed, Done, Dropped, Scored, Start
-from hooke.spec.journal import JournalWriter
+from hooke.spec.journal import EVERY_RANK_WRITES, JournalWriter
 from hooke.spec.specification import RunSpec
 from hooke.trace.phases import PHASES
 
-EVERY_RANK_WRITES = 32
-"""With more workers than this only rank 0, the last worker and the server write a row per step."""
 GROWING = list(STEP_COLUMNS).index(PHASES[0])
 """Where in a row the columns begin whose sums are totals."""
 
@@ -68,7 +66,7 @@ class Recorder:
         self._introduce(r)
         if score is not None and r.samples == 0:
             score()
-        (ended,) = r.comm.control.allreduce((float(r.course.reason is not None),))
+        (ended,) = r.comm.control.allreduce((float(r.schedule.reason is not None),))
         r.ledger.begin(r.restored_seconds)
         self._running = True
         self._at_start = replace(r.comm.traffic)
@@ -193,7 +191,7 @@ class Recorder:
         def make(seq: int) -> Done:
             return Done(
                 seq=seq,
-                reason=r.course.reason or "budget",
+                reason=r.schedule.reason or "budget",
                 step=r.t,
                 samples=r.samples,
                 clock=clock,

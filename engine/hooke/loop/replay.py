@@ -93,12 +93,12 @@ def read_order(folder: Path) -> Order:
 
 def _refuse(spec: RunSpec) -> None:
     kind = algorithm(spec.algorithm.name)
-    if kind.pace == "free":
+    if kind.coordination == "lock-free":
         raise LaunchError(
             f"{kind.title()} cannot be replayed: its workers change the center by plain loads and stores or by "
             "unordered additions, so there is no order to log"
         )
-    if kind.pace == "together":
+    if kind.coordination == "synchronous":
         raise LaunchError(f"{kind.title()} needs no replay: all its ranks step alike; run it again")
 
 

@@ -17,7 +17,7 @@ from hooke.comm.shared import Shared
 from hooke.comm.wrappers.timed import Timed
 from hooke.errors import NumericalError
 from hooke.hardware.placing import Placed
-from hooke.loop.decisions import Course, Word
+from hooke.loop.decisions import Decision, RunSchedule
 from hooke.loop.replay import Order
 from hooke.problem.batches import Batches
 from hooke.spec.specification import RunSpec
@@ -70,16 +70,16 @@ class RankState:
         self.workers = spec.workers
         self.server = spec.workers
         self.is_server = self.rank >= spec.workers
-        self.deciding = self.rank == (self.server if algorithm.pace == "served" else 0)
+        self.deciding = self.rank == (self.server if algorithm.coordination == "parameter-server" else 0)
         self.holds_center = self.rank == (self.server if algorithm.servers else 0)
-        self.course = Course(spec)
+        self.schedule = RunSchedule(spec)
         self.params = problem.initial(spec.seed)
         self.comm.broadcast(self.params)
         self.states: dict[str, Vector] = {"params": self.params}
         self.restored: dict[str, Vector] = {}
         self.restored_seconds: dict[Phase, float] | None = None
-        self.answer_vector = self.params
-        self.land: Callable[[], None] | None = None
+        self.evaluated = self.params
+        self.flush: Callable[[], None] | None = None
         self.t = self.first = 0
         self.turn = 0
         """Server: whose turn it is in rank order; part of a checkpoint."""
@@ -149,7 +149,7 @@ class RankState:
         if callable(wait := getattr(self.problem, "synchronize", None)):
             wait()
         if self.spec.virtual is not None:
-            size = 4 * self.params.numel() * self.algorithm.vector_passes(self.is_server)
+            size = 4 * self.params.numel() * self.algorithm.vector_accesses(self.is_server)
             self.comm.charge(size / self.spec.virtual.memory_bandwidth)
 
     def check(self, vector: Vector, what: str, rank: int | None = None, step: int | None = None) -> None:
@@ -165,20 +165,20 @@ class RankState:
         """Have the journal's first record say what was chosen for this rank, and why; before the loop begins."""
         self.notes[key] = text
 
-    def wish(self) -> Word:
-        """Return what this rank, if it is the deciding one, wants all to do: a signal only sets a flag.
+    def decide(self) -> Decision:
+        """Return what this rank, if it is the deciding one, decides for all: a signal only sets a flag.
 
-        A wish for a checkpoint is said once.
+        A request for a checkpoint is said once.
         """
         if self.stop_requested.is_set():
-            return Word.CANCEL
+            return Decision.CANCEL
         limit = self.spec.budget.max_seconds
         if limit is not None and self.ledger.wall() > limit:
-            return Word.TIME_OUT
+            return Decision.TIME_OUT
         if self.deciding and self.checkpoint_requested.is_set():
             self.checkpoint_requested.clear()
-            return Word.CHECKPOINT
-        return Word.GO_ON
+            return Decision.CHECKPOINT
+        return Decision.GO_ON
 
     def refresh(self) -> None:
         """Take down what shared vectors hold now, at a meeting of all ranks."""

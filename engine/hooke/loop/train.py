@@ -34,8 +34,8 @@ from hooke.catalogue.algorithm import (
     ranks_of,
     servers_of,
 )
-from hooke.catalogue.cautions import said_of_compute_time  # noqa: E402
-from hooke.catalogue.expand import validate_run  # noqa: E402
+from hooke.catalogue.validation import validate_run  # noqa: E402
+from hooke.catalogue.warnings import said_of_compute_time  # noqa: E402
 from hooke.catalogue.workload import Place, Problem, workload  # noqa: E402
 from hooke.comm.base import Comm  # noqa: E402
 from hooke.comm.elements import host  # noqa: E402
@@ -51,12 +51,10 @@ from hooke.loop.replay import read_order  # noqa: E402
 from hooke.loop.state import RankOptions  # noqa: E402
 from hooke.spec.events import Done, Scored  # noqa: E402
 from hooke.spec.specification import RunSpec  # noqa: E402
-from hooke.spec.states import DIVERGED  # noqa: E402
+from hooke.spec.states import DIVERGED, INFRASTRUCTURE, USER_RAISED  # noqa: E402
 from hooke.trace.phases import Ledger  # noqa: E402
 from hooke.trace.recording import LIMIT, Trace, TracedLedger  # noqa: E402
 from hooke.trace.records import file_of  # noqa: E402
-
-FAILED_USER, FAILED_INFRA = 3, 4
 
 
 @dataclass(frozen=True)
@@ -124,7 +122,7 @@ def train_rank(  # noqa: PLR0913 - what single callers need
         if trace is not None:
             trace.finish()
     holds_center = rank.is_server or not chosen.servers
-    center = host(rank.answer_vector).copy() if holds_center else None
+    center = host(rank.evaluated).copy() if holds_center else None
     outcome = Outcome(comm.rank, host(rank.params).copy(), center, done, recorder.scores)
     if folder is not None:
         arrays = {"weights": outcome.weights} | ({"center": center} if rank.holds_center else {})
@@ -189,7 +187,7 @@ def _run_folder(folder: Path, asked: _Asked) -> None:
     if asked.replay:
         raise LaunchError("a replay runs in the virtual world")
     from hooke.comm.mpi.communicator import MpiComm
-    from hooke.hardware import usable_cores
+    from hooke.hardware.description import usable_cores
 
     comm = MpiComm(spec.communication.collective)
     crowded = comm.ranks_on_this_machine > usable_cores()
@@ -202,8 +200,8 @@ def _run_folder(folder: Path, asked: _Asked) -> None:
 def _exit_status(error: BaseException) -> int:
     infra = (CommError, CheckpointError, LaunchError, OSError, MemoryError, KeyboardInterrupt)
     if isinstance(error, infra) or not isinstance(error, Exception):
-        return FAILED_INFRA
-    return DIVERGED if isinstance(error, NumericalError) else FAILED_USER
+        return INFRASTRUCTURE
+    return DIVERGED if isinstance(error, NumericalError) else USER_RAISED
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -29,13 +29,13 @@ class Descent(Algorithm):
         """Return the step of this rank's weights."""
         return LocalStep(r, self.lr, self.momentum, nesterov=self.momentum_kind == "nesterov")
 
-    def velocity_passes(self) -> int:
+    def velocity_accesses(self) -> int:
         """Return what momentum adds to the vector passes of a step: five, Nesterov's point three more."""
         return 0 if not self.momentum else 8 if self.momentum_kind == "nesterov" else 5
 
-    def vector_passes(self, server: bool) -> int:
+    def vector_accesses(self, server: bool) -> int:
         """Return the vector reads and writes of one step; velocities are the workers'."""
-        return super().vector_passes(server) + (0 if server else self.velocity_passes())
+        return super().vector_accesses(server) + (0 if server else self.velocity_accesses())
 
 
 class LocalStep:

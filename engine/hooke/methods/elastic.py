@@ -59,7 +59,7 @@ class Elastic(Descent):
         del workers
         return 1.0
 
-    def cautions(self, workers: int) -> list[str]:
+    def warnings(self, workers: int) -> list[str]:
         """Return a warning where a reaches the stability bound, which it says, or is 0."""
         a, bound = self.rate(workers), self.bound(workers)
         if a == 0:

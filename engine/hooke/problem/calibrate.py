@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 from hooke.catalogue.workload import Place, Problem, workload
-from hooke.hardware import cpu_model
+from hooke.hardware.description import cpu_model
 from hooke.problem.batches import Batches
 from hooke.spec.specification import RunSpec
 

@@ -7,7 +7,7 @@ import os
 import torch
 
 from hooke.errors import LaunchError
-from hooke.hardware import bf16_unit
+from hooke.hardware.description import bf16_unit
 from hooke.spec.specification import Compute
 
 LOCAL_RANK = ("MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID", "PMI_LOCAL_RANK")

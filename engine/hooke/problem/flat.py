@@ -25,12 +25,10 @@ from hooke.errors import CheckpointError, DataInvalid
 from hooke.problem import device as devices
 from hooke.problem.loader import Batch, Loader
 from hooke.problem.models.layers import Dropout, kaiming, localise
-from hooke.problem.samples import Samples, Source, split_off
+from hooke.problem.samples import Source, split_off
 from hooke.problem.scorer import Scorer, as_float
 from hooke.problem.task import CLASSES, Task
 from hooke.spec.specification import Part
-
-__all__ = ["Batch", "FlatProblem", "Samples"]
 
 CONSTRUCTION = threading.Lock()
 """Constructors draw from the global generator; one at a time may set it and put it back."""

@@ -29,7 +29,7 @@ class Batch:
     labels: Tensor
 
 
-class _Room:
+class _Buffers:
     """Buffers of one batch: as stored on the host, the same on the device, and as the model sees it."""
 
     def __init__(self, source: Source, items: int, device: torch.device, dtype: torch.dtype) -> None:
@@ -53,9 +53,9 @@ class Loader:
 
     def __init__(self, source: Source, device: torch.device, dtype: torch.dtype) -> None:
         self._source, self._device, self._dtype = source, device, dtype
-        self._rooms: list[_Room] = []
-        self._ahead: tuple[Any, Future[_Room]] | None = None
-        self._last: _Room | None = None
+        self._buffers: list[_Buffers] = []
+        self._ahead: tuple[Any, Future[_Buffers]] | None = None
+        self._last: _Buffers | None = None
         self._thread: ThreadPoolExecutor | None = None
         cuda = device.type == "cuda"
         self._side = torch.cuda.Stream(device) if cuda else None  # type: ignore[no-untyped-call]
@@ -101,7 +101,7 @@ class Loader:
         if self._side is not None:
             torch.cuda.set_device(self._device)  # of the thread: else pinned memory would belong to device 0
 
-    def _read(self, at: Tensor, random: np.random.Generator | None) -> _Room:
+    def _read(self, at: Tensor, random: np.random.Generator | None) -> _Buffers:
         room = self._free(len(at))
         if room.copied is not None:
             room.copied.synchronize()  # the copy out of these pinned buffers may still run
@@ -114,13 +114,13 @@ class Loader:
                 room.copied.record(self._side)
         return room
 
-    def _free(self, items: int) -> _Room:
+    def _free(self, items: int) -> _Buffers:
         """Return the buffers that are not in use: with reading ahead there are two sets that take turns."""
         wanted = 2 if self.worthwhile else 1
-        if self._rooms and len(self._rooms[0].raw) != items:
-            self._rooms = []
-        if len(self._rooms) < wanted:
-            self._rooms.append(_Room(self._source, items, self._device, self._dtype))
+        if self._buffers and len(self._buffers[0].raw) != items:
+            self._buffers = []
+        if len(self._buffers) < wanted:
+            self._buffers.append(_Buffers(self._source, items, self._device, self._dtype))
         else:
-            self._rooms.append(self._rooms.pop(0))
-        return self._rooms[-1]
+            self._buffers.append(self._buffers.pop(0))
+        return self._buffers[-1]

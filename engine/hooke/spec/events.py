@@ -247,7 +247,7 @@ class Described(BaseModel):
     name: str = Field(min_length=1, max_length=63)
 
 
-class FileProblem(Record):
+class FileFault(Record):
     """Something of a user's that a cluster cannot offer: a file that does not import, a name that is taken."""
 
     kind: Literal["algorithm", "workload"]
@@ -270,7 +270,7 @@ class AgentHello(Record):
     algorithms: list[Described] | None = None
     """What `hooke.catalogue.discovery` describes; only in the first hello of an agent, and when it changed."""
     workloads: list[Described] | None = None
-    problems: list[FileProblem] | None = None
+    problems: list[FileFault] | None = None
     """Files of users that are not offered, and why; with the catalogues."""
 
 

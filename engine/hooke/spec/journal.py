@@ -19,6 +19,8 @@ from pydantic import TypeAdapter, ValidationError
 from hooke.errors import JournalError
 from hooke.spec.events import ABSENT, STEP_COLUMNS, JournalRecord, Record, Steps
 
+EVERY_RANK_WRITES = 32
+"""With more workers than this only rank 0, the last worker and the server write a row per step."""
 BLOCK_SECONDS = 0.25
 BLOCK_STEPS = 512
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from hooke.errors import Problem
+from hooke.errors import Fault
 
 
 def pointer(*parts: object) -> str:
@@ -32,9 +32,9 @@ def _place(document: Any, loc: tuple[int | str, ...]) -> tuple[int | str, ...]:
     return loc
 
 
-def problems(error: ValidationError, document: Any, *prefix: object) -> list[Problem]:
+def faults(error: ValidationError, document: Any, *prefix: object) -> list[Fault]:
     """Return one problem per place; what each branch of a union expected is joined by `or`."""
     found: dict[str, list[str]] = {}
     for item in error.errors(include_url=False, include_context=False, include_input=False):
         found.setdefault(pointer(*prefix, *_place(document, item["loc"])), []).append(item["msg"])
-    return [Problem(place, ", or: ".join(dict.fromkeys(said))) for place, said in found.items()]
+    return [Fault(place, ", or: ".join(dict.fromkeys(said))) for place, said in found.items()]

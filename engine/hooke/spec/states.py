@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+USER_RAISED = 3
+"""Exit status of a rank whose algorithm, workload or specification raised."""
+INFRASTRUCTURE = 4
+"""Exit status of a rank that anything else ended: MPI, a checkpoint, the system."""
 DIVERGED = 5
 """Exit status of a rank that NumericalError ended: gradients or weights became NaN or Inf."""
 

@@ -13,7 +13,8 @@ from pydantic import Field
 from hooke.catalogue.workload import ALONE, Place, Workload
 
 if TYPE_CHECKING:
-    from hooke.problem.flat import FlatProblem, Samples
+    from hooke.problem.flat import FlatProblem
+    from hooke.problem.samples import Samples
 
 PIXELS = 64
 TRAIN = 1437
@@ -79,7 +80,7 @@ def load() -> tuple[Samples, Samples]:
     """Return the training and the test part, read once per process."""
     import torch
 
-    from hooke.problem.flat import Samples
+    from hooke.problem.samples import Samples
 
     text = gzip.decompress((files("hooke.workloads") / "data" / "digits.csv.gz").read_bytes())
     table = torch.tensor(

@@ -30,7 +30,7 @@ class LookaheadEASGD(Descent):
         x, c, before = r.params, r.state("center", like=r.params), r.state("before", like=r.params)
         total, predicted = r.buffer(x), r.buffer(x)
         step = self.local_step(r)
-        for _ in r.steps(answer=c):
+        for _ in r.steps(evaluated=c):
             total.copy_(x)
             g = step.gradient()
             r.comm.allreduce(total)

@@ -89,7 +89,7 @@ it("the empty form compares the baseline of the paper with its successor", () =>
     servers: 0,
     max_workers: null,
     deterministic: true,
-    pace: "together",
+    coordination: "synchronous",
     may_drop: false,
     origin: "built-in",
     hash: "",

@@ -6,9 +6,9 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from hooke_api.comparisons.crossing import Crossing
 from hooke_api.comparisons.verdict import (
     MARGIN,
-    Crossing,
     Verdict,
     compare,
     compare_all,
@@ -131,7 +131,7 @@ def test_a_baseline_that_missed_the_target_gives_a_lower_bound():
     assert truth.ratio > found.ratio
 
 
-def test_a_baseline_that_missed_it_sooner_than_the_variant_reached_it_shows_nothing():
+def test_a_baseline_that_missed_it_before_the_variant_reached_it_shows_nothing():
     found = compare(mixed((4, False), (4, False), (4, False)), reached(5, 5.2, 5.1))
     assert found.claim == "not shown" and found.ratio < 1 and found.high is None
 

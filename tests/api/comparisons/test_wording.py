@@ -1,7 +1,8 @@
 """Every kind of sentence, word by word."""
 
 import pytest
-from hooke_api.comparisons.verdict import Crossing, compare, compare_all
+from hooke_api.comparisons.crossing import Crossing
+from hooke_api.comparisons.verdict import compare, compare_all
 from hooke_api.comparisons.wording import Place, figure, group_sentence, sentence
 
 from tests.api.comparisons.test_verdict import between, diverged, exactly, missed, mixed, reached

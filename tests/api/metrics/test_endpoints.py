@@ -154,7 +154,9 @@ def test_the_live_curve_goes_on_without_a_worker_that_left(service, bad):
 
 def test_the_pace_is_what_the_cluster_said_of_it(service):
     """A user's own method of the name `mine` without a server: free on this cluster, so not in lockstep."""
-    service.hello(algorithms=[{"name": "mine", "pace": "free", "origin": "file", "schema": {}}], workloads=[])
+    service.hello(
+        algorithms=[{"name": "mine", "coordination": "lock-free", "origin": "file", "schema": {}}], workloads=[]
+    )
     supervisor = service.launch(variants=[{"name": "one", "algorithm": "mine"}], baseline="one")
     supervisor.report("starting", "running")
     ship(supervisor, 0, start(), steps(1, 4, loss=np.array([1.0, 2.0, 3.0, 4.0])))

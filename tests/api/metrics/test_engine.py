@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from hooke.catalogue.algorithm import ranks_of, servers_of
-from hooke.catalogue.expand import validate_run
+from hooke.catalogue.validation import validate_run
 from hooke.loop.train import run_spec_virtual
 from hooke.spec.journal import records
 from hooke_api.metrics.table import COLUMNS, RankColumns, aggregate

@@ -5,10 +5,11 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hooke.catalogue.expand import expand, validate_experiment
+from hooke.catalogue.expand import expand
+from hooke.catalogue.validation import validate_experiment
 from hooke.cli.document import load_run, read
 from hooke.errors import SpecError
-from hooke.hardware import usable_cores
+from hooke.hardware.description import usable_cores
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 
@@ -94,7 +95,7 @@ def test_a_cell_of_an_experiment():
 def test_faults_carry_pointers(document, options, pointers):
     with pytest.raises(SpecError) as caught:
         load_run(document, **options)
-    assert [problem.pointer for problem in caught.value.problems] == pointers
+    assert [problem.pointer for problem in caught.value.faults] == pointers
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from unittest import mock
 
 import numpy as np
 from hooke.catalogue.algorithm import Algorithm, catalogue
-from hooke.catalogue.expand import validate_run
+from hooke.catalogue.validation import validate_run
 from hooke.comm.base import Comm
 from hooke.comm.virtual.communicator import run_virtual
 from hooke.loop.rank import TrainingRank

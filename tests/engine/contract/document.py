@@ -140,11 +140,17 @@ def overview() -> list[str]:
         "| name | method | ranks | goes on by | same seed, same bits | without a bad worker |",
         "|---|---|---|---|---|---|",
     ]
-    paces = {"together": "all alike", "served": "the server's grants", "free": "a common counter"}
+    steps = {
+        "synchronous": "all alike",
+        "parameter-server": "the server's grants",
+        "lock-free": "a common counter",
+    }
     for name, kind in catalogue().items():
         ranks = "1" if kind.max_workers == 1 else "P + 1" if kind.servers else "P"
         same, drop = "yes" if kind.deterministic else "virtual world", "goes on" if kind.may_drop else "ends"
-        rows.append(f"| [`{name}`](#{name}) | {kind.title()} | {ranks} | {paces[kind.pace]} | {same} | {drop} |")
+        rows.append(
+            f"| [`{name}`](#{name}) | {kind.title()} | {ranks} | {steps[kind.coordination]} | {same} | {drop} |"
+        )
     return [*rows, ""]
 
 

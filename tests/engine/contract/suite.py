@@ -105,12 +105,12 @@ def elastic(case: Case) -> bool:
 
 def free(case: Case) -> bool:
     """Return whether it works without locks."""
-    return case.kind.pace == "free"
+    return case.kind.coordination == "lock-free"
 
 
 def served(case: Case) -> bool:
     """Return whether a server grants its steps."""
-    return case.kind.pace == "served"
+    return case.kind.coordination == "parameter-server"
 
 
 def plain(case: Case) -> bool:

@@ -53,7 +53,7 @@ def test_the_budget_is_spent_to_the_sample(played, case, world):
 def test_a_budget_that_does_not_divide_is_rounded_up(played, case, extra):
     """Methods that step together to whole rounds of all workers, the others to whole batches."""
     reports = played(replace(case, extra=extra), "virtual")
-    unit = BATCH * case.workers if case.kind.pace == "together" else BATCH
+    unit = BATCH * case.workers if case.kind.coordination == "synchronous" else BATCH
     expected = math.ceil((case.budget + extra) / unit) * unit
     assert sum(len(r.picked) for r in reports) * BATCH == expected
     assert (reports[-1] if suite.served(case) else reports[0]).done["samples"] == expected
@@ -94,7 +94,7 @@ def test_evaluations_keep_their_cadence(played, case):
 def one_all_reduce(case):
     """Return whether it all-reduces one vector of all weights per exchange, and sends nothing else."""
     other = ("chip-easgd", "powersgd", "post-local-sgd")
-    return case.kind.pace == "together" and not case.kind.servers and case.algorithm not in other
+    return case.kind.coordination == "synchronous" and not case.kind.servers and case.algorithm not in other
 
 
 def meetings(case, steps):
@@ -266,8 +266,8 @@ def prices(case):
     """Return seconds per step of: compute, one message of |W|, and the update of a worker and of a server."""
     compute = BATCH * NETWORK["compute_seconds_per_sample"]
     message = NETWORK["latency"] + weight_bytes(case) * NETWORK["seconds_per_byte"]
-    worker = weight_bytes(case) * case.method.vector_passes(server=False) / MEMORY
-    server = weight_bytes(case) * case.method.vector_passes(server=True) / MEMORY
+    worker = weight_bytes(case) * case.method.vector_accesses(server=False) / MEMORY
+    server = weight_bytes(case) * case.method.vector_accesses(server=True) / MEMORY
     return compute, message, worker, server
 
 

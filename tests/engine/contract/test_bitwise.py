@@ -161,7 +161,7 @@ def test_replicas_of_the_answer_stay_equal(played, case, world):
 SAME = Quadratics(same_batches=True)
 
 
-SYNC = [c for c in DETERMINISTIC if suite.elastic(c) and c.kind.pace == "together"]
+SYNC = [c for c in DETERMINISTIC if suite.elastic(c) and c.kind.coordination == "synchronous"]
 
 
 @pytest.mark.property("P5")

@@ -169,10 +169,10 @@ def test_a_caution_says_the_bound(name):
     kind = catalogue()[name]
     given = {"beta": None, "period": 1} if "period" in kind.model_fields else {"beta": None}
     bound = kind.model_validate(given).bound(4)
-    assert kind.model_validate(given | {"alpha": bound * 0.99}).cautions(4) == []
-    (caution,) = kind.model_validate(given | {"alpha": bound * 1.01}).cautions(4)
-    assert f"{bound:.4g}" in caution
-    assert kind.model_validate({}).cautions(4) == []
+    assert kind.model_validate(given | {"alpha": bound * 0.99}).warnings(4) == []
+    (warning,) = kind.model_validate(given | {"alpha": bound * 1.01}).warnings(4)
+    assert f"{bound:.4g}" in warning
+    assert kind.model_validate({}).warnings(4) == []
 
 
 def test_what_cannot_run_is_refused_with_a_reason():

@@ -41,7 +41,7 @@ def test_a_run_ends_when_its_time_is_over(played, case):
     reports = played(hasty, "virtual")
     assert {report.done["reason"] for report in reports} == {"timed_out"}
     assert deciding(hasty, reports).done["samples"] < hasty.budget
-    if case.kind.pace == "together":
+    if case.kind.coordination == "synchronous":
         assert len({report.done["step"] for report in reports}) == 1
 
 

@@ -13,7 +13,7 @@ from tests.engine.reference import closed
 from tests.engine.reference.elastic import unequal_rates
 
 SPRINGS = [c for c in suite.family((2, 3, 4)) if suite.elastic(c)]
-TOGETHER = [c for c in SPRINGS if c.kind.pace == "together" and not c.values.get("overlap")]
+TOGETHER = [c for c in SPRINGS if c.kind.coordination == "synchronous" and not c.values.get("overlap")]
 """Synchronous springs; that overlap moves no bit is checked elsewhere."""
 SYNC = [c for c in TOGETHER if c.values["period"] == 1 and not suite.preset(c.algorithm)]
 IN_TURN = [c for c in SPRINGS if suite.served(c) and c.kind.deterministic]
@@ -165,7 +165,9 @@ def test_the_center_hits_consensus_in_one_round(played, case):
 
 @pytest.mark.property("P6")
 @pytest.mark.parametrize(
-    "case", [c for c in suite.family((2, 3, 4)) if c.kind.pace == "together" and suite.elastic(c)], ids=ids
+    "case",
+    [c for c in suite.family((2, 3, 4)) if c.kind.coordination == "synchronous" and suite.elastic(c)],
+    ids=ids,
 )
 def test_closed_form_of_a_quadratic(played, case):
     """P6: from the state after the first step, which moves the workers apart."""

@@ -50,7 +50,7 @@ class GaussSeidel(SyncEASGD):
     def run(self, r):
         x, c = r.params, r.state("center", like=r.params)
         total, a = r.buffer(x), self.rate(r.workers)
-        for _ in r.steps(answer=c):
+        for _ in r.steps(evaluated=c):
             total.copy_(x)
             r.comm.allreduce(total)
             g = r.gradient()
@@ -76,7 +76,7 @@ class LateExchange(AsyncEASGD):
         for i in r.requests(x, order="arrival", period=self.period):
             x.sub_(c)
             c.add_(x, alpha=self.rate(r.workers))
-            r.answer(i, c)
+            r.reply(i, c)
 
 
 class WholePull(SyncEASGD):
@@ -92,7 +92,7 @@ class FirstCome(OriginalEASGD):
     def serve(self, r):
         c, x = r.params, r.buffer(r.params)
         for j in r.requests(x, order="arrival"):
-            r.answer(j, c)
+            r.reply(j, c)
             c.add_(x.sub_(c), alpha=self.rate(r.workers))
 
 
@@ -192,7 +192,7 @@ class NewCenterOnHost(SyncEASGD1):
             return
         c, other, a = r.params, r.buffer(r.params), self.rate(r.workers)
         r.comm.split(1, r.rank)
-        for _ in r.steps(answer=c):
+        for _ in r.steps(evaluated=c):
             ahead = c.clone().mul_(1.001)
             r.comm.send(ahead, 0)
             r.comm.recv(other, 0)
@@ -286,9 +286,9 @@ def test_an_evaluation_that_writes_moves_bits(monkeypatch, tmp_path):
 
     def wrong(r):
         right(r)
-        r.answer_vector.mul_(1 + 1e-7)
+        r.evaluated.mul_(1 + 1e-7)
 
-    monkeypatch.setattr("hooke.loop.stepping.evaluate_together", wrong)
+    monkeypatch.setattr("hooke.loop.synchronous.evaluate_together", wrong)
     hardly = suite.TWINS["hardly evaluated"](SYNC)
     with pytest.raises(AssertionError):
         assert_same_bits(play_virtual(SYNC, tmp_path), play_virtual(hardly, tmp_path))

@@ -67,7 +67,7 @@ def test_weights_that_overflow_never_reach_a_center(case):
     if suite.elastic(case):
         assert re.search(rf"\brank {victim}\b", text)
         assert re.search(r"\bstep [45]\b", text)
-        assert np.isfinite(ranks[case.ranks - 1].answer_vector.numpy()).all()
+        assert np.isfinite(ranks[case.ranks - 1].evaluated.numpy()).all()
 
 
 @pytest.mark.property("P24")
@@ -98,4 +98,4 @@ def test_a_server_names_the_worker_and_the_step_of_what_it_receives(case, monkey
     text, ranks = fail_virtually(replace(case, poison=(1, 4, np.nan)))
     expected = 5 if case.values.get("period", 1) == 1 else 6
     assert re.search(rf"the weights of rank 1 .* step {expected}\b", text)
-    assert np.isfinite(ranks[case.ranks - 1].answer_vector.numpy()).all()
+    assert np.isfinite(ranks[case.ranks - 1].evaluated.numpy()).all()

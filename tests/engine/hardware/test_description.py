@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hooke import hardware
+from hooke.hardware import description
 
 
 def fake_root(tmp_path, groups: str, files: dict[str, str]):
@@ -41,13 +41,13 @@ def sixteen_cores(monkeypatch):
     ],
 )
 def test_quota_bounds_cores(tmp_path, sixteen_cores, groups, files, cores):
-    assert hardware.usable_cores(fake_root(tmp_path, groups, files)) == cores
+    assert description.usable_cores(fake_root(tmp_path, groups, files)) == cores
 
 
 def test_memory_limit(tmp_path):
     root = fake_root(tmp_path, "0::/a\n", {"a/memory.max": "max", "memory.max": "1048576"})
-    assert hardware.usable_memory(root) == 1048576
-    assert hardware.usable_memory(tmp_path / "nowhere") > 2**20
+    assert description.usable_memory(root) == 1048576
+    assert description.usable_memory(tmp_path / "nowhere") > 2**20
 
 
 X86 = "model name\t: AMD EPYC\ncpu family\t: {}\nmodel\t\t: {}\nstepping\t: 1\nflags\t\t: fpu {} avx2\n\n"
@@ -67,13 +67,13 @@ X86 = "model name\t: AMD EPYC\ncpu family\t: {}\nmodel\t\t: {}\nstepping\t: 1\nf
 def test_generations_of_a_processor_are_told_apart(tmp_path, cpuinfo, generation, bf16):
     (tmp_path / "proc").mkdir()
     (tmp_path / "proc/cpuinfo").write_text(cpuinfo)
-    assert hardware.cpu_generation(tmp_path) == generation
-    assert hardware.bf16_unit(tmp_path) == bf16
+    assert description.cpu_generation(tmp_path) == generation
+    assert description.bf16_unit(tmp_path) == bf16
 
 
 def test_affinity_bounds_cores():
     code = (
-        "import os; from hooke.hardware import usable_cores;"
+        "import os; from hooke.hardware.description import usable_cores;"
         "os.sched_setaffinity(0, [min(os.sched_getaffinity(0))]); print(usable_cores())"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout == b"1\n"
@@ -81,11 +81,11 @@ def test_affinity_bounds_cores():
 
 def test_describe_tells_this_machine_without_importing_anything_heavy():
     code = (
-        "import sys; from hooke.hardware import describe; h, v = describe();"
+        "import sys; from hooke.hardware.description import describe; h, v = describe();"
         "assert not {'torch', 'numpy', 'mpi4py', 'pydantic'} & set(sys.modules); print(h, v)"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    found, versions = hardware.describe()
+    found, versions = description.describe()
     import hooke
     import torch
 

@@ -10,7 +10,7 @@ from typing import ClassVar
 from hooke.algorithms.async_easgd import AsyncEASGD
 from hooke.algorithms.original_easgd import OriginalEASGD
 from hooke.catalogue import algorithm as algorithms
-from hooke.catalogue.algorithm import Algorithm, Pace
+from hooke.catalogue.algorithm import Algorithm, Coordination
 from hooke.catalogue.rank import Rank
 from hooke.comm.base import Updates
 
@@ -22,7 +22,7 @@ class HostEASGD(Algorithm):
     """
 
     servers: ClassVar[int] = 1
-    pace: ClassVar[Pace] = "together"
+    coordination: ClassVar[Coordination] = "synchronous"
 
     lr: float = 0.05
     rho: float = 1.0
@@ -52,7 +52,7 @@ class HostEASGD(Algorithm):
 class Unlocked(Algorithm):
     """Hogwild EASGD: workers are tied to a center that nobody locks."""
 
-    pace: ClassVar[Pace] = "free"
+    coordination: ClassVar[Coordination] = "lock-free"
     may_drop: ClassVar[bool] = True
     deterministic: ClassVar[bool] = False
 
@@ -65,7 +65,7 @@ class Unlocked(Algorithm):
         """Read the center, pull and push."""
         x, c, a = r.params, r.buffer(r.params), self.lr * self.rho
         center = r.shared("center", like=x, updates=self.updates)
-        for t in r.steps(answer=center):
+        for t in r.steps(evaluated=center):
             g = r.gradient()
             if r.due(t, self.period):
                 center.read(c)

@@ -44,7 +44,7 @@ def main(folder: Path) -> None:
                     try:
                         reports = play(comm, setup, "mpi", folder / name)
                     except SpecError as error:  # on every rank alike, or the others would wait for ever
-                        reports = error.problems
+                        reports = error.faults
                     (folder / f"{name}.{rank}.pkl").write_bytes(pickle.dumps(reports))
             comm.close()
 

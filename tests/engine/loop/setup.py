@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 from hooke.catalogue.algorithm import ranks_of
-from hooke.catalogue.expand import validate_run
+from hooke.catalogue.validation import validate_run
 from hooke.comm.base import Comm
 from hooke.comm.virtual.communicator import run_virtual
 from hooke.loop.state import RankOptions

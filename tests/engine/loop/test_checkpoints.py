@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from hooke.loop.decisions import Course
+from hooke.loop.decisions import RunSchedule
 from hooke.spec.journal import records
 
 from tests.engine.loop.setup import BATCH, Setup, journal
@@ -105,7 +105,7 @@ def test_they_are_off_the_clock(played, world):
 
 def test_none_where_the_run_keeps_none():
     spec = Setup("turns", changes=(("checkpoint_every", 8), ("checkpoint", "never"))).spec("virtual")
-    assert not Course(spec).checkpoint_due(800)
+    assert not RunSchedule(spec).checkpoint_due(800)
 
 
 @pytest.mark.parametrize("world", WORLDS)

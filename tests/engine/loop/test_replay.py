@@ -52,7 +52,11 @@ def test_a_replay_has_every_bit(played, name, world):
     assert run.first[-1].done.reason == ("target" if name == "to the target" else "budget")
 
 
-SERVED = [name for name, kind in catalogue().items() if kind.pace == "served" and not kind.deterministic]
+SERVED = [
+    name
+    for name, kind in catalogue().items()
+    if kind.coordination == "parameter-server" and not kind.deterministic
+]
 
 
 @pytest.mark.property("P9", workers=3)

@@ -5,15 +5,10 @@ from typing import Any
 
 import pytest
 from hooke.catalogue.algorithm import catalogue
-from hooke.catalogue.expand import (
-    MAX_RUNS,
-    expand,
-    experiment_cautions,
-    pointer,
-    validate_experiment,
-    validate_run,
-)
+from hooke.catalogue.expand import MAX_RUNS, expand, experiment_warnings
+from hooke.catalogue.validation import validate_experiment, validate_run
 from hooke.errors import SpecError
+from hooke.spec.pointers import pointer
 from hooke.spec.specification import ExperimentSpec, RunSpec, canonical, fingerprint
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -27,11 +22,11 @@ def problems_of(document: Any, validate: Any = validate_experiment) -> dict[str,
     """Return pointer -> message of every fault; each pointer must lead into the document."""
     with pytest.raises(SpecError) as caught:
         validate(document)
-    assert caught.value.problems
-    for problem in caught.value.problems:
+    assert caught.value.faults
+    for problem in caught.value.faults:
         assert_leads_into(document, problem.pointer)
         assert problem.message
-    return {problem.pointer: problem.message for problem in caught.value.problems}
+    return {problem.pointer: problem.message for problem in caught.value.faults}
 
 
 def assert_leads_into(document: Any, place: str) -> None:
@@ -84,7 +79,7 @@ def test_every_planned_run_is_a_valid_run(document):
         with pytest.raises(SpecError) as caught:
             expand(spec, {"local": CORES})
         places = {f"/variants/{i}/parameters" for i, v in enumerate(spec.variants) if v.name in refused}
-        assert {problem.pointer for problem in caught.value.problems} == places
+        assert {problem.pointer for problem in caught.value.faults} == places
         return
     planned = expand(spec, {"local": CORES})
     cells = [(p.variant, p.cluster, p.workers, p.seed) for p in planned]
@@ -347,13 +342,13 @@ def test_an_unknown_cluster_and_too_many_runs_are_refused_at_their_place():
     document["clusters"][1]["computed_on"] = "moon"
     with pytest.raises(SpecError) as caught:
         expand(validate_experiment(document), {"local": 2})
-    assert [p.pointer for p in caught.value.problems] == ["/clusters/1/computed_on"]
-    assert "known: local" in caught.value.problems[0].message
+    assert [p.pointer for p in caught.value.faults] == ["/clusters/1/computed_on"]
+    assert "known: local" in caught.value.faults[0].message
 
     clusters = [{"name": f"c{i}", "workers": list(range(1, 9)), "seeds": 100} for i in range(2)]
     with pytest.raises(SpecError, match=f"at most {MAX_RUNS}") as caught:
         expand(validate_experiment(experiment(clusters=clusters)), {"c0": 2, "c1": 2})
-    assert [p.pointer for p in caught.value.problems] == ["/clusters"]
+    assert [p.pointer for p in caught.value.faults] == ["/clusters"]
 
 
 @given(st.lists(st.text(max_size=6) | st.integers(0, 9), max_size=5))
@@ -376,7 +371,7 @@ def test_the_earlier_name_of_a_virtual_clusters_host_is_read_with_a_hint():
     virtual["on"] = virtual.pop("computed_on")
     before = validate_experiment(document)
     assert canonical(before) == canonical(now)
-    said = [experiment_cautions(spec, expand(spec, {"local": 2})) for spec in (before, now)]
+    said = [experiment_warnings(spec, expand(spec, {"local": 2})) for spec in (before, now)]
     (hint,) = [each for each in said[0] if each not in said[1]]
     assert hint.pointer == "/clusters/1/on"
     assert "`computed_on`" in hint.message
@@ -387,4 +382,4 @@ def test_both_names_at_once_are_refused():
     document["clusters"][1]["on"] = "local"
     with pytest.raises(SpecError) as caught:
         validate_experiment(document)
-    assert [p.pointer for p in caught.value.problems] == ["/clusters/1/on"]
+    assert [p.pointer for p in caught.value.faults] == ["/clusters/1/on"]

@@ -26,7 +26,7 @@ class MyDescent(Algorithm):
     lr: float = Field(0.1, gt=0, title="Rate", description="Step size.")
 
     def run(self, r):
-        for _ in r.steps(answer=r.params):
+        for _ in r.steps(evaluated=r.params):
             r.params.add_(r.gradient(), alpha=-self.lr)
 '''.replace("from hooke.methods.descent import Descent\n", "")
 CLASH = ALGORITHM.replace("MyDescent", "SyncSGD")
@@ -56,12 +56,12 @@ LATER = """
 import json, sys
 from hooke.errors import SpecError
 from hooke.catalogue.algorithm import ranks_of
-from hooke.catalogue.expand import validate_run
+from hooke.catalogue.validation import validate_run
 document = json.load(sys.stdin)
 try:
     print("valid", ranks_of(validate_run(document)))
 except SpecError as error:
-    print([[p.pointer, p.message] for p in error.problems])
+    print([[p.pointer, p.message] for p in error.faults])
 """
 
 
@@ -116,14 +116,30 @@ def test_what_is_broken_is_told_and_hides_nothing(folder):
         "empty": "print('hello')\n",
         "clash": CLASH,
         "moved": "from hooke.descent import Descent\n",
+        "cautious": ALGORITHM.replace("MyDescent", "Cautious")
+        + "\n    def caut"
+        + "ions(self, workers):\n        return []\n",
+        "renamed": ALGORITHM.replace("MyDescent", "Renamed") + "\n    p" + 'ace = "free"\n',
     }
     for name, text in bad.items():
         (folder / "algorithms" / f"{name}.py").write_text(text)
     (folder / "algorithms" / "_helper.py").write_text("raise RuntimeError('not read')")
     found, problems = everything(f"{folder}{os.pathsep}{folder / 'absent'}")
-    assert set(problems) == {"syntax", "raises", "exits", "empty", "sync-sgd", "absent", "moved"}
+    assert set(problems) == {
+        "syntax",
+        "raises",
+        "exits",
+        "empty",
+        "sync-sgd",
+        "absent",
+        "moved",
+        "renamed",
+        "cautious",
+    }
     assert "No module named 'nothing_of_this_name'" in problems["raises"]["error"]
     assert "(line 1)" in problems["raises"]["error"]
+    assert "pace is now coordination" in problems["renamed"]["error"]
+    assert "caut" + "ions is now warnings" in problems["cautious"]["error"]
     assert "it is now hooke.methods.descent" in problems["moved"]["error"]
     assert "is taken (built-in)" in problems["sync-sgd"]["error"]
     assert problems["sync-sgd"]["file"].endswith("clash.py")

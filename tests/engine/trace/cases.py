@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from hooke.catalogue.expand import validate_run
+from hooke.catalogue.validation import validate_run
 from hooke.catalogue.workload import Score
 from hooke.comm.base import Comm
 from hooke.loop.train import trace_of, train_rank
@@ -22,12 +22,12 @@ BATCH = 4
 NETWORK = {"latency": 1e-4, "seconds_per_byte": 1e-6, "compute_seconds_per_sample": 1e-4, "compute_jitter": 0.3}
 CASES: dict[str, tuple[str, dict[str, Any], int]] = {
     # name -> algorithm, parameters, workers: three ranks in all
-    "together": ("sync-easgd", {"lr": 0.05, "rho": 1.0}, 3),
+    "synchronous": ("sync-easgd", {"lr": 0.05, "rho": 1.0}, 3),
     "behind the gradient": ("sync-easgd3", {"lr": 0.05, "rho": 1.0}, 3),
     "in parts": ("sync-easgd1", {"lr": 0.05, "rho": 1.0}, 2),
-    "served": ("async-easgd", {"lr": 0.05, "rho": 1.0}, 2),
+    "parameter server": ("async-easgd", {"lr": 0.05, "rho": 1.0}, 2),
     "in turn": ("original-easgd", {"lr": 0.05, "rho": 1.0}, 2),
-    "free": ("hogwild-easgd", {"lr": 0.05, "rho": 1.0, "updates": "atomic"}, 3),
+    "lock-free": ("hogwild-easgd", {"lr": 0.05, "rho": 1.0, "updates": "atomic"}, 3),
 }
 FAMILY = Quadratics(spread=0.3)
 EVALUATION = 0.003

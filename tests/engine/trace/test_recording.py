@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hooke.catalogue.expand import validate_run
+from hooke.catalogue.validation import validate_run
 from hooke.cluster import local_run
 from hooke.comm.virtual.communicator import run_virtual
 from hooke.errors import JournalError, NumericalError
@@ -200,8 +200,8 @@ def test_what_is_no_trace_is_refused(tmp_path):
 
 
 def test_without_a_trace_nothing_is_noted(tmp_path):
-    network = spec_of("served", "virtual").virtual
-    run_virtual(RANKS, network, lambda comm: play(comm, "served", tmp_path, "virtual", traced=False))
+    network = spec_of("parameter server", "virtual").virtual
+    run_virtual(RANKS, network, lambda comm: play(comm, "parameter server", tmp_path, "virtual", traced=False))
     assert len(list(tmp_path.glob("journal.*"))) == RANKS
     assert not list(tmp_path.glob("trace*"))
 
@@ -211,8 +211,8 @@ def test_a_rank_that_fails_leaves_what_it_noted(tmp_path):
     with pytest.raises(NumericalError):
         run_virtual(
             RANKS,
-            spec_of("together", "virtual").virtual,
-            lambda comm: play(comm, "together", tmp_path, "virtual", bad if comm.rank == 1 else Behaviour()),
+            spec_of("synchronous", "virtual").virtual,
+            lambda comm: play(comm, "synchronous", tmp_path, "virtual", bad if comm.rank == 1 else Behaviour()),
         )
     written = write(tmp_path, RANKS + 1, tmp_path / "trace.json")
     assert written.ranks == RANKS
@@ -237,7 +237,7 @@ def test_ranks_of_one_clock_keep_their_distance_and_hosts_meet_at_the_barrier():
 
 
 def test_a_resumed_run_does_not_mix_its_trace_with_the_earlier_one(tmp_path):
-    spec = validate_run(spec_of("together", "mpi").model_dump(mode="json", by_alias=True))
+    spec = validate_run(spec_of("synchronous", "mpi").model_dump(mode="json", by_alias=True))
     (tmp_path / "checkpoints/8").mkdir(parents=True)
     (tmp_path / "checkpoints/8/complete.json").write_text("{}")
     (tmp_path / "trace.0.bin").write_bytes(b"earlier")
@@ -249,6 +249,6 @@ def test_a_resumed_run_does_not_mix_its_trace_with_the_earlier_one(tmp_path):
 def test_a_compressed_trace_is_the_same(traced, tmp_path):
     import gzip
 
-    run = traced("together", "virtual")
+    run = traced("synchronous", "virtual")
     write(run.folder, RANKS, tmp_path / "trace.json.gz")
     assert json.loads(gzip.decompress((tmp_path / "trace.json.gz").read_bytes())) == run.document

@@ -15,7 +15,7 @@ from tests.engine.trace.rules import check, span, track
 
 BOTH = pytest.mark.parametrize("world", ["virtual", "mpi"])
 EVERY = pytest.mark.parametrize("name", CASES)
-SERVED = ("served", "in turn")
+SERVED = ("parameter server", "in turn")
 N = 1000
 MESSAGE = A + 4 * N * B
 
@@ -90,13 +90,13 @@ def test_messages_add_up_to_what_was_counted(traced, name, world):
 
 @BOTH
 def test_every_exchange_is_there(traced, world):
-    run = traced("together", world)
+    run = traced("synchronous", world)
     for rank in range(RANKS):
         slices = track(run.document, rank, "blocked in")
         sums = [s for s in slices if s["name"] == "all-reduce"]
         assert [s["args"]["payload_bytes"] for s in sums] == [4 * FAMILY.size] * STEPS
         assert all("peer" not in s["args"] for s in sums)
-    run = traced("served", world)
+    run = traced("parameter server", world)
     count = run.done[2].step
     server = [s for s in track(run.document, 2, "blocked in") if s["cat"] == "message"]
     for what in ("send", "receive"):
@@ -132,7 +132,7 @@ def test_hidden_time_lies_in_the_background_and_outside_of_waits(traced, name, w
             args = slice_["args"]
             assert args["waited_us"] >= 0
             assert args["waited_from_us"] >= slice_["ts"] - 1e-3
-    asynchronous = {"behind the gradient": STEPS, "served": None, "in turn": None, "free": None}
+    asynchronous = {"behind the gradient": STEPS, "parameter server": None, "in turn": None, "lock-free": None}
     count = len(track(run.document, 0, "background"))
     assert (count > 0) == (name in asynchronous)
     if asynchronous.get(name):
@@ -154,7 +154,7 @@ def phase_seconds(run, rank, phase):
 
 def test_workers_stand_while_the_server_evaluates(traced):
     """All but the first evaluation, which comes before the clock starts."""
-    run = traced("served", "mpi")
+    run = traced("parameter server", "mpi")
     waited = [phase_seconds(run, rank, "evaluate") for rank in range(2)]
     assert min(*waited, phase_seconds(run, 2, "evaluate")) >= 4 * EVALUATION
     assert waited == pytest.approx([run.done[rank].phases["evaluate"] for rank in range(2)], rel=1e-6)

@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 import torch
-from hooke.problem.flat import FlatProblem, Samples
+from hooke.problem.flat import FlatProblem
 from hooke.problem.models.lenet import lenet
-from hooke.problem.samples import Subset
+from hooke.problem.samples import Samples, Subset
 from hooke.workloads.digits_mlp import DigitsMLP
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -9,7 +9,7 @@ import pytest
 import torch
 from hooke.catalogue import algorithm, workload
 from hooke.catalogue import discovery as catalogue
-from hooke.catalogue.expand import validate_run
+from hooke.catalogue.validation import validate_run
 from hooke.catalogue.workload import Place
 from hooke.errors import DataInvalid, NotFound
 from hooke.loop.train import run_spec_virtual

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 import torch
-from hooke.catalogue.expand import validate_run
+from hooke.catalogue.validation import validate_run
 from hooke.errors import CheckpointError, LaunchError
 from hooke.loop.replay import read_order
 from hooke.loop.train import run_spec_virtual

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from hooke.catalogue.expand import validate_run
+from hooke.catalogue.validation import validate_run
 from hooke.catalogue.workload import Place
 from hooke.loop.train import run_spec_virtual
 from hooke.problem.batches import Batches

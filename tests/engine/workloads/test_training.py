@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 import torch
-from hooke.catalogue.expand import validate_run
+from hooke.catalogue.validation import validate_run
 from hooke.loop.train import run_spec_virtual
-from hooke.problem.flat import FlatProblem, Samples
+from hooke.problem.flat import FlatProblem
 from hooke.problem.models.googlenet import WITH_AUXILIARIES, GoogLeNet
 from hooke.problem.models.resnet import resnet
 from hooke.problem.models.vgg import vgg19
+from hooke.problem.samples import Samples
 from hooke.problem.task import CLASSES
 
 KINDS = 4

@@ -22,7 +22,7 @@ class Memory(Protocol):
     def arrival(self, now: float, array: Array) -> float:
         """Return when a vector that leaves this rank now has been worked in."""
 
-    def passes(self, count: int, array: Array) -> float:
+    def access_seconds(self, count: int, array: Array) -> float:
         """Return the seconds of so many passes over memory."""
 
     def pieces(self, array: Array) -> list[tuple[slice, float]]:
@@ -50,7 +50,7 @@ class VirtualExchange(Transfer):
         window, size = self._window, self._into.nbytes
         if window.shared:
             self._read(self.posted)
-            self._baton.at(self.posted + window.passes(2, self._into), self._reply)
+            self._baton.at(self.posted + window.access_seconds(2, self._into), self._reply)
         else:
             links = window.group.links
             arrival = links.transfer(self.posted, window.place, window.me, size)

@@ -5,10 +5,10 @@ messages, the owner included, as every worker reaches a server. So no worker is 
 (Under MPI the owner has the window in its own memory, and the messages of the others take up its link.) There is
 nothing that plain loads and stores could reach. An accumulate arrives as one message and is added there.
 
-Where they take none, all ranks share one host's memory, and whoever reads or adds takes the time of his own passes
-over it. A plain `add` is what a processor does without a lock: it goes through the vector piece by piece, loads a
-piece, takes its time, and stores the sum. Whoever stores the same piece in between is undone, and whoever reads
-meanwhile finds some pieces new and some old: deterministically, since turns follow virtual time.
+Where they take none, all ranks share one host's memory, and whoever reads or adds takes the time of his own
+accesses to it. A plain `add` is what a processor does without a lock: it goes through the vector piece by piece,
+loads a piece, takes its time, and stores the sum. Whoever stores the same piece in between is undone, and
+whoever reads meanwhile finds some pieces new and some old: deterministically, since turns follow virtual time.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class VirtualWindow:
         self.group.turn(self.rank)
         links, time = self.group.links, self.group.baton.time
         if self.shared:
-            arrival = time[self.me] + self.passes(_READ, array)
+            arrival = time[self.me] + self.access_seconds(_READ, array)
         else:
             arrival = links.transfer(time[self.me], self.place, self.me, array.nbytes)
             time[self.me] = arrival - links.latency - links.price(self.place, self.me, array.nbytes)
@@ -100,13 +100,13 @@ class VirtualWindow:
         self.group.meet(self.rank, "closing a window", None, lambda _: None, 0.0)
         self._memory = None
 
-    def arrival(self, now: float, array: Array, passes: int = _ADD) -> float:
+    def arrival(self, now: float, array: Array, accesses: int = _ADD) -> float:
         """Return when a vector that leaves this rank now has been worked in."""
         if not self.shared:
             now = self.group.links.transfer(now, self.me, self.place, array.nbytes)
-        return now + self.passes(passes, array)
+        return now + self.access_seconds(accesses, array)
 
-    def passes(self, count: int, array: Array) -> float:
+    def access_seconds(self, count: int, array: Array) -> float:
         """Return the seconds of so many passes over memory."""
         return count * array.nbytes / self.group.links.memory_bandwidth
 
@@ -114,13 +114,13 @@ class VirtualWindow:
         """Return the parts in which a plain addition goes through a vector, and the seconds of each."""
         step = max(1, -(-array.size // (PIECES * _LINE))) * _LINE
         parts = [slice(start, start + step) for start in range(0, array.size, step)]
-        return [(part, self.passes(_ADD, array[part])) for part in parts]
+        return [(part, self.access_seconds(_ADD, array[part])) for part in parts]
 
-    def _arrive(self, x: Any, passes: int) -> tuple[Array, Array]:
+    def _arrive(self, x: Any, accesses: int) -> tuple[Array, Array]:
         memory, array = self._counted(x)
         self.group.turn(self.rank)
         time = self.group.baton.time
-        time[self.me] = self.arrival(time[self.me], array, passes)
+        time[self.me] = self.arrival(time[self.me], array, accesses)
         self.group.turn(self.rank)
         return memory, array
 

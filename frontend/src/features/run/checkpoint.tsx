@@ -10,37 +10,38 @@ import styles from "./run.module.css";
 
 const TOLD = "Save all weights and the state of the method now, and go on. It takes a few seconds at most.";
 
-/** A wish for a checkpoint, from the click until the checkpoint lies on the cluster. */
+/** A request for a checkpoint, from the click until the checkpoint lies on the cluster. */
 export function useCheckpoint(run: RunView) {
   const client = useQueryClient();
   // how many checkpoints there were at the click; a periodic one that comes in between will do
-  const [wished, setWished] = useState<number>();
+  const [requested, setRequested] = useState<number>();
   const mutation = useMutation({
     ...checkpointRunMutation(),
     onSuccess: (view) => client.setQueryData(readRunQueryKey({ path: { run_id: view.id } }), view),
   });
-  const came = wished !== undefined && run.checkpoints.length > wished ? run.checkpoints.at(-1) : undefined;
+  const came =
+    requested !== undefined && run.checkpoints.length > requested ? run.checkpoints.at(-1) : undefined;
   const failed = mutation.isError;
   return {
     error: mutation.error,
     came,
-    waiting: wished !== undefined && !came && !failed && !isTerminal(run.state),
-    ended: wished !== undefined && !came && !failed && isTerminal(run.state),
+    waiting: requested !== undefined && !came && !failed && !isTerminal(run.state),
+    ended: requested !== undefined && !came && !failed && isTerminal(run.state),
     ask: () => {
-      setWished(run.checkpoints.length);
+      setRequested(run.checkpoints.length);
       mutation.mutate({ path: { run_id: run.id } });
     },
   };
 }
 
-type Wish = ReturnType<typeof useCheckpoint>;
+type CheckpointRequest = ReturnType<typeof useCheckpoint>;
 
 /** Shown only while the run is in its loop: nobody else could write one. */
-export function CheckpointButton({ run, wish }: { run: RunView; wish: Wish }) {
+export function CheckpointButton({ run, request }: { run: RunView; request: CheckpointRequest }) {
   if (run.state !== "running" || run.cancel_requested) return null;
   return (
     <Tooltip label={TOLD} multiline w={270} withArrow position="bottom-end" events={EVENTS}>
-      <Button variant="default" onClick={wish.ask} loading={wish.waiting} data-testid="checkpoint-run">
+      <Button variant="default" onClick={request.ask} loading={request.waiting} data-testid="checkpoint-run">
         Save a checkpoint
       </Button>
     </Tooltip>
@@ -49,14 +50,14 @@ export function CheckpointButton({ run, wish }: { run: RunView; wish: Wish }) {
 
 const EVENTS = { hover: true, focus: true, touch: false };
 
-/** What became of the wish. */
-export function CheckpointNote({ wish }: { wish: Wish }) {
-  const { came } = wish;
-  if (wish.error) return <ErrorPanel what="No checkpoint could be asked for." error={wish.error} />;
+/** What became of the request. */
+export function CheckpointNote({ request }: { request: CheckpointRequest }) {
+  const { came } = request;
+  if (request.error) return <ErrorPanel what="No checkpoint could be asked for." error={request.error} />;
   return (
     <div role="status">
-      {wish.waiting && <p className={styles.note}>Every rank is asked to save its state …</p>}
-      {wish.ended && <p className={styles.note}>The run ended before it could save a checkpoint.</p>}
+      {request.waiting && <p className={styles.note}>Every rank is asked to save its state …</p>}
+      {request.ended && <p className={styles.note}>The run ended before it could save a checkpoint.</p>}
       {came && (
         <p className={styles.note} data-testid="checkpoint-came">
           Checkpoint saved at {formatCount(came.samples)} samples, {formatBytes(came.bytes)}; the run goes on.

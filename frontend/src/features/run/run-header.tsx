@@ -40,7 +40,7 @@ export function RunHeader({ run, index, experiment }: RunHeaderProps) {
         </h1>
         {!isTerminal(run.state) && (
           <div className={styles.actions}>
-            <CheckpointButton run={run} wish={checkpoint} />
+            <CheckpointButton run={run} request={checkpoint} />
             <ConfirmButton
               label={run.cancel_requested ? "Cancelling" : "Cancel"}
               question="End this run? What was measured stays."
@@ -64,7 +64,7 @@ export function RunHeader({ run, index, experiment }: RunHeaderProps) {
         {run.oversubscribed && <Tag kind="oversubscribed" />}
         {run.cancel_requested && !isTerminal(run.state) && <span>cancel requested</span>}
       </div>
-      <CheckpointNote wish={checkpoint} />
+      <CheckpointNote request={checkpoint} />
       <Figures run={run} />
       {cancel.isError && <ErrorPanel what="The run could not be cancelled." error={cancel.error} />}
     </header>

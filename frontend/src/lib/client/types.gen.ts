@@ -35,6 +35,10 @@ export type AlgorithmList = {
  */
 export type AlgorithmView = {
     /**
+     * Coordination
+     */
+    coordination: string;
+    /**
      * Deterministic
      */
     deterministic: boolean;
@@ -68,10 +72,6 @@ export type AlgorithmView = {
      * Origin
      */
     origin: string;
-    /**
-     * Pace
-     */
-    pace: string;
     /**
      * Parameters
      */
@@ -296,7 +296,7 @@ export type ClusterView = {
     /**
      * Problems
      */
-    problems: Array<FileProblemView>;
+    problems: Array<FileFaultView>;
     /**
      * Seen At
      */
@@ -790,11 +790,11 @@ export type Fault = {
 };
 
 /**
- * FileProblemView
+ * FileFaultView
  *
  * Something of a user's that a cluster cannot offer, and why.
  */
-export type FileProblemView = {
+export type FileFaultView = {
     /**
      * Error
      */

@@ -1,5 +1,5 @@
 /**
- * Call at once, then again no sooner than `interval` ms after the last call has ended; however many requests came
+ * Call at once, then again at the earliest `interval` ms after the last call has ended; however many requests came
  * in between, they make one call. A call that returns a promise ends when that settles: a slow server is never
  * asked twice at the same time.
  */

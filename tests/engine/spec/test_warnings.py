@@ -4,8 +4,9 @@ import math
 
 import pytest
 from hooke.catalogue.algorithm import catalogue
-from hooke.catalogue.cautions import cautions
-from hooke.catalogue.expand import expand, experiment_cautions, validate_experiment, validate_run
+from hooke.catalogue.expand import expand, experiment_warnings
+from hooke.catalogue.validation import validate_experiment, validate_run
+from hooke.catalogue.warnings import warnings
 from hooke.methods.elastic import Elastic
 
 from tests.engine.spec.documents import experiment, run
@@ -20,7 +21,7 @@ PERIODIC = [
 
 def said(**changes):
     spec = validate_run(run(**({"virtual": MEASURED} | changes)))
-    return {caution.pointer: caution.message for caution in cautions(spec)}
+    return {warning.pointer: warning.message for warning in warnings(spec)}
 
 
 def test_an_ordinary_run_needs_none():
@@ -114,7 +115,7 @@ def test_an_experiment_says_it_of_the_variant_the_target_and_the_cluster_once():
             target={"value": 0.05},
         )
     )
-    told = [(each.pointer, each.message) for each in experiment_cautions(spec, expand(spec, {"local": 2}))]
+    told = [(each.pointer, each.message) for each in experiment_warnings(spec, expand(spec, {"local": 2}))]
     assert [pointer for pointer, _ in told] == [
         "/variants/0/parameters",
         "/variants/1/parameters",

@@ -1,7 +1,7 @@
 """The step loop of methods without locks: nobody waits for anybody between two meetings.
 
 Each worker takes its next steps from a counter that all share, a whole period at a time, so a slow one lowers
-only its own rate. Who takes a step at which an evaluation is due, and the deciding rank where there is a wish,
+only its own rate. Who takes a step at which an evaluation is due, and the deciding rank where it has a decision,
 calls a meeting: control words to all others, who look for them between two steps, stop there, and meet. The
 counter and the calls are the method's time, and so is waiting until the last one has stopped; then the clock
 stands.
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from hooke.errors import NumericalError
 from hooke.loop import checkpoint
-from hooke.loop.decisions import REASONS, Word
+from hooke.loop.decisions import REASONS, Decision
 from hooke.loop.evaluate import aside, score_together, stop_together
 from hooke.loop.recorder import RecordedRank
 from hooke.trace.phases import Phase
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from hooke.comm.base import Counter
 
 WATCH_SECONDS = 0.02
-"""How often a deciding rank that has no steps of its own any more looks for a wish."""
+"""How often a deciding rank that has no steps of its own any more decides."""
 
 
-class Free:
+class LockFreeLoop:
     """Takes steps, and meets the others."""
 
     def __init__(self, rank: RecordedRank) -> None:
@@ -56,7 +56,7 @@ class Free:
         self._meetings = 0
         """Held so far; a call carries this number, so that one that comes too late is known."""
         self._called = self._evaluation_due = False
-        self._word = Word.GO_ON
+        self._decision = Decision.GO_ON
         self._gone = False
 
     def steps(self) -> Iterator[int]:
@@ -68,11 +68,11 @@ class Free:
         self._saved = r.samples // (r.spec.checkpoint_every or 1)
         r.recorder.begin(r, lambda: score_together(r))
         self._open(0)
-        while r.course.reason is None:
+        while r.schedule.reason is None:
             if self._is_called():
                 self._meet()
             elif not self._has_steps():
-                self._land()
+                self._flush()
                 self._meet(finished=True)
             elif not self._called:
                 r.recorder.release()
@@ -93,7 +93,7 @@ class Free:
         r.recorder.flush()  # nothing follows until the run ends
         self._gone, self._mine = True, 0
         left = True
-        while r.course.reason is None:
+        while r.schedule.reason is None:
             if r.deciding and r.spec.virtual is None:
                 self._watch()
             self._meet(finished=True, left=left)
@@ -107,12 +107,12 @@ class Free:
             self._counter.close()
             self._counter = None
 
-    def _land(self) -> None:
+    def _flush(self) -> None:
         """Let the method complete what it has kept to itself, before a checkpoint or the end."""
         r = self._r
-        if r.land is not None and not self._gone:
+        if r.flush is not None and not self._gone:
             r.ledger.enter(Phase.UPDATE)
-            r.land()
+            r.flush()
             r.ledger.enter(Phase.IDLE)
 
     def _take(self, steps: int) -> int:
@@ -133,7 +133,7 @@ class Free:
                 self._staleness = round(others / self._take_at_once)
             self._latest = taken
             r.samples = self._samples + r.spec.batch * (taken + self._mine - self._start)
-            if r.course.evaluation_due(self._samples_at(taken)):
+            if r.schedule.evaluation_due(self._samples_at(taken)):
                 self._evaluation_due = True
                 self._call()
         return self._mine > 0
@@ -147,82 +147,82 @@ class Free:
                 r.comm.control.send((float(self._meetings),), other)
 
     def _is_called(self) -> bool:
-        """Return whether to stop for a meeting; the deciding rank calls one where there is a wish."""
+        """Return whether to stop for a meeting; the deciding rank calls one where it decides something."""
         r = self._r
-        if r.deciding and self._word is Word.GO_ON and not self._called:
-            self._word = self._wish()
-            if self._word is not Word.GO_ON:
+        if r.deciding and self._decision is Decision.GO_ON and not self._called:
+            self._decision = self._own_decision()
+            if self._decision is not Decision.GO_ON:
                 self._call()
         while r.comm.size > 1 and (found := r.comm.control.poll()) is not None:
             self._called = self._called or int(found[1][0]) == self._meetings
         return self._called
 
-    def _wish(self) -> Word:
+    def _own_decision(self) -> Decision:
         r = self._r
-        word = r.wish()
+        decision = r.decide()
         every = r.spec.checkpoint_every
-        going_on = r.keep is not None and r.samples < r.course.total_steps * r.spec.batch
-        if word is Word.GO_ON and going_on and every is not None and r.samples // every > self._saved:
-            word = Word.CHECKPOINT  # not where the last steps have been taken: the end is near
-        if word is Word.CHECKPOINT and every is not None:
+        going_on = r.keep is not None and r.samples < r.schedule.total_steps * r.spec.batch
+        if decision is Decision.GO_ON and going_on and every is not None and r.samples // every > self._saved:
+            decision = Decision.CHECKPOINT  # not where the last steps have been taken: the end is near
+        if decision is Decision.CHECKPOINT and every is not None:
             self._saved = r.samples // every
-        return word
+        return decision
 
     def _watch(self) -> None:
-        """Deciding rank without steps: wait for a call, a wish or the end of the budget."""
+        """Deciding rank without steps: wait for a call, a decision or the end of the budget."""
         while not self._is_called() and self._take(0) < self._end:
             time.sleep(WATCH_SECONDS)
 
     def _meet(self, finished: bool = False, left: bool = False) -> None:
         """Count, evaluate and decide together with all ranks; on the clock until the last one has stopped."""
         r = self._r
-        mine = (r.t - r.first, finished, self._gone, left, self._word, self._evaluation_due, self._taken)
+        mine = (r.t - r.first, finished, self._gone, left, self._decision, self._evaluation_due, self._taken)
         with aside(r.comm, Phase.IDLE):
             found = r.comm.control.allreduce(tuple(map(float, mine)))
-        done, at_end, gone, newly, word, evaluation_due, taken = map(int, found)
+        done, at_end, gone, newly, decision, evaluation_due, taken = map(int, found)
         self._meetings += 1
         self._called = self._evaluation_due = False
-        self._word = Word.GO_ON
+        self._decision = Decision.GO_ON
         known, r.samples = r.samples, self._base + r.spec.batch * done
         if newly:
             self._say_who_left(left)
         if gone == r.workers:
             raise NumericalError("no worker is left: the gradients or weights of all of them hold NaN or Inf")
         over = at_end == r.workers
-        self._decide(Word(word), over, self._samples_at(taken) if evaluation_due else None)
+        self._decide(Decision(decision), over, self._samples_at(taken) if evaluation_due else None)
         if over:
             self._open(taken)
-        elif r.course.reason is None:
+        elif r.schedule.reason is None:
             r.samples = max(known, r.samples)  # rows go on with the steps that were taken
         if self._failed is not None:
             raise self._failed
 
-    def _decide(self, word: Word, over: bool, due: int | None) -> None:
+    def _decide(self, decision: Decision, over: bool, due: int | None) -> None:
         """Evaluate and checkpoint where it is time; `due`: the samples taken when an evaluation was called."""
         r = self._r
-        if word in REASONS:
-            r.course.reason = REASONS[word]
-        elif over and r.samples >= r.course.total_steps * r.spec.batch:
-            r.course.reason = "budget"
-        ended = r.course.reason is not None
-        if word is not Word.GO_ON:  # a checkpoint holds nothing back
+        if decision in REASONS:
+            r.schedule.reason = REASONS[decision]
+        elif over and r.samples >= r.schedule.total_steps * r.spec.batch:
+            r.schedule.reason = "budget"
+        ended = r.schedule.reason is not None
+        if decision is not Decision.GO_ON:  # a checkpoint holds nothing back
             try:
-                self._land()
+                self._flush()
             except NumericalError as error:  # raised when the meeting is over: the others are in it
                 self._failed = error
             stop_together(r)
         if (ended and r.recorder.scored_at != r.samples) or due is not None:
             score_together(r)
         if due is not None:  # fewer steps were done than taken, and the next period begins behind those
-            r.course.evaluated = max(r.course.evaluated, due // r.spec.evaluation.every)
-        if r.course.reason is None and word is Word.CHECKPOINT:
+            r.schedule.evaluated = max(r.schedule.evaluated, due // r.spec.evaluation.every)
+        if r.schedule.reason is None and decision is Decision.CHECKPOINT:
             r.refresh()
             checkpoint.save(r)
 
     def _open(self, start: int) -> None:
         """Give what is left of the budget, the counter standing at `start`; deal it out where it is too little."""
         r = self._r
-        steps = r.course.total_steps - r.samples // r.spec.batch
+        steps = r.schedule.total_steps - r.samples // r.spec.batch
         self._start, self._end, self._samples = start, start + steps, r.samples
         self._latest = None
         if steps < r.workers * self._take_at_once:

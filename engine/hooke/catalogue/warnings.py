@@ -5,39 +5,41 @@ from __future__ import annotations
 import math
 
 from hooke.catalogue.offers import Catalogue, here
-from hooke.errors import Problem
+from hooke.errors import Fault
 from hooke.spec.specification import RunSpec, Target, VirtualCluster
 
 
-def cautions(spec: RunSpec, catalogue: Catalogue | None = None) -> list[Problem]:
+def warnings(spec: RunSpec, catalogue: Catalogue | None = None) -> list[Fault]:
     """Return all that is to be said of one run: of its method, its target, and the time that is simulated."""
     found = of_method(spec, catalogue) + of_target(spec, catalogue)
     if spec.world == "virtual" and spec.virtual is not None:
-        found += [Problem("/virtual/compute_seconds_per_sample", why) for why in of_compute_time(spec.virtual)]
+        found += [Fault("/virtual/compute_seconds_per_sample", why) for why in of_compute_time(spec.virtual)]
     return found
 
 
-def of_method(spec: RunSpec, catalogue: Catalogue | None = None) -> list[Problem]:
+def of_method(spec: RunSpec, catalogue: Catalogue | None = None) -> list[Fault]:
     """Return what its parameters bring about on that many workers: a stability bound, no exchange at all."""
     place, values = "/algorithm/parameters", spec.algorithm.parameters
     method = (catalogue or here()).algorithms[spec.algorithm.name]
-    found = [Problem(place, why) for why in method.cautions(values, spec.workers)]
+    found = [Fault(place, why) for why in method.warnings(values, spec.workers)]
     period, steps = values.get("period"), steps_per_worker(spec)
     if isinstance(period, int) and spec.workers > 1 and period > steps and not values.get("switch"):
         why = (
             f"the period of {period:,} steps is longer than the budget, about {steps:,} steps per worker: nobody "
             "learns from another before the end"
         )
-        found.append(Problem(f"{place}/period", why))
+        found.append(Fault(f"{place}/period", why))
     if spec.on_bad_worker == "drop" and not method.may_drop:
         why = f"{spec.algorithm.name} cannot go on without a worker: NaN or Inf on one of them ends the run"
-        found.append(Problem("/on_bad_worker", why))
-    return found + _of_cadence(spec, method.pace, period)
+        found.append(Fault("/on_bad_worker", why))
+    return found + _of_cadence(spec, method.coordination, period)
 
 
-def _of_cadence(spec: RunSpec, pace: str, period: object) -> list[Problem]:
-    """Return a caution where evaluations cannot come as often as asked: steps are counted at exchanges."""
-    exchange = spec.batch * spec.workers * (period if isinstance(period, int) and pace != "together" else 1)
+def _of_cadence(spec: RunSpec, coordination: str, period: object) -> list[Fault]:
+    """Return a warning where evaluations cannot come as often as asked: steps are counted at exchanges."""
+    exchange = (
+        spec.batch * spec.workers * (period if isinstance(period, int) and coordination != "synchronous" else 1)
+    )
     if spec.evaluation.every >= exchange:
         return []
     why = (
@@ -45,7 +47,7 @@ def _of_cadence(spec: RunSpec, pace: str, period: object) -> list[Problem]:
         f"the {spec.evaluation.every:,} samples asked for, and not equally far for every method: who is looked at "
         "more often is seen to meet the target sooner"
     )
-    return [Problem("/evaluation/every", why)]
+    return [Fault("/evaluation/every", why)]
 
 
 def steps_per_worker(spec: RunSpec) -> int:
@@ -53,8 +55,8 @@ def steps_per_worker(spec: RunSpec) -> int:
     return math.ceil(spec.budget.samples / (spec.batch * spec.workers))
 
 
-def of_target(spec: RunSpec, catalogue: Catalogue | None = None) -> list[Problem]:
-    """Return a caution where guessing meets the target: nothing needs to be trained."""
+def of_target(spec: RunSpec, catalogue: Catalogue | None = None) -> list[Fault]:
+    """Return a warning where guessing meets the target: nothing needs to be trained."""
     classes = (catalogue or here()).workloads[spec.workload.name].classes
     if spec.target is None or classes is None or not _guessed(spec.target, classes):
         return []
@@ -62,7 +64,7 @@ def of_target(spec: RunSpec, catalogue: Catalogue | None = None) -> list[Problem
         f"guessing among {classes:,} classes has accuracy {1 / classes:.4g} and loss {math.log(classes):.4g}: the "
         "target may be met before the first step, and the time to it be 0"
     )
-    return [Problem("/target/value", why)]
+    return [Fault("/target/value", why)]
 
 
 def _guessed(target: Target, classes: int) -> bool:
@@ -72,7 +74,7 @@ def _guessed(target: Target, classes: int) -> bool:
 
 
 def of_compute_time(network: VirtualCluster) -> list[str]:
-    """Return a caution where nobody said what the time of a gradient was measured on."""
+    """Return a warning where nobody said what the time of a gradient was measured on."""
     return [] if network.compute_source else [said_of_compute_time(network)]
 
 

@@ -1,14 +1,14 @@
-"""Methods with a server: workers ask, the server answers, and the answer carries every decision.
+"""Methods with a server: workers ask, the server replies, and the reply carries every decision.
 
-A request is a few control words beside the worker's vector; an answer carries how many steps it grants, what
+A request is a few control words beside the worker's vector; a reply carries how many steps it grants, what
 follows them, and the global samples so far.
 
 For an evaluation the server tells every worker to stop. A worker does so between two steps, or where it waits
-for an answer, and says that it stands; requests that come meanwhile are answered afterwards, in their order.
+for a reply, and says that it stands; requests that come meanwhile are replied to afterwards, in their order.
 The clock goes on until the last worker stands, and stands until all are told to go on. In virtual time nobody
 needs to be told: there an evaluation takes no time at all.
 
-For a checkpoint the server marks the next answer of every worker: behind the steps that it grants, before its
+For a checkpoint the server marks the next reply of every worker: behind the steps that it grants, before its
 next request, the worker waits until all have come so far (`meeting.py`).
 """
 
@@ -20,17 +20,17 @@ from typing import Literal
 
 from hooke.comm.base import ANY, Vector
 from hooke.errors import JournalError, NumericalError
-from hooke.loop.asking import BAD, BYE, FAREWELL, GO, HERE, LAST, MEET, MORE, OVER, REQUEST, STANDS, STOP
-from hooke.loop.decisions import REASONS, Grants, Word
+from hooke.loop.decisions import REASONS, Decision, Grants
 from hooke.loop.evaluate import score_alone
 from hooke.loop.meeting import Meeting
 from hooke.loop.recorder import RecordedRank
 from hooke.loop.replay import Order
+from hooke.loop.server_worker import BAD, BYE, FAREWELL, GO, HERE, LAST, MEET, MORE, OVER, REQUEST, STANDS, STOP
 from hooke.trace.phases import Phase
 
 
-class Serving:
-    """The loop of a server: whom to answer next, until every worker has said farewell.
+class ServerLoop:
+    """The loop of a server: whom to reply to next, until every worker has said farewell.
 
     With an `order` it serves in that order instead of who comes first, and stops where that run did (a replay).
     """
@@ -60,12 +60,12 @@ class Serving:
     def requests(
         self, into: Vector | None, order: Literal["arrival", "rank"], period: int, last_words: bool
     ) -> Iterator[int]:
-        """Yield the worker to answer; account for its request once the algorithm has handled it."""
+        """Yield the worker to reply to; account for its request once the algorithm has handled it."""
         r = self._r
         self._period, self._last_words = period, last_words
         self._asks_empty = into is None  # vectors come outside of the requests
         self._base = r.samples
-        self._grants = Grants(r.course.total_steps - r.samples // r.spec.batch, r.workers)
+        self._grants = Grants(r.schedule.total_steps - r.samples // r.spec.batch, r.workers)
         self._left = set(range(r.workers))
         r.recorder.begin(r, self._score_start)
         self._evaluate_if_due()
@@ -87,7 +87,7 @@ class Serving:
         r.ledger.enter(Phase.IDLE)
         if len(r.recorder.dropped) == r.workers:
             raise NumericalError("no worker is left: the gradients or weights of all of them hold NaN or Inf")
-        r.course.reason = r.course.reason or "budget"
+        r.schedule.reason = r.schedule.reason or "budget"
         if r.recorder.scored_at != r.samples:
             self._score()
 
@@ -154,16 +154,16 @@ class Serving:
         self._r.comm.recv(into, worker)
         self._r.check(into, "the weights", worker, self.reached[worker])
 
-    def answer(self, worker: int, vector: Vector) -> None:
+    def reply(self, worker: int, vector: Vector) -> None:
         """Decide, then send the words and the vector; nothing to a worker that has said its last words."""
         r = self._r
         if worker not in self._left:
             return
-        word = r.wish()
-        if word in REASONS:
-            r.course.reason = r.course.reason or REASONS[word]
-        self._grants.stopping = r.course.reason is not None
-        if word is Word.CHECKPOINT or r.course.checkpoint_due(r.samples):
+        decision = r.decide()
+        if decision in REASONS:
+            r.schedule.reason = r.schedule.reason or REASONS[decision]
+        self._grants.stopping = r.schedule.reason is not None
+        if decision is Decision.CHECKPOINT or r.schedule.checkpoint_due(r.samples):
             self._call_meeting()
         steps, last = self._grants.next(self._period)
         self._granted[worker] = self._granted.get(worker, 0) + steps
@@ -203,7 +203,7 @@ class Serving:
 
     def _stop_like_the_log(self) -> None:
         if self._r.t == self._target_after:
-            self._r.course.reason = "target"
+            self._r.schedule.reason = "target"
 
     def _score_start(self) -> None:
         score_alone(self._r)
@@ -211,7 +211,7 @@ class Serving:
 
     def _evaluate_if_due(self) -> None:
         r = self._r
-        if not r.course.evaluation_due(r.samples):
+        if not r.schedule.evaluation_due(r.samples):
             return
         standing = self._stop_workers() if r.spec.virtual is None else []
         stood = self._score()

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hooke.loop import checkpoint
-from hooke.loop.decisions import REASONS, VIRTUAL_POLL_STEPS, Polls, Word
+from hooke.loop.decisions import REASONS, VIRTUAL_POLL_STEPS, Decision, Polls
 from hooke.loop.evaluate import evaluate_together, score_together
 from hooke.loop.recorder import RecordedRank
 from hooke.trace.phases import Phase
 
 
-class Stepping:
+class SynchronousLoop:
     """Counts samples, evaluates, and ends, alike on every rank."""
 
     def __init__(self, rank: RecordedRank) -> None:
@@ -24,7 +24,7 @@ class Stepping:
         polls.start_after(r.t)
         r.recorder.begin(r, lambda: score_together(r))
         self._evaluate_if_due()
-        while r.course.reason is None:
+        while r.schedule.reason is None:
             r.recorder.release()
             r.ledger.enter(Phase.UPDATE)
             yield r.t
@@ -34,30 +34,32 @@ class Stepping:
             r.samples += r.spec.batch * r.workers
             if r.comm.size > 1:  # alone nothing travels, and the next gradient is checked
                 r.check(r.params, "the weights")
-            if r.samples >= r.course.total_steps * r.spec.batch:
-                r.course.reason = "budget"
-            word = polls.poll(r.t, r.wish, r.comm.clock())
-            if word in REASONS:
-                r.course.reason = r.course.reason or REASONS[word]
+            if r.samples >= r.schedule.total_steps * r.spec.batch:
+                r.schedule.reason = "budget"
+            decision = polls.poll(r.t, r.decide, r.comm.clock())
+            if decision in REASONS:
+                r.schedule.reason = r.schedule.reason or REASONS[decision]
             self._evaluate_if_due()
-            if r.course.reason is None and (word is Word.CHECKPOINT or r.course.checkpoint_due(r.samples)):
-                self._land()
+            if r.schedule.reason is None and (
+                decision is Decision.CHECKPOINT or r.schedule.checkpoint_due(r.samples)
+            ):
+                self._flush()
                 checkpoint.save(r)
             r.recorder.step(r)
         polls.close()
-        self._land()
+        self._flush()
         self._evaluate_if_due(last=True)
 
     def _evaluate_if_due(self, last: bool = False) -> None:
         r = self._r
         scored = r.recorder.scored_at == r.samples
-        if (last and not scored) or (not last and r.course.evaluation_due(r.samples)):
-            self._land()
+        if (last and not scored) or (not last and r.schedule.evaluation_due(r.samples)):
+            self._flush()
             evaluate_together(r)
 
-    def _land(self) -> None:
+    def _flush(self) -> None:
         """Let the method complete what is under way, before somebody looks at its vectors."""
-        if self._r.land is not None:
+        if self._r.flush is not None:
             before = self._r.ledger.enter(Phase.UPDATE)
-            self._r.land()
+            self._r.flush()
             self._r.ledger.enter(before)

@@ -1,4 +1,4 @@
-"""What a worker of a method with a server says and hears: requests, answers, and the steps between them."""
+"""What a worker of a method with a server says and hears: requests, replies, and the steps between them."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ REQUEST, FAREWELL, HERE, BAD, STANDS = 0.0, 1.0, 2.0, 3.0, 4.0
 """What a worker says: it asks; it is done; it has come to the meeting; its numbers went bad, and it leaves; it
 stands still."""
 MORE, LAST, MEET, STOP, GO, MET, BYE, OVER = 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0
-"""What the server says. An answer: behind the granted steps follows another request, the end, a meeting. Else:
+"""What the server says. A reply: behind the granted steps follows another request, the end, a meeting. Else:
 stop between two steps; go on; the meeting is over; the farewell was heard; all have left, and for so many seconds
 the clock stood since this worker did."""
 
 
-class Answer:
-    """An answer under way to a worker, together with the vector on its way to the server."""
+class Reply:
+    """A reply under way to a worker, together with the vector on its way to the server."""
 
-    def __init__(self, asking: Asking, parts: list[Pending]) -> None:
-        self._asking = asking
+    def __init__(self, loop: ServerWorkerLoop, parts: list[Pending]) -> None:
+        self._loop = loop
         self._parts = parts
         self.hidden = 0.0
 
     def wait(self) -> None:
         """Return when both vectors may be used; take note of what the server decided."""
-        self._asking.hear(self._parts)
+        self._loop.hear(self._parts)
 
 
-class Asking:
+class ServerWorkerLoop:
     """The step loop of a worker that has a server.
 
-    For an evaluation the server stops every worker between two of its steps, or where it waits for an answer.
+    For an evaluation the server stops every worker between two of its steps, or where it waits for a reply.
     """
 
     def __init__(self, rank: RecordedRank) -> None:
@@ -44,7 +44,7 @@ class Asking:
         self._meet_at: int | None = None
         self._outstanding: list[Pending] | None = None
         self._heard: deque[tuple[float, ...]] = deque()
-        """Answers that came while this worker looked for a word to stop."""
+        """Replies that came while this worker looked for a word to stop."""
 
     def steps(self) -> Iterator[int]:
         """Yield step numbers until the granted ones are done and were the last."""
@@ -66,7 +66,7 @@ class Asking:
         with r.comm.under(Phase.IDLE):
             self._listen()
 
-    def request(self, vector: Vector | None, into: Vector) -> Answer:
+    def request(self, vector: Vector | None, into: Vector) -> Reply:
         """Post the request and both transfers."""
         r = self._r
         if vector is not None and r.drops:
@@ -75,10 +75,10 @@ class Asking:
         parts = [] if vector is None else [r.comm.isend(vector, r.server)]
         parts.append(r.comm.irecv(into, r.server))
         self._outstanding = parts
-        return Answer(self, parts)
+        return Reply(self, parts)
 
     def hear(self, parts: list[Pending]) -> None:
-        """Wait for the answer."""
+        """Wait for the reply."""
         r = self._r
         self._outstanding = None
         steps, then, samples = self._heard.popleft() if self._heard else self._listen()
@@ -100,7 +100,7 @@ class Asking:
             self._stand()
 
     def _stop_if_told(self) -> None:
-        """Stand still if the server has said so by now; in virtual time it never does (see `serving.py`)."""
+        """Stand still if the server has said so by now; in virtual time it never does (see `server.py`)."""
         r = self._r
         if r.spec.virtual is not None:
             return
@@ -139,7 +139,7 @@ class Asking:
                 return stood
 
     def leave(self) -> None:
-        """Go, because this worker's numbers went bad: consume the answer under way, then say so."""
+        """Go, because this worker's numbers went bad: consume the reply under way, then say so."""
         r = self._r
         r.ledger.enter(Phase.IDLE)
         if self._outstanding is not None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hooke.catalogue.expand import PlannedRun, experiment_cautions, pointer
-from hooke.errors import Problem
+from hooke.catalogue.expand import PlannedRun, experiment_warnings
+from hooke.errors import Fault
+from hooke.spec.pointers import pointer
 from hooke.spec.specification import ExperimentSpec
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -13,10 +14,10 @@ from sqlalchemy.orm import Session
 from hooke_api.models import Cluster
 
 
-def warnings(session: Session, spec: ExperimentSpec, planned: list[PlannedRun]) -> list[Problem]:
+def warnings(session: Session, spec: ExperimentSpec, planned: list[PlannedRun]) -> list[Fault]:
     """Return the warnings of a valid experiment: where in the document, and a sentence."""
     return [
-        *experiment_cautions(spec, planned),
+        *experiment_warnings(spec, planned),
         *_about_seeds(spec),
         *_about_target(spec),
         *_about_cores(session, spec, planned),
@@ -24,24 +25,24 @@ def warnings(session: Session, spec: ExperimentSpec, planned: list[PlannedRun]) 
     ]
 
 
-def _about_seeds(spec: ExperimentSpec) -> Iterator[Problem]:
+def _about_seeds(spec: ExperimentSpec) -> Iterator[Fault]:
     for i, cluster in enumerate(spec.clusters):
         if cluster.seeds < 3:
-            yield Problem(
+            yield Fault(
                 pointer("clusters", i, "seeds"),
                 f"{cluster.name}: {cluster.seeds} seed{'s' * (cluster.seeds > 1)}; "
                 "a verdict needs at least 3 pairs, so this one will make no claim.",
             )
 
 
-def _about_target(spec: ExperimentSpec) -> Iterator[Problem]:
+def _about_target(spec: ExperimentSpec) -> Iterator[Fault]:
     if spec.target is None:
-        yield Problem("/target", "There is no target, so no time to target is compared.")
+        yield Fault("/target", "There is no target, so no time to target is compared.")
     if len(spec.variants) == 1:
-        yield Problem("/variants", "There is one variant, so there is nothing to compare it with.")
+        yield Fault("/variants", "There is one variant, so there is nothing to compare it with.")
 
 
-def _about_cores(session: Session, spec: ExperimentSpec, planned: list[PlannedRun]) -> Iterator[Problem]:
+def _about_cores(session: Session, spec: ExperimentSpec, planned: list[PlannedRun]) -> Iterator[Fault]:
     cores = dict(session.execute(select(Cluster.name, Cluster.cores)).all())
     places = {cluster.name: pointer("clusters", i, "workers") for i, cluster in enumerate(spec.clusters)}
     crowded = {
@@ -50,21 +51,21 @@ def _about_cores(session: Session, spec: ExperimentSpec, planned: list[PlannedRu
         if run.spec.world == "mpi" and run.ranks > cores[run.host]
     }
     for (cluster, variant, ranks), available in crowded.items():
-        yield Problem(
+        yield Fault(
             places[cluster],
             f"{variant} on {cluster}: {ranks} ranks on {available} cores disturb one another; "
             "its communication fraction will be marked oversubscribed.",
         )
 
 
-def _about_precision(session: Session, spec: ExperimentSpec, planned: list[PlannedRun]) -> Iterator[Problem]:
+def _about_precision(session: Session, spec: ExperimentSpec, planned: list[PlannedRun]) -> Iterator[Fault]:
     """An agent from before this was asked does not say, and nothing is said of it."""
     if spec.compute.precision != "bf16" or spec.compute.device == "cuda":
         return
     hosts = select(Cluster).where(Cluster.name.in_({run.host for run in planned})).order_by(Cluster.name)
     slow = [cluster.name for cluster in session.scalars(hosts) if cluster.hardware.get("cpu_bf16") == "emulated"]
     if slow:
-        yield Problem(
+        yield Fault(
             pointer("compute", "precision"),
             f"The processors of {', '.join(slow)} have no instructions for bf16: without a CUDA device it is "
             "emulated, and many times slower than fp32.",

@@ -1,0 +1,23 @@
+"""What users' files may still call by an earlier name: such a file is not offered, and is told the new one."""
+
+MODULES = {
+    "hooke.algorithm": "hooke.catalogue.algorithm",
+    "hooke.rank": "hooke.catalogue.rank",
+    "hooke.workload": "hooke.catalogue.workload",
+    "hooke.descent": "hooke.methods.descent",
+    "hooke.elastic": "hooke.methods.elastic",
+    "hooke.lowrank": "hooke.methods.lowrank",
+    "hooke.flat": "hooke.problem.flat",
+    "hooke.samples": "hooke.problem.samples",
+    "hooke.task": "hooke.problem.task",
+    "hooke.models": "hooke.problem.models",
+}
+"""Module -> where it is now."""
+MEMBERS = {
+    "pace": "coordination (synchronous, parameter-server or lock-free)",
+    "cautions": "warnings",
+    "passes": "accesses",
+    "server_passes": "server_accesses",
+    "vector_passes": "vector_accesses",
+}
+"""Member of an algorithm -> what it is called now."""
