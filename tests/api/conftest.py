@@ -12,7 +12,7 @@ from fastapi import FastAPI
 from hooke_api.__main__ import Server
 from hooke_api.app import create_app
 from hooke_api.base.settings import Settings
-from hooke_api.models import Base, Counter
+from hooke_api.models import Base, NumberSequence
 from hooke_api.storage.database import Database
 
 from tests.api.databases import (  # fixtures count where they are imported
@@ -106,7 +106,7 @@ def empty(database: Database) -> None:
         for table in reversed(Base.metadata.sorted_tables):
             if table.name not in ("projects", "counters"):
                 session.execute(table.delete())
-        session.execute(Counter.__table__.update().values(value=0))
+        session.execute(NumberSequence.__table__.update().values(value=0))
 
 
 @pytest.fixture

@@ -8,12 +8,12 @@ from hooke.spec.specification import ExperimentSpec
 from hooke.spec.states import TERMINAL, TRANSITIONS, RunState
 from hooke_api.experiments import service as experiments
 from hooke_api.models import Cluster, Event, Experiment, Run, Transition, now
-from hooke_api.scheduling.lifecycle import Evidence, IllegalTransition, move, request_cancel
+from hooke_api.scheduling.lifecycle import Cause, IllegalTransition, move, request_cancel
 from sqlalchemy import delete, select, update
 
 from tests.api.hands import SPEC
 
-WHY = Evidence("test", "because")
+WHY = Cause("test", "because")
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def test_of_two_sessions_one_wins(database, runs):
             session.expunge(run)
         barrier.wait()
         with database.write() as session:
-            won.append(move(session, run, RunState.DISPATCHED, Evidence(f"racer {number}", "first")))
+            won.append(move(session, run, RunState.DISPATCHED, Cause(f"racer {number}", "first")))
 
     threads = [threading.Thread(target=race, args=(number,)) for number in range(8)]
     for thread in threads:

@@ -13,7 +13,7 @@ from hooke.cluster.launchers.local import LocalLauncher, mpirun
 from hooke.cluster.lock import Lock, held, holder
 from hooke.cluster.places import Home, write_atomically
 from hooke.cluster.processes import members, status, sweep
-from hooke.cluster.tail import LogBook, Source, last_lines, logged
+from hooke.cluster.tail import LogBook, OutputSource, last_lines, logged
 from hooke.errors import LaunchError, NotFound
 
 from tests.cluster.bench import kill9, wait_for
@@ -131,7 +131,7 @@ def test_an_atomic_write_has_its_mode_from_the_start_and_leaves_no_draft(tmp_pat
 
 
 def source(path, rank=0):
-    return Source(path, rank, "stdout")
+    return OutputSource(path, rank, "stdout")
 
 
 def read(src, book, last=False):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hooke.cluster.processes import start_time
 from hooke_api.local.instance import DEFAULT_PORT, Instance, Note, StartError, bindable, runtime_folder
-from hooke_api.local.keeper import Keeper, Part, end_left_over
+from hooke_api.local.keeper import Keeper, KeptProcess, end_left_over
 
 SLEEPER = "import time; print('up', flush=True); time.sleep(60)"
 STUBBORN = (
@@ -19,8 +19,8 @@ STUBBORN = (
 )
 
 
-def part(folder: Path, program: str, name: str = "part") -> Part:
-    return Part(name, (sys.executable, "-c", program), dict(os.environ), folder / f"{name}.log")
+def part(folder: Path, program: str, name: str = "part") -> KeptProcess:
+    return KeptProcess(name, (sys.executable, "-c", program), dict(os.environ), folder / f"{name}.log")
 
 
 class Record:
@@ -28,7 +28,7 @@ class Record:
         self.pids = []
         self.said = []
 
-    def keeper(self, which: Part) -> Keeper:
+    def keeper(self, which: KeptProcess) -> Keeper:
         return Keeper(which, lambda _, pid: self.pids.append(pid), self.said.append)
 
 

@@ -67,7 +67,7 @@ class Forbidden(ApiError):
     status, kind, title = 403, "forbidden", "This is not allowed"
 
 
-class NotFound(ApiError):
+class ResourceNotFound(ApiError):
     """Nothing has this id."""
 
     status, kind, title = 404, "not-found", "There is no such thing"

@@ -14,7 +14,7 @@ from hooke.trace.phases import PHASES
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from hooke_api.base.errors import NotFound
+from hooke_api.base.errors import ResourceNotFound
 from hooke_api.base.intervals import Interval, interval
 from hooke_api.comparisons import wording
 from hooke_api.comparisons.cells import FAILED, FINISHED, Cell, throughput
@@ -24,7 +24,7 @@ from hooke_api.models import Experiment, RankTotals, Run
 
 
 @dataclass(frozen=True)
-class Totals:
+class PhaseSums:
     """What the ranks of one run add up to."""
 
     shares: dict[str, float]
@@ -39,7 +39,7 @@ def answer_comparison(session: Session, experiment_id: str) -> Comparison:
     """Return the comparison of an experiment as far as its runs are; raises NotFound."""
     experiment = session.get(Experiment, experiment_id)
     if experiment is None:
-        raise NotFound(f"no experiment has the id {experiment_id!r}")
+        raise ResourceNotFound(f"no experiment has the id {experiment_id!r}")
     target = ExperimentSpec.model_validate(experiment.spec).target
     runs = session.scalars(select(Run).where(Run.experiment_id == experiment_id).order_by(Run.number)).all()
     totals = _totals(session, experiment_id)
@@ -68,7 +68,7 @@ def _without_validation(target: Target | None, runs: Sequence[Run]) -> bool:
     return (target is not None and target.part == "test") or any(run.evaluated_part == "test" for run in runs)
 
 
-def _totals(session: Session, experiment_id: str) -> dict[str, Totals]:
+def _totals(session: Session, experiment_id: str) -> dict[str, PhaseSums]:
     """Return the totals of every run's newest attempt."""
     phases = [str(phase) for phase in PHASES]
     columns = [getattr(RankTotals, name) for name in ("run_id", "role", "wire", "hidden", *phases)]
@@ -79,11 +79,11 @@ def _totals(session: Session, experiment_id: str) -> dict[str, Totals]:
     return {run: _add_up(phases, of_run) for run, of_run in ranks.items()}
 
 
-def _add_up(phases: Sequence[str], ranks: Sequence[tuple[str, float, float, list[float]]]) -> Totals:
+def _add_up(phases: Sequence[str], ranks: Sequence[tuple[str, float, float, list[float]]]) -> PhaseSums:
     workers = [(hidden, np.array(seconds)) for role, _, hidden, seconds in ranks if role == "worker"]
     shares = [seconds / seconds.sum() for _, seconds in workers if seconds.sum() > 0]
     mean = np.mean(shares, axis=0).tolist() if shares else []
-    return Totals(
+    return PhaseSums(
         shares=dict(zip(phases, mean, strict=False)),  # no shares before the first step
         hidden=float(np.mean([hidden for hidden, _ in workers])) if workers else 0.0,
         wire=float(sum(wire for _, wire, _, _ in ranks)),
@@ -105,7 +105,7 @@ def _row(  # noqa: PLR0913 - what a row is made of
     baseline: str,
     target: Target | None,
     verdict: Verdict,
-    totals: dict[str, Totals],
+    totals: dict[str, PhaseSums],
 ) -> ComparisonRow:
     cell, first = cells[name], cells[name].runs[0]
     seconds = "virtual s" if first.simulated else "s"
@@ -117,7 +117,7 @@ def _row(  # noqa: PLR0913 - what a row is made of
         high = min(1.0, found.high) if unit == "fraction" and found.high is not None else found.high
         return Estimate(mean=found.mean, low=low, high=high, n=found.n, unit=unit)
 
-    def total(figure: Callable[[Totals], float]) -> Callable[[Run], float | None]:
+    def total(figure: Callable[[PhaseSums], float]) -> Callable[[Run], float | None]:
         return lambda run: figure(totals[run.id]) if run.id in totals else None
 
     shares = [t.shares for run in cell.runs if run.state not in FAILED and (t := totals.get(run.id)) and t.shares]
@@ -206,7 +206,7 @@ def _without_target(cells: dict[str, Cell], baseline: str) -> dict[str, str]:
 
 def _sentence(cells: dict[str, Cell], baseline: str, target: Target | None, verdicts: dict[str, Verdict]) -> str:
     runs = [run for cell in cells.values() for run in cell.runs]
-    place = wording.Place(
+    place = wording.ComparedPlace(
         cluster=runs[0].cluster,
         workers=runs[0].workers,
         simulated=runs[0].simulated,

@@ -12,7 +12,7 @@ from hooke_api.comparisons.verdict import LEAST_PAIRS, MARGIN, Claim, Verdict
 
 
 @dataclass(frozen=True)
-class Place:
+class ComparedPlace:
     """Where a group of runs was executed, and how far they are."""
 
     cluster: str
@@ -187,7 +187,9 @@ GROUPS: tuple[tuple[str, tuple[Claim, ...]], ...] = (
 )
 
 
-def group_sentence(place: Place, baseline: str, target: str, verdicts: Sequence[tuple[str, Verdict]]) -> str:
+def group_sentence(
+    place: ComparedPlace, baseline: str, target: str, verdicts: Sequence[tuple[str, Verdict]]
+) -> str:
     """Return what may be said of one cluster and number of workers, all variants in one sentence."""
     parts = []
     for title, claims in GROUPS:

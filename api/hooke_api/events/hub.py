@@ -18,7 +18,7 @@ from sqlalchemy import func, or_, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from hooke_api.events.bus import CHANNEL
-from hooke_api.models import Counter, Event
+from hooke_api.models import Event, NumberSequence
 from hooke_api.storage.database import Database
 
 LOOK_SECONDS = 2.0
@@ -31,7 +31,7 @@ log = structlog.get_logger("hooke.stream")
 
 
 @dataclass(frozen=True)
-class Item:
+class StreamItem:
     """One event."""
 
     position: int
@@ -48,7 +48,7 @@ class Choice:
     experiments: frozenset[str] = frozenset()
     runs: frozenset[str] = frozenset()
 
-    def wants(self, item: Item) -> bool:
+    def wants(self, item: StreamItem) -> bool:
         """Return whether the stream wants this event."""
         if not self.experiments and not self.runs:
             return True
@@ -70,7 +70,7 @@ class Hub:
         self._tasks: list[asyncio.Task[None]] = []
         self._ping = asyncio.Event()
         self._moved = asyncio.Event()
-        self._tail: deque[Item] = deque()
+        self._tail: deque[StreamItem] = deque()
         self._floor = 0
         self.position = -1
         """Newest position read; the tail holds everything above the floor. -1: nothing read yet."""
@@ -115,7 +115,7 @@ class Hub:
             first = session.scalar(select(func.min(Event.position)))
             return first - 1 if first is not None else _newest(session)
 
-    async def after(self, position: int, choice: Choice) -> list[Item]:
+    async def after(self, position: int, choice: Choice) -> list[StreamItem]:
         """Return the events after a position that the stream wants, oldest first; raises Behind if too many."""
         if position >= self._floor:
             return [item for item in self._tail if item.position > position and choice.wants(item)]
@@ -124,7 +124,7 @@ class Hub:
             raise Behind
         return found
 
-    def _read(self, position: int, choice: Choice, limit: int) -> list[Item]:
+    def _read(self, position: int, choice: Choice, limit: int) -> list[StreamItem]:
         columns = (Event.position, Event.kind, Event.experiment_id, Event.run_id, Event.data)
         query = select(*columns).where(Event.position > position).order_by(Event.position).limit(limit)
         if choice.experiments or choice.runs:
@@ -132,7 +132,7 @@ class Hub:
                 or_(Event.experiment_id.in_(choice.experiments), Event.run_id.in_(choice.runs)),
             )
         with self._database.read() as session:
-            return [Item(*row) for row in session.execute(query)]
+            return [StreamItem(*row) for row in session.execute(query)]
 
     async def _follow(self) -> None:
         """Read what is new on every hint, and every LOOK_SECONDS anyway."""
@@ -192,4 +192,4 @@ class Hub:
 
 
 def _newest(session: Any) -> int:
-    return session.scalar(select(Counter.value).where(Counter.name == "events")) or 0
+    return session.scalar(select(NumberSequence.value).where(NumberSequence.name == "events")) or 0

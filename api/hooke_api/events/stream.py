@@ -16,7 +16,7 @@ from fastapi import APIRouter, Header, Query, Request
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from pydantic import StringConstraints
 
-from hooke_api.events.hub import Behind, Choice, Hub, Item
+from hooke_api.events.hub import Behind, Choice, Hub, StreamItem
 
 POINTS_SECONDS = 0.25
 """A stream sends the newest `points` of each run at most once in this time."""
@@ -37,7 +37,7 @@ def hub_of(app: Any) -> Hub:
     return hub
 
 
-def coalesce(batch: Sequence[Item]) -> list[Item]:
+def coalesce(batch: Sequence[StreamItem]) -> list[StreamItem]:
     """Return the events without those `points` that newer points of the same run supersede."""
     newest = {item.run_id: item.position for item in batch if item.kind == "points"}
     return [item for item in batch if item.kind != "points" or newest[item.run_id] == item.position]

@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 
 from hooke_api.base import ids
 from hooke_api.base.cursors import Cursors
-from hooke_api.base.errors import Invalid, NotFound
+from hooke_api.base.errors import Invalid, ResourceNotFound
 from hooke_api.base.schema import Fault
 from hooke_api.clusters.catalogues import offered
 from hooke_api.experiments.schemas import DryRun, ExperimentPage, ExperimentSummary, ExperimentView, PlannedRunView
@@ -159,7 +159,7 @@ def get(session: Session, experiment_id: str) -> Experiment:
     """Return an experiment; raises NotFound."""
     found = session.get(Experiment, experiment_id)
     if found is None:
-        raise NotFound(f"no experiment has the id {experiment_id}")
+        raise ResourceNotFound(f"no experiment has the id {experiment_id}")
     return found
 
 

@@ -21,7 +21,7 @@ from hooke_api.ingest.figures import Figures
 from hooke_api.ingest.received import Received, inflate, read
 from hooke_api.models import Attempt, Log, Run, now
 from hooke_api.scheduling import leases
-from hooke_api.scheduling.lifecycle import Evidence, move
+from hooke_api.scheduling.lifecycle import Cause, move
 from hooke_api.storage.database import Database
 from hooke_api.storage.outbox import announce
 
@@ -104,8 +104,8 @@ def _apply_reports(
             log.warning("report refused", run=run.id, attempt=attempt.number, state=run.state, report=report.state)
 
 
-def _evidence(report: StateReport) -> Evidence:
-    return Evidence(
+def _evidence(report: StateReport) -> Cause:
+    return Cause(
         "supervisor",
         storable_text(report.why),
         exit_code=report.exit_code,

@@ -13,7 +13,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from hooke_api.base.documents import storable_text
-from hooke_api.ingest.received import Block, Item
+from hooke_api.ingest.received import Item, StepBlock
 from hooke_api.models import (
     Attempt,
     Checkpoint,
@@ -53,12 +53,12 @@ class Figures:
         Records that are stored already are skipped; those after a gap are left for when the gap is filled.
         """
         totals = self.ranks.get(rank) or self._new_rank(rank)
-        fresh: list[Block] = []
+        fresh: list[StepBlock] = []
         for item in items:
             if item.seq != totals.stored + 1:
                 continue
             totals.stored = item.seq
-            if isinstance(item, Block):
+            if isinstance(item, StepBlock):
                 fresh.append(item)
             else:
                 self._add_record(totals, item)
@@ -117,7 +117,7 @@ class Figures:
         self.ranks[rank] = row
         return row
 
-    def _add_steps(self, totals: RankTotals, fresh: list[Block]) -> None:
+    def _add_steps(self, totals: RankTotals, fresh: list[StepBlock]) -> None:
         columns = blocks.join([block.columns for block in fresh])
         header, data = blocks.pack(columns)
         count = len(columns["step"])
@@ -170,7 +170,7 @@ class Figures:
             row = item.model_dump(exclude={"kind", "why"})
             self.session.add(DroppedWorker(**key, **row, why=storable_text(item.why), at=now()))
             self.points = True
-        elif not isinstance(item, Block):
+        elif not isinstance(item, StepBlock):
             self.session.add(Checkpoint(**key, **item.model_dump(exclude={"kind", "seconds"}), at=now()))
             self.points = True
 

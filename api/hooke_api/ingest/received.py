@@ -23,7 +23,7 @@ MAY_BE_NAN = frozenset({"loss", "staleness"})
 
 
 @dataclass(frozen=True)
-class Block:
+class StepBlock:
     """A journal block of steps, unpacked."""
 
     seq: int
@@ -31,7 +31,7 @@ class Block:
     columns: dict[str, Column]
 
 
-Item = Block | Start | Scored | Done | Checkpointed | Dropped
+Item = StepBlock | Start | Scored | Done | Checkpointed | Dropped
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def read(body: bytes) -> Received:
             place = ("ranks", i, "records", j)
             if isinstance(record, Steps):
                 try:
-                    items.append(Block(record.seq, record.n, _checked(decode(record.n, record.columns))))
+                    items.append(StepBlock(record.seq, record.n, _checked(decode(record.n, record.columns))))
                 except BlockError as error:
                     faults.append(Fault(pointer=pointer(*place, "columns", error.column), message=str(error)))
             else:

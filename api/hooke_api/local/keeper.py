@@ -27,7 +27,7 @@ GRACE = 5.0
 
 
 @dataclass(frozen=True)
-class Part:
+class KeptProcess:
     """One process of the installation."""
 
     name: str
@@ -42,7 +42,7 @@ class Keeper:
     `changed` is called with every new process; `say` with a sentence when the part had to be started again.
     """
 
-    def __init__(self, part: Part, changed: Callable[[str, int], None], say: Callable[[str], None]) -> None:
+    def __init__(self, part: KeptProcess, changed: Callable[[str, int], None], say: Callable[[str], None]) -> None:
         self.part = part
         self.ends = 0
         """How often it ended in quick succession, unasked."""

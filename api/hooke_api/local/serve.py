@@ -19,14 +19,14 @@ INTERRUPTED = 130
 """Exit status when the user left before the task had ended, as shells report an interrupt."""
 
 
-class Task(Protocol):
+class ServedTask(Protocol):
     """Something to do once the platform answers."""
 
     def run(self, platform: Platform) -> Coroutine[object, object, bool]:
         """Do it; return whether all went well. Cancelled when the user leaves."""
 
 
-def serve(home: Path, host: str, port: int | None, task: Task | None = None, end: bool = False) -> int:
+def serve(home: Path, host: str, port: int | None, task: ServedTask | None = None, end: bool = False) -> int:
     """Run the platform until a signal (or the end of the task, with `end`); return the exit status."""
     try:
         platform = Platform(home, host, port, say)
@@ -36,7 +36,7 @@ def serve(home: Path, host: str, port: int | None, task: Task | None = None, end
         return FAILED
 
 
-async def _life(platform: Platform, task: Task | None, end: bool) -> int:
+async def _life(platform: Platform, task: ServedTask | None, end: bool) -> int:
     leave = asyncio.Event()
 
     def on_signal() -> None:

@@ -18,14 +18,14 @@ from hooke.spec.specification import Part
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from hooke_api.base.errors import NotFound
+from hooke_api.base.errors import ResourceNotFound
 from hooke_api.metrics.bands import Curve, band
 from hooke_api.metrics.curves import CurveStore
 from hooke_api.metrics.loading import Curves, Facts, read_facts
 from hooke_api.metrics.m4 import m4
 from hooke_api.metrics.schemas import Axis, Band, BandAnswer, Metric, Series, SeriesAnswer, SeriesQuery
 from hooke_api.metrics.table import Floats, Table
-from hooke_api.models import Counter, Experiment, Run
+from hooke_api.models import Experiment, NumberSequence, Run
 
 UNITS: dict[Axis, str] = {"samples": "samples", "step": "steps per worker", "bytes": "bytes"}
 
@@ -89,7 +89,7 @@ def answer_series(session: Session, store: CurveStore, query: SeriesQuery) -> Se
     known = {run.id: run for run in read_facts(session, Run.id.in_(query.runs))}
     missing = [run for run in query.runs if run not in known]
     if missing:
-        raise NotFound(f"no run has the id {missing[0]!r}")
+        raise ResourceNotFound(f"no run has the id {missing[0]!r}")
     curves = store.read(session, list(known.values()))
     series = []
     for run in query.runs:
@@ -112,8 +112,8 @@ def answer_bands(
     the stream that goes on after it misses nothing.
     """
     if session.scalar(select(Experiment.id).where(Experiment.id == experiment)) is None:
-        raise NotFound(f"no experiment has the id {experiment!r}")
-    position = session.scalar(select(Counter.value).where(Counter.name == "events")) or 0
+        raise ResourceNotFound(f"no experiment has the id {experiment!r}")
+    position = session.scalar(select(NumberSequence.value).where(NumberSequence.name == "events")) or 0
     runs = read_facts(session, Run.experiment_id == experiment)
     curves = store.read(session, runs)
     groups: dict[tuple[str, str, int], list[Facts]] = defaultdict(list)

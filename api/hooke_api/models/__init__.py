@@ -14,11 +14,11 @@ from hooke_api.models.records import Checkpoint, Chunk, DroppedWorker, Evaluatio
 from hooke_api.models.sites import CatalogueEntry, Cluster
 from hooke_api.models.work import (
     Attempt,
-    Counter,
     Event,
     Experiment,
     IdempotencyKey,
     Leader,
+    NumberSequence,
     Project,
     Run,
     Transition,
@@ -31,7 +31,7 @@ __all__ = [
     "Checkpoint",
     "Chunk",
     "Cluster",
-    "Counter",
+    "NumberSequence",
     "DEFAULT_PROJECT",
     "DroppedWorker",
     "EvaluationPoint",

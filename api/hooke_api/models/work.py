@@ -22,7 +22,7 @@ class Project(Base):
     created_at: Mapped[datetime]
 
 
-class Counter(Base):
+class NumberSequence(Base):
     """A number that only grows. Its row is locked until the transaction ends, so numbers appear in order."""
 
     __tablename__ = "counters"

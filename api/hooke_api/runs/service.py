@@ -11,7 +11,7 @@ from sqlalchemy import Select, select
 from sqlalchemy.orm import Session, undefer
 
 from hooke_api.base.cursors import Cursors
-from hooke_api.base.errors import Conflict, NotFound
+from hooke_api.base.errors import Conflict, ResourceNotFound
 from hooke_api.models import DEFAULT_PROJECT, Attempt, Checkpoint, DroppedWorker, Log, RankTotals, Run, Transition
 from hooke_api.runs.schemas import (
     CheckpointView,
@@ -79,7 +79,7 @@ def get(session: Session, run_id: str) -> Run:
     whole = (undefer(Run.spec), undefer(Run.hardware), undefer(Run.versions))
     found = session.get(Run, run_id, options=whole)
     if found is None:
-        raise NotFound(f"no run has the id {run_id}")
+        raise ResourceNotFound(f"no run has the id {run_id}")
     return found
 
 

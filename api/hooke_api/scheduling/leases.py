@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 
 from hooke_api.base.settings import Settings
 from hooke_api.models import Attempt, Run, Transition
-from hooke_api.scheduling.lifecycle import Evidence, move
+from hooke_api.scheduling.lifecycle import Cause, move
 
 LEASED = (RunState.DISPATCHED, RunState.STARTING, RunState.RUNNING)
 """States that a silent supervisor makes `lost`; a dispatched run only once it was heard."""
@@ -27,7 +27,7 @@ def renew(session: Session, run: Run, attempt: Attempt, until: datetime) -> None
     attempt.leased_until = until
     if run.state is RunState.LOST:
         back = RunState.RUNNING if _ran(session, run) else RunState.STARTING
-        move(session, run, back, Evidence("lease", "its supervisor was heard again"))
+        move(session, run, back, Cause("lease", "its supervisor was heard again"))
 
 
 def _ran(session: Session, run: Run) -> bool:
@@ -60,7 +60,7 @@ def expire(session: Session, at: datetime) -> int:
         assert attempt.leased_until is not None  # noqa: S101 - the query says so
         silent = f"no word from its supervisor; its lease ended at {attempt.leased_until:%H:%M:%S} UTC"
         attempt.asked_at = None
-        count += move(session, run, RunState.LOST, Evidence("lease", silent))
+        count += move(session, run, RunState.LOST, Cause("lease", silent))
     return count
 
 
@@ -87,15 +87,15 @@ def prove(session: Session, proof: AgentProof, settings: Settings) -> None:
     if run.state is RunState.QUEUED:
         return  # never sent: an agent that does not know it says nothing new
     if run.cancel_requested:
-        move(session, run, RunState.CANCELLED, Evidence("agent", f"no process is left: {proof.why}"))
+        move(session, run, RunState.CANCELLED, Cause("agent", f"no process is left: {proof.why}"))
         return
     if run.state in (RunState.STARTING, RunState.RUNNING):
-        move(session, run, RunState.LOST, Evidence("agent", proof.why))
+        move(session, run, RunState.LOST, Cause("agent", proof.why))
     if run.attempt >= settings.max_attempts:
         tried = f"attempt {run.attempt} of {settings.max_attempts} died: {proof.why}"
-        move(session, run, RunState.FAILED_INFRA, Evidence("agent", tried))
+        move(session, run, RunState.FAILED_INFRA, Cause("agent", tried))
         return
-    again = Evidence("agent", f"attempt {run.attempt} died: {proof.why}")
+    again = Cause("agent", f"attempt {run.attempt} died: {proof.why}")
     move(session, run, RunState.QUEUED, again, attempt=run.attempt + 1, **UNTRAINED)
 
 

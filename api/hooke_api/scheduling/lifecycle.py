@@ -28,7 +28,7 @@ class IllegalTransition(Exception):
 
 
 @dataclass(frozen=True)
-class Evidence:
+class Cause:
     """Who says so, why, and what was seen."""
 
     who: str
@@ -40,7 +40,7 @@ class Evidence:
     at: datetime | None = None
 
 
-def move(session: Session, run: Run, state: RunState, evidence: Evidence, **changes: Any) -> bool:
+def move(session: Session, run: Run, state: RunState, evidence: Cause, **changes: Any) -> bool:
     """Move a run from the state and attempt that `run` shows to another state; return whether it still was there.
 
     `changes` are further columns set with it (`attempt=2`). On success `run` shows the new values, the
@@ -80,7 +80,7 @@ def _compare_and_set(session: Session, run: Run, values: dict[str, Any]) -> bool
 
 
 def transition(
-    run_id: str, attempt: int, source: RunState | None, state: RunState, evidence: Evidence, at: datetime
+    run_id: str, attempt: int, source: RunState | None, state: RunState, evidence: Cause, at: datetime
 ) -> Transition:
     """Return the row that records a change of state."""
     return Transition(
@@ -129,7 +129,7 @@ def request_cancel(session: Session, run: Run, who: str) -> bool:
     if run.state in TERMINAL or run.cancel_requested:
         return False
     if run.state is RunState.QUEUED and move(
-        session, run, RunState.CANCELLED, Evidence(who, "cancelled before it started"), cancel_requested=True
+        session, run, RunState.CANCELLED, Cause(who, "cancelled before it started"), cancel_requested=True
     ):
         return True
     run.cancel_requested = True

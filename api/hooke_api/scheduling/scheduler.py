@@ -23,10 +23,10 @@ from sqlalchemy.orm import Session
 from hooke_api.base.security import attempt_token, digest
 from hooke_api.base.settings import Settings
 from hooke_api.events.bus import Bus
-from hooke_api.models import Attempt, Counter, Event, Run, now
+from hooke_api.models import Attempt, Event, NumberSequence, Run, now
 from hooke_api.scheduling import leases
 from hooke_api.scheduling.leader import Leadership
-from hooke_api.scheduling.lifecycle import Evidence, move
+from hooke_api.scheduling.lifecycle import Cause, move
 from hooke_api.scheduling.queued import choose, free_hosts, unsent
 from hooke_api.storage.database import Database
 
@@ -37,7 +37,7 @@ TRIM_SECONDS = 60.0
 log = structlog.get_logger("hooke.scheduler")
 
 
-class Orders(Protocol):
+class OrderSender(Protocol):
     """Where orders go: `hooke.cluster.broker.Orders`. Any of these may raise when the message line is down."""
 
     def launch(self, cluster: str, orders: list[LaunchOrder]) -> None:
@@ -50,7 +50,7 @@ class Orders(Protocol):
         """Ask whether an attempt is alive."""
 
 
-def celery_orders(redis_url: str) -> Orders:
+def celery_orders(redis_url: str) -> OrderSender:
     """Return the real orders; imports Celery, which is why the API starts without it."""
     from hooke.cluster import broker
 
@@ -65,14 +65,18 @@ class Scheduler(threading.Thread):
     """Looks at the queue when something changed, and every `schedule_seconds`."""
 
     def __init__(
-        self, database: Database, bus: Bus, settings: Settings, orders: Callable[[str], Orders] = celery_orders
+        self,
+        database: Database,
+        bus: Bus,
+        settings: Settings,
+        orders: Callable[[str], OrderSender] = celery_orders,
     ) -> None:
         super().__init__(name="scheduler", daemon=True)
         self.database = database
         self.bus = bus
         self.settings = settings
         self._make_orders = orders
-        self._orders: Orders | None = None
+        self._orders: OrderSender | None = None
         self._ended = threading.Event()
         self._silent_until = 0.0
         self._trim_at = 0.0
@@ -132,7 +136,7 @@ class Scheduler(threading.Thread):
                     self._write_down(session, run)
 
     def _write_down(self, session: Session, run: Run) -> None:
-        if not move(session, run, RunState.DISPATCHED, Evidence("scheduler", f"sent to {run.host}")):
+        if not move(session, run, RunState.DISPATCHED, Cause("scheduler", f"sent to {run.host}")):
             return
         token = attempt_token(self.settings.agents, run.id, run.attempt)
         session.add(
@@ -174,7 +178,7 @@ class Scheduler(threading.Thread):
                 _mark(session, run, asked_at=at)
 
     @contextmanager
-    def _line(self) -> Iterator[Orders]:
+    def _line(self) -> Iterator[OrderSender]:
         try:
             if self._orders is None:
                 self._orders = self._make_orders(self.settings.redis_url)
@@ -187,7 +191,7 @@ class Scheduler(threading.Thread):
             return
         self._trim_at = time.monotonic() + TRIM_SECONDS
         with self.database.read() as session:
-            highest = session.scalar(select(Counter.value).where(Counter.name == "events")) or 0
+            highest = session.scalar(select(NumberSequence.value).where(NumberSequence.name == "events")) or 0
             lowest = session.scalar(select(Event.position).order_by(Event.position).limit(1))
         keep_from = highest - self.settings.events_kept
         if lowest is not None and lowest < keep_from:

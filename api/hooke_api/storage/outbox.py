@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import insert, update
 from sqlalchemy.orm import Session
 
-from hooke_api.models import Counter, Event, now
+from hooke_api.models import Event, NumberSequence, now
 
 _EVENTS = "hooke_events"
 _WAKE = "hooke_wake"
@@ -56,14 +56,14 @@ def settle(session: Session) -> tuple[int, bool] | None:
 def take(session: Session, name: str, count: int = 1) -> int:
     """Take `count` numbers from a counter and return the highest; the counter is locked until the commit."""
     found = session.execute(
-        update(Counter)
-        .where(Counter.name == name)
-        .values(value=Counter.value + count)
-        .returning(Counter.value)
+        update(NumberSequence)
+        .where(NumberSequence.name == name)
+        .values(value=NumberSequence.value + count)
+        .returning(NumberSequence.value)
         .execution_options(synchronize_session=False)
     ).scalar_one_or_none()
     if found is not None:
         return int(found)
-    session.add(Counter(name=name, value=count))
+    session.add(NumberSequence(name=name, value=count))
     session.flush()
     return count

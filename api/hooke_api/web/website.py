@@ -51,7 +51,7 @@ def install(app: FastAPI, settings: Settings) -> None:
 def _file(root: Path, request: Request) -> Response:
     path = request.url.path.lstrip("/")
     if path == "api" or path.startswith("api/"):
-        raise errors.NotFound(f"no operation has the address /{path}")
+        raise errors.ResourceNotFound(f"no operation has the address /{path}")
     if request.method not in SAFE_METHODS:
         raise HTTPException(405, "only GET and HEAD read the dashboard", {"allow": "GET, HEAD"})
     hashed = path.startswith("assets/")
@@ -59,7 +59,7 @@ def _file(root: Path, request: Request) -> Response:
     if found:
         return FileResponse(found, headers={"cache-control": IMMUTABLE if hashed else "no-cache"})
     if hashed:
-        raise errors.NotFound(f"the dashboard has no file /{path}; reload the page")
+        raise errors.ResourceNotFound(f"the dashboard has no file /{path}; reload the page")
     index = root / "index.html"
     if not index.is_file():
         return pages.not_built()

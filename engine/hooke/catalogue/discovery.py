@@ -42,7 +42,7 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
 
 
 @dataclass(frozen=True)
-class Item:
+class CatalogueItem:
     """One algorithm or workload that can be run here; `hash` is the SHA-256 of its source file."""
 
     kind: Kind
@@ -67,7 +67,7 @@ class FileFault:
 class Found:
     """What there is of one kind, by name in alphabetical order, and what could not be offered."""
 
-    items: dict[str, Item]
+    items: dict[str, CatalogueItem]
     file_faults: tuple[FileFault, ...]
 
 
@@ -105,7 +105,7 @@ def _classes(kind: Kind, module: ModuleType) -> list[type[Any]]:
 
 
 @functools.cache
-def built_in(kind: Kind) -> dict[str, Item]:
+def built_in(kind: Kind) -> dict[str, CatalogueItem]:
     """Return what Hooke brings along of one kind, by name."""
     package = importlib.import_module(_group(kind))
     found = {}
@@ -113,7 +113,7 @@ def built_in(kind: Kind) -> dict[str, Item]:
         module = importlib.import_module(info.name)
         for cls in _classes(kind, module):
             file = str(module.__file__)
-            found[cls.id()] = Item(kind, cls.id(), cls, "built-in", file, digest(file))
+            found[cls.id()] = CatalogueItem(kind, cls.id(), cls, "built-in", file, digest(file))
     return dict(sorted(found.items()))
 
 
@@ -134,7 +134,7 @@ def found(kind: Kind) -> Found:
     return Found(dict(sorted(items.items())), tuple(file_faults))
 
 
-def _files(kind: Kind) -> Iterator[Item | FileFault]:
+def _files(kind: Kind) -> Iterator[CatalogueItem | FileFault]:
     for entry in filter(None, os.environ.get(PATH, "").split(os.pathsep)):
         folder = Path(entry).absolute()
         if not folder.is_dir():
@@ -156,7 +156,7 @@ def stamp() -> str:
     return "\n".join(["", *seen])
 
 
-def _entry_points(kind: Kind) -> Iterator[Item | FileFault]:
+def _entry_points(kind: Kind) -> Iterator[CatalogueItem | FileFault]:
     for point in sorted(metadata.entry_points(group=_group(kind)), key=lambda p: p.name):
         package = f" of {point.dist.name}" if point.dist else ""
         load = functools.partial(_read_entry_point, kind, point)
@@ -165,7 +165,7 @@ def _entry_points(kind: Kind) -> Iterator[Item | FileFault]:
 
 def _offers(
     kind: Kind, name: str, file: str, origin: Origin, load: Callable[[], tuple[list[type[Any]], str]]
-) -> Iterator[Item | FileFault]:
+) -> Iterator[CatalogueItem | FileFault]:
     """Return what one file or entry point offers, or what is wrong with it."""
     try:
         classes, source = load()
@@ -186,7 +186,7 @@ def _offers(
                 yield FileFault(kind, cls.id(), file, f"{cls.__name__} uses an earlier name: {earlier}")
                 continue
             cls.model_json_schema()  # what cannot be described cannot be offered
-            yield Item(kind, cls.id(), cls, origin, source, digest(source))
+            yield CatalogueItem(kind, cls.id(), cls, origin, source, digest(source))
     except (Exception, SystemExit) as error:  # whatever a user's file does when it is read
         yield FileFault(kind, name, file, _said(error, file))
 
@@ -241,7 +241,7 @@ def _own() -> ModuleType:
     return importlib.import_module("hooke.problem.own_workload")
 
 
-def describe(kind: Kind, item: Item) -> dict[str, Any]:
+def describe(kind: Kind, item: CatalogueItem) -> dict[str, Any]:
     """Return one item as plain data: name, title, documentation, schema, origin, hash, and what its kind adds."""
     cls = item.cls
     common = {

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ValidationError
 from hooke.catalogue import algorithm as algorithms
 from hooke.catalogue import workload as workloads
 from hooke.catalogue.algorithm import Algorithm, Coordination
-from hooke.catalogue.discovery import Item, built_in, found
+from hooke.catalogue.discovery import CatalogueItem, built_in, found
 from hooke.catalogue.workload import Workload
 from hooke.errors import Fault
 from hooke.spec.pointers import faults
@@ -37,7 +37,7 @@ class Offer(Protocol):
         """Return the parameters with every default, and the faults; these lie below the path `prefix`."""
 
 
-class Task(Offer, Protocol):
+class WorkloadOffer(Offer, Protocol):
     """A workload."""
 
     @property
@@ -45,7 +45,7 @@ class Task(Offer, Protocol):
         """How many classes it tells apart, where it does and says so."""
 
 
-class Method(Offer, Protocol):
+class AlgorithmOffer(Offer, Protocol):
     """An algorithm."""
 
     @property
@@ -75,8 +75,8 @@ class Method(Offer, Protocol):
 class Catalogue:
     """What one place offers, by name."""
 
-    algorithms: Mapping[str, Method]
-    workloads: Mapping[str, Task]
+    algorithms: Mapping[str, AlgorithmOffer]
+    workloads: Mapping[str, WorkloadOffer]
     file_faults: Mapping[str, str] = field(default_factory=dict)
     """Why a file of a user's is not offered, by its name: said where a specification names it."""
 
@@ -98,7 +98,7 @@ class ClassOffer:
 
 
 @dataclass(frozen=True)
-class ClassTask(ClassOffer):
+class ClassWorkloadOffer(ClassOffer):
     """A workload whose class is at hand."""
 
     kind: type[Workload]
@@ -110,7 +110,7 @@ class ClassTask(ClassOffer):
 
 
 @dataclass(frozen=True)
-class ClassMethod(ClassOffer):
+class ClassAlgorithmOffer(ClassOffer):
     """An algorithm whose class is at hand."""
 
     kind: type[Algorithm]
@@ -144,14 +144,14 @@ class ClassMethod(ClassOffer):
         return self.kind.model_validate(values).warnings(workers)
 
 
-def method(item: Item, cls: type[Algorithm] | None = None) -> ClassMethod:
+def method(item: CatalogueItem, cls: type[Algorithm] | None = None) -> ClassAlgorithmOffer:
     """Return the offer of an algorithm that was found."""
-    return ClassMethod(cls or item.cls, item.hash, item.origin != "built-in")
+    return ClassAlgorithmOffer(cls or item.cls, item.hash, item.origin != "built-in")
 
 
-def workload(item: Item, cls: type[Workload] | None = None) -> ClassTask:
+def workload(item: CatalogueItem, cls: type[Workload] | None = None) -> ClassWorkloadOffer:
     """Return the offer of a workload that was found."""
-    return ClassTask(cls or item.cls, item.hash, item.origin != "built-in")
+    return ClassWorkloadOffer(cls or item.cls, item.hash, item.origin != "built-in")
 
 
 def here() -> Catalogue:
@@ -170,12 +170,12 @@ def reasons(file_faults: Iterable[tuple[str, str, str]]) -> dict[str, str]:
     return {name.lower().replace("_", "-"): f"{file}: {error}" for name, file, error in file_faults}
 
 
-def _method(name: str, cls: type[Algorithm], items: Mapping[str, Item]) -> ClassMethod:
-    return method(items[name], cls) if name in items else ClassMethod(cls)
+def _method(name: str, cls: type[Algorithm], items: Mapping[str, CatalogueItem]) -> ClassAlgorithmOffer:
+    return method(items[name], cls) if name in items else ClassAlgorithmOffer(cls)
 
 
-def _workload(name: str, cls: type[Workload], items: Mapping[str, Item]) -> ClassTask:
-    return workload(items[name], cls) if name in items else ClassTask(cls)
+def _workload(name: str, cls: type[Workload], items: Mapping[str, CatalogueItem]) -> ClassWorkloadOffer:
+    return workload(items[name], cls) if name in items else ClassWorkloadOffer(cls)
 
 
 @functools.cache

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from hooke.catalogue.offers import Catalogue, Method, Offer, conflict, here, unknown
+from hooke.catalogue.offers import AlgorithmOffer, Catalogue, Offer, conflict, here, unknown
 from hooke.errors import Fault, SpecError
 from hooke.spec.pointers import faults as told
 from hooke.spec.pointers import pointer
@@ -73,7 +73,7 @@ def _check_target(target: Target | None) -> list[Fault]:
 
 
 def _check_stores(
-    method: Method, values: Mapping[str, Any], virtual: VirtualCluster | None, *prefix: object
+    method: AlgorithmOffer, values: Mapping[str, Any], virtual: VirtualCluster | None, *prefix: object
 ) -> list[Fault]:
     """Refuse plain stores where ranks share no memory; of a real cluster only its run can tell."""
     asked = method.coordination == "lock-free" and values.get("updates") == "plain"

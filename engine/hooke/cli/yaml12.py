@@ -19,7 +19,7 @@ _INT = re.compile(r"^[-+]?[0-9]+$|^0o[0-7]+$|^0x[0-9a-fA-F]+$")
 _NULL = re.compile(r"^(?:~|null|Null|NULL|)$")
 
 
-class Loader(yaml.SafeLoader):
+class Yaml12Loader(yaml.SafeLoader):
     """A safe loader with the core schema of YAML 1.2."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
@@ -36,28 +36,30 @@ class Loader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
-def _int(loader: Loader, node: yaml.ScalarNode) -> int:
+def _int(loader: Yaml12Loader, node: yaml.ScalarNode) -> int:
     text = str(loader.construct_scalar(node))
     return int(text, 0) if text[:2] in ("0o", "0x") else int(text)
 
 
-def _float(loader: Loader, node: yaml.ScalarNode) -> float:
+def _float(loader: Yaml12Loader, node: yaml.ScalarNode) -> float:
     text = str(loader.construct_scalar(node))
     return float(text if text[-1:].isdigit() else text.lower().replace(".inf", "inf").replace(".nan", "nan"))
 
 
-Loader.yaml_implicit_resolvers = {}
+Yaml12Loader.yaml_implicit_resolvers = {}
 for tag, pattern, first in (
     ("bool", _BOOL, "tTfF"),
     ("int", _INT, "-+0123456789"),
     ("float", _FLOAT, "-+.0123456789"),
     ("null", _NULL, "~nN"),
 ):
-    Loader.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", pattern, [*first, *([""] if tag == "null" else [])])
-Loader.add_constructor("tag:yaml.org,2002:int", _int)
-Loader.add_constructor("tag:yaml.org,2002:float", _float)
+    Yaml12Loader.add_implicit_resolver(
+        f"tag:yaml.org,2002:{tag}", pattern, [*first, *([""] if tag == "null" else [])]
+    )
+Yaml12Loader.add_constructor("tag:yaml.org,2002:int", _int)
+Yaml12Loader.add_constructor("tag:yaml.org,2002:float", _float)
 
 
 def load(text: str) -> Any:
     """Return the data in one YAML document; raises yaml.YAMLError."""
-    return yaml.load(text, Loader)  # noqa: S506 - a SafeLoader: data only, no objects
+    return yaml.load(text, Yaml12Loader)  # noqa: S506 - a SafeLoader: data only, no objects

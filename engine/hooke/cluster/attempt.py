@@ -27,7 +27,7 @@ _LOOK_BACK = 80
 """Last lines of a rank's output in which its traceback is looked for."""
 
 
-class Attempt:
+class SupervisedAttempt:
     """State and evidence of one attempt. What must outlive this process is written before it is acted upon."""
 
     def __init__(self, folder: AttemptFolder, order: Order) -> None:

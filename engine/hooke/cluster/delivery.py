@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import httpx
 from pydantic import ValidationError
 
-from hooke.cluster.attempt import Attempt
+from hooke.cluster.attempt import SupervisedAttempt
 from hooke.cluster.job import Timing
 from hooke.spec.events import Ingest, IngestAnswer
 
@@ -33,7 +33,9 @@ class Refused(Exception):
 class Delivery:
     """Ships one attempt until the API has acknowledged all of it. Training never waits for any of this."""
 
-    def __init__(self, attempt: Attempt, api: str, token: str, timing: Timing, client: httpx.AsyncClient) -> None:
+    def __init__(
+        self, attempt: SupervisedAttempt, api: str, token: str, timing: Timing, client: httpx.AsyncClient
+    ) -> None:
         self._attempt, self._timing, self._client = attempt, timing, client
         self._url = f"{api.rstrip('/')}/api/v1/ingest"
         self._headers = {

@@ -6,11 +6,11 @@ import asyncio
 import signal
 import time
 
-from hooke.cluster.attempt import Attempt
+from hooke.cluster.attempt import SupervisedAttempt
 from hooke.cluster.job import Timing
 from hooke.cluster.launchers.base import Launch, Launcher
 from hooke.cluster.runner import RankRunner
-from hooke.cluster.tail import Source
+from hooke.cluster.tail import OutputSource
 from hooke.cluster.watchdog import Watchdog
 from hooke.errors import LaunchError
 
@@ -22,7 +22,7 @@ class Ranks:
 
     def __init__(
         self,
-        attempts: list[Attempt],
+        attempts: list[SupervisedAttempt],
         launcher: Launcher,
         program: tuple[str, ...],
         timing: Timing,
@@ -38,16 +38,16 @@ class Ranks:
             program=program,
         )
         self._output = first.folder
-        self._sources = [Source(first.folder.rank_log(r), r, "stdout") for r in range(first.processes)]
-        self._sources.append(Source(first.folder.launcher_log, -1, "stderr"))
+        self._sources = [OutputSource(first.folder.rank_log(r), r, "stdout") for r in range(first.processes)]
+        self._sources.append(OutputSource(first.folder.launcher_log, -1, "stderr"))
         for source in self._sources:
             source.offset = max(a.book.offsets.get(source.name, 0) for a in attempts)
         self._watchdogs = [Watchdog(a.spec, a.witness, timing.backstop) if a.spec else None for a in attempts]
         self._current = 0
         self._kill_at: float | None = None
-        self._asked: Attempt | None = None
+        self._asked: SupervisedAttempt | None = None
 
-    async def run(self) -> list[Attempt]:
+    async def run(self) -> list[SupervisedAttempt]:
         """Start, watch, end, judge; return the attempts that still wait for their turn."""
         for attempt in self._attempts:
             attempt.prepare()
@@ -113,7 +113,7 @@ class Ranks:
             for text, offset in source.read(last):
                 attempt.book.add(source, text, offset)
 
-    def _end(self, runner: RankRunner) -> list[Attempt]:
+    def _end(self, runner: RankRunner) -> list[SupervisedAttempt]:
         status, left = runner.finish()
         cause = runner.cause
         self._advance()

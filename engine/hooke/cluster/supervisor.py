@@ -18,7 +18,7 @@ from typing import Any
 
 import httpx
 
-from hooke.cluster.attempt import Attempt
+from hooke.cluster.attempt import SupervisedAttempt
 from hooke.cluster.delivery import Delivery, make_client
 from hooke.cluster.job import Job, read_job
 from hooke.cluster.launchers.local import LocalLauncher
@@ -26,7 +26,7 @@ from hooke.cluster.lock import Lock
 from hooke.cluster.places import Home, JobFolder
 from hooke.cluster.processes import become_subreaper, members, sweep
 from hooke.cluster.ranks import Ranks
-from hooke.cluster.tail import Source
+from hooke.cluster.tail import OutputSource
 
 MOST_PER_PROCESS = 64
 """Virtual attempts that one process works through: they are named on its command line."""
@@ -61,7 +61,7 @@ class Supervisor:
             self._folder.delivered.touch()
             self._folder.tokens.unlink(missing_ok=True)
 
-    def _claim(self) -> list[Attempt]:
+    def _claim(self) -> list[SupervisedAttempt]:
         """Lock and return the attempts that are not delivered and that no living supervisor owns."""
         claimed = []
         for order in self._job.orders:
@@ -71,10 +71,10 @@ class Supervisor:
             lock = Lock.acquire(folder.lock)
             if lock is not None:
                 self._locks.append(lock)
-                claimed.append(Attempt(folder, order))
+                claimed.append(SupervisedAttempt(folder, order))
         return claimed
 
-    def _delivery(self, attempt: Attempt, client: httpx.AsyncClient) -> Delivery:
+    def _delivery(self, attempt: SupervisedAttempt, client: httpx.AsyncClient) -> Delivery:
         token = self._tokens.get(attempt.folder.id, "")
         return Delivery(attempt, self._job.api, token, self._job.timing, client)
 
@@ -88,7 +88,7 @@ class Supervisor:
         if shipping.done():
             shipping.result()
 
-    async def _oversee(self, attempts: list[Attempt]) -> None:
+    async def _oversee(self, attempts: list[SupervisedAttempt]) -> None:
         """Bring every attempt to its end, one start of ranks after the other."""
         for attempt in attempts:
             attempt.starting("a supervisor has it; its ranks are starting, or wait for their turn")
@@ -103,7 +103,7 @@ class Supervisor:
             attempt.folder.cancel.touch()
             attempt.end_unstarted()
 
-    async def _take_over(self, attempts: list[Attempt]) -> None:
+    async def _take_over(self, attempts: list[SupervisedAttempt]) -> None:
         """End what a dead predecessor left, and report how it ended."""
         ids = [a.folder.id for a in attempts]
         until = time.monotonic() + self._job.timing.grace
@@ -120,7 +120,7 @@ class Supervisor:
                 attempt.end(None, cause="its supervisor died; every process is gone", left=left)
 
 
-def _same_process(waiting: list[Attempt]) -> list[Attempt]:
+def _same_process(waiting: list[SupervisedAttempt]) -> list[SupervisedAttempt]:
     """Return the attempts at the head of the queue that one start of ranks can run."""
     group = waiting[:1]
     if group[0].virtual:
@@ -131,7 +131,7 @@ def _same_process(waiting: list[Attempt]) -> list[Attempt]:
     return group
 
 
-def _ended_well(attempt: Attempt, *, passed: bool) -> bool:
+def _ended_well(attempt: SupervisedAttempt, *, passed: bool) -> bool:
     """Return whether an attempt had ended as meant before its supervisor died."""
     exits = attempt.witness.exits()
     witnessed = len(exits) == attempt.processes and all(e.code == 0 for e in exits.values())
@@ -139,10 +139,10 @@ def _ended_well(attempt: Attempt, *, passed: bool) -> bool:
     return attempt.witness.all_done and meant and (witnessed or passed)
 
 
-def _collect_rest(attempt: Attempt) -> None:
+def _collect_rest(attempt: SupervisedAttempt) -> None:
     """Number the output that a dead predecessor did not get to."""
-    sources = [Source(attempt.folder.rank_log(r), r, "stdout") for r in range(attempt.processes)]
-    for source in [*sources, Source(attempt.folder.launcher_log, -1, "stderr")]:
+    sources = [OutputSource(attempt.folder.rank_log(r), r, "stdout") for r in range(attempt.processes)]
+    for source in [*sources, OutputSource(attempt.folder.launcher_log, -1, "stderr")]:
         source.offset = attempt.book.offsets.get(source.name, 0)
         for text, offset in source.read(last=True):
             attempt.book.add(source, text, offset)

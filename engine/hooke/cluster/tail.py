@@ -27,7 +27,7 @@ Stream = Literal["stdout", "stderr", "supervisor"]
 
 
 @dataclass
-class Source:
+class OutputSource:
     """One file that grows: the output of a rank, or of mpirun (rank -1)."""
 
     path: Path
@@ -80,7 +80,7 @@ class LogBook:
             with path.open("ab") as file:
                 file.truncate(end)  # a line that a dying supervisor did not finish: it is read again
 
-    def add(self, source: Source, text: str, offset: int) -> None:
+    def add(self, source: OutputSource, text: str, offset: int) -> None:
         """Number one line of a source and remember that the source is read up to `offset`."""
         self._write(source.name, offset, source.rank, source.stream, text)
 

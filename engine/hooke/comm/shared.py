@@ -34,7 +34,7 @@ class Shared:
         self._scratch = scratch
         self._pushed = np.zeros(snapshot.numel())
         self._mass = 0.0
-        self._under_way: Exchange | None = None
+        self._under_way: CenterExchange | None = None
         self.plain = self._window.shared and updates != "atomic"
         self.snapshot = snapshot
         """The vector as it was at the latest meeting of all ranks: what is evaluated, and kept in checkpoints."""
@@ -77,7 +77,7 @@ class Shared:
         else:
             self._window.accumulate(self._scratch.copy_(delta).mul_(alpha))
 
-    def exchange(self, x: Vector, stretch: Vector, alpha: float, overlap: bool) -> Exchange:
+    def exchange(self, x: Vector, stretch: Vector, alpha: float, overlap: bool) -> CenterExchange:
         """Begin to read c and to add alpha (x - c); leave x - c in `stretch`, for the pull of x by the same.
 
         With overlap in the background: until `wait`, x must not be written, nor `stretch` be touched. Without, all
@@ -87,14 +87,14 @@ class Shared:
         if not overlap:
             self.read(stretch)
             self.add(stretch.mul_(-1).add_(x), alpha)
-            return Exchange(None, lambda: None)
+            return CenterExchange(None, lambda: None)
 
         def answer() -> Vector:
             self._check(float(stretch.mul_(-1).add_(x).sum()))
             return stretch if self.plain else self._scratch.copy_(stretch).mul_(alpha)
 
         pending = self._window.iexchange(stretch, answer, alpha if self.plain else None)
-        self._under_way = Exchange(pending, lambda: self._added(stretch, alpha))
+        self._under_way = CenterExchange(pending, lambda: self._added(stretch, alpha))
         return self._under_way
 
     def finish(self) -> None:
@@ -140,7 +140,7 @@ class Shared:
         self._window.close()
 
 
-class Exchange:
+class CenterExchange:
     """What `Shared.exchange` returns; only the first `wait` does anything."""
 
     def __init__(self, pending: Pending | None, added: Callable[[], None]) -> None:

@@ -21,7 +21,7 @@ from hooke.spec.specification import RunSpec, VirtualCluster, canonical
 
 
 @dataclass(frozen=True)
-class Order:
+class ExchangeOrder:
     """The exchanges of a run that has ended, as its server's journal tells them."""
 
     workers: tuple[int, ...]
@@ -58,7 +58,7 @@ def same_run(one: RunSpec, other: RunSpec) -> bool:
     return canonical(first) == canonical(second)
 
 
-def read_order(folder: Path) -> Order:
+def read_order(folder: Path) -> ExchangeOrder:
     """Return in which order the server of the run in `folder` answered.
 
     Raises LaunchError for a method or a run that cannot be replayed, JournalError for an incomplete journal.
@@ -88,7 +88,7 @@ def read_order(folder: Path) -> Order:
         )
     if done.dropped:
         raise LaunchError(f"the run in {folder} went on without worker {done.dropped[0]}: it cannot be replayed")
-    return Order(tuple(order), reached if done.reason == "target" else None)
+    return ExchangeOrder(tuple(order), reached if done.reason == "target" else None)
 
 
 def _refuse(spec: RunSpec) -> None:

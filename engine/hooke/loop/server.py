@@ -24,7 +24,7 @@ from hooke.loop.decisions import REASONS, Decision, Grants
 from hooke.loop.evaluate import score_alone
 from hooke.loop.meeting import Meeting
 from hooke.loop.recorder import RecordedRank
-from hooke.loop.replay import Order
+from hooke.loop.replay import ExchangeOrder
 from hooke.loop.server_worker import BAD, BYE, FAREWELL, GO, HERE, LAST, MEET, MORE, OVER, REQUEST, STANDS, STOP
 from hooke.trace.phases import Phase
 
@@ -35,7 +35,7 @@ class ServerLoop:
     With an `order` it serves in that order instead of who comes first, and stops where that run did (a replay).
     """
 
-    def __init__(self, rank: RecordedRank, order: Order | None = None) -> None:
+    def __init__(self, rank: RecordedRank, order: ExchangeOrder | None = None) -> None:
         self._r = rank
         self._log = None if order is None else deque(order.workers)
         self._target_after = None if order is None else order.target_after

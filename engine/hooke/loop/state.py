@@ -18,7 +18,7 @@ from hooke.comm.wrappers.timed import Timed
 from hooke.errors import NumericalError
 from hooke.hardware.placing import Placed
 from hooke.loop.decisions import Decision, RunSchedule
-from hooke.loop.replay import Order
+from hooke.loop.replay import ExchangeOrder
 from hooke.problem.batches import Batches
 from hooke.spec.specification import RunSpec
 from hooke.trace.phases import Phase
@@ -29,7 +29,7 @@ class RankOptions:
     """What may be asked of a rank besides its specification."""
 
     checkpoint_requested: threading.Event = field(default_factory=threading.Event)
-    order: Order | None = None
+    order: ExchangeOrder | None = None
     """The exchanges that the server is to serve again (see `hooke.loop.replay`)."""
     placed: Placed | None = None
     """Where the rank runs, if somebody placed it."""

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, TextIO, cast
 
 from hooke.errors import JournalError
-from hooke.trace.reading import Operation, RankTrace, Transfer, read
+from hooke.trace.reading import RankTrace, TracedOperation, TracedTransfer, read
 from hooke.trace.records import NOBODY, file_of
 
 PHASES, OPERATIONS, HIDDEN, BACKGROUND = range(4)
@@ -156,7 +156,7 @@ def _events(trace: RankTrace, origin: float) -> Iterator[str]:
         )
 
 
-def _lanes(transfers: list[Transfer]) -> list[int]:
+def _lanes(transfers: list[TracedTransfer]) -> list[int]:
     """Return for each transfer the first track that was free when it was posted."""
     free: list[float] = []
     lanes = [0] * len(transfers)
@@ -197,7 +197,7 @@ def _named(what: str, rank: int, track: int, **args: Any) -> str:
     return json.dumps({"name": what, "ph": "M", "pid": rank, "tid": track, "args": args})
 
 
-def _operation_args(x: Operation) -> str:
+def _operation_args(x: TracedOperation) -> str:
     found: dict[str, Any] = {"peer": x.peer} if x.peer != NOBODY else {}
     if x.part:
         found["part"] = x.part
@@ -210,7 +210,7 @@ def _operation_args(x: Operation) -> str:
     return json.dumps(found) if found else ""
 
 
-def _transfer_args(x: Transfer, origin: float) -> str:
+def _transfer_args(x: TracedTransfer, origin: float) -> str:
     return json.dumps(
         ({"peer": x.peer} if x.peer != NOBODY else {})
         | ({"part": x.part} if x.part else {})

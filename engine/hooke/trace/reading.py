@@ -28,7 +28,7 @@ from hooke.trace.records import (
 
 
 @dataclass
-class Slice:
+class PhaseSlice:
     """One phase from `began` to `ended`."""
 
     phase: str
@@ -37,7 +37,7 @@ class Slice:
 
 
 @dataclass(frozen=True)
-class Operation:
+class TracedOperation:
     """A call during which the rank was blocked, and by how much its counters grew."""
 
     name: str
@@ -55,7 +55,7 @@ class Operation:
 
 
 @dataclass(frozen=True)
-class Transfer:
+class TracedTransfer:
     """What went on in the background."""
 
     name: str
@@ -76,9 +76,9 @@ class RankTrace:
     """All that one rank noted."""
 
     header: Header
-    phases: list[Slice] = field(default_factory=list)
-    operations: list[Operation] = field(default_factory=list)
-    transfers: list[Transfer] = field(default_factory=list)
+    phases: list[PhaseSlice] = field(default_factory=list)
+    operations: list[TracedOperation] = field(default_factory=list)
+    transfers: list[TracedTransfer] = field(default_factory=list)
     footer: Footer | None = None
     """None: the rank did not live to write it."""
 
@@ -142,7 +142,7 @@ class _Reader:
 
     def _change(self, phase: int, now: float) -> None:
         if now > self._since:
-            self._into.phases.append(Slice(self._phases[phase], self._since, now))
+            self._into.phases.append(PhaseSlice(self._phases[phase], self._since, now))
         self._since = now
 
     def _move(self, source: int, to: int, seconds: float) -> None:
@@ -154,7 +154,7 @@ class _Reader:
                 cut = max(last.began, last.ended - seconds)
                 seconds -= last.ended - cut
                 if cut > last.began:
-                    slices.insert(place + 1, Slice(self._phases[to], cut, last.ended))
+                    slices.insert(place + 1, PhaseSlice(self._phases[to], cut, last.ended))
                     last.ended = cut
                 else:
                     last.phase = self._phases[to]
@@ -167,7 +167,7 @@ class _Reader:
             self._change(phase, ended)
         size, payload, wire, messages = map(int, counts)
         self._into.operations.append(
-            Operation(
+            TracedOperation(
                 self._names[name], self._phases[phase], part, peer, began, ended, size, payload, wire, messages
             )
         )
@@ -177,7 +177,7 @@ class _Reader:
         what = self._names[name].removeprefix("begin ")
         hidden = tuple(self._unblocked(hidden_from, hidden_until))
         self._into.transfers.append(
-            Transfer(what, part, peer, posted, completed, waited_from, waited_until, hidden, int(size))
+            TracedTransfer(what, part, peer, posted, completed, waited_from, waited_until, hidden, int(size))
         )
 
     def _unblocked(self, began: float, ended: float) -> Iterator[tuple[float, float]]:
@@ -200,4 +200,4 @@ class _Reader:
         self._into.footer = footer
         last = footer["stopped"] or footer["end"]
         if last["at"] > self._since:
-            self._into.phases.append(Slice(last["phase"], self._since, last["at"]))
+            self._into.phases.append(PhaseSlice(last["phase"], self._since, last["at"]))

@@ -3,7 +3,7 @@
 import pytest
 from hooke_api.comparisons.crossing import Crossing
 from hooke_api.comparisons.verdict import compare, compare_all
-from hooke_api.comparisons.wording import Place, figure, group_sentence, sentence
+from hooke_api.comparisons.wording import ComparedPlace, figure, group_sentence, sentence
 
 from tests.api.comparisons.test_verdict import between, diverged, exactly, missed, mixed, reached
 
@@ -98,7 +98,7 @@ def test_a_correction_is_said():
         "surely reaches the target 2.0x faster than B "
         "(95% interval 1.9 to 2.1, 3 seeds; after correction for 3 comparisons)."
     )
-    place = Place("local", 2, True, False, 15, 15, 0)
+    place = ComparedPlace("local", 2, True, False, 15, 15, 0)
     assert group_sentence(place, "B", "90% test accuracy", list(group.items())) == (
         "On local (2 workers, simulated), time to 90% test accuracy against B, 95% intervals, claims after "
         "correction for 3 comparisons: faster: surely 2.0x (1.9 to 2.1, n=3); not shown: just 1.3x (1.1 to 1.6, "
@@ -108,7 +108,7 @@ def test_a_correction_is_said():
 
 
 def test_a_group_says_everything_at_once():
-    place = Place("local", 2, False, True, 14, 15, 1)
+    place = ComparedPlace("local", 2, False, True, 14, 15, 1)
     verdicts = [
         ("W", compare(MISSED_LATE, QUICK)),
         ("X", compare(QUICK, MISSED_LATE)),

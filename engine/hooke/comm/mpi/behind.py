@@ -11,7 +11,7 @@ from hooke.comm.mpi.progress import SWITCH_INTERVAL
 from hooke.comm.mpi.wait import sleep_precisely
 
 
-class Behind:
+class BackgroundThread:
     """The thread of one window; it starts with the first exchange and ends with `close`."""
 
     def __init__(self) -> None:

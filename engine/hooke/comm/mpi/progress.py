@@ -32,7 +32,7 @@ SWITCH_INTERVAL = 5e-4
 """Seconds for which a thread that computes in Python may keep the interpreter from the others."""
 
 
-class Job(Protocol):
+class BackgroundJob(Protocol):
     """Something that the thread carries on."""
 
     ordered: bool
@@ -153,11 +153,11 @@ class Progress:
 
     def __init__(self, patience: Patience) -> None:
         self._patience = patience
-        self._inbox: SimpleQueue[Job | None] = SimpleQueue()
+        self._inbox: SimpleQueue[BackgroundJob | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
         self._stop: Callable[[], object] | None = None
 
-    def submit(self, job: Job) -> None:
+    def submit(self, job: BackgroundJob) -> None:
         """Carry this job on from now on."""
         if self._thread is None:
             # A daemon, so that a rank that fails can leave; the finalizer ends it before MPI is finalized.
@@ -174,7 +174,7 @@ class Progress:
             self._stop()
 
 
-def _stop(inbox: SimpleQueue[Job | None], thread: threading.Thread) -> None:
+def _stop(inbox: SimpleQueue[BackgroundJob | None], thread: threading.Thread) -> None:
     inbox.put(None)
     thread.join(timeout=2.0)
 
@@ -182,13 +182,13 @@ def _stop(inbox: SimpleQueue[Job | None], thread: threading.Thread) -> None:
 class _Worker:
     """What the thread does."""
 
-    def __init__(self, inbox: SimpleQueue[Job | None], patience: Patience) -> None:
+    def __init__(self, inbox: SimpleQueue[BackgroundJob | None], patience: Patience) -> None:
         self._inbox = inbox
         self._backoff = patience.backoff()
         self._took: dict[tuple[int, int], float] = {}
         """Seconds that the rank waited at each stage of a sum, the last time."""
-        self._sums: deque[Job] = deque()
-        self._messages: list[Job] = []
+        self._sums: deque[BackgroundJob] = deque()
+        self._messages: list[BackgroundJob] = []
         self._open = True
 
     def run(self) -> None:
@@ -197,7 +197,7 @@ class _Worker:
             self._take(self._inbox.get())
             self._carry_on()
 
-    def _take(self, job: Job | None) -> None:
+    def _take(self, job: BackgroundJob | None) -> None:
         if job is None:
             self._open = False
         elif job.ordered:

@@ -26,7 +26,7 @@ from mpi4py import MPI
 from hooke.comm.arrays import Array, array_of, check_length, check_rank, count_one_sided
 from hooke.comm.base import Pending, Traffic
 from hooke.comm.elements import add_scaled
-from hooke.comm.mpi.behind import Behind
+from hooke.comm.mpi.behind import BackgroundThread
 from hooke.comm.mpi.counter import allocate
 from hooke.comm.mpi.wait import Patience
 from hooke.errors import CommError
@@ -73,7 +73,7 @@ class MpiWindow:
         if segment is not None:
             self._memory = segment[self._start : self._start + array.nbytes].view(np.float32)
         self.shared = self._memory is not None
-        self._behind = Behind()
+        self._behind = BackgroundThread()
         if self._mine:
             self.put(array)
         self._meet()

@@ -32,11 +32,11 @@ class Operation:
         self.schedule = schedule
         self.form = form
         self.arrays: dict[int, Array] = {}
-        self.waiting: dict[tuple[int, int], Share] = {}
+        self.waiting: dict[tuple[int, int], RankShare] = {}
         self.finished = 0
 
 
-class Share:
+class RankShare:
     """One rank's part of an operation: which round it is in, and how many of its messages are under way."""
 
     def __init__(self, operation: Operation, rank: int, transfer: Transfer) -> None:
@@ -54,7 +54,7 @@ class Collectives:
         self._group = group
         self._operations: dict[int, Operation] = {}
         self._posted = [0] * group.size
-        self._queues: list[deque[Share]] = [deque() for _ in range(group.size)]
+        self._queues: list[deque[RankShare]] = [deque() for _ in range(group.size)]
 
     def allreduce(self, rank: int, array: Array) -> Transfer:
         """Begin this rank's part of an all-reduce."""
@@ -92,13 +92,13 @@ class Collectives:
         operation.arrays[rank] = array
         if operation.form is not None and len(operation.arrays) == group.size:
             operation.form([operation.arrays[r] for r in range(group.size)])
-        share = Share(operation, rank, group.transfer(rank, f"in {kind}"))
+        share = RankShare(operation, rank, group.transfer(rank, f"in {kind}"))
         self._queues[rank].append(share)
         if len(self._queues[rank]) == 1:
             self._advance(share, share.transfer.posted)
         return share.transfer
 
-    def _advance(self, share: Share, now: float) -> None:
+    def _advance(self, share: RankShare, now: float) -> None:
         """Let a rank enter its next round at time `now`; begin the messages whose other end is there already."""
         following = next(share.rounds, None)
         if following is None:
@@ -110,7 +110,7 @@ class Collectives:
         if following.receive is not None:
             self._meet(share, (following.source, share.rank), following.receive, now)
 
-    def _meet(self, share: Share, ends: tuple[int, int], part: Part, now: float) -> None:
+    def _meet(self, share: RankShare, ends: tuple[int, int], part: Part, now: float) -> None:
         """Begin the message (sender, receiver) = `ends` if this is the second of its ends to come."""
         operation = share.operation
         other = operation.waiting.pop(ends, None)
@@ -124,14 +124,14 @@ class Collectives:
         end = self._group.links.transfer(now, members[ends[0]], members[ends[1]], size)
         self._group.baton.at(end, lambda time: self._arrived(share, other, time))
 
-    def _arrived(self, share: Share, other: Share, now: float) -> None:
+    def _arrived(self, share: RankShare, other: RankShare, now: float) -> None:
         for each in sorted((share, other), key=lambda s: s.rank):
             each.open -= 1
         for each in sorted((share, other), key=lambda s: s.rank):
             if each.open == 0:
                 self._advance(each, now)
 
-    def _finish(self, share: Share, now: float) -> None:
+    def _finish(self, share: RankShare, now: float) -> None:
         share.transfer.finish(now)
         operation = share.operation
         operation.finished += 1

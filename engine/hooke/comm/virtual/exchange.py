@@ -11,7 +11,7 @@ from hooke.comm.virtual.group import Group
 from hooke.comm.virtual.transfer import Transfer
 
 
-class Memory(Protocol):
+class WindowMemory(Protocol):
     """Where a window lies, as its owner's group sees it, and what reading and adding costs there."""
 
     group: Group
@@ -34,7 +34,7 @@ class VirtualExchange(Transfer):
 
     def __init__(
         self,
-        window: Memory,
+        window: WindowMemory,
         memory: Array,
         into: Array,
         answer: Callable[[], Any],
