@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 import torch
 from hooke.catalogue.workload import Place
-from hooke.problem.flat import FlatProblem
-from hooke.problem.models.lenet import lenet
+from hooke.objective.flat import FlatObjective
+from hooke.objective.models.lenet import lenet
 from hooke.spec.specification import Compute
 from torch.nn import functional
 
-from benchmarks.core._problems import noise
+from benchmarks.core._objectives import noise
 
 Result = tuple[str, float, str, float | None]
 BATCH, STEPS, TURNS = 64, 20, 5
@@ -40,11 +40,11 @@ def plain() -> Callable[[], None]:
 def ours(precision: str, batch_size: int = BATCH) -> Callable[[], None]:
     """The gradient of the real problem, its batch picked before."""
     place = Place(Compute(device="cpu", precision=precision))
-    problem = FlatProblem(lenet, noise(1000), noise(10), "linear", place=place)
-    weights = problem.initial(0)
-    problem.bind(weights, problem.allocate())
-    batch = problem.pick(np.arange(batch_size))
-    return lambda: problem.gradient(batch) and None
+    objective = FlatObjective(lenet, noise(1000), noise(10), "linear", place=place)
+    weights = objective.initial(0)
+    objective.bind(weights, objective.allocate())
+    batch = objective.pick(np.arange(batch_size))
+    return lambda: objective.gradient(batch) and None
 
 
 def seconds(step: Callable[[], None]) -> float:

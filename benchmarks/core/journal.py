@@ -13,12 +13,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import torch
-from hooke.catalogue.workload import Problem
+from hooke.catalogue.workload import Objective
 from hooke.comm.mpi.communicator import MpiComm
 from hooke.loop.train import train_rank
 from hooke.trace.phases import Ledger, Phase
 
-from benchmarks.core._problems import Weightless, make_digits, make_lenet
+from benchmarks.core._objectives import Weightless, make_digits, make_lenet
 from benchmarks.core.loop import spec
 
 Result = tuple[str, float, str, float | None]
@@ -26,20 +26,20 @@ STEPS = 2000
 TURNS = 5
 
 
-def loop_seconds(real: Problem, folder: Path | None) -> float:
+def loop_seconds(real: Objective, folder: Path | None) -> float:
     """Processor seconds per step of a run with one rank over a weightless problem of this size."""
-    problem = Weightless(real)
-    train_rank(MpiComm("tree"), spec(STEPS), folder, problem)
-    return problem.seconds_per_step()
+    objective = Weightless(real)
+    train_rank(MpiComm("tree"), spec(STEPS), folder, objective)
+    return objective.seconds_per_step()
 
 
-def journal_seconds(problem: Problem) -> float:
+def journal_seconds(objective: Objective) -> float:
     """Seconds per step that journal writing adds: best of several turns on both sides."""
     with_journal, without = [], []
     for _ in range(TURNS):
         with tempfile.TemporaryDirectory() as folder:
-            with_journal.append(loop_seconds(problem, Path(folder)))
-        without.append(loop_seconds(problem, None))
+            with_journal.append(loop_seconds(objective, Path(folder)))
+        without.append(loop_seconds(objective, None))
     return min(with_journal) - min(without)
 
 
@@ -68,14 +68,14 @@ def phase_seconds() -> float:
     return best * changes / STEPS
 
 
-def step_seconds(problem: Problem) -> float:
+def step_seconds(objective: Objective) -> float:
     """Processor seconds of a LeNet gradient with its data: best of several turns."""
-    problem.bind(problem.initial(0), problem.allocate())
+    objective.bind(objective.initial(0), objective.allocate())
     best = float("inf")
     for _ in range(TURNS):
         began = time.thread_time()
         for at in range(20):
-            problem.gradient(problem.pick(range(32 * at, 32 * at + 32)))
+            objective.gradient(objective.pick(range(32 * at, 32 * at + 32)))
         best = min(best, (time.thread_time() - began) / 20)
     return best
 

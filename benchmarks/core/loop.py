@@ -18,12 +18,12 @@ import torch
 from hooke.catalogue.validation import validate_run
 from hooke.comm.mpi.communicator import MpiComm
 from hooke.loop.train import train_rank
-from hooke.problem.batches import Batches
-from hooke.problem.flat import FlatProblem
+from hooke.objective.batches import Batches
+from hooke.objective.flat import FlatObjective
 from hooke.spec.specification import RunSpec
 from torch import nn
 
-from benchmarks.core._problems import Timed, make_digits, make_lenet
+from benchmarks.core._objectives import Timed, make_digits, make_lenet
 
 Result = tuple[str, float, str, float | None]
 BATCH = 32
@@ -44,22 +44,22 @@ def spec(steps: int) -> RunSpec:
     )
 
 
-def hooke_seconds(problem: FlatProblem, steps: int) -> float:
+def hooke_seconds(objective: FlatObjective, steps: int) -> float:
     """Seconds per step of the real loop under MPI with one rank, journal included."""
-    timed = Timed(problem)
+    timed = Timed(objective)
     with tempfile.TemporaryDirectory() as folder:
         train_rank(MpiComm("tree"), spec(steps), Path(folder), timed)
     return timed.seconds_per_step()
 
 
-def plain_seconds(problem: FlatProblem, steps: int) -> float:
+def plain_seconds(objective: FlatObjective, steps: int) -> float:
     """Seconds per step of a plain PyTorch loop over the same data and model."""
-    model = copy.deepcopy(problem._model)
+    model = copy.deepcopy(objective._model)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-    data = problem._train
+    data = objective._train
     images = data.inputs.dim() == 4
-    batches = Batches(problem.train_size, BATCH, 0, 0, 1, "iid")
-    model.load_state_dict({name: view for name, view in problem.views(problem.initial(0)).items()})
+    batches = Batches(objective.train_size, BATCH, 0, 0, 1, "iid")
+    model.load_state_dict({name: view for name, view in objective.views(objective.initial(0)).items()})
     began = 0.0
     for step in range(steps):
         if step == steps // 10:
@@ -86,8 +86,8 @@ def in_turns(first: Callable[[], float], second: Callable[[], float]) -> tuple[f
 def measure() -> Iterator[Result]:
     torch.set_num_threads(1)
     for name, make, steps in (("LeNet", make_lenet, 60), ("digits", make_digits, 1000)):
-        problem = make()
-        ours, plain = in_turns(partial(hooke_seconds, problem, steps), partial(plain_seconds, problem, steps))
+        objective = make()
+        ours, plain = in_turns(partial(hooke_seconds, objective, steps), partial(plain_seconds, objective, steps))
         yield f"{name}, plain PyTorch", BATCH / plain, "samples/s", None
         yield f"{name}, Hooke with P=1", BATCH / ours, "samples/s", None
         yield f"{name}, Hooke over plain", 100 * (ours / plain - 1), "%", 2.0 if name == "LeNet" else None

@@ -22,13 +22,13 @@ from hooke.comm.mpi.communicator import MpiComm
 from hooke.comm.wrappers.timed import Timed as Charged
 from hooke.comm.wrappers.wrapper import Wrapper
 from hooke.loop.train import run_spec_virtual, trace_of, train_rank
-from hooke.problem.flat import FlatProblem
+from hooke.objective.flat import FlatObjective
 from hooke.spec.specification import RunSpec
 from hooke.trace.export import write
 from hooke.trace.phases import Ledger, Phase
 from hooke.trace.recording import Trace, TracedLedger
 
-from benchmarks.core._problems import Timed, Weightless, make_digits, make_lenet
+from benchmarks.core._objectives import Timed, Weightless, make_digits, make_lenet
 
 Result = tuple[str, float, str, float | None]
 BATCH = 32
@@ -54,7 +54,7 @@ def spec(steps: int, workers: int, world: str) -> RunSpec:
     )
 
 
-def real(kind: type[Timed], make: Callable[[], FlatProblem], steps: int, traced: bool) -> float:
+def real(kind: type[Timed], make: Callable[[], FlatObjective], steps: int, traced: bool) -> float:
     """Processor seconds per step of one worker under MPI."""
     timed, run = kind(make()), spec(steps, 1, "mpi")
     with tempfile.TemporaryDirectory() as folder:
@@ -63,7 +63,7 @@ def real(kind: type[Timed], make: Callable[[], FlatProblem], steps: int, traced:
     return timed.seconds_per_step()
 
 
-def simulated(kind: type[Timed], make: Callable[[], FlatProblem], steps: int, traced: bool) -> float:
+def simulated(kind: type[Timed], make: Callable[[], FlatObjective], steps: int, traced: bool) -> float:
     """Processor seconds per step of a virtual worker, mean over workers."""
     problems: list[Timed] = []
 

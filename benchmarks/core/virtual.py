@@ -9,7 +9,7 @@ import torch
 from hooke.catalogue.validation import validate_run
 from hooke.loop.train import run_spec_virtual
 
-from benchmarks.core._problems import Weightless, make_digits
+from benchmarks.core._objectives import Weightless, make_digits
 
 Result = tuple[str, float, str, float | None]
 WORKERS = 8

@@ -21,8 +21,8 @@ import torch
 from hooke.catalogue.workload import Place
 from hooke.cluster.guard import rank_of
 from hooke.loop.decisions import RunSchedule
-from hooke.problem.batches import Batches
-from hooke.problem.models.lenet import lenet
+from hooke.objective.batches import Batches
+from hooke.objective.models.lenet import lenet
 from hooke.spec.specification import Part
 from hooke.trace.phases import Ledger, Phase
 from hooke.workloads.mnist_lenet import MnistLenet
@@ -63,10 +63,12 @@ class Worker:
         self._settings, self._rank, self._folder = settings, rank, folder
         spec = self._spec = settings.spec()
         self._schedule = RunSchedule(spec)
-        self._problem = MnistLenet().build(Place(spec.compute, spec.seed, rank))
-        self._batches = Batches(self._problem.train_size, spec.batch, spec.seed, rank, spec.workers, spec.sharding)
+        self._objective = MnistLenet().build(Place(spec.compute, spec.seed, rank))
+        self._batches = Batches(
+            self._objective.train_size, spec.batch, spec.seed, rank, spec.workers, spec.sharding
+        )
         model = lenet()
-        nn.utils.vector_to_parameters(self._problem.initial(spec.seed).clone(), model.parameters())
+        nn.utils.vector_to_parameters(self._objective.initial(spec.seed).clone(), model.parameters())
         model = model.to(memory_format=torch.channels_last)  # as the images are: a twentieth faster than without
         self._ledger = Ledger(time.perf_counter)
         self._method = methods.make(settings, model, self._ledger, folder, rank)
@@ -83,7 +85,7 @@ class Worker:
         self._evaluate()
         while schedule.reason is None:
             ledger.enter(Phase.DATA)
-            batch = self._problem.pick(self._batches.next())
+            batch = self._objective.pick(self._batches.next())
             ledger.enter(Phase.UPDATE)
             self._method.step(lambda model, batch=batch: self._loss(model, batch.inputs, batch.labels))
             ledger.enter(Phase.IDLE)
@@ -142,10 +144,10 @@ class Worker:
     def _scored(self, part: Part) -> tuple[float, float, float]:
         """Return loss and accuracy of the answer on a part, every rank a share of it, and the seconds it took."""
         began, before = time.perf_counter(), self._ledger.enter(Phase.EVALUATE)
-        problem, shares = self._problem, self._spec.workers
-        size = problem.validation_size if part == "validation" else problem.test_size
+        objective, shares = self._objective, self._spec.workers
+        size = objective.validation_size if part == "validation" else objective.test_size
         start, stop = size * self._rank // shares, size * (self._rank + 1) // shares
-        share = problem.evaluate(self._method.answer(), start, stop, part)
+        share = objective.evaluate(self._method.answer(), start, stop, part)
         loss, correct, count = self._method.sums([share.loss_sum, float(share.correct), float(share.count)])
         self._ledger.enter(before)
         return loss / count, correct / count, time.perf_counter() - began

@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import torch
 from hooke.comm.mpi.communicator import MpiComm
-from hooke.problem.flat import FlatProblem
-from hooke.problem.models.lenet import lenet
-from hooke.problem.samples import Samples
+from hooke.objective.flat import FlatObjective
+from hooke.objective.models.lenet import lenet
+from hooke.objective.samples import Samples
 from mpi4py import MPI
 
 COMPUTE_SECONDS = 0.5
@@ -29,7 +29,9 @@ def sent() -> int:
 def main() -> None:
     torch.set_num_threads(1)
     images = torch.zeros((64, 1, 28, 28), dtype=torch.uint8)
-    problem = FlatProblem(lenet, *(Samples(images, torch.zeros(64, dtype=torch.int64), 1 / 255) for _ in range(2)))
+    problem = FlatObjective(
+        lenet, *(Samples(images, torch.zeros(64, dtype=torch.int64), 1 / 255) for _ in range(2))
+    )
     problem.bind(problem.initial(0), problem.allocate())
     batch = problem.pick(np.arange(16))
     comm = MpiComm("halving")

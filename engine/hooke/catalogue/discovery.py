@@ -238,7 +238,7 @@ def _read_entry_point(kind: Kind, point: metadata.EntryPoint) -> tuple[list[type
 
 def _own() -> ModuleType:
     """Return the reader of workloads in three functions; by name, so that no linter is led from here to torch."""
-    return importlib.import_module("hooke.problem.own_workload")
+    return importlib.import_module("hooke.objective.own_workload")
 
 
 def describe(kind: Kind, item: CatalogueItem) -> dict[str, Any]:

@@ -7,10 +7,10 @@ MODULES = {
     "hooke.descent": "hooke.methods.descent",
     "hooke.elastic": "hooke.methods.elastic",
     "hooke.lowrank": "hooke.methods.lowrank",
-    "hooke.flat": "hooke.problem.flat",
-    "hooke.samples": "hooke.problem.samples",
-    "hooke.task": "hooke.problem.task",
-    "hooke.models": "hooke.problem.models",
+    "hooke.flat": "hooke.objective.flat",
+    "hooke.samples": "hooke.objective.samples",
+    "hooke.task": "hooke.objective.task",
+    "hooke.models": "hooke.objective.models",
 }
 """Module -> where it is now."""
 MEMBERS = {

@@ -1,7 +1,7 @@
 """What a workload is (data set + model + loss), and the catalogue of all of them.
 
 A workload is a frozen, torch-free value found by walking `hooke/workloads/`. `build()` imports torch inside
-and returns a `Problem`: what one rank trains. Tests hand their own Problem (a quadratic with a known
+and returns an `Objective`: what one rank trains. Tests hand their own Objective (a quadratic with a known
 solution, say) to the same loop.
 """
 
@@ -42,7 +42,7 @@ ALONE = Place()
 """Rank 0 of seed 0 with the options that a run has by default."""
 
 
-class Problem(Protocol):
+class Objective(Protocol):
     """A model bound to data, seen as functions of one flat float32 vector."""
 
     layout: tuple[Slice, ...]
@@ -101,7 +101,7 @@ class Workload(BaseModel):
     """How many classes it tells apart, each as often as another: then guessing has accuracy 1 / classes and loss
     ln(classes). None: it is no such task."""
 
-    def build(self, place: Place = ALONE) -> Problem:
+    def build(self, place: Place = ALONE) -> Objective:
         """Load the data and make the model for one rank; imports torch.
 
         Data and initial weights depend on no `place`. Raises DataMissing, saying what to put where.

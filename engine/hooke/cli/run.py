@@ -109,7 +109,7 @@ def run(  # noqa: PLR0913 - one parameter per option of the command
 
 
 def _calibrated(spec: RunSpec) -> RunSpec:
-    from hooke.problem.calibrate import calibrated
+    from hooke.objective.calibrate import calibrated
 
     if spec.virtual is None:
         raise typer.BadParameter("real time needs no model: --calibrate goes with --world virtual")

@@ -137,9 +137,9 @@ def need(elements: int, root: Path = Path("/")) -> int:
     return 1024 * int(anonymous[0] if anonymous else 0) + COPIES * 4 * elements
 
 
-def notes_of(placed: Placed | None, problem: Any, staged: bool) -> dict[str, str]:
+def notes_of(placed: Placed | None, objective: Any, staged: bool) -> dict[str, str]:
     """Return what a rank says about its place, its memory checked, and how its vectors travel."""
-    notes = {} if placed is None else placed.confirm(need(problem.layout[-1].stop))
+    notes = {} if placed is None else placed.confirm(need(objective.layout[-1].stop))
     if staged:
         notes["exchange"] = path(1, cuda_awareness())
     return notes

@@ -27,7 +27,7 @@ from hooke.trace.phases import Phase
 KEPT = 2
 """Complete checkpoints of a run that stay on disk."""
 LOCAL, RESIDUAL = "local.", "residual."
-"""What the names of a problem's own state and of a wire type's residuals begin with."""
+"""What the names of an objective's own state and of a wire type's residuals begin with."""
 
 
 def identity(spec: RunSpec) -> str:
@@ -60,7 +60,7 @@ def _save(r: RecordedRank, place: Path, stopped: float) -> None:
         "identity": identity(r.spec),
         "t": r.t,
         "samples": r.samples,
-        "train_size": r.problem.train_size,
+        "train_size": r.objective.train_size,
         "evaluated": r.schedule.evaluated,
         "turn": r.turn,
         "batches": r.batches.cursor(),
@@ -85,8 +85,8 @@ def _save(r: RecordedRank, place: Path, stopped: float) -> None:
 
 def _arrays(r: RecordedRank) -> dict[str, Any]:
     arrays = {name: host(vector) for name, vector in r.states.items()}
-    if hasattr(r.problem, "local_state"):
-        arrays |= {LOCAL + name: array for name, array in r.problem.local_state().items()}
+    if hasattr(r.objective, "local_state"):
+        arrays |= {LOCAL + name: array for name, array in r.objective.local_state().items()}
     return arrays | {RESIDUAL + name: array for name, array in r.comm.residuals.items()}
 
 
@@ -121,18 +121,18 @@ def restore(r: RecordedRank, place: Path) -> None:
     meta, arrays = _read(path)
     if meta["identity"] != identity(r.spec):
         raise CheckpointError(f"{path} belongs to another run: only budget, target and checkpoints may differ")
-    if (items := meta.get("train_size", "other")) != r.problem.train_size:
+    if (items := meta.get("train_size", "other")) != r.objective.train_size:
         raise CheckpointError(
-            f"{path} was written by a run on {items} training items, and here are {r.problem.train_size}: "
+            f"{path} was written by a run on {items} training items, and here are {r.objective.train_size}: "
             "it cannot go on (older versions trained without a validation part); start it anew"
         )
     local = {name.removeprefix(LOCAL): arrays.pop(name) for name in list(arrays) if name.startswith(LOCAL)}
     if local:
-        r.problem.restore_local(local)
+        r.objective.restore_local(local)
     for name in [name for name in arrays if name.startswith(RESIDUAL)]:
         r.comm.residuals[name.removeprefix(RESIDUAL)] = arrays.pop(name)
     for name, array in arrays.items():
-        vector = r.problem.allocate()
+        vector = r.objective.allocate()
         vector.copy_(tensor(array))
         r.restored[name] = vector
     r.params.copy_(r.restored["params"])

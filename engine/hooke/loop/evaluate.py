@@ -55,8 +55,8 @@ def score_together(r: RecordedRank) -> None:
     with aside(r.comm, Phase.EVALUATE):
         stopped = r.comm.clock()
         r.refresh()
-        start, stop = _share(r, r.problem.validation_size)
-        part = r.problem.evaluate(r.evaluated, start, stop)
+        start, stop = _share(r, r.objective.validation_size)
+        part = r.objective.evaluate(r.evaluated, start, stop)
         sums = r.comm.control.allreduce((part.loss_sum, float(part.correct), float(part.count)))
         _note(r, Score(sums[0], int(sums[1]), int(sums[2])), stopped)
 
@@ -65,7 +65,7 @@ def score_alone(r: RecordedRank) -> None:
     """The server scores the whole validation part, while every worker stands still."""
     with aside(r.comm, Phase.EVALUATE):
         stopped = r.comm.clock()
-        _note(r, r.problem.evaluate(r.evaluated, 0, r.problem.validation_size), stopped)
+        _note(r, r.objective.evaluate(r.evaluated, 0, r.objective.validation_size), stopped)
 
 
 def score_test(r: RecordedRank) -> None:
@@ -79,8 +79,8 @@ def score_test(r: RecordedRank) -> None:
     stop_together(r)
     with aside(r.comm, Phase.EVALUATE):
         stopped = r.comm.clock()
-        start, stop = _share(r, r.problem.test_size)
-        part = r.problem.evaluate(r.evaluated, start, stop, "test")
+        start, stop = _share(r, r.objective.test_size)
+        part = r.objective.evaluate(r.evaluated, start, stop, "test")
         loss_sum, correct, count = r.comm.control.allreduce(
             (part.loss_sum, float(part.correct), float(part.count))
         )

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from hooke.catalogue.algorithm import Algorithm, Coordination
-from hooke.catalogue.workload import Problem
+from hooke.catalogue.workload import Objective
 from hooke.comm.base import Pending, Updates, Vector
 from hooke.comm.conformance import conformance
 from hooke.comm.shared import Shared
@@ -37,14 +37,14 @@ class TrainingRank(RecordedRank):
         self,
         comm: Timed,
         algorithm: Algorithm,
-        problem: Problem,
+        objective: Objective,
         spec: RunSpec,
         recorder: Recorder,
         stop_requested: threading.Event | None = None,
         folder: Path | None = None,
         options: RankOptions | None = None,
     ) -> None:
-        super().__init__(comm, algorithm, problem, spec, recorder, stop_requested, folder, options)
+        super().__init__(comm, algorithm, objective, spec, recorder, stop_requested, folder, options)
         self.synchronous_loop = SynchronousLoop(self)
         self.server_worker_loop = ServerWorkerLoop(self)
         self.server_loop = ServerLoop(self, options.order if options else None)

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from hooke.catalogue.algorithm import Algorithm
-from hooke.catalogue.workload import Problem
+from hooke.catalogue.workload import Objective
 from hooke.comm.wrappers.timed import Timed
 from hooke.hardware.description import describe
 from hooke.loop.state import RankOptions, RankState
@@ -239,7 +239,7 @@ class RecordedRank(RankState):
         self,
         comm: Timed,
         algorithm: Algorithm,
-        problem: Problem,
+        objective: Objective,
         spec: RunSpec,
         recorder: Recorder,
         stop_requested: threading.Event | None = None,
@@ -247,4 +247,4 @@ class RecordedRank(RankState):
         options: RankOptions | None = None,
     ) -> None:
         self.recorder = recorder
-        super().__init__(comm, algorithm, problem, spec, stop_requested, folder, options)
+        super().__init__(comm, algorithm, objective, spec, stop_requested, folder, options)

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from hooke.catalogue.algorithm import Algorithm
-from hooke.catalogue.workload import Problem
+from hooke.catalogue.workload import Objective
 from hooke.comm.base import Slice, Vector
 from hooke.comm.shared import Shared
 from hooke.comm.wrappers.timed import Timed
@@ -19,7 +19,7 @@ from hooke.errors import NumericalError
 from hooke.hardware.placing import Placed
 from hooke.loop.decisions import Decision, RunSchedule
 from hooke.loop.replay import ExchangeOrder
-from hooke.problem.batches import Batches
+from hooke.objective.batches import Batches
 from hooke.spec.specification import RunSpec
 from hooke.trace.phases import Phase
 
@@ -46,7 +46,7 @@ class RankState:
         self,
         comm: Timed,
         algorithm: Algorithm,
-        problem: Problem,
+        objective: Objective,
         spec: RunSpec,
         stop_requested: threading.Event | None = None,
         folder: Path | None = None,
@@ -54,7 +54,7 @@ class RankState:
     ) -> None:
         self.comm = comm
         self.algorithm = algorithm
-        self.problem = problem
+        self.objective = objective
         self.spec = spec
         self.stop_requested = stop_requested or threading.Event()
         options = options or RankOptions()
@@ -63,7 +63,7 @@ class RankState:
         self.keep = None if spec.checkpoint == "never" else folder
         """Where checkpoints go; None: nowhere."""
         self.drops = spec.on_bad_worker == "drop" and algorithm.may_drop
-        self.notes: dict[str, str] = dict(getattr(problem, "notes", {}))
+        self.notes: dict[str, str] = dict(getattr(objective, "notes", {}))
         self.windows: list[Shared] = []
         self.ledger = comm.ledger
         self.rank = comm.rank
@@ -73,7 +73,7 @@ class RankState:
         self.deciding = self.rank == (self.server if algorithm.coordination == "parameter-server" else 0)
         self.holds_center = self.rank == (self.server if algorithm.servers else 0)
         self.schedule = RunSchedule(spec)
-        self.params = problem.initial(spec.seed)
+        self.params = objective.initial(spec.seed)
         self.comm.broadcast(self.params)
         self.states: dict[str, Vector] = {"params": self.params}
         self.restored: dict[str, Vector] = {}
@@ -85,22 +85,22 @@ class RankState:
         """Server: whose turn it is in rank order; part of a checkpoint."""
         self.samples = 0
         self.loss = math.nan
-        self._gradient = problem.allocate()
-        problem.bind(self.params, self._gradient)
-        self.batches = Batches(problem.train_size, spec.batch, spec.seed, self.rank, spec.workers, spec.sharding)
+        self._gradient = objective.allocate()
+        objective.bind(self.params, self._gradient)
+        self.batches = Batches(objective.train_size, spec.batch, spec.seed, self.rank, spec.workers, spec.sharding)
         self.jitter = np.random.Generator(np.random.PCG64(np.random.SeedSequence([spec.seed, self.rank, 1])))
 
     @property
     def layout(self) -> tuple[Slice, ...]:
         """Return the named slices of every vector: one per layer parameter."""
-        return self.problem.layout
+        return self.objective.layout
 
     def state(self, name: str, like: Vector | None = None) -> Vector:
         """Return the vector called `name`, which outlives a step: a copy of `like`, or zeros.
 
         It is part of every checkpoint and comes back from a restored one.
         """
-        vector = self.problem.allocate()
+        vector = self.objective.allocate()
         if name in self.restored:
             vector.copy_(self.restored[name])
         elif like is not None:
@@ -110,8 +110,8 @@ class RankState:
 
     def buffer(self, like: Vector) -> Vector:
         """Return scratch of the same size, allocated once: no allocation in the loop."""
-        del like  # every vector of a problem has one size
-        return self.problem.allocate()
+        del like  # every vector of an objective has one size
+        return self.objective.allocate()
 
     def gradient(self, at: Vector | None = None) -> Vector:
         """Pick this worker's next batch and return its mean gradient at `at`, or at `params`.
@@ -119,18 +119,18 @@ class RankState:
         The same buffer each time. Raises NumericalError, naming rank and step, before a NaN or Inf can travel.
         """
         if at is not None:
-            self.problem.bind(at, self._gradient)
+            self.objective.bind(at, self._gradient)
         before = self.ledger.enter(Phase.DATA)
-        batch = self.problem.pick(self.batches.next())
-        if getattr(self.problem, "reads_ahead", False):
-            self.problem.prefetch(self.batches.peek())
+        batch = self.objective.pick(self.batches.next())
+        if getattr(self.objective, "reads_ahead", False):
+            self.objective.prefetch(self.batches.peek())
         self.ledger.enter(Phase.COMPUTE)
         if self.spec.virtual is not None:
             self.comm.charge(self._compute_seconds())
-        self.loss = self.problem.gradient(batch)
+        self.loss = self.objective.gradient(batch)
         self.ledger.enter(before)
         if at is not None:
-            self.problem.bind(self.params, self._gradient)
+            self.objective.bind(self.params, self._gradient)
         self.check(self._gradient, "the gradient")
         return self._gradient
 
@@ -146,7 +146,7 @@ class RankState:
 
         On a device by waiting for it; in virtual time by its price, bytes over memory bandwidth.
         """
-        if callable(wait := getattr(self.problem, "synchronize", None)):
+        if callable(wait := getattr(self.objective, "synchronize", None)):
             wait()
         if self.spec.virtual is not None:
             size = 4 * self.params.numel() * self.algorithm.vector_accesses(self.is_server)

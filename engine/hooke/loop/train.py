@@ -36,7 +36,7 @@ from hooke.catalogue.algorithm import (
 )
 from hooke.catalogue.validation import validate_run  # noqa: E402
 from hooke.catalogue.warnings import said_of_compute_time  # noqa: E402
-from hooke.catalogue.workload import Place, Problem, workload  # noqa: E402
+from hooke.catalogue.workload import Objective, Place, workload  # noqa: E402
 from hooke.comm.base import Comm  # noqa: E402
 from hooke.comm.elements import host  # noqa: E402
 from hooke.comm.wrappers.cuda import staging  # noqa: E402
@@ -74,7 +74,7 @@ def train_rank(  # noqa: PLR0913 - what single callers need
     comm: Comm,
     spec: RunSpec,
     folder: Path | None = None,
-    problem: Problem | None = None,
+    objective: Objective | None = None,
     stop_requested: threading.Event | None = None,
     resume: bool = False,
     oversubscribed: bool = False,
@@ -89,18 +89,18 @@ def train_rank(  # noqa: PLR0913 - what single callers need
     chosen = algorithm(spec.algorithm.name).model_validate(spec.algorithm.parameters)
     if comm.size != ranks_of(spec):
         raise LaunchError(f"{comm.size} ranks were started, but this run needs {ranks_of(spec)}")
-    if problem is None:
+    if objective is None:
         chosen_workload = workload(spec.workload.name).model_validate(spec.workload.parameters)
         compute = options.placed.compute(spec.compute) if options and options.placed else spec.compute
-        problem = chosen_workload.build(Place(compute, spec.seed, comm.rank))
-    copies = staging(problem)
+        objective = chosen_workload.build(Place(compute, spec.seed, comm.rank))
+    copies = staging(objective)
     ledger = Ledger(comm.clock) if trace is None else TracedLedger(comm.clock, trace)
-    timed = connect(comm, spec.communication, problem.layout, ledger, copies)
+    timed = connect(comm, spec.communication, objective.layout, ledger, copies)
     recorder = Recorder(folder, comm.rank, oversubscribed)
     # what a failing rank has collected belongs in its journal and its trace, too
     with contextlib.closing(recorder), contextlib.closing(trace) if trace else contextlib.nullcontext():
-        rank = TrainingRank(timed, chosen, problem, spec, recorder, stop_requested, folder, options)
-        for key, text in notes_of(rank.placed, problem, copies is not None).items():
+        rank = TrainingRank(timed, chosen, objective, spec, recorder, stop_requested, folder, options)
+        for key, text in notes_of(rank.placed, objective, copies is not None).items():
             rank.note(key, text)
         if spec.virtual is not None:
             rank.note("compute time", said_of_compute_time(spec.virtual))
@@ -146,7 +146,7 @@ def trace_of(folder: Path, spec: RunSpec, rank: int) -> Trace:
 def run_spec_virtual(
     spec: RunSpec,
     folder: Path | None = None,
-    make_problem: Callable[[], Problem] | None = None,
+    make_objective: Callable[[], Objective] | None = None,
     stop_requested: threading.Event | None = None,
     resume: bool = False,
     options: RankOptions | None = None,
@@ -159,9 +159,9 @@ def run_spec_virtual(
         raise LaunchError("the virtual world needs the constants of its network: spec.virtual is empty")
 
     def main(comm: Comm) -> Outcome:
-        problem = make_problem() if make_problem else None
+        objective = make_objective() if make_objective else None
         notes = trace_of(folder, spec, comm.rank) if trace and folder else None
-        return train_rank(comm, spec, folder, problem, stop_requested, resume, options=options, trace=notes)
+        return train_rank(comm, spec, folder, objective, stop_requested, resume, options=options, trace=notes)
 
     return run_virtual(ranks_of(spec), spec.virtual, main, spec.communication.collective, servers_of(spec))
 

@@ -24,7 +24,7 @@ from hooke.errors import DataInvalid, DataMissing
 from hooke.readers import places
 
 if TYPE_CHECKING:
-    from hooke.problem.samples import Samples
+    from hooke.objective.samples import Samples
 
 CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 RECORD = 1 + 3 * 32 * 32
@@ -79,7 +79,7 @@ def load(form: str, files: tuple[Path, ...], augment: bool) -> tuple[Samples, Sa
     import numpy as np
     import torch
 
-    from hooke.problem.samples import Samples
+    from hooke.objective.samples import Samples
 
     if form == "jpeg":
         pixels, labels, cut = _archive(files[0])

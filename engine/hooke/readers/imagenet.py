@@ -11,7 +11,7 @@ from hooke.errors import DataMissing
 from hooke.readers import places
 
 if TYPE_CHECKING:
-    from hooke.problem.image_folder import ImageFolder
+    from hooke.objective.image_folder import ImageFolder
 
 Folder = Annotated[
     str,
@@ -33,7 +33,7 @@ def load(folder: str, side: int, workload: str) -> tuple[ImageFolder, ImageFolde
     What ImageNet publishes as its validation part, `val`, is the test part here: the labels of its own are not
     published. The validation part is split off `train`.
     """
-    from hooke.problem.image_folder import ImageFolder
+    from hooke.objective.image_folder import ImageFolder
 
     put = f"Put train/<class>/*.jpg and val/<class>/*.jpg into a folder `{folder}`"
     root: Path = places.data(workload, "images", put) / folder

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from hooke.errors import DataInvalid, DataMissing
 
 if TYPE_CHECKING:
-    from hooke.problem.samples import Samples
+    from hooke.objective.samples import Samples
 
 PARTS = ("train", "t10k")
 KINDS = {"images-idx3-ubyte": 3, "labels-idx1-ubyte": 1}
@@ -60,7 +60,7 @@ def load(place: Path) -> tuple[Samples, Samples]:
 def _samples(place: Path, part: str) -> Samples:
     import torch
 
-    from hooke.problem.samples import Samples
+    from hooke.objective.samples import Samples
     from hooke.readers import idx
 
     arrays = []

@@ -12,7 +12,7 @@ from hooke.readers import cifar as cifar_files
 if TYPE_CHECKING:
     from torch import nn
 
-    from hooke.problem.flat import FlatProblem
+    from hooke.objective.flat import FlatObjective
 
 
 class CifarResnet20(Workload):
@@ -47,10 +47,10 @@ class CifarResnet20(Workload):
     augment: cifar_files.Augment = True
     form: cifar_files.Form = "auto"
 
-    def build(self, place: Place = ALONE) -> FlatProblem:
+    def build(self, place: Place = ALONE) -> FlatObjective:
         """Load the data and make the model; imports torch. Raises DataMissing, saying what to put where."""
-        from hooke.problem.flat import FlatProblem
-        from hooke.problem.models.resnet import resnet
+        from hooke.objective.flat import FlatObjective
+        from hooke.objective.models.resnet import resnet
 
         form, files = cifar_files.find(self.form, self.id())
         train, test = cifar_files.load(form, files, self.augment)
@@ -58,6 +58,6 @@ class CifarResnet20(Workload):
         def make() -> nn.Module:
             return resnet(self.blocks)
 
-        problem = FlatProblem(make, train, test, "relu", place=place)
-        problem.notes["data"] = form
-        return problem
+        objective = FlatObjective(make, train, test, "relu", place=place)
+        objective.notes["data"] = form
+        return objective

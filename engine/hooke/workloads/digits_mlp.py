@@ -13,8 +13,8 @@ from pydantic import Field
 from hooke.catalogue.workload import ALONE, Place, Workload
 
 if TYPE_CHECKING:
-    from hooke.problem.flat import FlatProblem
-    from hooke.problem.samples import Samples
+    from hooke.objective.flat import FlatObjective
+    from hooke.objective.samples import Samples
 
 PIXELS = 64
 TRAIN = 1437
@@ -49,11 +49,11 @@ class DigitsMLP(Workload):
         128, ge=1, le=8192, title="Second hidden layer", description="Units of the second hidden layer."
     )
 
-    def build(self, place: Place = ALONE) -> FlatProblem:
+    def build(self, place: Place = ALONE) -> FlatObjective:
         """Load the data and make the model; imports torch."""
         from torch import nn
 
-        from hooke.problem.flat import FlatProblem
+        from hooke.objective.flat import FlatObjective
 
         def make() -> nn.Module:
             return nn.Sequential(
@@ -65,7 +65,7 @@ class DigitsMLP(Workload):
             )
 
         train, test = load()
-        return FlatProblem(make, train, test, "relu", place=place)
+        return FlatObjective(make, train, test, "relu", place=place)
 
 
 def split(count: int) -> tuple[list[int], list[int]]:
@@ -80,7 +80,7 @@ def load() -> tuple[Samples, Samples]:
     """Return the training and the test part, read once per process."""
     import torch
 
-    from hooke.problem.samples import Samples
+    from hooke.objective.samples import Samples
 
     text = gzip.decompress((files("hooke.workloads") / "data" / "digits.csv.gz").read_bytes())
     table = torch.tensor(

@@ -8,7 +8,7 @@ from hooke.catalogue.workload import ALONE, Place, Workload
 from hooke.readers import mnist as mnist_files
 
 if TYPE_CHECKING:
-    from hooke.problem.flat import FlatProblem
+    from hooke.objective.flat import FlatObjective
 
 
 class FashionLenet(Workload):
@@ -29,10 +29,10 @@ class FashionLenet(Workload):
     target: ClassVar[float] = 0.87
     classes: ClassVar[int | None] = 10
 
-    def build(self, place: Place = ALONE) -> FlatProblem:
+    def build(self, place: Place = ALONE) -> FlatObjective:
         """Load the data and make the model; imports torch. Raises DataMissing, saying what to put where."""
-        from hooke.problem.flat import FlatProblem
-        from hooke.problem.models.lenet import lenet
+        from hooke.objective.flat import FlatObjective
+        from hooke.objective.models.lenet import lenet
 
         train, test = mnist_files.load(mnist_files.folder("fashion-mnist", self.id(), bare=False))
-        return FlatProblem(lenet, train, test, "linear", place=place)
+        return FlatObjective(lenet, train, test, "linear", place=place)

@@ -12,7 +12,7 @@ from hooke.readers import imagenet as imagenet_files
 if TYPE_CHECKING:
     from torch import nn
 
-    from hooke.problem.flat import FlatProblem
+    from hooke.objective.flat import FlatObjective
 
 
 class ImagenetGooglenet(Workload):
@@ -46,14 +46,14 @@ class ImagenetGooglenet(Workload):
         0.4, ge=0, lt=1, title="Dropout", description="Share of the last layer's inputs that is zeroed."
     )
 
-    def build(self, place: Place = ALONE) -> FlatProblem:
+    def build(self, place: Place = ALONE) -> FlatObjective:
         """List the images and make the model; imports torch. Raises DataMissing, saying what to put where."""
-        from hooke.problem.flat import FlatProblem
-        from hooke.problem.models.googlenet import WITH_AUXILIARIES, GoogLeNet
+        from hooke.objective.flat import FlatObjective
+        from hooke.objective.models.googlenet import WITH_AUXILIARIES, GoogLeNet
 
         train, test = imagenet_files.load(self.folder, self.side, self.id())
 
         def make() -> nn.Module:
             return GoogLeNet(len(train.classes), self.dropout)
 
-        return FlatProblem(make, train, test, "relu", task=WITH_AUXILIARIES, place=place)
+        return FlatObjective(make, train, test, "relu", task=WITH_AUXILIARIES, place=place)

@@ -12,7 +12,7 @@ from hooke.readers import imagenet as imagenet_files
 if TYPE_CHECKING:
     from torch import nn
 
-    from hooke.problem.flat import FlatProblem
+    from hooke.objective.flat import FlatObjective
 
 
 class ImagenetVgg19(Workload):
@@ -45,14 +45,14 @@ class ImagenetVgg19(Workload):
         0.5, ge=0, lt=1, title="Dropout", description="Share of the last two layers' inputs that is zeroed."
     )
 
-    def build(self, place: Place = ALONE) -> FlatProblem:
+    def build(self, place: Place = ALONE) -> FlatObjective:
         """List the images and make the model; imports torch. Raises DataMissing, saying what to put where."""
-        from hooke.problem.flat import FlatProblem
-        from hooke.problem.models.vgg import vgg19
+        from hooke.objective.flat import FlatObjective
+        from hooke.objective.models.vgg import vgg19
 
         train, test = imagenet_files.load(self.folder, self.side, self.id())
 
         def make() -> nn.Module:
             return vgg19(len(train.classes), self.dropout)
 
-        return FlatProblem(make, train, test, "relu", place=place)
+        return FlatObjective(make, train, test, "relu", place=place)

@@ -16,7 +16,7 @@ from hooke.readers import places
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from hooke.problem.flat import FlatProblem
+    from hooke.objective.flat import FlatObjective
 
 VOCABULARY = 255
 """Most characters that are told apart; rarer ones are all read as one more."""
@@ -63,12 +63,12 @@ class TextTransformer(Workload):
             raise ValueError("the file lies inside HOOKE_DATA: its path is relative, without `..`")
         return self
 
-    def build(self, place: Place = ALONE) -> FlatProblem:
+    def build(self, place: Place = ALONE) -> FlatObjective:
         """Read the text and make the model; imports torch. Raises DataMissing, saying what to put where."""
-        from hooke.problem.flat import FlatProblem
-        from hooke.problem.models.transformer import Transformer, initialise
-        from hooke.problem.parts import cut_of_text
-        from hooke.problem.samples import Windows
+        from hooke.objective.flat import FlatObjective
+        from hooke.objective.models.transformer import Transformer, initialise
+        from hooke.objective.parts import cut_of_text
+        from hooke.objective.samples import Windows
 
         files = find(self.path, self.id())
         codes, vocabulary = load(files)
@@ -85,7 +85,7 @@ class TextTransformer(Workload):
         def make() -> nn.Module:
             return Transformer(vocabulary, self.context, self.width, self.heads, self.layers)
 
-        return FlatProblem(make, train, test, validation=validation, initialise=initialise, place=place)
+        return FlatObjective(make, train, test, validation=validation, initialise=initialise, place=place)
 
 
 def find(path: str, workload: str) -> tuple[Path, ...]:

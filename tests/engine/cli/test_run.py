@@ -13,8 +13,8 @@ import pytest
 import torch
 import yaml
 from hooke.cluster import local_run
-from hooke.problem.batches import Batches
-from hooke.problem.parts import held_out
+from hooke.objective.batches import Batches
+from hooke.objective.parts import held_out
 from hooke.spec.journal import records
 from hooke.spec.specification import RunSpec
 from hooke.workloads import digits_mlp

@@ -23,7 +23,7 @@ from hooke.methods.elastic import Elastic
 from hooke.spec.invariants import faults
 from hooke.spec.specification import RunSpec
 
-from tests.engine.contract.problem import Behaviour, Quadratic, Quadratics
+from tests.engine.contract.objective import Behaviour, Quadratic, Quadratics
 
 World = Literal["mpi", "virtual"]
 WORLDS: tuple[World, ...] = ("virtual", "mpi")
@@ -47,7 +47,7 @@ class Case:
     parameters: tuple[tuple[str, Any], ...] = ()
     workers: int = 2
     steps: int = STEPS
-    problem: Quadratics = Quadratics(spread=0.3)
+    objective: Quadratics = Quadratics(spread=0.3)
     packing: str = "one"
     collective: Literal["tree", "halving"] = "tree"
     every: int = 3 * BATCH
@@ -179,13 +179,13 @@ class Watched(TrainingRank):
 
     def __init__(self, *args: Any, **keywords: Any) -> None:
         super().__init__(*args, **keywords)
-        assert isinstance(self.problem, Quadratic)
-        self.problem.seen_by = self
+        assert isinstance(self.objective, Quadratic)
+        self.objective.seen_by = self
 
     def requests(self, *args: Any, **keywords: Any) -> Iterator[int]:
         for worker in super().requests(*args, **keywords):
-            assert isinstance(self.problem, Quadratic)
-            self.problem.served.append(worker)
+            assert isinstance(self.objective, Quadratic)
+            self.objective.served.append(worker)
             yield worker
 
 
@@ -194,7 +194,7 @@ def watched() -> Any:
     return mock.patch("hooke.loop.train.TrainingRank", Watched)
 
 
-def problem_of(comm: Comm, case: Case, world: World, first: bool = True) -> Quadratic:
+def objective_of(comm: Comm, case: Case, world: World, first: bool = True) -> Quadratic:
     """Return this rank's problem, with the behaviour that the case asks of it."""
     behaviour = Behaviour(
         sleeps=case.sleeps,
@@ -203,34 +203,34 @@ def problem_of(comm: Comm, case: Case, world: World, first: bool = True) -> Quad
         poison=case.poison[1:] if case.poison and case.poison[0] == comm.rank else None,
         cancel_at=case.cancel if first else None,
     )
-    return Quadratic(case.problem, comm, behaviour, threading.Event(), world == "virtual")
+    return Quadratic(case.objective, comm, behaviour, threading.Event(), world == "virtual")
 
 
-def train(comm: Comm, case: Case, world: World, folder: Path | None, problem: Quadratic, first: bool) -> Outcome:
+def train(comm: Comm, case: Case, world: World, folder: Path | None, objective: Quadratic, first: bool) -> Outcome:
     """Hand the problem to the product: the first attempt of a case, or the one that ends it."""
     cut = case.halt * BATCH if case.halt is not None and first else None
-    return train_rank(comm, case.spec(world, cut), folder, problem, problem.stop_requested, resume=not first)
+    return train_rank(comm, case.spec(world, cut), folder, objective, objective.stop_requested, resume=not first)
 
 
 def play(comm: Comm, case: Case, world: World, folder: Path) -> Played:
     """Play a case on this rank; a case in two is stopped, checkpointed and started anew from its folder."""
     place = folder if case.journal or not case.whole else None
-    problem = problem_of(comm, case, world)
-    outcome = train(comm, case, world, place, problem, first=True)
+    objective = objective_of(comm, case, world)
+    outcome = train(comm, case, world, place, objective, first=True)
     if case.whole:
-        report = _report(outcome, problem, None)
+        report = _report(outcome, objective, None)
         if case.journal:
             comm.barrier()  # every rank has closed its journal
             report.faults = faults(folder)
         return report
     comm.barrier()  # a restart comes after every process of the first attempt has ended
-    again = problem_of(comm, case, world, first=False)
-    again.picked, again.served, again.spent = problem.picked, problem.served, problem.spent
-    again.tests = problem.tests
+    again = objective_of(comm, case, world, first=False)
+    again.picked, again.served, again.spent = objective.picked, objective.served, objective.spent
+    again.tests = objective.tests
     return _report(train(comm, case, world, place, again, first=False), again, outcome)
 
 
-def _report(outcome: Outcome, problem: Quadratic, first: Outcome | None) -> Played:
+def _report(outcome: Outcome, objective: Quadratic, first: Outcome | None) -> Played:
     return Played(
         weights=outcome.weights,
         center=outcome.center,
@@ -238,11 +238,11 @@ def _report(outcome: Outcome, problem: Quadratic, first: Outcome | None) -> Play
         first=first.done.model_dump() if first else None,
         scores=[(score.samples, score.loss) for score in outcome.scores],
         clocks=[score.clock for score in outcome.scores],
-        picked=problem.picked,
-        spent=problem.spent,
-        torn=problem.torn,
-        tests=problem.tests,
-        served=problem.served,
+        picked=objective.picked,
+        spent=objective.spent,
+        torn=objective.torn,
+        tests=objective.tests,
+        served=objective.served,
     )
 
 

@@ -23,7 +23,7 @@ SHAPES = ((5,), (4, 5), (1,), (11,))
 
 def recorded(case: Case, reports: list[Played]) -> Callable[[int, int, Array], Array]:
     """Return gradient(i, t, x) in float64, with the batches that worker i has picked."""
-    family = case.problem
+    family = case.objective
     h = [family.h(i).astype(np.float64) for i in range(case.workers)]
     b = [family.b(i).astype(np.float64) for i in range(case.workers)]
     kicks = [family.kicks(i).astype(np.float64) for i in range(case.workers)]
@@ -49,7 +49,7 @@ def expected(case: Case, reports: list[Played]) -> End | None:
     """
     if suite.free(case) and case.workers > 1:
         return None
-    gradient, start = recorded(case, reports), case.problem.start(case.seed)
+    gradient, start = recorded(case, reports), case.objective.start(case.seed)
     steps = [len(report.picked) for report in reports[: case.workers]]
     if issubclass(case.kind, Elastic):
         return _springs(case, gradient, start, reports, steps)
@@ -137,7 +137,7 @@ def drift(case: Case, reports: list[Played]) -> float:
     """
     weights = [report.weights.astype(np.float64) / case.parts for report in reports[: case.workers]]
     total = np.sum(weights, axis=0) + center_of(reports)
-    start = case.problem.start(case.seed).astype(np.float64)
+    start = case.objective.start(case.seed).astype(np.float64)
     spent = np.sum([report.spent for report in reports[: case.workers]], axis=0)
     spent /= case.parts if case.values.get("inside", "mean") == "mean" else 1
     scale = np.sum(np.abs(weights), axis=0) + np.abs(center_of(reports))

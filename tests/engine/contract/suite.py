@@ -11,7 +11,7 @@ from hooke.catalogue.algorithm import catalogue
 from hooke.methods.elastic import Elastic
 
 from tests.engine.contract.cases import Case
-from tests.engine.contract.problem import Quadratics
+from tests.engine.contract.objective import Quadratics
 
 WORKERS = (2, 4)
 PERIOD = 3
@@ -143,7 +143,7 @@ def cancelled() -> list[Case]:
 
 def aiming() -> list[Case]:
     """Return every method on a problem that it solves well before its budget ends."""
-    return [replace(case, steps=200, problem=Quadratics(noise=0.1), target=1.0) for case in defaults((2,))]
+    return [replace(case, steps=200, objective=Quadratics(noise=0.1), target=1.0) for case in defaults((2,))]
 
 
 def one_slow() -> list[Case]:
@@ -176,7 +176,9 @@ def torn() -> list[Case]:
     """Return methods with a server on long vectors whose elements are all equal (P14)."""
     long = Quadratics(uniform=True, spread=0.5, layers=(30_000, 3))
     return [
-        replace(case, problem=long) for case in defaults((2,)) if case.kind.servers and not preset(case.algorithm)
+        replace(case, objective=long)
+        for case in defaults((2,))
+        if case.kind.servers and not preset(case.algorithm)
     ]
 
 

@@ -23,7 +23,7 @@ def ids(value):
 
 
 def weight_bytes(case):
-    return 4 * case.problem.size
+    return 4 * case.objective.size
 
 
 def exchanges(steps, period):

@@ -8,7 +8,7 @@ import pytest
 from tests.engine.contract import suite
 from tests.engine.contract.cases import BATCH, WORLDS, Case
 from tests.engine.contract.expected import center_of
-from tests.engine.contract.problem import Quadratics
+from tests.engine.contract.objective import Quadratics
 
 DETERMINISTIC = [case for case in suite.family() if case.kind.deterministic]
 BY_ARRIVAL = [case for case in suite.family() if not case.kind.deterministic]
@@ -101,7 +101,7 @@ def test_without_elasticity_each_worker_is_alone(played, case):
     """P2: c stays where it began; each x_i is an independent SGD run on its own batches."""
     free = case.pulling(0.0)
     reports = played(free, "virtual")
-    start = free.problem.start(free.seed)
+    start = free.objective.start(free.seed)
     np.testing.assert_array_equal(bits(center_of(reports)), bits(start))
     for worker, report in enumerate(reports[: free.workers]):
         alone = alone_on(free, worker, report.picked)
@@ -112,7 +112,7 @@ def alone_on(case, worker, picked):
     """Take SGD or heavy-ball steps in float32, batch by batch, rounded as one fused or two operations."""
     import torch
 
-    family = case.problem
+    family = case.objective
     h, b = torch.from_numpy(family.h(worker)), torch.from_numpy(family.b(worker))
     forces, kick = torch.from_numpy(family.forces()), torch.from_numpy(family.kicks(worker))
     x = torch.from_numpy(family.start(case.seed).copy())
@@ -168,16 +168,16 @@ SYNC = [c for c in DETERMINISTIC if suite.elastic(c) and c.kind.coordination == 
 @pytest.mark.parametrize("case", SYNC, ids=ids)
 def test_identical_workers_stay_identical(played, case):
     """They follow one worker with worker rate a and center rate P a."""
-    reports = played(replace(case, problem=SAME), "virtual")
+    reports = played(replace(case, objective=SAME), "virtual")
     for report in reports[1 : case.workers]:
         np.testing.assert_array_equal(bits(report.weights), bits(reports[0].weights))
-    x, c = one_with_two_rates(replace(case, problem=SAME), reports[0].picked)
+    x, c = one_with_two_rates(replace(case, objective=SAME), reports[0].picked)
     np.testing.assert_allclose(reports[0].weights, x, atol=1e-5)
     np.testing.assert_allclose(center_of(reports), c, atol=1e-5)
 
 
 def one_with_two_rates(case, picked):
-    values, family = case.values, case.problem
+    values, family = case.values, case.objective
     a = case.rate
     h, b, forces = (np.asarray(v, np.float64) for v in (family.h(0), family.b(0), family.forces()))
     x = family.start(case.seed).astype(np.float64)

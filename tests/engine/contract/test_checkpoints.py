@@ -9,7 +9,7 @@ from hooke.comm.virtual.communicator import run_virtual
 from hooke.errors import CheckpointError
 from hooke.loop import checkpoint
 
-from tests.engine.contract.cases import Case, problem_of, train, watched
+from tests.engine.contract.cases import Case, objective_of, train, watched
 
 CASE = Case("sync-easgd", workers=2, halt=12)
 
@@ -19,7 +19,7 @@ def attempt(case, folder, first):
         run_virtual(
             case.ranks,
             case.spec("virtual").virtual,
-            lambda comm: train(comm, case, "virtual", folder, problem_of(comm, case, "virtual"), first),
+            lambda comm: train(comm, case, "virtual", folder, objective_of(comm, case, "virtual"), first),
         )
 
 

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from tests.engine.contract.cases import ONE_HOST, Case, play_virtual
 from tests.engine.contract.expected import center_of
-from tests.engine.contract.problem import Quadratics
+from tests.engine.contract.objective import Quadratics
 
 ELASTIC = [name for name, kind in catalogue().items() if issubclass(kind, Elastic)]
 
@@ -60,7 +60,7 @@ def test_two_ways_at_once_are_refused():
 def size(name, given, a, steps, folder):
     """Return how far from rest a run without gradients is, after one kick that moves the workers apart."""
     still = Quadratics(curvature=0.0, noise=0.0, kick=3.0, origin=True)
-    case = Case(name, given, 4, steps=steps, problem=still, every=10**6).pulling(a)
+    case = Case(name, given, 4, steps=steps, objective=still, every=10**6).pulling(a)
     reports = play_virtual(case, folder)
     apart = np.array([report.weights - center_of(reports) for report in reports[:4]])
     return float(np.abs(apart).max())
@@ -155,7 +155,7 @@ def test_equal_workers_of_one_host_read_before_any_writes_and_have_the_bounds_ed
     def apart(a, steps):
         still = Quadratics(curvature=0.0, noise=0.0, kick=3.0, origin=True)
         given = (("updates", "atomic"), ("overlap", overlap))
-        case = Case("hogwild-easgd", given, workers, steps=steps, problem=still, every=10**6, network=network)
+        case = Case("hogwild-easgd", given, workers, steps=steps, objective=still, every=10**6, network=network)
         reports = play_virtual(case.pulling(a), tmp_path)
         return float(np.abs([r.weights - center_of(reports) for r in reports]).max())
 
@@ -191,7 +191,7 @@ def test_stale_gradients_have_an_edge_of_their_own(workers, tmp_path):
     def end(eta_h, steps):
         bowl = Quadratics(curvature=eta_h, noise=0.0, origin=True)
         quiet = (("compute_jitter", 0.0),)
-        case = Case("async-sgd", (("lr", 1.0),), workers, steps=steps, problem=bowl, every=10**6, network=quiet)
+        case = Case("async-sgd", (("lr", 1.0),), workers, steps=steps, objective=bowl, every=10**6, network=quiet)
         return float(np.abs(center_of(play_virtual(case, tmp_path))).max())
 
     assert end(edge * 0.9, 120) < 0.5 * end(edge * 0.9, 30)

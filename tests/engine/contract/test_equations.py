@@ -8,7 +8,7 @@ import pytest
 from tests.engine.contract import suite
 from tests.engine.contract.cases import BATCH, WORLDS, Case
 from tests.engine.contract.expected import assert_follows, center_of, drift, recorded
-from tests.engine.contract.problem import Quadratics
+from tests.engine.contract.objective import Quadratics
 from tests.engine.reference import closed
 from tests.engine.reference.elastic import unequal_rates
 
@@ -103,7 +103,7 @@ def test_unequal_rates_conserve_the_weighted_sum(played, case, world):
     x = np.sum([report.weights for report in reports[: case.workers]], axis=0, dtype=np.float64)
     g = np.sum([report.spent for report in reports[: case.workers]], axis=0)
     g *= case.parts if case.values.get("inside") == "sum" else 1
-    start, c = case.problem.start(case.seed).astype(np.float64), center_of(reports)
+    start, c = case.objective.start(case.seed).astype(np.float64), center_of(reports)
 
     def moved(of_center, of_worker):
         total = of_center * (x - case.workers * start + case.values["lr"] * g) + of_worker * (c - start)
@@ -117,12 +117,12 @@ def test_unequal_rates_conserve_the_weighted_sum(played, case, world):
 @pytest.mark.parametrize("case", SYNC, ids=ids)
 def test_identical_workers_are_one_with_unequal_rates(played, case):
     """P5: with equal batches all x_i stay equal, and (x, c) is one worker of rate a with a center of rate P a."""
-    same = replace(case.pulling(0.6 / (case.workers + 1)), problem=Quadratics(same_batches=True), steps=30)
+    same = replace(case.pulling(0.6 / (case.workers + 1)), objective=Quadratics(same_batches=True), steps=30)
     reports = played(same, "virtual")
     weights = [report.weights for report in reports[: case.workers]]
     assert {x.tobytes() for x in weights} == {weights[0].tobytes()}
     lr, a = same.values["lr"], same.rate
-    start = same.problem.start(same.seed)
+    start = same.objective.start(same.seed)
     x, c = unequal_rates(start, recorded(same, reports), lr, a, case.workers * a, same.steps)
     np.testing.assert_allclose(weights[0], x, atol=5e-6)
     np.testing.assert_allclose(center_of(reports), c, atol=5e-6)
@@ -140,7 +140,7 @@ APART = Quadratics(curvature=0.0, noise=0.0, kick=3.0, origin=True)
 def test_workers_meet_when_nothing_else_pulls(played, case):
     """P4: everything goes to (SUM x_i + c) / (P + 1), at the rate of the slowest mode."""
     a = 0.6 / (case.workers + 1)
-    still = replace(case.pulling(a), problem=APART)
+    still = replace(case.pulling(a), objective=APART)
     one = played(replace(still, steps=1), "virtual")
     x = np.array([report.weights for report in one[: case.workers]], dtype=np.float64)
     rest = closed.consensus(x, center_of(one).astype(np.float64))
@@ -156,7 +156,7 @@ def test_workers_meet_when_nothing_else_pulls(played, case):
 def test_the_center_hits_consensus_in_one_round(played, case):
     """P4 at a = 1 / (P + 1)."""
     a = 1 / (case.workers + 1)
-    still = replace(case.pulling(a), problem=APART)
+    still = replace(case.pulling(a), objective=APART)
     one, two = (played(replace(still, steps=steps), "virtual") for steps in (1, 2))
     x = np.array([report.weights for report in one[: case.workers]], dtype=np.float64)
     rest = closed.consensus(x, center_of(one).astype(np.float64))
@@ -173,7 +173,7 @@ def test_closed_form_of_a_quadratic(played, case):
     """P6: from the state after the first step, which moves the workers apart."""
     h, lr, a, period = 0.7, 0.1, 0.13, case.values["period"]
     bowl = Quadratics(curvature=h, noise=0.0, kick=3.0, origin=True)
-    case = replace(case.pulling(a), problem=bowl)
+    case = replace(case.pulling(a), objective=bowl)
     case = replace(case, parameters=(*case.parameters, ("lr", lr)))
     x, c = (np.float64(v) for v in state(played(replace(case, steps=period), "virtual")))
     assert np.abs(x - x.mean(axis=0)).max() > 0.1
@@ -191,7 +191,7 @@ def state(reports):
 @pytest.mark.parametrize("case", IN_TURN, ids=ids)
 def test_round_robin_with_frozen_workers(played, case):
     """P10: the second sweep, in which only the exchange moves anything."""
-    still = replace(case.pulling(0.2), problem=APART)
+    still = replace(case.pulling(0.2), objective=APART)
     x, c = state(played(replace(still, steps=1), "virtual"))
     end = played(replace(still, steps=2), "virtual")
     robin = closed.frozen_round_robin(x.astype(np.float64), c.astype(np.float64), 0.2)
@@ -205,7 +205,7 @@ def test_round_robin_with_frozen_workers(played, case):
 def test_unlike_workers_rest_at_the_biased_fixed_point(played, case):
     """P15: not where the sum of the objectives is least."""
     unlike = Quadratics(spread=0.7, noise=0.0)
-    case = replace(case, problem=unlike, steps=600, every=10**6)
+    case = replace(case, objective=unlike, steps=600, every=10**6)
     case = replace(case, parameters=(*case.parameters, ("lr", 0.15), ("rho", 1.2)))
     reports = played(case, "virtual")
     h = np.array([unlike.h(i) for i in range(case.workers)], dtype=np.float64)
@@ -225,7 +225,7 @@ def test_stability_edge(played, case, eta_h):
     def size(a, steps):
         bowl = Quadratics(curvature=eta_h, noise=0.0, kick=1.0, origin=True)
         outer = (*case.pulling(a).parameters, ("lr", 1.0))
-        reports = played(replace(case, problem=bowl, parameters=outer, steps=steps, every=10**6), "virtual")
+        reports = played(replace(case, objective=bowl, parameters=outer, steps=steps, every=10**6), "virtual")
         x, c = state(reports)
         return float(np.linalg.norm([*x, c]))
 
@@ -265,8 +265,8 @@ def test_round_robin_serves_in_turn(played, case, world):
     assert len(served) == case.steps * case.workers
 
 
-def test_the_problem_itself_is_what_it_says():
-    family = Case("sgd", workers=1).problem
+def test_the_objective_itself_is_what_it_says():
+    family = Case("sgd", workers=1).objective
     assert family.spread
     assert not np.array_equal(family.b(0), family.b(1))
     assert not np.array_equal(family.h(0), family.h(1))

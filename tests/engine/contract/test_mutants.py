@@ -25,7 +25,7 @@ from hooke.methods.descent import LocalStep
 from tests.engine.contract import suite
 from tests.engine.contract.cases import Case, play_virtual
 from tests.engine.contract.expected import assert_follows, center_of, drift
-from tests.engine.contract.problem import Quadratics
+from tests.engine.contract.objective import Quadratics
 from tests.engine.contract.test_accounts import test_time_of_synchronous_methods as assert_time
 from tests.engine.contract.test_bitwise import assert_same_bits
 
@@ -238,7 +238,7 @@ def test_the_equations_tell_a_wrong_method(catalogued, tmp_path, wrong, case):
 def test_one_round_uphill_grows_the_center(catalogued, tmp_path, wrong):
     bowl = Quadratics(curvature=1.0, noise=0.0, origin=True)
     catalogued(wrong)
-    case = Case(wrong.__mro__[1].id(), (("period", 3), ("lr", 0.05)), 2, steps=3, problem=bowl)
+    case = Case(wrong.__mro__[1].id(), (("period", 3), ("lr", 0.05)), 2, steps=3, objective=bowl)
     assert np.linalg.norm(center_of(play_virtual(case, tmp_path))) > np.linalg.norm(bowl.start(case.seed))
 
 

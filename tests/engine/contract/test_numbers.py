@@ -10,7 +10,7 @@ from hooke.errors import NumericalError
 from hooke.spec.journal import records, unpack
 
 from tests.engine.contract import suite
-from tests.engine.contract.cases import Case, problem_of, train, watched
+from tests.engine.contract.cases import Case, objective_of, train, watched
 from tests.engine.contract.conftest import run_program
 from tests.engine.contract.expected import center_of
 
@@ -24,11 +24,11 @@ def fail_virtually(case, folder=None):
     ranks = {}
 
     def main(comm):
-        problem = problem_of(comm, case, "virtual")
+        objective = objective_of(comm, case, "virtual")
         try:
-            train(comm, case, "virtual", folder, problem, first=True)
+            train(comm, case, "virtual", folder, objective, first=True)
         finally:
-            ranks[comm.rank] = problem.seen_by
+            ranks[comm.rank] = objective.seen_by
 
     with watched(), pytest.raises(NumericalError) as caught:
         run_virtual(case.ranks, case.spec("virtual").virtual, main)

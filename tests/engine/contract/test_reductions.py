@@ -8,7 +8,7 @@ import pytest
 from tests.engine.contract import suite
 from tests.engine.contract.cases import ONE_HOST, Case
 from tests.engine.contract.expected import center_of, recorded
-from tests.engine.contract.problem import Quadratics
+from tests.engine.contract.objective import Quadratics
 from tests.engine.contract.test_bitwise import alone_on
 
 HEAVY = (("momentum", suite.MOMENTUM),)
@@ -116,7 +116,7 @@ def test_without_elasticity_momentum_is_that_of_each_worker_alone(played, name):
     kind = (("momentum_kind", "heavy-ball"),)
     case = Case(name, (*HEAVY, *kind), 3).pulling(0.0)
     reports = played(case, "virtual")
-    np.testing.assert_array_equal(center_bits(reports), bits(case.problem.start(case.seed)))
+    np.testing.assert_array_equal(center_bits(reports), bits(case.objective.start(case.seed)))
     for worker, report in enumerate(reports[: case.workers]):
         alone = alone_on(case, worker, report.picked)
         np.testing.assert_array_equal(bits(report.weights), bits(alone))
@@ -155,7 +155,7 @@ def test_sma_as_it_comes_moves_its_center_to_the_mean_of_the_workers(played, wor
     assert Case("sma", (), workers).rate == 1 / workers
     case = Case("sma", (("center_momentum", 0.0),), workers, steps=2)
     reports = played(case, "virtual")
-    gradient, start = recorded(case, reports), case.problem.start(case.seed).astype(float)
+    gradient, start = recorded(case, reports), case.objective.start(case.seed).astype(float)
     ones = [start - case.values["lr"] * gradient(i, 0, start) for i in range(workers)]
     np.testing.assert_allclose(center_of(reports), np.mean(ones, axis=0), atol=1e-6)
 
@@ -225,7 +225,7 @@ def test_chips_of_one_part_are_sync_easgd_and_one_chip_is_sync_sgd(played, worke
 def test_one_round_of_an_outer_optimizer_goes_downhill(played, name):
     """The sign: on f = x^2 / 2, one round must reduce |c|."""
     bowl = Quadratics(curvature=1.0, noise=0.0, origin=True)
-    case = Case(name, (("period", 3), ("lr", 0.05)), 2, steps=3, problem=bowl)
+    case = Case(name, (("period", 3), ("lr", 0.05)), 2, steps=3, objective=bowl)
     before = bowl.start(case.seed)
     assert np.linalg.norm(center_of(played(case, "virtual"))) < 0.95 * np.linalg.norm(before)
 
@@ -236,7 +236,7 @@ def test_identical_workers_are_one(played, name):
     """Equal batches on all workers: averages change nothing."""
     same = Quadratics(same_batches=True)
     given = suite.base(name)
-    many = Case(name, tuple(given.items()), 4, problem=same)
+    many = Case(name, tuple(given.items()), 4, objective=same)
     one = replace(many, workers=1)
     near_center(played, many, one)
     weights = [report.weights for report in played(many, "virtual")]

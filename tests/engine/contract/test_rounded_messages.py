@@ -6,7 +6,7 @@ from hooke.comm.virtual.communicator import run_virtual
 from hooke.spec.specification import RunSpec
 
 from tests.engine.comm.wire_cases import rounded, tree_sum
-from tests.engine.contract.cases import Case, _report, problem_of, train, watched
+from tests.engine.contract.cases import Case, _report, objective_of, train, watched
 from tests.engine.contract.expected import SHAPES, center_of, first_basis, recorded
 from tests.engine.reference import descent
 from tests.engine.reference.descent import Momentum
@@ -29,11 +29,11 @@ def play(case, wire, feedback=True):
     this = Rounded(case.algorithm, case.parameters, case.workers, case.steps)
 
     def main(comm):
-        problem = problem_of(comm, this, "virtual")
-        outcome = train(comm, this, "virtual", None, problem, first=True)
-        names = problem.seen_by.comm.residuals
+        objective = objective_of(comm, this, "virtual")
+        outcome = train(comm, this, "virtual", None, objective, first=True)
+        names = objective.seen_by.comm.residuals
         kept.append([name for name in names if name != "broadcast.0"])  # of the first weights, once
-        return _report(outcome, problem, None)
+        return _report(outcome, objective, None)
 
     with watched():
         return run_virtual(case.workers, narrow.virtual, main), kept
@@ -52,7 +52,7 @@ def by_the_equations(case, reports, wire):
         ]
 
     step = Momentum(case.values["lr"])
-    gradient, start = recorded(case, reports), rounded(case.problem.start(case.seed), wire).astype(np.float64)
+    gradient, start = recorded(case, reports), rounded(case.objective.start(case.seed), wire).astype(np.float64)
     return descent.powersgd(start, gradient, step, case.steps, case.workers, SHAPES, first_basis(case), total)
 
 

@@ -8,7 +8,7 @@ import pytest
 from tests.engine.contract import suite
 from tests.engine.contract.cases import WORLDS
 from tests.engine.contract.expected import center_of
-from tests.engine.contract.problem import TEST
+from tests.engine.contract.objective import TEST
 
 
 def ids(value):
@@ -17,7 +17,7 @@ def ids(value):
 
 def expected(case, reports) -> float:
     """The mean over TEST items, shared among the ranks that have the center, of twice a rank's own loss there."""
-    center, family = center_of(reports).astype(np.float64), case.problem
+    center, family = center_of(reports).astype(np.float64), case.objective
     shares = {case.workers: TEST}
     if not case.kind.servers:
         ends = [TEST * rank // case.workers for rank in range(case.workers + 1)]

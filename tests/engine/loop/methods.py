@@ -70,7 +70,7 @@ class Unlocked(Algorithm):
             if r.due(t, self.period):
                 center.read(c)
                 c.sub_(x).mul_(-a)  # a (x - c)
-                r.problem.mass += float(c.double().abs().sum())  # type: ignore[attr-defined]  # ours, for the tests
+                r.objective.mass += float(c.double().abs().sum())  # type: ignore[attr-defined]  # ours, for the tests
                 center.add(c)
                 x.sub_(c)
             x.add_(g, alpha=-self.lr)

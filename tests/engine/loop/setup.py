@@ -18,7 +18,7 @@ from hooke.loop.train import train_rank
 from hooke.spec.journal import records
 from hooke.spec.specification import RunSpec, canonical
 
-from tests.engine.contract.problem import Behaviour, Quadratic, Quadratics
+from tests.engine.contract.objective import Behaviour, Quadratic, Quadratics
 from tests.engine.loop.methods import known
 
 World = Literal["mpi", "virtual"]
@@ -116,17 +116,17 @@ def run_rank(comm: Comm, setup: Setup, world: World, folder: Path | None, resume
     )
     family = Quadratics(spread=0.3)
     kind = Moody if setup.moody else Quadratic
-    problem = kind(family, comm, behaviour, threading.Event(), world == "virtual")
-    problem.mass = 0.0
+    objective = kind(family, comm, behaviour, threading.Event(), world == "virtual")
+    objective.mass = 0.0
     if folder is not None and comm.rank == 0:
         folder.mkdir(exist_ok=True)
         (folder / "spec.json").write_text(canonical(spec))
     comm.barrier()
     with known():
-        out = train_rank(comm, spec, folder, problem, problem.stop_requested, resume, options=RankOptions())
+        out = train_rank(comm, spec, folder, objective, objective.stop_requested, resume, options=RankOptions())
     scores = [(score.samples, score.loss) for score in out.scores]
-    picked, start = len(problem.picked), family.start(spec.seed)
-    return Report(out.weights, out.center, out.done, scores, picked, problem.spent, start, problem.mass)
+    picked, start = len(objective.picked), family.start(spec.seed)
+    return Report(out.weights, out.center, out.done, scores, picked, objective.spent, start, objective.mass)
 
 
 def play(comm: Comm, setup: Setup, world: World, folder: Path) -> list[Report]:

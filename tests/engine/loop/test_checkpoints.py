@@ -58,7 +58,7 @@ def test_a_served_restart_has_every_bit(played, world):
 @pytest.mark.property("P23")
 @pytest.mark.parametrize("world", WORLDS)
 @pytest.mark.parametrize("name", ["moody, rounded, in turn", "moody, rounded, all alike"])
-def test_what_problem_and_wire_type_keep_comes_back(played, name, world):
+def test_what_objective_and_wire_type_keep_comes_back(played, name, world):
     """Buffers and generators of the model, and what rounding has left to be sent."""
     run = played(name, world)
     for rank, (one, other) in enumerate(zip(run.last, run.first, strict=True)):

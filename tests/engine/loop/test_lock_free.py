@@ -74,10 +74,10 @@ def test_plain_stores_are_refused_where_no_memory_is_shared(played):
     """On every rank: nobody who asks for plain stores gets figures of something else."""
     said = played("plain, apart", "mpi").ranks
     assert said == [said[0]] * 3
-    (problem,) = said[0]
-    assert problem.pointer == "/algorithm/parameters/updates"
-    assert "2 of 3 ranks share no memory with rank 0" in problem.message
-    assert "`atomic`" in problem.message
+    (objective,) = said[0]
+    assert objective.pointer == "/algorithm/parameters/updates"
+    assert "2 of 3 ranks share no memory with rank 0" in objective.message
+    assert "`atomic`" in objective.message
 
 
 def test_what_may_choose_says_what_it_chose(played):

@@ -16,7 +16,7 @@ from hooke.loop.train import train_rank
 from hooke.spec.journal import unpack
 from hooke.spec.specification import VirtualCluster
 
-from tests.engine.contract.problem import Behaviour, Quadratic, Quadratics
+from tests.engine.contract.objective import Behaviour, Quadratic, Quadratics
 from tests.engine.loop.methods import known
 from tests.engine.loop.setup import Setup, journal, play_virtual
 
@@ -29,9 +29,9 @@ def replayed(folder, order=None):
     spec = spec.model_copy(update={"virtual": VirtualCluster(compute_jitter=1.5, compute_seconds_per_sample=1e-4)})
 
     def main(comm):
-        problem = Quadratic(Quadratics(spread=0.3), comm, Behaviour(), threading.Event(), True)
+        objective = Quadratic(Quadratics(spread=0.3), comm, Behaviour(), threading.Event(), True)
         besides = RankOptions(order=order or read_order(folder))
-        return train_rank(comm, spec, None, problem, options=besides)
+        return train_rank(comm, spec, None, objective, options=besides)
 
     with known():
         outcomes = run_virtual(ranks_of(spec), spec.virtual, main)

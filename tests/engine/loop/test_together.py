@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from hooke.problem.batches import Batches
+from hooke.objective.batches import Batches
 from hooke.spec.events import Checkpointed
 
-from tests.engine.contract.problem import TRAIN, Quadratics
+from tests.engine.contract.objective import TRAIN, Quadratics
 from tests.engine.loop.setup import BATCH, journal
 
 WORLDS = ("virtual", "mpi")

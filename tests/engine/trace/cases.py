@@ -13,7 +13,7 @@ from hooke.comm.base import Comm
 from hooke.loop.train import trace_of, train_rank
 from hooke.spec.specification import Part, RunSpec
 
-from tests.engine.contract.problem import Behaviour, Quadratic, Quadratics
+from tests.engine.contract.objective import Behaviour, Quadratic, Quadratics
 
 RANKS = 3
 STEPS = 20
@@ -66,6 +66,6 @@ def play(
 ) -> None:
     """Run one case on this rank; its journal and trace are in the folder."""
     spec = spec_of(name, world)
-    problem = Judged(FAMILY, comm, behaviour or Behaviour(sleeps=3), threading.Event(), world == "virtual")
+    objective = Judged(FAMILY, comm, behaviour or Behaviour(sleeps=3), threading.Event(), world == "virtual")
     trace = trace_of(folder, spec, comm.rank) if traced else None
-    train_rank(comm, spec, folder, problem, problem.stop_requested, trace=trace)
+    train_rank(comm, spec, folder, objective, objective.stop_requested, trace=trace)

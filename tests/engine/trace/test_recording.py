@@ -14,7 +14,7 @@ from hooke.trace.recording import BUFFER, Trace, TracedLedger
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.engine.contract.problem import Behaviour
+from tests.engine.contract.objective import Behaviour
 from tests.engine.trace.cases import RANKS, STEPS, play, spec_of
 from tests.engine.trace.rules import check, track
 

@@ -12,7 +12,7 @@ import pytest
 import torch
 from hooke.catalogue.discovery import built_in
 from hooke.catalogue.workload import catalogue, describe, workload
-from hooke.problem.models.lenet import lenet
+from hooke.objective.models.lenet import lenet
 from hooke.workloads import digits_mlp
 from hooke.workloads.mnist_lenet import MnistLenet
 from pydantic import ValidationError
@@ -96,14 +96,14 @@ def test_digits_parameters():
 
 
 def test_plain_sgd_reaches_the_target_on_digits():
-    problem = digits_mlp.DigitsMLP().build()
-    weights, gradient = problem.initial(0), problem.allocate()
-    problem.bind(weights, gradient)
+    objective = digits_mlp.DigitsMLP().build()
+    weights, gradient = objective.initial(0), objective.allocate()
+    objective.bind(weights, gradient)
     generator = torch.Generator().manual_seed(0)
     for _ in range(1000):
-        problem.gradient(problem.pick(torch.randint(0, problem.train_size, (32,), generator=generator)))
+        objective.gradient(objective.pick(torch.randint(0, objective.train_size, (32,), generator=generator)))
         weights.add_(gradient, alpha=-0.1)
-    score = problem.evaluate(weights, 0, problem.validation_size)
+    score = objective.evaluate(weights, 0, objective.validation_size)
     assert score.correct / score.count >= digits_mlp.DigitsMLP.target
 
 
@@ -117,10 +117,10 @@ def test_real_fashion_mnist(data_root, monkeypatch):
     if not (data_root / "fashion-mnist").is_dir():
         pytest.skip(f"NOT TESTED HERE: {data_root} holds no fashion-mnist")
     monkeypatch.setenv("HOOKE_DATA", str(data_root))
-    problem = workload("fashion-lenet")().build()
-    published = problem._train._source
+    objective = workload("fashion-lenet")().build()
+    published = objective._train._source
     assert torch.bincount(published.labels).tolist() == [6000] * 10
-    assert torch.bincount(problem._test.labels).tolist() == [1000] * 10
+    assert torch.bincount(objective._test.labels).tolist() == [1000] * 10
     # the published mean and deviation of the training pixels, 0.2860 and 0.3530
     pixels = published.inputs[::10].float() / 255
     assert float(pixels.mean()) == pytest.approx(0.286, abs=0.005)
@@ -129,20 +129,20 @@ def test_real_fashion_mnist(data_root, monkeypatch):
 
 def test_real_mnist(mnist, monkeypatch):
     monkeypatch.setenv("HOOKE_DATA", str(mnist.parent))
-    problem = MnistLenet().build()
-    assert (problem.train_size, problem.validation_size, problem.test_size) == (54_000, 6_000, 10_000)
-    assert problem.layout[-1].stop == 431_080
-    assert torch.bincount(problem._train._source.labels).tolist() == [
+    objective = MnistLenet().build()
+    assert (objective.train_size, objective.validation_size, objective.test_size) == (54_000, 6_000, 10_000)
+    assert objective.layout[-1].stop == 431_080
+    assert torch.bincount(objective._train._source.labels).tolist() == [
         5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949,
     ]  # fmt: skip
-    assert torch.bincount(problem._test.labels).tolist() == [
+    assert torch.bincount(objective._test.labels).tolist() == [
         980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009,
     ]  # fmt: skip
-    weights, gradient = problem.initial(0), problem.allocate()
-    problem.bind(weights, gradient)
+    weights, gradient = objective.initial(0), objective.allocate()
+    objective.bind(weights, gradient)
     generator = torch.Generator().manual_seed(0)
     for _ in range(150):
-        problem.gradient(problem.pick(torch.randint(0, 54_000, (32,), generator=generator)))
+        objective.gradient(objective.pick(torch.randint(0, 54_000, (32,), generator=generator)))
         weights.add_(gradient, alpha=-0.05)
-    score = problem.evaluate(weights, 0, 2000)
+    score = objective.evaluate(weights, 0, 2000)
     assert score.correct / score.count > 0.85

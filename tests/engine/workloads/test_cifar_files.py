@@ -39,18 +39,18 @@ def write_original(root) -> np.ndarray:
 
 def test_the_published_records(tmp_path):
     table = write_original(tmp_path)
-    problem = workload("cifar-alexnet")(hidden=4).build(CPU)
-    assert (problem.train_size, problem.validation_size, problem.test_size) == (45, 5, 10)
-    assert problem.notes["data"] == "original"
-    assert problem._train._source.inputs[13].numpy().tobytes() == table[13, 1:].tobytes()
-    assert problem._test.inputs[4].numpy().tobytes() == table[54, 1:].tobytes()
-    batch = problem.pick([12])  # item 0 is held out
+    objective = workload("cifar-alexnet")(hidden=4).build(CPU)
+    assert (objective.train_size, objective.validation_size, objective.test_size) == (45, 5, 10)
+    assert objective.notes["data"] == "original"
+    assert objective._train._source.inputs[13].numpy().tobytes() == table[13, 1:].tobytes()
+    assert objective._test.inputs[4].numpy().tobytes() == table[54, 1:].tobytes()
+    batch = objective.pick([12])  # item 0 is held out
     red = batch.inputs[0, 0].numpy()
     np.testing.assert_allclose(red, (table[13, 1:1025].reshape(32, 32) / 255 - 0.4914) / 0.2470, atol=1e-5)
     assert batch.labels.tolist() == [3]
-    weights = problem.initial(0)
-    problem.bind(weights, problem.allocate())
-    assert np.isfinite(problem.gradient(batch))
+    weights = objective.initial(0)
+    objective.bind(weights, objective.allocate())
+    assert np.isfinite(objective.gradient(batch))
 
 
 def archive(path, names: list[str], size: int = 32, damage=lambda data: data) -> None:
@@ -165,12 +165,12 @@ def test_the_real_sets(data_root, monkeypatch):
     first = int((train.labels == 0).nonzero()[0])
     error = np.square(lossy - train.inputs[first].permute(1, 2, 0).numpy()).mean()
     assert 0 < error < 330, "the worst of 4,000 images differs by 321"
-    problem = workload("cifar-resnet20")(form="lossless-4k", augment=False, blocks=1).build(CPU)
-    weights, gradient = problem.initial(0), problem.allocate()
-    problem.bind(weights, gradient)
+    objective = workload("cifar-resnet20")(form="lossless-4k", augment=False, blocks=1).build(CPU)
+    weights, gradient = objective.initial(0), objective.allocate()
+    objective.bind(weights, gradient)
     random = np.random.default_rng(0)
     losses = []
     for _ in range(25):
-        losses.append(problem.gradient(problem.pick(random.integers(0, 3150, 32))))
+        losses.append(objective.gradient(objective.pick(random.integers(0, 3150, 32))))
         weights.add_(gradient, alpha=-0.1)
     assert np.mean(losses[-5:]) < np.mean(losses[:3]) - 0.15

@@ -1,4 +1,4 @@
-"""How a Problem computes: precision, own generators, batch statistics, reading ahead; against plain PyTorch."""
+"""How an Objective computes: precision, own generators, batch statistics, reading ahead; against plain PyTorch."""
 
 import copy
 
@@ -7,12 +7,12 @@ import pytest
 import torch
 from hooke.catalogue.workload import Place
 from hooke.errors import CheckpointError, DataInvalid, LaunchError
-from hooke.problem import device
-from hooke.problem.flat import FlatProblem
-from hooke.problem.models.lenet import lenet
-from hooke.problem.models.resnet import resnet
-from hooke.problem.samples import Mapped, Samples
-from hooke.problem.scorer import STATISTICS_SAMPLES
+from hooke.objective import device
+from hooke.objective.flat import FlatObjective
+from hooke.objective.models.lenet import lenet
+from hooke.objective.models.resnet import resnet
+from hooke.objective.samples import Mapped, Samples
+from hooke.objective.scorer import STATISTICS_SAMPLES
 from hooke.spec.specification import Compute
 from torch import nn
 from torch.nn import functional
@@ -31,53 +31,53 @@ def tiny() -> nn.Module:
     )
 
 
-def make(seed: int = 0, rank: int = 0, model=tiny, train: Samples | None = None, **options) -> FlatProblem:
+def make(seed: int = 0, rank: int = 0, model=tiny, train: Samples | None = None, **options) -> FlatObjective:
     place = Place(Compute(device="cpu", **options), seed, rank)
-    return FlatProblem(
+    return FlatObjective(
         model, train or images(70, 1, crop=2, flip=True), images(9, 3), validation=images(30, 2), place=place
     )
 
 
-def train(problem: FlatProblem, weights: torch.Tensor, first: int, last: int, lr: float = 0.05) -> None:
-    gradient = problem.allocate()
-    problem.bind(weights, gradient)
+def train(objective: FlatObjective, weights: torch.Tensor, first: int, last: int, lr: float = 0.05) -> None:
+    gradient = objective.allocate()
+    objective.bind(weights, gradient)
     for step in range(first, last):
-        problem.gradient(problem.pick(np.random.default_rng(step).integers(0, problem.train_size, 16)))
+        objective.gradient(objective.pick(np.random.default_rng(step).integers(0, objective.train_size, 16)))
         weights.add_(gradient, alpha=-lr)
 
 
 def test_the_same_weights_as_a_plain_loop_with_torch_optim():
-    problem = make(model=lambda: resnet(1), train=images(70, 1))
-    weights = problem.initial(3)
+    objective = make(model=lambda: resnet(1), train=images(70, 1))
+    weights = objective.initial(3)
     model = resnet(1)
-    model.load_state_dict(problem.views(weights.clone()), strict=False)
+    model.load_state_dict(objective.views(weights.clone()), strict=False)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
-    data = problem._train
+    data = objective._train
     for step in range(5):
         index = torch.from_numpy(np.random.default_rng(step).integers(0, 70, 16))
         optimizer.zero_grad()
         functional.cross_entropy(model(data.inputs[index].float() / 255), data.labels[index]).backward()
         optimizer.step()
-    train(problem, weights, 0, 5)
+    train(objective, weights, 0, 5)
     plain = torch.cat([p.detach().reshape(-1) for p in model.parameters()])
     torch.testing.assert_close(weights, plain, rtol=1e-3, atol=1e-5)
-    for (name, ours), theirs in zip(problem._model.named_buffers(), model.buffers(), strict=True):
+    for (name, ours), theirs in zip(objective._model.named_buffers(), model.buffers(), strict=True):
         torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5, msg=name)
 
 
 def test_gradient_agrees_with_finite_differences_in_double_precision():
-    problem = make(model=lambda: resnet(1), train=images(70, 1))
-    weights, gradient = problem.initial(0), problem.allocate()
-    problem.bind(weights, gradient)
-    batch = problem.pick(range(12))
-    problem.gradient(batch)
+    objective = make(model=lambda: resnet(1), train=images(70, 1))
+    weights, gradient = objective.initial(0), objective.allocate()
+    objective.bind(weights, gradient)
+    batch = objective.pick(range(12))
+    objective.gradient(batch)
     model = copy.deepcopy(resnet(1)).double().train()
     x, labels = batch.inputs.double(), batch.labels
     direction = torch.randn(weights.shape, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
 
     def loss_at(h: float) -> float:
         shifted = weights.double() + h * direction
-        views = {p.name: shifted[p.start : p.stop].view(p.shape) for p in problem.layout}
+        views = {p.name: shifted[p.start : p.stop].view(p.shape) for p in objective.layout}
         return float(functional.cross_entropy(torch.func.functional_call(model, views, (x,)), labels))
 
     with torch.no_grad():
@@ -88,16 +88,16 @@ def test_gradient_agrees_with_finite_differences_in_double_precision():
 def test_bf16_is_close_to_fp32_and_weights_stay_fp32():
     results = {}
     for precision in ("fp32", "bf16"):
-        problem = FlatProblem(
+        objective = FlatObjective(
             lenet, images(64, 1, 1, 28), images(9, 3, 1, 28), "linear",
             validation=images(40, 2, 1, 28), place=Place(Compute(device="cpu", precision=precision)),
         )  # fmt: skip
-        weights, gradient = problem.initial(0), problem.allocate()
-        problem.bind(weights, gradient)
-        problem.gradient(problem.pick(range(32)))
+        weights, gradient = objective.initial(0), objective.allocate()
+        objective.bind(weights, gradient)
+        objective.gradient(objective.pick(range(32)))
         assert weights.dtype == gradient.dtype == torch.float32
-        results[precision] = gradient, problem.evaluate(weights, 0, 40)
-        assert precision in problem.notes["precision"]
+        results[precision] = gradient, objective.evaluate(weights, 0, 40)
+        assert precision in objective.notes["precision"]
     full, half = results["fp32"][0], results["bf16"][0]
     assert not torch.equal(full, half), "bf16 did nothing"
     assert float(nn.functional.cosine_similarity(full, half, dim=0)) > 0.99
@@ -106,13 +106,13 @@ def test_bf16_is_close_to_fp32_and_weights_stay_fp32():
 
 def test_bf16_is_autocast():
     """The shadow weights are a shortcut: the same bits as PyTorch's autocast over fp32 parameters."""
-    problem = make(model=lambda: resnet(1), train=images(70, 1), precision="bf16")
-    weights, gradient = problem.initial(0), problem.allocate()
-    problem.bind(weights, gradient)
-    batch = problem.pick(range(16))
-    loss = problem.gradient(batch)
+    objective = make(model=lambda: resnet(1), train=images(70, 1), precision="bf16")
+    weights, gradient = objective.initial(0), objective.allocate()
+    objective.bind(weights, gradient)
+    batch = objective.pick(range(16))
+    loss = objective.gradient(batch)
     model = resnet(1).train()
-    model.load_state_dict(problem.views(weights.clone()), strict=False)
+    model.load_state_dict(objective.views(weights.clone()), strict=False)
     with torch.autocast("cpu", torch.bfloat16):
         output = model(batch.inputs)
     truth = functional.cross_entropy(output.float(), batch.labels)
@@ -152,9 +152,9 @@ def test_workers_draw_apart_and_nobody_draws_from_the_global_generator():
     before = torch.get_rng_state()
     found = {}
     for rank in (0, 1, 0):
-        problem = make(rank=rank)
-        weights = problem.initial(0)
-        train(problem, weights, 0, 2)
+        objective = make(rank=rank)
+        weights = objective.initial(0)
+        train(objective, weights, 0, 2)
         assert rank not in found or torch.equal(found[rank], weights)
         found[rank] = weights
     assert not torch.equal(found[0], found[1])
@@ -170,9 +170,9 @@ def test_a_model_that_draws_from_the_global_generator_is_refused():
         def forward(self, x: torch.Tensor) -> torch.Tensor:
             return self.last(functional.dropout(x.flatten(1), 0.5, self.training))
 
-    problem = make(model=Noisy)
+    objective = make(model=Noisy)
     with pytest.raises(DataInvalid, match="global generator"):
-        problem.gradient(problem.pick(range(4)))
+        objective.gradient(objective.pick(range(4)))
 
 
 def test_augmentation_is_a_window_of_the_padded_image_or_its_mirror_image():
@@ -193,23 +193,23 @@ def test_augmentation_is_a_window_of_the_padded_image_or_its_mirror_image():
 
 def test_batch_statistics_of_evaluation_are_renewed_from_fixed_training_samples():
     count = STATISTICS_SAMPLES + 500
-    problem = make(train=images(count, 1, crop=2, flip=True))
-    weights = problem.initial(0)
-    other = problem.initial(1)
-    fresh = problem.evaluate(other, 0, 30)
-    train(problem, weights, 0, 3)
-    own = {k: v.copy() for k, v in problem.local_state().items()}
-    assert problem.evaluate(other, 0, 30) == fresh, "the score depends on what the worker did"
-    assert problem.evaluate(other, 0, 11).correct + problem.evaluate(other, 11, 30).correct == fresh.correct
-    assert all(np.array_equal(own[k], v) for k, v in problem.local_state().items())
+    objective = make(train=images(count, 1, crop=2, flip=True))
+    weights = objective.initial(0)
+    other = objective.initial(1)
+    fresh = objective.evaluate(other, 0, 30)
+    train(objective, weights, 0, 3)
+    own = {k: v.copy() for k, v in objective.local_state().items()}
+    assert objective.evaluate(other, 0, 30) == fresh, "the score depends on what the worker did"
+    assert objective.evaluate(other, 0, 11).correct + objective.evaluate(other, 11, 30).correct == fresh.correct
+    assert all(np.array_equal(own[k], v) for k, v in objective.local_state().items())
     # by hand: mean over batches of 256 of each batch's mean and variance
-    views = problem.views(other)
+    views = objective.views(other)
     at = torch.arange(STATISTICS_SAMPLES) * count // STATISTICS_SAMPLES
-    x = problem._train.inputs[at].float() / 255
+    x = objective._train.inputs[at].float() / 255
     maps = functional.conv2d(x, views["0.weight"], views["0.bias"])
     mean = torch.stack([part.mean((0, 2, 3)) for part in maps.split(256)]).mean(0)
     variance = torch.stack([part.var((0, 2, 3)) for part in maps.split(256)]).mean(0)
-    held = problem._validation
+    held = objective._validation
     y = functional.conv2d(held.inputs.float() / 255, views["0.weight"], views["0.bias"])
     y = functional.batch_norm(y, mean, variance, views["1.weight"], views["1.bias"])
     out = functional.linear(functional.relu(y).flatten(1), views["5.weight"], views["5.bias"])
@@ -233,15 +233,15 @@ def test_reading_ahead_changes_nothing():
     seen = []
     for ahead in (False, True):
         whole = Mapped(Squares()), Mapped(Squares())
-        problem = FlatProblem(tiny, *whole, validation=whole[0], place=Place(Compute(device="cpu")))
-        assert problem._loader.worthwhile
+        objective = FlatObjective(tiny, *whole, validation=whole[0], place=Place(Compute(device="cpu")))
+        assert objective._loader.worthwhile
         found = []
         for now, after in zip(batches, [*batches[1:], batches[0]], strict=True):
-            batch = problem.pick(now)
+            batch = objective.pick(now)
             if ahead:
-                problem.prefetch(after)
+                objective.prefetch(after)
             found.append((batch.inputs.clone(), batch.labels.clone()))
-        problem._loader.close()
+        objective._loader.close()
         seen.append(found)
     for (x, a), (y, b), at in zip(*seen, batches, strict=True):
         assert torch.equal(x, y)
@@ -252,10 +252,10 @@ def test_reading_ahead_changes_nothing():
 
 def test_what_was_read_ahead_in_vain_is_not_used():
     whole = Mapped(Squares()), Mapped(Squares())
-    problem = FlatProblem(tiny, *whole, validation=whole[0], place=Place(Compute(device="cpu")))
-    problem.prefetch([1, 2, 3])
-    assert problem.pick([4, 5, 6]).labels.tolist() == [4, 5, 6]
-    problem._loader.close()
+    objective = FlatObjective(tiny, *whole, validation=whole[0], place=Place(Compute(device="cpu")))
+    objective.prefetch([1, 2, 3])
+    assert objective.pick([4, 5, 6]).labels.tolist() == [4, 5, 6]
+    objective._loader.close()
 
 
 def test_devices(monkeypatch):

@@ -8,7 +8,7 @@ import pytest
 import torch
 from hooke.catalogue.workload import Place, workload
 from hooke.errors import DataInvalid, DataMissing
-from hooke.problem.image_folder import DEVIATION, MEAN, ImageFolder
+from hooke.objective.image_folder import DEVIATION, MEAN, ImageFolder
 from hooke.spec.specification import Compute
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -83,29 +83,29 @@ def test_training_draws_windows_and_mirror_images_from_the_given_generator(tmp_p
 def test_a_worker_trains_on_a_folder(tmp_path, monkeypatch):
     folders(tmp_path / "imagenet")
     monkeypatch.setenv("HOOKE_DATA", str(tmp_path))
-    problem = workload("imagenet-googlenet")(side=32, dropout=0).build(CPU)
-    assert (problem.train_size, problem.validation_size, problem.test_size) == (11, 1, 6)
-    weights, gradient = problem.initial(0), problem.allocate()
-    problem.bind(weights, gradient)
-    batch = problem.pick([0, 5, 10])  # items 1, 6 and 11: item 0 is held out
+    objective = workload("imagenet-googlenet")(side=32, dropout=0).build(CPU)
+    assert (objective.train_size, objective.validation_size, objective.test_size) == (11, 1, 6)
+    weights, gradient = objective.initial(0), objective.allocate()
+    objective.bind(weights, gradient)
+    batch = objective.pick([0, 5, 10])  # items 1, 6 and 11: item 0 is held out
     assert batch.inputs.shape == (3, 3, 32, 32)
     assert batch.inputs.is_contiguous(memory_format=torch.channels_last)
     assert batch.labels.tolist() == [0, 1, 2]
-    assert np.isfinite(problem.gradient(batch))
+    assert np.isfinite(objective.gradient(batch))
     assert torch.isfinite(gradient).all()
-    assert problem.evaluate(weights, 0, 1).count == 1
-    assert problem.evaluate(weights, 0, 6, "test").count == 6
-    pixels, _ = read(problem._test, [3])
+    assert objective.evaluate(weights, 0, 1).count == 1
+    assert objective.evaluate(weights, 0, 6, "test").count == 6
+    pixels, _ = read(objective._test, [3])
     expected = (pixels[0] / 255 - np.array(MEAN)) / np.array(DEVIATION)
-    seen = problem._scorer._parts["test"].load([3]).inputs[0].permute(1, 2, 0).numpy()
+    seen = objective._scorer._parts["test"].load([3]).inputs[0].permute(1, 2, 0).numpy()
     np.testing.assert_allclose(seen, expected, atol=1e-5)
-    problem._loader.close()
+    objective._loader.close()
 
 
 MEMORY = """
 import resource, sys, torch
 from pathlib import Path
-from hooke.problem.image_folder import ImageFolder
+from hooke.objective.image_folder import ImageFolder
 source = ImageFolder(Path(sys.argv[1]), 32)
 items, labels = torch.empty(8, 32, 32, 3, dtype=torch.uint8), torch.empty(8, dtype=torch.int64)
 peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

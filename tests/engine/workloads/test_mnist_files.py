@@ -94,9 +94,9 @@ def write_mnist(place, train: int = 10, test: int = 3, labels: bytes = b"\0\1\2\
 def test_plain_and_compressed_files_in_either_place(tmp_path, monkeypatch, inside):
     write_mnist(tmp_path / inside)
     monkeypatch.setenv("HOOKE_DATA", str(tmp_path))
-    problem = MnistLenet().build()
-    assert (problem.train_size, problem.validation_size, problem.test_size) == (9, 1, 3)
-    batch = problem.pick([0, 6])
+    objective = MnistLenet().build()
+    assert (objective.train_size, objective.validation_size, objective.test_size) == (9, 1, 3)
+    batch = objective.pick([0, 6])
     assert batch.inputs.shape == (2, 1, 28, 28)
     assert float(batch.inputs[0, 0, 0, 5]) == (784 + 5) % 256 / 256, "item 0 is held out"
     assert batch.labels.tolist() == [1, 7]

@@ -2,13 +2,13 @@
 
 import pytest
 import torch
-from hooke.problem.models.alexnet import alexnet
-from hooke.problem.models.googlenet import AUXILIARY, WITH_AUXILIARIES, GoogLeNet
-from hooke.problem.models.layers import Dropout, localise
-from hooke.problem.models.resnet import Block, resnet
-from hooke.problem.models.transformer import Block as Attention
-from hooke.problem.models.transformer import Transformer, initialise
-from hooke.problem.models.vgg import vgg19
+from hooke.objective.models.alexnet import alexnet
+from hooke.objective.models.googlenet import AUXILIARY, WITH_AUXILIARIES, GoogLeNet
+from hooke.objective.models.layers import Dropout, localise
+from hooke.objective.models.resnet import Block, resnet
+from hooke.objective.models.transformer import Block as Attention
+from hooke.objective.models.transformer import Transformer, initialise
+from hooke.objective.models.vgg import vgg19
 from torch import nn
 from torch.nn import functional
 

@@ -13,7 +13,7 @@ from hooke.catalogue.validation import validate_run
 from hooke.catalogue.workload import Place
 from hooke.errors import DataInvalid, NotFound
 from hooke.loop.train import run_spec_virtual
-from hooke.problem.own_workload import from_file, from_module, is_own
+from hooke.objective.own_workload import from_file, from_module, is_own
 from hooke.spec.specification import Compute
 from pydantic import ValidationError
 from torch import nn
@@ -71,31 +71,31 @@ def test_the_form_is_read_without_executing_the_file(tmp_path):
 
 def test_reading_imports_no_torch():
     code = (
-        "import sys; from pathlib import Path; from hooke.problem.own_workload import from_file;"
+        "import sys; from pathlib import Path; from hooke.objective.own_workload import from_file;"
         f"from_file(Path({str(EXAMPLE)!r})).model_json_schema(); print('torch' in sys.modules)"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "False"
 
 
-def test_functions_become_a_problem(tmp_path):
+def test_functions_become_a_objective(tmp_path):
     made = from_file(write(tmp_path, GOOD))
-    problem = made(points=12, width=4).build(CPU)
-    assert (problem.train_size, problem.validation_size, problem.test_size) == (11, 1, 4)
-    assert problem.layout[0].shape == (4, 2)
-    assert problem.notes["workload"].endswith("own.py")
-    weights = problem.initial(5)
+    objective = made(points=12, width=4).build(CPU)
+    assert (objective.train_size, objective.validation_size, objective.test_size) == (11, 1, 4)
+    assert objective.layout[0].shape == (4, 2)
+    assert objective.notes["workload"].endswith("own.py")
+    weights = objective.initial(5)
     assert torch.equal(weights, made(points=12, width=4).build(CPU).initial(5))
-    assert not torch.equal(weights, problem.initial(6))
+    assert not torch.equal(weights, objective.initial(6))
     bound = 1 / 2**0.5  # nn.Linear's own initialisation, biases included
     assert 0 < weights.abs().max() <= bound
     assert weights[-4:].any()
     other = made(points=12, width=4).build(Place(Compute(device="cpu"), seed=3, rank=7))
-    assert torch.equal(problem.pick(range(11)).inputs, other.pick(range(11)).inputs), "ranks saw different data"
-    score = problem.evaluate(weights, 0, 4, "test")
+    assert torch.equal(objective.pick(range(11)).inputs, other.pick(range(11)).inputs), "ranks saw different data"
+    score = objective.evaluate(weights, 0, 4, "test")
     model = nn.Linear(2, 4)
-    model.load_state_dict(problem.views(weights))
-    out = model(problem._test.inputs).detach()
+    model.load_state_dict(objective.views(weights))
+    out = model(objective._test.inputs).detach()
     assert score.correct == int((out.argmax(1) == 1).sum())
     assert score.loss_sum == pytest.approx(4 * float(nn.functional.cross_entropy(out, torch.ones(4).long())))
 
@@ -103,9 +103,9 @@ def test_functions_become_a_problem(tmp_path):
 def test_a_validation_part_of_its_own(tmp_path):
     """With three parts nothing is split off; with two and fewer than ten items it is said what to do."""
     three = GOOD.replace("dtype=torch.int32)), (", "dtype=torch.int32)), (x[:3], torch.ones(3)), (")
-    problem = from_file(write(tmp_path, three, "three.py"))(points=5).build(CPU)
-    assert (problem.train_size, problem.validation_size, problem.test_size) == (5, 3, 4)
-    assert "validation part" not in problem.notes
+    objective = from_file(write(tmp_path, three, "three.py"))(points=5).build(CPU)
+    assert (objective.train_size, objective.validation_size, objective.test_size) == (5, 3, 4)
+    assert "validation part" not in objective.notes
     with pytest.raises(
         DataInvalid, match=r"two\.py: .* off 5 training items: data\(\) must return \(train, valid"
     ):
@@ -128,10 +128,10 @@ def test_the_example_trains_in_the_product(monkeypatch, tmp_path):
     environment = {"HOOKE_PATH": str(EXAMPLE.parents[1]), "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    problem = from_file(EXAMPLE)(points=1000, width=32).build(CPU)
+    objective = from_file(EXAMPLE)(points=1000, width=32).build(CPU)
     with np.load(saved) as arrays:
         center = torch.from_numpy(arrays["center"])
-    trained, fresh = (problem.evaluate(w, 0, 200, "test") for w in (center, problem.initial(0)))
+    trained, fresh = (objective.evaluate(w, 0, 200, "test") for w in (center, objective.initial(0)))
     assert trained.correct > fresh.correct + 15
     assert trained.loss_sum < 0.8 * fresh.loss_sum
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 from hooke.catalogue.workload import Place, workload
 from hooke.errors import DataInvalid
-from hooke.problem.parts import cut_of_text, held_out
+from hooke.objective.parts import cut_of_text, held_out
 from hooke.spec.specification import Compute
 from hooke.workloads import digits_mlp
 
@@ -68,13 +68,13 @@ def hashes(source) -> Counter[bytes]:
     return Counter(row.tobytes() + bytes([label]) for row, label in zip(rows, labels.tolist(), strict=True))
 
 
-def assert_parts(problem, published: list[bytes], test: list[bytes]) -> None:
+def assert_parts(objective, published: list[bytes], test: list[bytes]) -> None:
     """Every published item is in exactly one part, the one that the rule says: pixels, and the label behind them.
 
     Data sets have some items twice, so items are counted.
     """
     held = rule(len(published))
-    parts = [hashes(part) for part in (problem._train, problem._validation, problem._test)]
+    parts = [hashes(part) for part in (objective._train, objective._validation, objective._test)]
     assert sum(parts, Counter()) == Counter(published + test)
     assert parts[0] == Counter(item for i, item in enumerate(published) if i not in held)
     assert parts[1] == Counter(item for i, item in enumerate(published) if i in held)
@@ -86,9 +86,9 @@ def test_digits():
     lines = [bytes(map(int, line.split(b","))) for line in gzip.decompress(path.read_bytes()).split()]
     order = list(range(1797))
     random.Random(1797).shuffle(order)
-    problem = digits_mlp.DigitsMLP().build()
-    assert_parts(problem, [lines[i] for i in order[:1437]], [lines[i] for i in order[1437:]])
-    assert (problem.train_size, problem.validation_size, problem.test_size) == (1294, 143, 360)
+    objective = digits_mlp.DigitsMLP().build()
+    assert_parts(objective, [lines[i] for i in order[:1437]], [lines[i] for i in order[1437:]])
+    assert (objective.train_size, objective.validation_size, objective.test_size) == (1294, 143, 360)
 
 
 @pytest.mark.parametrize(("folder", "name"), [("mnist", "mnist-lenet"), ("fashion-mnist", "fashion-lenet")])
@@ -102,9 +102,9 @@ def test_files_of_mnist_and_its_kind(data_root, monkeypatch, folder, name):
         labels = gzip.decompress((data_root / folder / f"{part}-labels-idx1-ubyte.gz").read_bytes())[8:]
         return [pixels[784 * i : 784 * (i + 1)] + labels[i : i + 1] for i in range(len(labels))]
 
-    problem = workload(name)().build(CPU)
-    assert_parts(problem, items("train"), items("t10k"))
-    assert (problem.train_size, problem.validation_size, problem.test_size) == (54_000, 6_000, 10_000)
+    objective = workload(name)().build(CPU)
+    assert_parts(objective, items("train"), items("t10k"))
+    assert (objective.train_size, objective.validation_size, objective.test_size) == (54_000, 6_000, 10_000)
 
 
 def test_records_of_cifar(data_root, monkeypatch):
@@ -119,8 +119,8 @@ def test_records_of_cifar(data_root, monkeypatch):
         planes = zip(record[1:1025], record[1025:2049], record[2049:], strict=True)
         return bytes(value for pixel in planes for value in pixel) + record[:1]
 
-    problem = workload("cifar-resnet20")(form="lossless-4k", blocks=1).build(CPU)
-    assert_parts(problem, [item(i) for i in range(3500)], [item(i) for i in range(3500, 4000)])
+    objective = workload("cifar-resnet20")(form="lossless-4k", blocks=1).build(CPU)
+    assert_parts(objective, [item(i) for i in range(3500)], [item(i) for i in range(3500, 4000)])
 
 
 def test_no_piece_of_a_text_reaches_into_another_part(tmp_path, monkeypatch):
@@ -128,10 +128,10 @@ def test_no_piece_of_a_text_reaches_into_another_part(tmp_path, monkeypatch):
     monkeypatch.setenv("HOOKE_DATA", str(tmp_path))
     text = "".join(chr(0x100 + i // 200) + chr(0x200 + i % 200) for i in range(2000))
     (tmp_path / "t.txt").write_text(text)
-    problem = workload("text-transformer")(path="t.txt", context=8, width=8, heads=1, layers=1).build(CPU)
+    objective = workload("text-transformer")(path="t.txt", context=8, width=8, heads=1, layers=1).build(CPU)
     vocabulary = sorted(set(text))
     where = []
-    for part in (problem._train, problem._validation, problem._test):
+    for part in (objective._train, objective._validation, objective._test):
         items, labels = (torch.empty(len(part), 8, dtype=torch.int64) for _ in range(2))
         part.read(torch.arange(len(part)), items, labels, None)
         pieces = torch.cat([items, labels[:, -1:]], 1).tolist()

@@ -9,7 +9,7 @@ from hooke.catalogue.validation import validate_run
 from hooke.errors import CheckpointError, LaunchError
 from hooke.loop.replay import read_order
 from hooke.loop.train import run_spec_virtual
-from hooke.problem.samples import Samples
+from hooke.objective.samples import Samples
 from hooke.workloads import digits_mlp
 from torch.nn import functional
 
@@ -100,7 +100,7 @@ def test_what_older_versions_left_is_refused(tmp_path, monkeypatch):
     """They trained on the whole training part: their checkpoints and logs belong to other items."""
     with monkeypatch.context() as older:
         older.setattr("hooke.loop.train.score_test", lambda rank: None)
-        older.setattr("hooke.problem.flat.split_off", lambda train: (train, train))
+        older.setattr("hooke.objective.flat.split_off", lambda train: (train, train))
         run = spec("async-easgd", checkpoint="always")
         (tmp_path / "spec.json").write_text(run.model_dump_json(by_alias=True))
         run_spec_virtual(run, tmp_path)

@@ -6,9 +6,9 @@ import torch
 from hooke.catalogue.validation import validate_run
 from hooke.catalogue.workload import Place
 from hooke.loop.train import run_spec_virtual
-from hooke.problem.batches import Batches
-from hooke.problem.flat import FlatProblem
-from hooke.problem.samples import Mapped, Samples
+from hooke.objective.batches import Batches
+from hooke.objective.flat import FlatObjective
+from hooke.objective.samples import Mapped, Samples
 from hooke.spec.specification import Compute
 from hypothesis import given
 from hypothesis import strategies as st
@@ -36,12 +36,12 @@ class Slow(Samples):
     slow = True
 
 
-def problem(slow: bool, rank: int = 0) -> FlatProblem:
+def objective(slow: bool, rank: int = 0) -> FlatObjective:
     generator = torch.Generator().manual_seed(1)
     pixels = torch.randint(0, 256, (60, 3, 6, 6), dtype=torch.uint8, generator=generator)
     labels = torch.arange(60) % 4
     kind = Slow if slow else Samples
-    return FlatProblem(
+    return FlatObjective(
         lambda: nn.Sequential(nn.Flatten(), nn.Dropout(0.3), nn.Linear(108, 4)),
         kind(pixels, labels, 1 / 255, crop=2, flip=True),
         Samples(pixels[:8], labels[:8], 1 / 255),
@@ -63,14 +63,14 @@ def spec(samples: int, checkpoint: str):
 @pytest.mark.parametrize("sharding", ["iid", "disjoint"])
 def test_a_run_that_reads_ahead_and_one_that_was_restarted(tmp_path, sharding):
     straight = spec(200, "never").model_copy(update={"sharding": sharding})
-    truth = [o.weights for o in run_spec_virtual(straight, None, lambda: problem(False))]
-    assert problem(True).reads_ahead
-    assert not problem(False).reads_ahead
-    ahead = [o.weights for o in run_spec_virtual(straight, None, lambda: problem(True))]
+    truth = [o.weights for o in run_spec_virtual(straight, None, lambda: objective(False))]
+    assert objective(True).reads_ahead
+    assert not objective(False).reads_ahead
+    ahead = [o.weights for o in run_spec_virtual(straight, None, lambda: objective(True))]
     half = spec(90, "always").model_copy(update={"sharding": sharding})
-    run_spec_virtual(half, tmp_path, lambda: problem(True))
+    run_spec_virtual(half, tmp_path, lambda: objective(True))
     whole = spec(200, "always").model_copy(update={"sharding": sharding})
-    restarted = [o.weights for o in run_spec_virtual(whole, tmp_path, lambda: problem(True), resume=True)]
+    restarted = [o.weights for o in run_spec_virtual(whole, tmp_path, lambda: objective(True), resume=True)]
     for a, b, c in zip(truth, ahead, restarted, strict=True):
         assert np.array_equal(a, b)
         assert np.array_equal(a, c)
@@ -88,7 +88,7 @@ class Failing:
 
 def test_an_error_while_reading_ahead_is_raised_where_the_batch_is_wanted():
     parts = (Mapped(Failing()) for _ in range(3))
-    failing = FlatProblem(
+    failing = FlatObjective(
         lambda: nn.Linear(108, 4),
         next(parts),
         next(parts),

@@ -24,37 +24,37 @@ def test_samples_and_their_next_characters(tmp_path, monkeypatch):
     (tmp_path / "text").mkdir()
     (tmp_path / "text" / "b.txt").write_text("hé" * 300)
     (tmp_path / "text" / "a.txt").write_text("xyz" * 200)
-    problem = build()
+    objective = build()
     text = "xyz" * 200 + "hé" * 300
     letters = sorted(set(text))
-    assert (problem.train_size, problem.validation_size) == (972 - 16, (108 - 16 - 1) // 16 + 1)
-    assert problem.test_size == (120 - 16 - 1) // 16 + 1
-    batch = problem.pick([0, 700])
+    assert (objective.train_size, objective.validation_size) == (972 - 16, (108 - 16 - 1) // 16 + 1)
+    assert objective.test_size == (120 - 16 - 1) // 16 + 1
+    batch = objective.pick([0, 700])
     for row, start in enumerate((0, 700)):
         assert "".join(letters[c] for c in batch.inputs[row]) == text[start : start + 16]
         assert "".join(letters[c] for c in batch.labels[row]) == text[start + 1 : start + 17]
-    validation = problem._scorer._parts["validation"].load([0, 5])
+    validation = objective._scorer._parts["validation"].load([0, 5])
     assert "".join(letters[c] for c in validation.inputs[1]) == text[972 + 80 : 972 + 96]
-    test = problem._scorer._parts["test"].load([0, 6])
+    test = objective._scorer._parts["test"].load([0, 6])
     assert "".join(letters[c] for c in test.labels[1]) == text[1080 + 97 : 1080 + 113]
 
 
 def test_it_learns_a_rhythm_and_counts_characters(tmp_path, monkeypatch):
     monkeypatch.setenv("HOOKE_DATA", str(tmp_path))
     (tmp_path / "rhythm.txt").write_text("abcabd" * 500)
-    problem = build(path="rhythm.txt")
-    weights, gradient = problem.initial(0), problem.allocate()
-    problem.bind(weights, gradient)
-    before = problem.evaluate(weights, 0, problem.validation_size)
-    assert before.count == 16 * problem.validation_size
+    objective = build(path="rhythm.txt")
+    weights, gradient = objective.initial(0), objective.allocate()
+    objective.bind(weights, gradient)
+    before = objective.evaluate(weights, 0, objective.validation_size)
+    assert before.count == 16 * objective.validation_size
     assert before.loss_sum / before.count == pytest.approx(math.log(4), abs=0.1)
     random = np.random.default_rng(0)
     weights.grad = gradient
     optimizer = torch.optim.Adam([weights], lr=0.005)
     for _ in range(150):
-        problem.gradient(problem.pick(random.integers(0, problem.train_size, 8)))
+        objective.gradient(objective.pick(random.integers(0, objective.train_size, 8)))
         optimizer.step()
-    score = problem.evaluate(weights, 0, problem.test_size, "test")
+    score = objective.evaluate(weights, 0, objective.test_size, "test")
     assert score.correct / score.count > 0.9, "5/6 needs the last character only, more the one three before"
 
 

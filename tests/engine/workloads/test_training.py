@@ -5,12 +5,12 @@ import pytest
 import torch
 from hooke.catalogue.validation import validate_run
 from hooke.loop.train import run_spec_virtual
-from hooke.problem.flat import FlatProblem
-from hooke.problem.models.googlenet import WITH_AUXILIARIES, GoogLeNet
-from hooke.problem.models.resnet import resnet
-from hooke.problem.models.vgg import vgg19
-from hooke.problem.samples import Samples
-from hooke.problem.task import CLASSES
+from hooke.objective.flat import FlatObjective
+from hooke.objective.models.googlenet import WITH_AUXILIARIES, GoogLeNet
+from hooke.objective.models.resnet import resnet
+from hooke.objective.models.vgg import vgg19
+from hooke.objective.samples import Samples
+from hooke.objective.task import CLASSES
 
 KINDS = 4
 """Classes: each is a pattern of its own under noise as strong as the pattern."""
@@ -44,7 +44,7 @@ def test_resnet20_learns(tmp_path):
     (outcome,) = run_spec_virtual(
         spec,
         None,
-        lambda: FlatProblem(
+        lambda: FlatObjective(
             lambda: resnet(3, KINDS), images(128, 1), images(9, 3), "relu", validation=images(64, 2)
         ),
     )
@@ -78,12 +78,12 @@ def blank(make):
 def test_a_deep_model_descends(make, task, lr, steps):
     """At full depth and width, on 8 images of 32 x 32 pixels, the smallest that it takes, by plain steps."""
     few = images(8, 1)
-    problem = FlatProblem(blank(make), few, few, "relu", validation=few, task=task)
-    weights, gradient = problem.initial(1), problem.allocate()
-    problem.bind(weights, gradient)
-    before = problem.evaluate(weights, 0, 8).loss_sum
+    objective = FlatObjective(blank(make), few, few, "relu", validation=few, task=task)
+    weights, gradient = objective.initial(1), objective.allocate()
+    objective.bind(weights, gradient)
+    before = objective.evaluate(weights, 0, 8).loss_sum
     for _ in range(steps):
-        problem.gradient(problem.pick(np.arange(8)))
+        objective.gradient(objective.pick(np.arange(8)))
         weights.add_(gradient, alpha=-lr)
-    after = problem.evaluate(weights, 0, 8).loss_sum
+    after = objective.evaluate(weights, 0, 8).loss_sum
     assert after < 0.85 * before  # 0.50 and 0.70 of it; at the learning rate 0, all of it

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import nn
 
-from hooke.problem.models.layers import Dropout
+from hooke.objective.models.layers import Dropout
 
 STAGES = ((64, 2), (128, 2), (256, 4), (512, 4), (512, 4))
 """(channels, convolutions of 3 x 3) of each stage; a stage ends with max-pooling."""

@@ -29,7 +29,7 @@ from hooke.catalogue.workload import ALONE, Place, Workload
 from hooke.errors import DataInvalid, NotFound
 
 if TYPE_CHECKING:
-    from hooke.problem.flat import FlatProblem
+    from hooke.objective.flat import FlatObjective
 
 WANTED = ("model", "data", "loss")
 PLAIN: dict[str, Any] = {"int": int, "float": float, "bool": bool, "str": str}
@@ -50,14 +50,14 @@ class OwnWorkload(Workload):
         """Return the name that the workload was given."""
         return cls.name
 
-    def build(self, place: Place = ALONE) -> FlatProblem:
+    def build(self, place: Place = ALONE) -> FlatObjective:
         """Execute the file, and make data and model; raises DataInvalid where the functions keep no promise."""
-        from hooke.problem import own_problem
+        from hooke.objective import own_objective
 
         values = self.model_dump()
         module = execute(self.source)
         parts = {name: {k: values[k] for k in self.takes[name]} for name in ("model", "data")}
-        return own_problem.build(module, self.source, parts["model"], parts["data"], place)
+        return own_objective.build(module, self.source, parts["model"], parts["data"], place)
 
 
 @dataclass

@@ -7,20 +7,20 @@ import time
 from typing import Any
 
 import torch
-from hooke.catalogue.workload import Problem, Score, workload
-from hooke.problem.flat import FlatProblem
-from hooke.problem.models.lenet import lenet
-from hooke.problem.samples import Samples
+from hooke.catalogue.workload import Objective, Score, workload
+from hooke.objective.flat import FlatObjective
+from hooke.objective.models.lenet import lenet
+from hooke.objective.samples import Samples
 from hooke.spec.specification import Part
 
 
-def make_lenet() -> FlatProblem:
+def make_lenet() -> FlatObjective:
     """LeNet on MNIST, or on noise of the same shape where MNIST is absent: a step costs the same."""
     if os.environ.get("HOOKE_DATA"):
-        problem = workload("mnist-lenet")().build()
-        assert isinstance(problem, FlatProblem)
-        return problem
-    return FlatProblem(lenet, noise(60_000), noise(10_000), nonlinearity="linear")
+        objective = workload("mnist-lenet")().build()
+        assert isinstance(objective, FlatObjective)
+        return objective
+    return FlatObjective(lenet, noise(60_000), noise(10_000), nonlinearity="linear")
 
 
 def noise(count: int) -> Samples:
@@ -29,10 +29,10 @@ def noise(count: int) -> Samples:
     return Samples(images, torch.randint(0, 10, (count,), generator=generator), 1 / 256)
 
 
-def make_digits() -> FlatProblem:
-    problem = workload("digits-mlp")().build()
-    assert isinstance(problem, FlatProblem)
-    return problem
+def make_digits() -> FlatObjective:
+    objective = workload("digits-mlp")().build()
+    assert isinstance(objective, FlatObjective)
+    return objective
 
 
 class Timed:
@@ -41,7 +41,7 @@ class Timed:
     Processor time, unlike wall time, hardly depends on what else the machine does.
     """
 
-    def __init__(self, real: Problem) -> None:
+    def __init__(self, real: Objective) -> None:
         self._real = real
         self.layout = real.layout
         self.train_size, self.validation_size, self.test_size = (

@@ -6,9 +6,9 @@ import statistics
 import time
 from collections.abc import Callable
 
-from hooke.catalogue.workload import Place, Problem, workload
+from hooke.catalogue.workload import Objective, Place, workload
 from hooke.hardware.description import cpu_model
-from hooke.problem.batches import Batches
+from hooke.objective.batches import Batches
 from hooke.spec.specification import RunSpec
 
 SECONDS = 1.0
@@ -25,14 +25,14 @@ def calibrated(spec: RunSpec, seconds: float = SECONDS) -> RunSpec:
     """
     import torch
 
-    from hooke.problem.device import threads
+    from hooke.objective.device import threads
 
     if spec.virtual is None:
         raise ValueError("only a virtual run has a compute time to measure")
     chosen = workload(spec.workload.name).model_validate(spec.workload.parameters)
     torch.set_num_threads(threads(spec.compute))
-    problem = chosen.build(Place(spec.compute, spec.seed, 0))
-    taken = [each / spec.batch for each in _gradients(problem, spec, seconds)]
+    objective = chosen.build(Place(spec.compute, spec.seed, 0))
+    taken = [each / spec.batch for each in _gradients(objective, spec, seconds)]
     low, middle, high = statistics.quantiles(taken, n=4, method="inclusive")
     source = (
         f"measured on {threads(spec.compute)} thread(s) of {cpu_model()[:60]}: median of {len(taken)} batches of "
@@ -42,18 +42,18 @@ def calibrated(spec: RunSpec, seconds: float = SECONDS) -> RunSpec:
     return spec.model_copy(update={"virtual": spec.virtual.model_copy(update=update)})
 
 
-def _gradients(problem: Problem, spec: RunSpec, seconds: float) -> list[float]:
+def _gradients(objective: Objective, spec: RunSpec, seconds: float) -> list[float]:
     """Return the seconds of each gradient."""
-    wait: Callable[[], None] = getattr(problem, "synchronize", lambda: None)
-    problem.bind(problem.initial(spec.seed), problem.allocate())
-    batches = Batches(problem.train_size, spec.batch, spec.seed, 0, 1, "iid")
+    wait: Callable[[], None] = getattr(objective, "synchronize", lambda: None)
+    objective.bind(objective.initial(spec.seed), objective.allocate())
+    batches = Batches(objective.train_size, spec.batch, spec.seed, 0, 1, "iid")
     taken: list[float] = []
     began = time.perf_counter()
     while len(taken) <= LEAST or time.perf_counter() - began < seconds:
-        batch = problem.pick(batches.next())
+        batch = objective.pick(batches.next())
         wait()
         started = time.perf_counter()
-        problem.gradient(batch)
+        objective.gradient(batch)
         wait()
         taken.append(time.perf_counter() - started)
     return taken[1:]

@@ -18,8 +18,8 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from hooke.catalogue.workload import Score
-from hooke.problem.loader import Loader
-from hooke.problem.task import Task
+from hooke.objective.loader import Loader
+from hooke.objective.task import Task
 from hooke.spec.specification import Part
 
 EVALUATION_BATCH = 256

@@ -22,12 +22,12 @@ from torch import Tensor, nn
 from hooke.catalogue.workload import ALONE, Place, Score
 from hooke.comm.base import Slice, Vector
 from hooke.errors import CheckpointError, DataInvalid
-from hooke.problem import device as devices
-from hooke.problem.loader import Batch, Loader
-from hooke.problem.models.layers import Dropout, kaiming, localise
-from hooke.problem.samples import Source, split_off
-from hooke.problem.scorer import Scorer, as_float
-from hooke.problem.task import CLASSES, Task
+from hooke.objective import device as devices
+from hooke.objective.loader import Batch, Loader
+from hooke.objective.models.layers import Dropout, kaiming, localise
+from hooke.objective.samples import Source, split_off
+from hooke.objective.scorer import Scorer, as_float
+from hooke.objective.task import CLASSES, Task
 from hooke.spec.specification import Part
 
 CONSTRUCTION = threading.Lock()
@@ -36,14 +36,14 @@ AUGMENTATION, DROPOUT = 2, 3
 """What a stream of draws is for: part of its seed, beside those of `batches` (none) and of virtual time (1)."""
 
 
-class FlatProblem:
-    """A model bound to the parts of a data set (implements `Problem`).
+class FlatObjective:
+    """A model bound to the parts of a data set (implements `Objective`).
 
     `make` returns the model. `initialise(model, generator)` draws its weights in place; by default weights of two
     and more dimensions come from Kaiming's uniform distribution over the fan-in for `nonlinearity`, those of
     normalisations are one, biases zero; `"own"` keeps what the constructor draws from a seeded generator. `place`
     says device, precision and threads, `notes` what became of that. Without a `validation` part one is split off
-    `train` (see `hooke.problem.parts`); raises DataInvalid where that is too small.
+    `train` (see `hooke.objective.parts`); raises DataInvalid where that is too small.
     """
 
     def __init__(
@@ -186,7 +186,7 @@ class FlatProblem:
     def evaluate(self, weights: Vector, start: int, stop: int, part: Part = "validation") -> Score:
         """Score `weights` on items start..stop of a part, on a second model: what is bound stays untouched.
 
-        Batch statistics are computed anew for these weights; see `hooke.problem.scorer`.
+        Batch statistics are computed anew for these weights; see `hooke.objective.scorer`.
         """
         for parameter, view in zip(self._scorer.parameters, self.views(weights).values(), strict=True):
             parameter.data = view
@@ -220,10 +220,10 @@ class FlatProblem:
 
     def _checked(self, vector: Vector) -> Tensor:
         if not isinstance(vector, Tensor):
-            raise TypeError(f"a vector of this problem is a torch.Tensor, not {type(vector).__name__}")
+            raise TypeError(f"a vector of this objective is a torch.Tensor, not {type(vector).__name__}")
         if vector.shape != (self._size,) or vector.dtype != torch.float32 or not vector.is_contiguous():
             raise ValueError(
-                f"a vector of this problem is contiguous float32 of shape ({self._size},), "
+                f"a vector of this objective is contiguous float32 of shape ({self._size},), "
                 f"not {vector.dtype} of shape {tuple(vector.shape)}"
             )
         return vector

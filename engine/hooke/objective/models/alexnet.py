@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import nn
 
-from hooke.problem.models.layers import Dropout
+from hooke.objective.models.layers import Dropout
 
 
 def alexnet(hidden: int, dropout: float, classes: int = 10) -> nn.Module:

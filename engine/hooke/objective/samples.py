@@ -1,4 +1,4 @@
-"""Parts of a data set as a problem reads them. These lie in memory; `image_folder` streams from disk."""
+"""Parts of a data set as an objective reads them. These lie in memory; `image_folder` streams from disk."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from hooke.problem.parts import held_out
+from hooke.objective.parts import held_out
 
 
 class Source(Protocol):
@@ -55,7 +55,7 @@ class Source(Protocol):
 
 
 class Samples:
-    """A part of a data set in memory, shared by every Problem of the process and never written.
+    """A part of a data set in memory, shared by every Objective of the process and never written.
 
     `inputs` (n, ...) are best what the files hold, uint8: a quarter of the memory of float32. The model sees
     `inputs * scale + shift`; for images (n, channels, height, width) both may be one number per channel.
@@ -197,6 +197,6 @@ class Subset:
 
 
 def split_off(train: Source) -> tuple[Subset, Subset]:
-    """Return what stays of a training part, and the validation part: by the rule of `hooke.problem.parts`."""
+    """Return what stays of a training part, and the validation part: by the rule of `hooke.objective.parts`."""
     kept, held = held_out(len(train))
     return Subset(train, kept), Subset(train, held)

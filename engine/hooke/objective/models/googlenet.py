@@ -6,8 +6,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from hooke.problem.models.layers import Dropout
-from hooke.problem.task import CLASSES, Task
+from hooke.objective.models.layers import Dropout
+from hooke.objective.task import CLASSES, Task
 
 AUXILIARY = 0.3
 """Weight of each auxiliary classifier's loss (section 5)."""

@@ -95,7 +95,7 @@ class Behaviour:
 
 @dataclass
 class Quadratic:
-    """One rank's objective (implements `hooke.catalogue.workload.Problem`)."""
+    """One rank's objective (implements `hooke.catalogue.workload.Objective`)."""
 
     family: Quadratics
     comm: Comm

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hooke.problem.samples import Source
+from hooke.objective.samples import Source
 
 
 @dataclass(frozen=True)

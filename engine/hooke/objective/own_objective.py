@@ -1,4 +1,4 @@
-"""What the functions of a user's own workload return, checked and bound to a Problem."""
+"""What the functions of a user's own workload return, checked and bound to an Objective."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from torch import Tensor, nn
 
 from hooke.catalogue.workload import Place
 from hooke.errors import DataInvalid
-from hooke.problem.flat import CONSTRUCTION, FlatProblem
-from hooke.problem.parts import FEWEST
-from hooke.problem.samples import Mapped, Samples, Source
-from hooke.problem.task import custom
+from hooke.objective.flat import CONSTRUCTION, FlatObjective
+from hooke.objective.parts import FEWEST
+from hooke.objective.samples import Mapped, Samples, Source
+from hooke.objective.task import custom
 
 Parts = tuple[Source, Source | None, Source]
 """Training, validation (None: to be split off the former) and test part."""
@@ -22,7 +22,7 @@ _SHARED: dict[tuple[int, str], Parts] = {}
 """Tensors are read only, so ranks that are threads of one process share them; a user's data set may not be."""
 
 
-def build(module: Any, path: Path, model: dict[str, Any], data: dict[str, Any], place: Place) -> FlatProblem:
+def build(module: Any, path: Path, model: dict[str, Any], data: dict[str, Any], place: Place) -> FlatObjective:
     """Call the functions of an executed file; raises DataInvalid where they return something else than promised.
 
     PyTorch's global generator is seeded alike on every rank while `data` runs: what it draws, all ranks draw.
@@ -43,9 +43,9 @@ def build(module: Any, path: Path, model: dict[str, Any], data: dict[str, Any], 
         return made
 
     task = custom(module.loss, getattr(module, "score", None))
-    problem = FlatProblem(make, train, test, validation=validation, task=task, initialise="own", place=place)
-    problem.notes["workload"] = str(path)
-    return problem
+    objective = FlatObjective(make, train, test, validation=validation, task=task, initialise="own", place=place)
+    objective.notes["workload"] = str(path)
+    return objective
 
 
 def _parts(module: Any, path: Path, data: dict[str, Any]) -> Parts:
