@@ -157,3 +157,17 @@ def test_the_lock_of_the_dashboard_knows_every_platform():
     known = {place.rpartition("node_modules/")[2] for place in packages}
     assert wanted - known == set()
     assert [place for place, package in packages.items() if "resolved" in package] == [], "no host of a registry"
+
+
+def test_every_target_that_somebody_is_told_to_make_exists():
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert {"demo", "test", "setup"} <= targets
+    asked = dict[str, set[str]]()
+    for path in tracked():
+        if path.suffix in {".md", ".py", ".tsx", ".ts", ".html", ".yaml", ".toml", ".sh"} and not is_unread(path):
+            for target in re.findall(
+                r"(?:`|<code>)(?:[A-Z_]+=\S+ )*make ([a-z][a-z-]*)", path.read_text(encoding="utf-8")
+            ):
+                asked.setdefault(target, set()).add(path.relative_to(ROOT).as_posix())
+    assert len(asked) > 5
+    assert {target: files for target, files in asked.items() if target not in targets} == {}

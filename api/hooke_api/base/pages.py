@@ -46,7 +46,7 @@ def not_built() -> HTMLResponse:
     return page(
         "The dashboard is not built yet",
         "<p>The server is up, but its dashboard has not been built. In the repository, run:</p>"
-        "<p><code>make dashboard</code></p>"
+        "<p><code>make setup</code></p>"
         '<p>The API works without it: see <a href="/api/docs">/api/docs</a>.</p>',
         503,
     )

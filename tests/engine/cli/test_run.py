@@ -283,3 +283,12 @@ def test_ranks_do_not_outlive_a_killed_command(endless):
     process.kill()
     process.wait()
     wait_until(lambda: not processes_of(folder), seconds=15)
+
+
+@pytest.mark.parametrize("world", [{}, VIRTUAL], ids=["mpi", "virtual"])
+def test_a_run_without_a_folder_of_its_own_leaves_nothing_behind(hooke, spec, tmp_path, world):
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    ended = hooke("run", spec(**world), env={"TMPDIR": str(temporary)})
+    assert ended.status == 0, ended.err
+    assert list(temporary.iterdir()) == []
