@@ -140,8 +140,8 @@ def _compare(options: argparse.Namespace, _words: list[str]) -> int:
 
 
 def _faults(error: Any) -> int:
-    for problem in error.problems:
-        print(f"{problem.pointer or '/'}: {problem.message}", file=sys.stderr)
+    for fault in error.faults:
+        print(f"{fault.pointer or '/'}: {fault.message}", file=sys.stderr)
     return BAD_SPEC
 
 

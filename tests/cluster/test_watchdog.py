@@ -42,9 +42,9 @@ class Run:
         self.writers[rank].step((number, number, 0, 0, 1, *[0.0] * 6, 0.0, 0, 0, 0, math.nan, -1))
         self.writers[rank].flush()
 
-    def score(self):
+    def score(self, samples=0):
         numbers = dict.fromkeys(("clock", "wall", "loss", "accuracy", "seconds"), 0.5)
-        self.writers[0].record(lambda seq: Scored(seq=seq, step=0, samples=0, reached=False, **numbers))
+        self.writers[0].record(lambda seq: Scored(seq=seq, step=0, samples=samples, reached=False, **numbers))
 
     def done(self, rank):
         numbers = dict.fromkeys(("step", "samples", "clock", "wall", "hidden", "payload", "wire", "messages"), 0)
@@ -116,21 +116,47 @@ def test_an_evaluation_is_a_sign_of_life(run):
         assert run.after(50)[0] == ""
 
 
-def test_without_an_evaluation_so_far_it_takes_five_times_as_long(run):
+def test_where_nobody_knows_how_long_an_evaluation_takes_it_is_an_hour(run):
     run.start()
     run.step(0, 1)
-    why, passed = run.after(1000)
-    assert passed == 5 * 60 + 2, why
+    why, passed = run.after(5000)
+    assert passed == 60 * 60 + 2, why
 
 
-def test_before_the_first_step_and_behind_the_end_nobody_is_ended(run):
+def test_a_deadlock_before_the_first_step_is_found(run):
     run.start()
     run.score()
-    assert run.after(5000)[0] == ""
+    why, passed = run.after(5000)
+    assert passed == 60 * 60 + 2, why
+    assert "no step and no evaluation for" in why
+    assert "no rank has written a step" in why
+
+
+def test_the_last_part_of_a_run_may_take_an_hour(run):
+    """The test part is scored, which may be many times as large as the validation part."""
+    run.begin()
+    run.score(samples=1000)
+    assert run.after(3600)[0] == ""
+    assert run.after(10)[0] != ""
+
+
+def test_ranks_that_are_done_and_do_not_end_are_ended(run):
+    run.begin()
     for rank in range(RANKS):
-        run.step(rank, 1)
         run.done(rank)
-    assert run.after(5000)[0] == ""
+    why, passed = run.after(100)
+    assert passed == 62, why
+    assert why.startswith("all ranks were done 61 s ago and have not ended")
+
+
+def test_a_checkpoint_that_is_being_written_is_a_sign_of_life(run, tmp_path):
+    run.begin()
+    part = tmp_path / "checkpoints" / "32" / "rank.0.tmp"
+    part.parent.mkdir(parents=True)
+    part.touch()
+    assert run.after(100)[0] == ""
+    os.utime(part, (0, 0))
+    assert run.after(100)[0] != ""
 
 
 def test_the_budget_says_another_number(make):
@@ -150,14 +176,24 @@ def test_time_in_which_nobody_looked_does_not_count(run):
 
 def test_the_wall_limit_is_watched_from_outside(make):
     run = make(max_seconds=100)
-    run.start()
-    for number in range(40):
+    run.begin()
+    why, passed = run.after(1000)
+    assert why.startswith("no step and no evaluation for 61 s"), "the run has not reached its limit"
+    assert passed == 61
+
+
+@pytest.mark.parametrize(("every", "ended"), [(50, 700), (1000, 162)])
+def test_whoever_still_writes_has_longer_behind_the_wall_limit(make, every, ended):
+    """The last evaluation and a checkpoint come behind the limit."""
+    run = make(max_seconds=100, max_stall_seconds=10**6)
+    run.begin()
+    why, number = "", 0
+    while not why:
+        number += 1
         run.step(0, number)
-        why, _ = run.after(5)
-        if why:
-            break
+        why, _ = run.after(every)
     assert why.startswith("still running 60 s behind its wall limit of 100 s: a rank hangs: ")
-    assert 160 < run.now - 1000 < 170
+    assert run.now - 1000 == pytest.approx(ended, abs=3)
 
 
 def test_a_stopped_process_is_called_so(run):

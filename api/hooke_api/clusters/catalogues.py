@@ -57,7 +57,7 @@ class Reported:
 
     @property
     def coordination(self) -> Coordination:
-        """Who tells a worker to go on; what an agent does not say is `together`."""
+        """Who tells a worker to go on; what an agent does not say is `synchronous`."""
         said = self.document.get("coordination")
         return cast(Coordination, said) if said in get_args(Coordination) else "synchronous"
 

@@ -190,7 +190,7 @@ def view(session: Session, experiment: Experiment) -> ExperimentView:
 
 
 def cancel(session: Session, experiment_id: str, who: str) -> ExperimentView:
-    """Wish the end of every run that has not ended."""
+    """Ask for the end of every run that has not ended."""
     experiment = get(session, experiment_id)
     runs = session.scalars(
         select(Run)

@@ -138,7 +138,7 @@ def _of_run(session: Session, run: Run, kind: type[DroppedWorker] | type[Checkpo
 
 
 def cancel(session: Session, run_id: str, who: str) -> RunView:
-    """Wish a run's end; one that has ended stays as it is."""
+    """Ask for a run's end; one that has ended stays as it is."""
     get(session, run_id)
     run = session.get_one(Run, run_id, with_for_update=True, populate_existing=True)
     request_cancel(session, run, who)
@@ -147,7 +147,7 @@ def cancel(session: Session, run_id: str, who: str) -> RunView:
 
 
 def checkpoint(session: Session, run_id: str) -> RunView:
-    """Wish a checkpoint of a run; raises Conflict where none could follow."""
+    """Ask for a checkpoint of a run; raises Conflict where none could follow."""
     get(session, run_id)
     run = session.get_one(Run, run_id, with_for_update=True, populate_existing=True)
     if run.state is not RunState.RUNNING:

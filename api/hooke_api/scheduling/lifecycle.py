@@ -122,7 +122,7 @@ def _finish_experiment(session: Session, experiment_id: str, at: datetime) -> No
 
 
 def request_cancel(session: Session, run: Run, who: str) -> bool:
-    """Wish a run's end: a queued one is cancelled at once, an active one when its supervisor or agent confirms.
+    """Ask for a run's end: a queued one is cancelled at once, an active one when its supervisor or agent confirms.
 
     Return whether anything changed.
     """

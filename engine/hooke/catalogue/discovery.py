@@ -182,7 +182,7 @@ def _offers(
                     kind, cls.__name__, file, f"{cls.id()!r} cannot be a name: use ASCII letters and digits"
                 )
                 continue
-            if earlier := _renamed(name for name in MEMBERS if name in vars(cls)):
+            if earlier := _renamed(name for name in MEMBERS if kind == "algorithm" and hasattr(cls, name)):
                 yield FileFault(kind, cls.id(), file, f"{cls.__name__} uses an earlier name: {earlier}")
                 continue
             cls.model_json_schema()  # what cannot be described cannot be offered

@@ -12,7 +12,7 @@ from hooke.catalogue.offers import Catalogue, Offer, here
 from hooke.catalogue.validation import (
     Catalogues,
 )
-from hooke.catalogue.warnings import of_compute_time, of_method, of_target
+from hooke.catalogue.warnings import of_compute_time, of_earlier_names, of_method, of_target
 from hooke.errors import Fault, SpecError
 from hooke.spec.pointers import pointer
 from hooke.spec.specification import (
@@ -146,10 +146,8 @@ def experiment_warnings(spec: ExperimentSpec, planned: Iterable[PlannedRun]) -> 
 
     found = _of_each(spec, planned, say)
     found += dict.fromkeys(warning for run in planned for warning in of_target(run.spec, run.offered))
+    found += of_earlier_names(spec)
     for i, cluster in enumerate(spec.clusters):
-        if cluster.by_earlier_name:
-            why = "`on` is now `computed_on`: readers of YAML 1.1 take `on` for true. The earlier name still works"
-            found.append(Fault(pointer("clusters", i, "on"), why))
         place = pointer("clusters", i, "virtual", "compute_seconds_per_sample")
         found += [Fault(place, why) for why in of_compute_time(cluster.virtual)] if cluster.virtual else []
     return found

@@ -6,7 +6,7 @@ import math
 
 from hooke.catalogue.offers import Catalogue, here
 from hooke.errors import Fault
-from hooke.spec.specification import RunSpec, Target, VirtualCluster
+from hooke.spec.specification import ExperimentSpec, RunSpec, Target, VirtualCluster
 
 
 def warnings(spec: RunSpec, catalogue: Catalogue | None = None) -> list[Fault]:
@@ -53,6 +53,12 @@ def _of_cadence(spec: RunSpec, coordination: str, period: object) -> list[Fault]
 def steps_per_worker(spec: RunSpec) -> int:
     """Return how many steps each worker takes where all take equally many, rounded up."""
     return math.ceil(spec.budget.samples / (spec.batch * spec.workers))
+
+
+def of_earlier_names(spec: ExperimentSpec) -> list[Fault]:
+    """Return a hint for each key that the document called by an earlier name."""
+    why = "`on` is now `computed_on`: readers of YAML 1.1 take `on` for true. The earlier name still works"
+    return [Fault(f"/clusters/{i}/on", why) for i, cluster in enumerate(spec.clusters) if cluster.by_earlier_name]
 
 
 def of_target(spec: RunSpec, catalogue: Catalogue | None = None) -> list[Fault]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
 from hooke.catalogue.expand import AUTO_WORKERS, resolve
 from hooke.catalogue.validation import validate_experiment, validate_run
+from hooke.catalogue.warnings import of_earlier_names
 from hooke.errors import Fault, SpecError
 from hooke.hardware.description import usable_cores
 from hooke.spec.specification import ClusterChoice, ExperimentSpec, RunSpec, VirtualCluster
@@ -44,7 +46,10 @@ def load_run(
     """
     schema = document.get("schema") if isinstance(document, dict) else None
     if schema == EXPERIMENT:
-        run = _cell(validate_experiment(document), variant, cluster, world).model_dump(mode="json", by_alias=True)
+        experiment = validate_experiment(document)
+        for hint in of_earlier_names(experiment):
+            print(f"warning: {hint.pointer}: {hint.message}", file=sys.stderr)
+        run = _cell(experiment, variant, cluster, world).model_dump(mode="json", by_alias=True)
     elif schema == RUN:
         if variant or cluster:
             raise SpecError([Fault("/schema", f"--variant and --cluster choose from a {EXPERIMENT} document")])

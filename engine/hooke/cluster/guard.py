@@ -109,6 +109,8 @@ def _wait(child: int, orphaned: Callable[[], None] | None = None) -> int:
         elif number == ORPHANED and orphaned:
             orphaned()
         elif number is None:
+            sys.stderr.write(f"hooke.cluster.guard: not ended {PATIENCE:g} s after SIGTERM: SIGKILL\n")
+            sys.stderr.flush()
             os.kill(child, signal.SIGKILL)
             until = float("inf")
     try:

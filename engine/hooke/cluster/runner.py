@@ -98,9 +98,9 @@ class RankRunner:
 
     def kill(self, why: str) -> None:
         """End mpirun at once; `finish` ends whatever it leaves behind."""
-        self._say(why)
         self.process.kill()
         self.process.wait()
+        self._say(why)  # on a full disk this fails, and they are gone all the same
 
     def finish(self) -> tuple[int, list[int]]:
         """Wait for the end; return its status, and the processes that no signal could end."""

@@ -7,16 +7,19 @@ import time
 
 from hooke.cluster.processes import status
 from hooke.cluster.witness import Witness
+from hooke.spec.journal import EVERY_RANK_WRITES
 from hooke.spec.specification import RunSpec
 
 BACKSTOP = 60.0
-"""Seconds behind its wall limit after which a run is ended from outside: a rank that hangs cannot stop itself."""
+"""Seconds behind its wall limit after which a run is ended from outside: a rank that hangs cannot stop itself. One
+that still writes is given ten times as long: it may be at its last evaluation, or at its checkpoint."""
 STALL = 60.0
 """Seconds without a step and without an evaluation that a run always has, unless its budget says otherwise."""
 USUAL = 20
 """How many times as long as its longest pause so far a run may pause."""
-UNSCORED = 5
-"""How many times as long again before its first evaluation: nobody knows yet how long one takes."""
+UNKNOWN = 60
+"""How many times as long again where nobody knows yet how long the next thing takes: before the first step, before
+the first evaluation of an attempt, and at the end, when the test part is scored."""
 ASLEEP = 5.0
 """Seconds between two looks after which this process did not run itself: its ranks have not, perhaps, either."""
 _STATES = {"T": "stopped by a signal", "t": "stopped by a debugger", "D": "waiting for a device or a disk"}
@@ -26,12 +29,19 @@ class Watchdog:
     """Watches one attempt once all of its ranks have started; says why they are to be ended, if they are."""
 
     def __init__(self, spec: RunSpec, witness: Witness, backstop: float = BACKSTOP) -> None:
-        self._limit = spec.budget.max_seconds if spec.world == "mpi" else None  # else they are virtual seconds
+        self._real = spec.world == "mpi"  # else a wall limit is of virtual seconds, and a process has several runs
+        self._limit = spec.budget.max_seconds if self._real else None
+        self._samples = spec.budget.samples
         self._stall = spec.budget.max_stall_seconds or STALL
+        period = spec.algorithm.parameters.get("period")
+        silent = spec.workers > EVERY_RANK_WRITES and isinstance(period, int)
+        self._usual = USUAL * (max(1, int(period)) if silent and isinstance(period, int) else 1)
         self._backstop = backstop
         self._witness = witness
         self._running_since: float | None = None
-        self._looked_at = 0.0
+        self._done_since: float | None = None
+        self._looked_at: float | None = None
+        self._gap = 0.0
         self._signs = 0
         self._sign_at = 0.0
         self._longest = 0.0
@@ -39,38 +49,62 @@ class Watchdog:
     @property
     def allowed(self) -> float:
         """Return for how many seconds nothing may come of the ranks."""
-        return max(self._stall, USUAL * self._longest) * (1 if self._witness.scored else UNSCORED)
+        witness = self._witness
+        known = witness.stepped and witness.scored and not witness.ending(self._samples)
+        return max(self._stall, self._usual * self._longest) * (1 if known else UNKNOWN)
 
     def look(self) -> str:
-        """Return why the ranks are to be ended; empty: they get on, have not started, or are done.
+        """Return why the ranks are to be ended; empty: they get on, or have not all started.
 
         Call it when the witness has just looked.
         """
         now = time.monotonic()
-        if not self._witness.all_started or self._witness.all_done:
+        if not self._witness.all_started:
             return ""
-        if self._running_since is None:
-            self._running_since = self._sign_at = self._looked_at = now
-        if (slept := now - self._looked_at) > ASLEEP:
-            self._running_since += slept
-            self._sign_at += slept
-        self._looked_at = now
-        return self._behind_the_limit(now - self._running_since) or self._without_a_sign(now)
+        self._leave_out_sleep(now)
+        if self._witness.all_done:
+            return self._behind_the_end(now)
+        if self._witness.signs != self._signs:
+            self._longest = max(self._longest, now - self._sign_at)
+            self._signs, self._sign_at = self._witness.signs, now
+        if self._running_since is None and (self._witness.scored or self._witness.stepped):
+            self._running_since = now  # the clock begins behind the first evaluation
+        return self._behind_the_limit(now) or self._without_a_sign(now)
 
-    def _behind_the_limit(self, seconds: float) -> str:
+    def _leave_out_sleep(self, now: float) -> None:
+        """Shift all marks by the time in which nobody looked: this process was stopped, or the machine slept."""
+        if self._looked_at is None:
+            self._looked_at = self._sign_at = now
+        gap = now - self._looked_at
+        if gap > max(ASLEEP, 10 * self._gap):
+            self._sign_at += gap
+            self._running_since = None if self._running_since is None else self._running_since + gap
+            self._done_since = None if self._done_since is None else self._done_since + gap
+        else:
+            self._gap = gap
+        self._looked_at = now
+
+    def _behind_the_end(self, now: float) -> str:
+        """Judge ranks that have all said that they are done, and are still there."""
+        if self._done_since is None:
+            self._done_since = now
+        if not self._real or now - self._done_since <= max(self._stall, self._usual * self._longest):
+            return ""
+        return f"all ranks were done {now - self._done_since:.0f} s ago and have not ended: {self._told()}"
+
+    def _behind_the_limit(self, now: float) -> str:
+        seconds = 0.0 if self._running_since is None else now - self._running_since
         if self._limit is None or seconds <= self._limit + self._backstop:
+            return ""
+        if now - self._sign_at <= self._backstop and seconds <= self._limit + 10 * self._backstop:
             return ""
         hang = f"a rank hangs: {self._told()}" if self._witness.stepped else "a rank hangs"
         return f"still running {self._backstop:g} s behind its wall limit of {self._limit:g} s: {hang}"
 
     def _without_a_sign(self, now: float) -> str:
-        witness = self._witness
-        if witness.signs != self._signs:
-            self._longest = max(self._longest, now - self._sign_at)
-            self._signs, self._sign_at = witness.signs, now
-        silence = now - self._sign_at
-        if not witness.stepped or silence <= self.allowed:
-            return ""
+        witness, silence = self._witness, now - self._sign_at
+        if silence <= self.allowed or witness.damaged or witness.writes_a_checkpoint(self.allowed):
+            return ""  # a damaged journal is not read on: the end will say so
         before = f"the longest pause before took {self._longest:.1f} s"
         return (
             f"no step and no evaluation for {silence:.0f} s ({before}): {self._told()}. "
@@ -90,7 +124,7 @@ class Watchdog:
             told.append(f"{_ranks(lagging)}{_at(least)}")
         if ahead:
             told.append(f"{_ranks(ahead)}{_at(max(reached[rank] for rank in ahead))}")
-        return "; ".join(told)
+        return "; ".join(told) or "no rank has written a step"
 
     def _state(self, rank: int) -> str:
         """Return why the kernel lets a rank of this machine not run; empty: it does, or nobody here knows."""

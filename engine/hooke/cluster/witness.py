@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -49,8 +50,7 @@ class Witness:
         """Records so far, blocks of steps among them: where this grows, the ranks get on."""
         self.stepped = False
         """Whether any rank has written a step."""
-        self.scored = False
-        """Whether there was an evaluation."""
+        self._last_score: Scored | None = None
         self._blocks: dict[int, str] = {}
         """Rank -> its latest block of steps."""
         self._folder = folder
@@ -79,7 +79,12 @@ class Witness:
             elif isinstance(record, Done):
                 self.done[rank] = record
             elif isinstance(record, Scored):
-                self.scored = True
+                self._last_score = record
+
+    @property
+    def scored(self) -> bool:
+        """Whether there was an evaluation in this attempt."""
+        return self._last_score is not None
 
     @property
     def all_started(self) -> bool:
@@ -90,6 +95,18 @@ class Witness:
     def all_done(self) -> bool:
         """Every rank ended as its algorithm meant it to."""
         return len(self.done) == self.ranks
+
+    def ending(self, samples: int) -> bool:
+        """Return whether the run has met its target, or used up its budget of samples: what is left is its end."""
+        last = self._last_score
+        return last is not None and (last.reached or last.samples >= samples)
+
+    def writes_a_checkpoint(self, within: float) -> bool:
+        """Return whether a file of a checkpoint has changed in so many seconds; its record comes at its end."""
+        with suppress(OSError):  # removed meanwhile
+            files = [path.stat().st_mtime for path in self._folder.path.glob("checkpoints/*/*")]
+            return any(time.time() - changed < within for changed in files)
+        return False
 
     def reached(self) -> dict[int, int]:
         """Return rank -> the last step that it has written, of those that write steps."""

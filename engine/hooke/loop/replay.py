@@ -44,7 +44,7 @@ def twin(spec: RunSpec) -> RunSpec:
         update={
             "world": "virtual",
             "virtual": spec.virtual or VirtualCluster(),
-            "budget": spec.budget.model_copy(update={"max_seconds": None}),
+            "budget": spec.budget.model_copy(update={"max_seconds": None, "max_stall_seconds": None}),
             "target": None,
             "checkpoint": "never",
             "checkpoint_every": None,

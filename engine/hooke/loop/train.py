@@ -34,6 +34,7 @@ from hooke.catalogue.algorithm import (
     ranks_of,
     servers_of,
 )
+from hooke.catalogue.renamed import MODULES  # noqa: E402
 from hooke.catalogue.validation import validate_run  # noqa: E402
 from hooke.catalogue.warnings import said_of_compute_time  # noqa: E402
 from hooke.catalogue.workload import Objective, Place, workload  # noqa: E402
@@ -241,6 +242,8 @@ def run() -> None:
     except BaseException as error:  # noqa: BLE001 - whatever it is, the other ranks must hear of it
         traceback.print_exc()
         status = _exit_status(error)
+        if isinstance(error, ImportError) and error.name in MODULES:  # of a user's file, inside a function
+            print(f"{error.name} is now {MODULES[error.name]}: change the import", file=sys.stderr)  # noqa: T201
         if isinstance(error, HookeError):
             print(f"{type(error).__name__}: {error}", file=sys.stderr)  # noqa: T201 - the rank's log
         sys.stderr.flush()

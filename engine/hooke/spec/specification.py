@@ -179,6 +179,7 @@ class Budget(Frozen):
         None,
         gt=0,
         le=10**7,
+        exclude_if=lambda value: value is None,  # a document without it stays what it was, fingerprint included
         title="Longest pause",
         description="Wall seconds without a step and without an evaluation after which ranks count as hung; "
         "empty: 60. A run may always pause 20 times as long as it did before.",

@@ -165,7 +165,7 @@ def test_equal_workers_of_one_host_read_before_any_writes_and_have_the_bounds_ed
 
 
 @pytest.mark.parametrize("name", ELASTIC)
-def test_a_caution_says_the_bound(name):
+def test_a_warning_says_the_bound(name):
     kind = catalogue()[name]
     given = {"beta": None, "period": 1} if "period" in kind.model_fields else {"beta": None}
     bound = kind.model_validate(given).bound(4)

@@ -383,3 +383,10 @@ def test_both_names_at_once_are_refused():
     with pytest.raises(SpecError) as caught:
         validate_experiment(document)
     assert [p.pointer for p in caught.value.faults] == ["/clusters/1/on"]
+
+
+def test_a_document_without_a_longest_pause_keeps_its_fingerprint():
+    """Agents of earlier versions refuse a key that they do not know."""
+    assert "max_stall_seconds" not in canonical(validate_experiment(experiment()))
+    patient = validate_experiment(experiment(budget={"samples": 1000, "max_stall_seconds": 600}))
+    assert '"max_stall_seconds":600.0' in canonical(patient)
