@@ -58,6 +58,7 @@ _ALL = (
             Method("", "chip-easgd", {**SPRING, "parts": place.hosts}),
             (place.name,),
             CHIP_STEPS,
+            rate=0.005,
             workload="cifar-alexnet",
         )
         for place in PARTS

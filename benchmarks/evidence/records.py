@@ -173,7 +173,7 @@ def write(folder: Path, evidence: Evidence) -> None:
     lines = sorted(evidence.runs.values(), key=_order)
     _write_csv(folder / RUNS, (*_names(), SIMULATED), (_line(run) for run in lines))
     curves = (
-        (run.key, samples, _cut(seconds, 5), accuracy)
+        (run.key, samples, _cut(seconds, 5), _cut(accuracy, 6))
         for run in lines
         for samples, seconds, accuracy in evidence.curves.get(run.key, ())
     )

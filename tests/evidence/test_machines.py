@@ -189,7 +189,8 @@ def test_the_pages_in_the_repository_are_those_of_their_raw_data(published, tmp_
             assert path.read_text() == kept.read_text(), f"{kept}: python -m benchmarks.evidence pages --kept"
     sessions = json.loads((published / "data" / "sessions.json").read_text())
     assert {machine.name_of(session["hardware"]) for session in sessions.values()} == {published.name}
-    assert sum(path.stat().st_size for path in published.rglob("*") if path.is_file()) < 500_000
+    size = sum(path.stat().st_size for path in published.rglob("*") if path.is_file())
+    assert size < 2_000 * len((published / "data" / "runs.csv").read_text().splitlines()), "a run is 2 kB at most"
 
 
 def test_the_index_in_the_repository_is_that_of_its_machines(tmp_path):
