@@ -1,5 +1,6 @@
 """A running API on a migrated database, SQLite and PostgreSQL alike, and hands to play agent and supervisor."""
 
+import signal
 import threading
 import time
 from collections.abc import Iterator
@@ -9,7 +10,7 @@ import httpx
 import pytest
 import uvicorn
 from fastapi import FastAPI
-from hooke_api.__main__ import Server
+from hooke_api.__main__ import GRACE_SECONDS, Server
 from hooke_api.app import create_app
 from hooke_api.base.settings import Settings
 from hooke_api.models import Base, NumberSequence
@@ -70,13 +71,21 @@ class Running:
     url: str
 
     def stop(self) -> None:
-        self.server.should_exit = True
+        self.server.handle_exit(signal.SIGTERM, None)  # as the product ends: streams first, then requests
         self.thread.join(15)
         assert not self.thread.is_alive(), "the server did not stop"
 
 
 def serve(app: FastAPI, port: int = 0) -> Running:
-    config = uvicorn.Config(app, port=port, log_level="critical", access_log=False, http="httptools", ws="none")
+    config = uvicorn.Config(
+        app,
+        port=port,
+        log_level="critical",
+        access_log=False,
+        http="httptools",
+        ws="none",
+        timeout_graceful_shutdown=GRACE_SECONDS,
+    )
     server = Server(config, app.state.stopping)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
