@@ -58,6 +58,10 @@ class Deadlock(CommError):
     """Every rank of a virtual world waits for another one; the message lists who waits for whom."""
 
 
+class AlgorithmError(HookeError):
+    """A method does not keep what it says: ranks evaluate different weights."""
+
+
 class NumericalError(HookeError):
     """A NaN or Inf was about to reach the center."""
 

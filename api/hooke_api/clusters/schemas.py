@@ -59,7 +59,11 @@ class AlgorithmView(Offered):
     title: str
     documentation: str
     coordination: str
-    """together | served | free: who tells a worker to go on."""
+    """synchronous | parameter-server | lock-free: who tells a worker to go on."""
+    family: str
+    """The heading under which the method is listed."""
+    payload_per_step: float | None
+    """What a worker asks to move per local step with the defaults, in vectors of all weights; null: unknown."""
     may_drop: bool
     """It goes on without a worker whose numbers went bad."""
     servers: int

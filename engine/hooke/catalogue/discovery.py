@@ -32,6 +32,7 @@ from typing import Any, Literal
 
 from pydantic import PydanticUserError
 
+from hooke.catalogue.claims import payload_per_step
 from hooke.catalogue.renamed import MEMBERS, MODULES
 
 Kind = Literal["algorithm", "workload"]
@@ -185,8 +186,9 @@ def _offers(
             if earlier := _renamed(name for name in MEMBERS if kind == "algorithm" and hasattr(cls, name)):
                 yield FileFault(kind, cls.id(), file, f"{cls.__name__} uses an earlier name: {earlier}")
                 continue
-            cls.model_json_schema()  # what cannot be described cannot be offered
-            yield CatalogueItem(kind, cls.id(), cls, origin, source, digest(source))
+            item = CatalogueItem(kind, cls.id(), cls, origin, source, digest(source))
+            describe(kind, item)  # what cannot be described cannot be offered
+            yield item
     except (Exception, SystemExit) as error:  # whatever a user's file does when it is read
         yield FileFault(kind, name, file, _said(error, file))
 
@@ -243,7 +245,7 @@ def _own() -> ModuleType:
 
 def describe(kind: Kind, item: CatalogueItem) -> dict[str, Any]:
     """Return one item as plain data: name, title, documentation, schema, origin, hash, and what its kind adds."""
-    cls = item.cls
+    cls: Any = item.cls
     common = {
         "name": item.name,
         "title": cls.title(),
@@ -253,9 +255,9 @@ def describe(kind: Kind, item: CatalogueItem) -> dict[str, Any]:
         "schema": cls.model_json_schema(),
     }
     if kind == "workload":
-        return common | {"target": getattr(cls, "target", None)}
-    told = ("servers", "max_workers", "coordination", "may_drop", "deterministic")
-    return common | {name: getattr(cls, name) for name in told}
+        return common | {"target": cls.target}
+    told = ("family", "servers", "max_workers", "coordination", "may_drop", "deterministic", "period_field")
+    return common | {name: getattr(cls, name) for name in told} | {"payload_per_step": payload_per_step(cls)}
 
 
 def everything() -> dict[str, Any]:

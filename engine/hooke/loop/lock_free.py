@@ -63,7 +63,7 @@ class LockFreeLoop:
         """Yield step numbers until all ranks have agreed on the end."""
         r = self._r
         self._counter = r.comm.counter()
-        self._take_at_once = max(1, int(getattr(r.algorithm, "period", 1)))
+        self._take_at_once = r.algorithm.exchange_period()
         self._base = r.samples
         self._saved = r.samples // (r.spec.checkpoint_every or 1)
         r.recorder.begin(r, lambda: score_together(r))

@@ -63,7 +63,7 @@ class RankState:
         self.keep = None if spec.checkpoint == "never" else folder
         """Where checkpoints go; None: nowhere."""
         self.drops = spec.on_bad_worker == "drop" and algorithm.may_drop
-        self.notes: dict[str, str] = dict(getattr(objective, "notes", {}))
+        self.notes: dict[str, str] = dict(objective.notes)
         self.windows: list[Shared] = []
         self.ledger = comm.ledger
         self.rank = comm.rank
@@ -78,7 +78,9 @@ class RankState:
         self.states: dict[str, Vector] = {"params": self.params}
         self.restored: dict[str, Vector] = {}
         self.restored_seconds: dict[Phase, float] | None = None
-        self.evaluated = self.params
+        self.evaluated: Vector | Callable[[], Vector] = self.params
+        self.compared = False
+        """Whether the ranks have compared what they evaluate."""
         self.flush: Callable[[], None] | None = None
         self.t = self.first = 0
         self.turn = 0
@@ -122,7 +124,7 @@ class RankState:
             self.objective.bind(at, self._gradient)
         before = self.ledger.enter(Phase.DATA)
         batch = self.objective.pick(self.batches.next())
-        if getattr(self.objective, "reads_ahead", False):
+        if self.objective.reads_ahead:
             self.objective.prefetch(self.batches.peek())
         self.ledger.enter(Phase.COMPUTE)
         if self.spec.virtual is not None:
@@ -146,8 +148,7 @@ class RankState:
 
         On a device by waiting for it; in virtual time by its price, bytes over memory bandwidth.
         """
-        if callable(wait := getattr(self.objective, "synchronize", None)):
-            wait()
+        self.objective.synchronize()
         if self.spec.virtual is not None:
             size = 4 * self.params.numel() * self.algorithm.vector_accesses(self.is_server)
             self.comm.charge(size / self.spec.virtual.memory_bandwidth)

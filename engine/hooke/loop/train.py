@@ -45,7 +45,7 @@ from hooke.comm.wrappers.timed import connect  # noqa: E402
 from hooke.errors import CheckpointError, CommError, HookeError, LaunchError, NumericalError  # noqa: E402
 from hooke.hardware.placing import among, notes_of  # noqa: E402
 from hooke.loop import checkpoint  # noqa: E402
-from hooke.loop.evaluate import score_test  # noqa: E402
+from hooke.loop.evaluate import evaluated, score_test  # noqa: E402
 from hooke.loop.rank import TrainingRank  # noqa: E402
 from hooke.loop.recorder import Recorder  # noqa: E402
 from hooke.loop.replay import read_order  # noqa: E402
@@ -94,7 +94,7 @@ def train_rank(  # noqa: PLR0913 - what single callers need
         chosen_workload = workload(spec.workload.name).model_validate(spec.workload.parameters)
         compute = options.placed.compute(spec.compute) if options and options.placed else spec.compute
         objective = chosen_workload.build(Place(compute, spec.seed, comm.rank))
-    copies = staging(objective)
+    copies = staging(objective.device)
     ledger = Ledger(comm.clock) if trace is None else TracedLedger(comm.clock, trace)
     timed = connect(comm, spec.communication, objective.layout, ledger, copies)
     recorder = Recorder(folder, comm.rank, oversubscribed)
@@ -123,7 +123,7 @@ def train_rank(  # noqa: PLR0913 - what single callers need
         if trace is not None:
             trace.finish()
     holds_center = rank.is_server or not chosen.servers
-    center = host(rank.evaluated).copy() if holds_center else None
+    center = host(evaluated(rank)).copy() if holds_center else None
     outcome = Outcome(comm.rank, host(rank.params).copy(), center, done, recorder.scores)
     if folder is not None:
         arrays = {"weights": outcome.weights} | ({"center": center} if rank.holds_center else {})

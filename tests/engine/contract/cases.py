@@ -6,7 +6,7 @@ A case is one run of one method on a `Quadratic`; `play` plays it on one rank of
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -14,6 +14,7 @@ from unittest import mock
 
 import numpy as np
 from hooke.catalogue.algorithm import Algorithm, catalogue
+from hooke.catalogue.claims import claimed
 from hooke.catalogue.validation import validate_run
 from hooke.comm.base import Comm
 from hooke.comm.virtual.communicator import run_virtual
@@ -98,6 +99,11 @@ class Case:
         return self.kind.model_validate(dict(self.parameters))
 
     @property
+    def centered(self) -> bool:
+        """Return whether what the method conserves has a center in it."""
+        return bool(claimed(self.kind, "conserves") == "weights and center")
+
+    @property
     def rate(self) -> float:
         """Return the moving rate of an elastic method."""
         method = self.method
@@ -111,7 +117,11 @@ class Case:
 
     def pulling(self, a: float) -> Case:
         """Return the case with this moving rate, however its method is given one by default."""
-        return replace(self, parameters=(*self.parameters, ("beta", None), ("alpha", a)))
+        return self.given({"beta": None, "alpha": a})
+
+    def given(self, parameters: Mapping[str, Any]) -> Case:
+        """Return the case with these parameters as well."""
+        return replace(self, parameters=(*self.parameters, *parameters.items()))
 
     @property
     def name(self) -> str:
@@ -170,6 +180,8 @@ class Played:
     """How often the test part was scored; over both attempts of a case in two."""
     served: list[int] = field(default_factory=list)
     """Server: the worker of each exchange, in order."""
+    last_words: bool = False
+    """Server: each worker brings something once more behind its last step."""
     faults: list[str] | None = None
     """What does not hold in the journals, of a case that writes them."""
 
@@ -183,8 +195,9 @@ class Watched(TrainingRank):
         self.objective.seen_by = self
 
     def requests(self, *args: Any, **keywords: Any) -> Iterator[int]:
+        assert isinstance(self.objective, Quadratic)
+        self.objective.last_words = keywords.get("last_words", False)
         for worker in super().requests(*args, **keywords):
-            assert isinstance(self.objective, Quadratic)
             self.objective.served.append(worker)
             yield worker
 
@@ -243,6 +256,7 @@ def _report(outcome: Outcome, objective: Quadratic, first: Outcome | None) -> Pl
         torn=objective.torn,
         tests=objective.tests,
         served=objective.served,
+        last_words=objective.last_words,
     )
 
 

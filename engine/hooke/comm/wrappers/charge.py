@@ -25,6 +25,8 @@ class Account:
     """When the rank was in an operation, from until when, since the oldest of them began."""
     parts: int = 0
     """How many communicators `split` has made."""
+    phase: Phase = Phase.COMMUNICATE
+    """What operations are charged to."""
 
     def count(self, posted: float, completed: float) -> float:
         """Return the seconds of a transfer, waited for now, that are hidden and not yet counted."""
@@ -54,16 +56,15 @@ class Charged(Wrapper):
         self.ledger = ledger
         self.trace = ledger.trace
         self.account = Account() if account is None else account
-        self._phase = Phase.COMMUNICATE
 
     @contextmanager
     def under(self, phase: Phase) -> Iterator[None]:
-        """Charge operations in the body to another phase: waiting without a request is idle, say."""
-        before, self._phase = self._phase, phase
+        """Charge the body's operations, of all parts, to another phase: waiting without a request is idle."""
+        before, self.account.phase = self.account.phase, phase
         try:
             yield
         finally:
-            self._phase = before
+            self.account.phase = before
 
     @contextmanager
     def charged(self, what: str, peer: int = NOBODY, x: Vector | None = None) -> Iterator[None]:
@@ -72,7 +73,7 @@ class Charged(Wrapper):
         For the trace: its name (one of `hooke.trace.records.OPERATIONS`), the other rank, and the vector.
         """
         ledger, trace, traffic = self.ledger, self.trace, self.traffic
-        before = ledger.interrupt(self._phase)
+        before = ledger.interrupt(self.account.phase)
         entered = ledger.since
         if trace is not None:
             trace.peer = peer
@@ -85,7 +86,7 @@ class Charged(Wrapper):
                 self.account.blocked.append((entered, ledger.since))
             if trace is not None:
                 sent = traffic.payload - payload, traffic.wire - wire, traffic.messages - messages
-                trace.operated(what, self.part, before, self._phase, entered, ledger.since, x, sent)
+                trace.operated(what, self.part, before, self.account.phase, entered, ledger.since, x, sent)
 
     def found(self, peer: int) -> None:
         """Tell the trace who the other rank of the operation under way turned out to be."""

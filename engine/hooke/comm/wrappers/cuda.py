@@ -9,9 +9,9 @@ import torch
 from hooke.comm.wrappers.staged import Staging
 
 
-def staging(objective: Any) -> Staging | None:
-    """Return what the vectors of a problem need to travel: nothing where they lie in main memory."""
-    return Cuda() if str(getattr(objective, "device", "cpu")).startswith("cuda") else None
+def staging(device: object) -> Staging | None:
+    """Return what vectors of a device (`cpu`, `cuda:0`) need to travel: nothing where they lie in main memory."""
+    return Cuda() if str(device).startswith("cuda") else None
 
 
 class Cuda:
