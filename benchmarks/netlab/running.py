@@ -134,7 +134,7 @@ def _follow(run: LocalRun, meter: Meter, asked: list[float]) -> tuple[list[Any],
             time.sleep(LOOK)
     report = run.finish()
     follower.look()
-    return follower.scores, report
+    return follower.evaluations, report
 
 
 def program(

@@ -16,7 +16,7 @@ import typer
 
 if TYPE_CHECKING:
     from hooke.cluster.local_run import LocalRun
-    from hooke.spec.events import Scored, StateReport
+    from hooke.spec.events import Evaluation, StateReport
     from hooke.spec.specification import RunSpec
 
 FAILED, BAD_SPEC, CANCELLED = 1, 2, 130
@@ -175,8 +175,8 @@ def execute(
     local_run.prepare(folder, spec, resume)
     program = TRAIN if trace is None else (*TRAIN, "--trace")
     started = local_run.start(folder, spec, resume, program=program, replay=replay)
-    scores, report = _follow(started)
-    found = outcome.result(spec, report, started.witness.started, started.witness.done, scores)
+    evaluations, report = _follow(started)
+    found = outcome.result(spec, report, started.witness.started, started.witness.done, evaluations)
     found["folder"] = str(folder)
     found["clock_faults"] = faults(folder)
     if save_to is not None and report.state == "succeeded":
@@ -231,7 +231,7 @@ class _Signals:
             started.kill()
 
 
-def _follow(started: LocalRun) -> tuple[list[Scored], StateReport]:
+def _follow(started: LocalRun) -> tuple[list[Evaluation], StateReport]:
     from hooke.cli.display import display
     from hooke.cli.progress import Follower
 
@@ -249,7 +249,7 @@ def _follow(started: LocalRun) -> tuple[list[Scored], StateReport]:
                     time.sleep(POLL_SECONDS)
         report = started.finish()
         follower.look()
-        return follower.scores, report
+        return follower.evaluations, report
     except BaseException:  # also Ctrl-C: no rank outlives the error, which goes on upwards
         started.kill()
         raise

@@ -62,7 +62,7 @@ class RunSchedule:
         every = self.spec.checkpoint_every
         return every is not None and self.spec.checkpoint != "never" and samples // every > self.saved // every
 
-    def scored(self, samples: int, loss: float, accuracy: float) -> bool:
+    def note_evaluation(self, samples: int, loss: float, accuracy: float) -> bool:
         """Take note of an evaluation; return whether it met the target (which ends the run)."""
         self.evaluated = samples // self.spec.evaluation.every
         reached = self.spec.target is not None and self.spec.target.reached(loss, accuracy)

@@ -50,7 +50,7 @@ from hooke.loop.rank import TrainingRank  # noqa: E402
 from hooke.loop.recorder import Recorder  # noqa: E402
 from hooke.loop.replay import read_order  # noqa: E402
 from hooke.loop.state import RankOptions  # noqa: E402
-from hooke.spec.events import Done, Scored  # noqa: E402
+from hooke.spec.events import Done, Evaluation  # noqa: E402
 from hooke.spec.specification import RunSpec  # noqa: E402
 from hooke.spec.states import DIVERGED, INFRASTRUCTURE, USER_RAISED  # noqa: E402
 from hooke.trace.phases import Ledger  # noqa: E402
@@ -68,7 +68,7 @@ class Outcome:
     center: Any
     """What was evaluated: the center (a worker of a method with a server does not have it: None)."""
     done: Done
-    scores: list[Scored]
+    evaluations: list[Evaluation]
 
 
 def train_rank(  # noqa: PLR0913 - what single callers need
@@ -124,7 +124,7 @@ def train_rank(  # noqa: PLR0913 - what single callers need
             trace.finish()
     holds_center = rank.is_server or not chosen.servers
     center = host(rank.evaluated).copy() if holds_center else None
-    outcome = Outcome(comm.rank, host(rank.params).copy(), center, done, recorder.scores)
+    outcome = Outcome(comm.rank, host(rank.params).copy(), center, done, recorder.evaluations)
     if folder is not None:
         arrays = {"weights": outcome.weights} | ({"center": center} if rank.holds_center else {})
         np.savez(folder / f"final.{comm.rank}.npz", **arrays)

@@ -78,8 +78,8 @@ class Steps(Record):
     columns: dict[str, str]
 
 
-class Scored(Record):
-    """One evaluation of the center, written by the rank that decides (rank 0, or the server)."""
+class Evaluation(Record):
+    """The center was scored on the validation part: written by the rank that decides (rank 0, or the server)."""
 
     kind: Literal["evaluation"] = "evaluation"
     seq: int = Field(ge=0)
@@ -152,7 +152,7 @@ class Checkpointed(Record):
     """How long the clock stood for it; journals of older versions do not say."""
 
 
-JournalRecord = Annotated[Start | Steps | Scored | Done | Checkpointed | Dropped, Field(discriminator="kind")]
+JournalRecord = Annotated[Start | Steps | Evaluation | Done | Checkpointed | Dropped, Field(discriminator="kind")]
 
 
 class RankExit(Record):

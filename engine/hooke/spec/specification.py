@@ -213,7 +213,7 @@ class Target(Frozen):
         return accuracy >= self.value if self.of_accuracy else loss <= self.value
 
 
-class Evaluation(Frozen):
+class EvaluationSettings(Frozen):
     """How often the center is scored on the validation part, off the clock."""
 
     every: int = Field(ge=1, le=10**12, title="Every", description="Samples between evaluations.")
@@ -234,7 +234,7 @@ class ExperimentSpec(Frozen):
     first_seed: int = Field(0, ge=0, le=2**31)
     budget: Budget
     target: Target | None = None
-    evaluation: Evaluation
+    evaluation: EvaluationSettings
     compute: Compute = Compute()
     checkpoint_every: int | None = Field(
         None, ge=1, le=10**12, title="Checkpoint every", description="Samples between checkpoints; empty: none."
@@ -270,7 +270,7 @@ class RunSpec(Frozen):
     virtual: VirtualCluster | None = None
     budget: Budget
     target: Target | None = None
-    evaluation: Evaluation
+    evaluation: EvaluationSettings
     compute: Compute = Compute()
     checkpoint: Literal["never", "on-stop", "always"] = "on-stop"
     """Keep what a restart needs when stopped before the end (cancelled, wall limit), or at every end."""

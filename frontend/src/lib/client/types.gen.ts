@@ -556,11 +556,11 @@ export type Estimate = {
 };
 
 /**
- * Evaluation
+ * EvaluationSettings
  *
  * How often the center is scored on the validation part, off the clock.
  */
-export type Evaluation = {
+export type EvaluationSettings = {
     /**
      * Every
      *
@@ -617,7 +617,7 @@ export type ExperimentSpec = {
      * Description
      */
     description?: string;
-    evaluation: Evaluation;
+    evaluation: EvaluationSettings;
     /**
      * First Seed
      */
