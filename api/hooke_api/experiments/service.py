@@ -22,7 +22,7 @@ from hooke_api.clusters.catalogues import offered
 from hooke_api.experiments.schemas import DryRun, ExperimentPage, ExperimentSummary, ExperimentView, PlannedRunView
 from hooke_api.experiments.warnings import warnings
 from hooke_api.models import DEFAULT_PROJECT, Cluster, Experiment, IdempotencyKey, Run, Transition, now
-from hooke_api.scheduling.lifecycle import request_cancel
+from hooke_api.scheduling import lifecycle
 from hooke_api.storage.database import Database
 from hooke_api.storage.outbox import announce, take, wake_scheduler
 
@@ -199,7 +199,7 @@ def cancel(session: Session, experiment_id: str, who: str) -> ExperimentView:
         .with_for_update()
     )
     for run in runs.all():
-        request_cancel(session, run, who)
+        lifecycle.cancel(session, run, who)
     session.flush()
     session.refresh(experiment)
     return view(session, experiment)

@@ -11,7 +11,7 @@ from hooke.spec.journal import EVERY_RANK_WRITES
 from hooke.spec.specification import RunSpec
 
 BACKSTOP = 60.0
-"""Seconds behind its wall limit after which a run is ended from outside: a rank that hangs cannot stop itself. One
+"""Seconds behind its wall limit after which a run is ended from outside: a rank that hangs cannot end itself. One
 that still writes is given ten times as long: it may be at its last evaluation, or at its checkpoint."""
 STALL = 60.0
 """Seconds without a step and without an evaluation that a run always has, unless its budget says otherwise."""

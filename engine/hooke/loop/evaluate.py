@@ -71,7 +71,7 @@ def evaluate_alone(r: RecordedRank) -> None:
 def score_test(r: RecordedRank) -> None:
     """Score the final center on the test part, once, when the run has met its target or its budget; collective.
 
-    A run that was stopped may go on from its checkpoint: its center is not the final one. Nothing is decided by
+    A run that ended early may go on from its checkpoint: its center is not the final one. Nothing is decided by
     this score; the deciding rank's `done` record has it.
     """
     if r.schedule.reason not in ("target", "budget"):

@@ -242,9 +242,9 @@ class RecordedRank(RankState):
         objective: Objective,
         spec: RunSpec,
         recorder: Recorder,
-        stop_requested: threading.Event | None = None,
+        cancel_requested: threading.Event | None = None,
         folder: Path | None = None,
         options: RankOptions | None = None,
     ) -> None:
         self.recorder = recorder
-        super().__init__(comm, algorithm, objective, spec, stop_requested, folder, options)
+        super().__init__(comm, algorithm, objective, spec, cancel_requested, folder, options)

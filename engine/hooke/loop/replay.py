@@ -80,7 +80,7 @@ def read_order(folder: Path) -> ExchangeOrder:
     if done is None or done.step != len(order):
         raise JournalError(f"{path} is incomplete: it has {len(order)} exchanges, and no record of that end")
     if done.reason in ("cancelled", "timed_out"):
-        raise LaunchError(f"the run in {folder} was stopped from outside ({done.reason}); no log says when")
+        raise LaunchError(f"the run in {folder} ended early ({done.reason}); no log says when")
     if done.test_loss is None:
         raise LaunchError(
             f"the run in {folder} was made without a validation part, by an older version: here it would train on "

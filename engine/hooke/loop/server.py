@@ -32,7 +32,7 @@ from hooke.trace.phases import Phase
 class ServerLoop:
     """The loop of a server: whom to reply to next, until every worker has said farewell.
 
-    With an `order` it serves in that order instead of who comes first, and stops where that run did (a replay).
+    With an `order` it serves in that order instead of who comes first, and ends where that run did (a replay).
     """
 
     def __init__(self, rank: RecordedRank, order: ExchangeOrder | None = None) -> None:
@@ -162,7 +162,7 @@ class ServerLoop:
         decision = r.decide()
         if decision in REASONS:
             r.schedule.reason = r.schedule.reason or REASONS[decision]
-        self._grants.stopping = r.schedule.reason is not None
+        self._grants.ending = r.schedule.reason is not None
         if decision is Decision.CHECKPOINT or r.schedule.checkpoint_due(r.samples):
             self._call_meeting()
         steps, last = self._grants.next(self._period)
@@ -177,7 +177,7 @@ class ServerLoop:
     def _call_meeting(self) -> None:
         """Ask all to come, unless one has been granted its last steps, or would be before the meeting."""
         enough = self._grants.left - self._period * self._r.workers >= self._r.workers
-        if enough and len(self._left) == self._r.workers and not (self._last or self._grants.stopping):
+        if enough and len(self._left) == self._r.workers and not (self._last or self._grants.ending):
             self._meeting.call()
 
     def _drop(self, worker: int) -> None:
@@ -198,16 +198,16 @@ class ServerLoop:
         self._seen[worker] = self._version  # a request that brings nothing is a pull, and no update
         r.t += 1
         self._evaluate_if_due()
-        self._stop_like_the_log()
+        self._end_like_the_log()
         r.recorder.step(r, staleness, worker)
 
-    def _stop_like_the_log(self) -> None:
+    def _end_like_the_log(self) -> None:
         if self._r.t == self._target_after:
             self._r.schedule.reason = "target"
 
     def _evaluate_start(self) -> None:
         evaluate_alone(self._r)
-        self._stop_like_the_log()
+        self._end_like_the_log()
 
     def _evaluate_if_due(self) -> None:
         r = self._r

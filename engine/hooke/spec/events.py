@@ -116,7 +116,7 @@ class Done(Record):
     """Of the center, on the deciding rank: its last evaluation."""
     final_accuracy: float | None = None
     test_loss: float | None = None
-    """Of the final center on the test part, on the deciding rank; null where the run was stopped."""
+    """Of the final center on the test part, on the deciding rank; null where the run ended early."""
     test_accuracy: float | None = None
     test_seconds: float = 0.0
     """How long the clock stood for the test part."""
@@ -221,7 +221,7 @@ class IngestAnswer(Record):
     reports: int
     """How many reports are applied."""
     cancel: bool
-    """The run is to end: SIGTERM, grace, SIGKILL, then report `cancelled`."""
+    """The run is cancelled: SIGTERM, grace, SIGKILL, then report `cancelled`."""
     checkpoints: int = Field(0, ge=0)
     """How many checkpoints were asked for so far; when it grows, every rank is told once (SIGUSR1)."""
     fenced: bool = False

@@ -167,7 +167,7 @@ export type BandAnswer = {
 /**
  * Budget
  *
- * When a run stops at the latest; the same work for every method.
+ * When a run ends at the latest; the same work for every method.
  */
 export type Budget = {
     /**
@@ -1489,7 +1489,7 @@ export type SpeedUp = {
 /**
  * Target
  *
- * What counts as solved: a run stops there, and time to target is compared.
+ * What counts as solved: a run ends there, and time to target is compared.
  */
 export type Target = {
     /**
