@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from hooke.errors import Fault
 from hooke.spec.events import ABSENT, Checkpointed, Done, Dropped, Evaluation, Ingest, Start, Steps
 from hooke.spec.pointers import pointer
 from hooke.trace.phases import PHASES
 from pydantic import ValidationError
 
 from hooke_api.base.errors import Invalid, Malformed, TooLarge
-from hooke_api.base.schema import Fault
 from hooke_api.storage.blocks import BlockError, Column, decode
 
 MAY_BE_NAN = frozenset({"loss", "staleness"})

@@ -248,7 +248,10 @@ class Described(BaseModel):
 
 
 class FileFault(Record):
-    """Something of a user's that a cluster cannot offer: a file that does not import, a name that is taken."""
+    """Something of a user's that a cluster cannot offer: a file that does not import, a name that is taken.
+
+    `name` is of the class, the file or the package.
+    """
 
     kind: Literal["algorithm", "workload"]
     name: str = Field(max_length=255)

@@ -296,7 +296,7 @@ export type ClusterView = {
     /**
      * Problems
      */
-    problems: Array<FileFaultView>;
+    problems: Array<FileFault>;
     /**
      * Seen At
      */
@@ -776,7 +776,7 @@ export type ExperimentView = {
 /**
  * Fault
  *
- * One fault of a request: where, as a JSON Pointer into the body (or `query/name`), and what.
+ * One fault of a document: `pointer` is an RFC 6901 JSON Pointer into it as sent (or `query/name`).
  */
 export type Fault = {
     /**
@@ -790,11 +790,13 @@ export type Fault = {
 };
 
 /**
- * FileFaultView
+ * FileFault
  *
- * Something of a user's that a cluster cannot offer, and why.
+ * Something of a user's that a cluster cannot offer: a file that does not import, a name that is taken.
+ *
+ * `name` is of the class, the file or the package.
  */
-export type FileFaultView = {
+export type FileFault = {
     /**
      * Error
      */
