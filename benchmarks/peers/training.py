@@ -34,7 +34,7 @@ from benchmarks.peers.settings import Settings
 
 @dataclass
 class Outcome:
-    """What one rank is left with; `scores` are (samples, clock, loss, accuracy, seconds) of evaluations.
+    """What one rank is left with; `evaluations` are (samples, clock, loss, accuracy, seconds) of evaluations.
 
     Clock: the train clock when it stopped, s; seconds: how long it stood. Both are of this rank, losses and
     accuracies of all, on the validation part. `test` is (loss, accuracy, seconds) of the test part, scored once
@@ -50,7 +50,7 @@ class Outcome:
     cpu: float
     phases: dict[str, float]
     host: str
-    scores: list[tuple[int, float, float, float, float]] = field(default_factory=list)
+    evaluations: list[tuple[int, float, float, float, float]] = field(default_factory=list)
     test: tuple[float, float, float] | None = None
     weights: Any = None
     """What was evaluated: float32 array."""
@@ -73,7 +73,7 @@ class Worker:
         self._ledger = Ledger(time.perf_counter)
         self._method = methods.make(settings, model, self._ledger, folder, rank)
         self._samples = self._steps = 0
-        self._scores: list[tuple[int, float, float, float, float]] = []
+        self._evaluations: list[tuple[int, float, float, float, float]] = []
 
     def train(self) -> Outcome:
         """Train to the end of the budget, or to the target."""
@@ -95,9 +95,9 @@ class Worker:
                 schedule.reason = "budget"
             if schedule.evaluation_due(self._samples):
                 self._evaluate()
-        if self._scores[-1][0] != self._samples:
+        if self._evaluations[-1][0] != self._samples:
             self._evaluate()
-        diverged = not math.isfinite(self._scores[-1][2])
+        diverged = not math.isfinite(self._evaluations[-1][2])
         cpu = time.process_time() - cpu
         test = None if diverged else self._scored("test")
         clock = ledger.train()
@@ -116,7 +116,7 @@ class Worker:
             cpu,
             phases,
             host,
-            self._scores,
+            self._evaluations,
             test,
             weights,
         )
@@ -136,8 +136,8 @@ class Worker:
         clock = self._ledger.train()
         loss, accuracy, seconds = self._scored("validation")
         self._ledger.enter(before)
-        self._schedule.scored(self._samples, loss, accuracy)
-        self._scores.append((self._samples, clock, loss, accuracy, seconds))
+        self._schedule.note_evaluation(self._samples, loss, accuracy)
+        self._evaluations.append((self._samples, clock, loss, accuracy, seconds))
         if not math.isfinite(loss):
             self._schedule.reason = "budget"
 

@@ -24,7 +24,7 @@ class HookeError(Exception):
 
 @dataclass(frozen=True)
 class Fault:
-    """One fault of a specification: `pointer` is an RFC 6901 JSON Pointer into the document as sent."""
+    """One fault of a document: `pointer` is an RFC 6901 JSON Pointer into it as sent (or `query/name`)."""
 
     pointer: str
     message: str

@@ -10,12 +10,12 @@ from fastapi import FastAPI
 from hooke.spec.events import (
     STEP_COLUMNS,
     Done,
+    Evaluation,
     Ingest,
     IngestAnswer,
     LaunchOrder,
     LogLine,
     RankRecords,
-    Scored,
     Start,
     StateReport,
     Steps,
@@ -217,9 +217,9 @@ def start(seq: int = 0, **changes) -> Start:
     return Start(seq=seq, **(told | changes))
 
 
-def scored(seq: int, samples: int, accuracy: float, **changes) -> Scored:
+def scored(seq: int, samples: int, accuracy: float, **changes) -> Evaluation:
     told = {"step": samples // 64, "clock": samples / 1000, "wall": samples / 900, "loss": 1 - accuracy}
-    return Scored(
+    return Evaluation(
         seq=seq, samples=samples, accuracy=accuracy, **(told | {"seconds": 0.1, "reached": False} | changes)
     )
 

@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 
 from hooke.catalogue.algorithm import ranks_of
-from hooke.spec.events import Checkpointed, Done, Scored, Start
+from hooke.spec.events import Checkpointed, Done, Evaluation, Start
 from hooke.spec.journal import JournalWriter
 from hooke.spec.specification import RunSpec
 from hooke.trace.phases import PHASES
@@ -58,7 +58,7 @@ def done_record(seq, reason, step):
 
 def scored_record(seq, step):
     numbers = dict.fromkeys(("clock", "wall", "loss", "accuracy", "seconds"), 0.5)
-    return Scored(seq=seq, step=step, samples=step, reached=False, **numbers)
+    return Evaluation(seq=seq, step=step, samples=step, reached=False, **numbers)
 
 
 def checkpoint_record(seq, step):

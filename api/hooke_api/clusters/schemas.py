@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
+
+from hooke.spec.events import FileFault
 
 from hooke_api.base.schema import View
-
-
-class FileFaultView(View):
-    """Something of a user's that a cluster cannot offer, and why."""
-
-    kind: Literal["algorithm", "workload"]
-    name: str
-    file: str
-    error: str
 
 
 class ClusterView(View):
@@ -31,7 +24,7 @@ class ClusterView(View):
     seen_at: datetime
     hardware: dict[str, str | int | float]
     versions: dict[str, str]
-    problems: list[FileFaultView]
+    problems: list[FileFault]
     """Files of users that its agent could not read, or whose names are taken."""
 
 

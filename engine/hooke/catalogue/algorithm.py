@@ -89,6 +89,11 @@ class Algorithm(BaseModel):
         del workers
         return {}
 
+    def remarks(self, workers: int) -> list[str]:
+        """Return what the page of all methods says of these parameters on that many workers: a bound, say."""
+        del workers
+        return []
+
     def vector_accesses(self, server: bool) -> int:
         """Return the vector reads and writes of one step (or of one request, on a server)."""
         return self.server_accesses if server else self.accesses

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping
 
 from hooke.catalogue.algorithm import Algorithm
 from hooke.catalogue.claims import claimed, payload_per_step
-from hooke.methods.elastic import Elastic
 
 Verified = Mapping[tuple[str, str], Mapping[str, Iterable[int]]]
 
@@ -146,8 +145,8 @@ def section(name: str, kind: type[Algorithm], verified: Verified) -> list[str]:
         bold = colon and head in ("Readings", "Reference")
         lines += [f"**{head}:**{tail}" if bold else paragraph, ""]
     lines += _limits(kind)
-    if issubclass(kind, Elastic):
-        lines += [f"Stability bound of a without gradients: {kind().bound(4):.3g} on 4 workers.", ""]
+    for remark in kind().remarks(4):
+        lines += [remark, ""]
     return [*lines, *_verified(name, kind, verified), ""]
 
 

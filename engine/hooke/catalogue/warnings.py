@@ -43,7 +43,7 @@ def _of_cadence(spec: RunSpec, coordination: str, period: int) -> list[Fault]:
     why = (
         f"between two exchanges of every worker lie {exchange:,} samples, so evaluations are farther apart than "
         f"the {spec.evaluation.every:,} samples asked for, and not equally far for every method: who is looked at "
-        "more often is seen to meet the target sooner"
+        "more often is seen to reach the target earlier"
     )
     return [Fault("/evaluation/every", why)]
 

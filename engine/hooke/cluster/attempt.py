@@ -71,7 +71,7 @@ class SupervisedAttempt:
 
     @property
     def must_end(self) -> bool:
-        """Return whether somebody wants it to end."""
+        """Return whether it was cancelled, or fenced: another attempt owns the run."""
         return self.fenced or self.folder.cancel.exists()
 
     def report(self, report: StateReport) -> None:

@@ -25,7 +25,7 @@ class Timing(Frozen):
     grace: float = Field(10.0, ge=0)
     """From SIGTERM to SIGKILL."""
     backstop: float = Field(BACKSTOP, ge=0)
-    """Behind a run's wall limit, until ranks that have not stopped themselves are ended."""
+    """Behind a run's wall limit, until ranks that have not ended by themselves are killed."""
     longest_retry: float = Field(8.0, gt=0)
     """Between two attempts to reach an API that is down; well below a lease."""
     patient_after: float = Field(600.0, gt=0)

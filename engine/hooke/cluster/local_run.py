@@ -74,7 +74,7 @@ class LocalRun:
         return self._runner.look(self.witness, self._watchdog)
 
     def cancel(self) -> None:
-        """Ask all ranks to stop together, and to leave a checkpoint; nothing if the run has ended already."""
+        """Have all ranks end together, and leave a checkpoint (SIGTERM); nothing if the run has ended already."""
         if self._runner.process.poll() is None:
             self._cancelled = True
             self._runner.signal(signal.SIGTERM)
@@ -84,7 +84,7 @@ class LocalRun:
         self._runner.signal(signal.SIGUSR1)
 
     def kill(self) -> None:
-        """End every process of the run at once."""
+        """End every process of the run at once (SIGKILL)."""
         signal_all(members([self.folder.id]), signal.SIGKILL)
         self._runner.process.kill()
 
@@ -125,7 +125,7 @@ def start(
     answer in the order that the journals in this folder tell (see `hooke.loop.replay`). `launcher`: who starts the
     ranks, by default mpirun on this machine; wherever it starts them, they must see this folder, and their
     processes must be this machine's for `kill` to reach them. `backstop`: seconds that they have behind the run's
-    wall limit to stop themselves.
+    wall limit to end by themselves.
     """
     if replay is not None:
         program = (*program, "--replay", str(replay.resolve()))
@@ -137,6 +137,6 @@ def start(
         ids=(attempt.id,),
         program=(*program, "--resume") if resume else program,
     )
-    # Ctrl-C reaches only the caller, who asks the ranks to stop together
+    # Ctrl-C reaches only the caller, who cancels
     runner = RankRunner(launch, launcher or LocalLauncher(), attempt.launcher_log, own_session=True)
     return LocalRun(spec, attempt, runner, backstop)

@@ -87,7 +87,7 @@ def start_supervisor(folder: JobFolder, api: str) -> None:
 
 
 def cancel(home: Home, api: str, run: str, attempt: int) -> None:
-    """Leave the request to end where the ranks' supervisor looks, also one that has not come yet."""
+    """Leave the cancel where the ranks' supervisor looks, also one that has not come yet."""
     folder = home.attempt(run, attempt)
     if folder.delivered.exists():
         return

@@ -97,7 +97,7 @@ class RankRunner:
             self.process.send_signal(number)
 
     def kill(self, why: str) -> None:
-        """End mpirun at once; `finish` ends whatever it leaves behind."""
+        """End mpirun at once (SIGKILL); `finish` ends whatever it leaves behind."""
         self.process.kill()
         self.process.wait()
         self._say(why)  # on a full disk this fails, and they are gone all the same

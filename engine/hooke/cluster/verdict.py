@@ -36,7 +36,7 @@ class Evidence:
     """The last lines of each rank's output."""
     host: str = ""
     cancelled: bool = False
-    """Somebody asked for the end before it came."""
+    """It was cancelled before it ended."""
     fenced: bool = False
     cause: str = ""
     """What the supervisor itself saw die."""

@@ -11,7 +11,7 @@ from hooke.spec.journal import EVERY_RANK_WRITES
 from hooke.spec.specification import RunSpec
 
 BACKSTOP = 60.0
-"""Seconds behind its wall limit after which a run is ended from outside: a rank that hangs cannot stop itself. One
+"""Seconds behind its wall limit after which a run is ended from outside: a rank that hangs cannot end itself. One
 that still writes is given ten times as long: it may be at its last evaluation, or at its checkpoint."""
 STALL = 60.0
 """Seconds without a step and without an evaluation that a run always has, unless its budget says otherwise."""
@@ -50,7 +50,7 @@ class Watchdog:
     def allowed(self) -> float:
         """Return for how many seconds nothing may come of the ranks."""
         witness = self._witness
-        known = witness.stepped and witness.scored and not witness.ending(self._samples)
+        known = witness.stepped and witness.evaluated and not witness.ending(self._samples)
         return max(self._stall, self._usual * self._longest) * (1 if known else UNKNOWN)
 
     def look(self) -> str:
@@ -67,7 +67,7 @@ class Watchdog:
         if self._witness.signs != self._signs:
             self._longest = max(self._longest, now - self._sign_at)
             self._signs, self._sign_at = self._witness.signs, now
-        if self._running_since is None and (self._witness.scored or self._witness.stepped):
+        if self._running_since is None and (self._witness.evaluated or self._witness.stepped):
             self._running_since = now  # the clock begins behind the first evaluation
         return self._behind_the_limit(now) or self._without_a_sign(now)
 

@@ -1,4 +1,4 @@
-"""Scoring the center off the clock. There is one train clock: it stands while every rank stands still.
+"""Evaluating the center off the clock. There is one train clock: it stands while every rank stands still.
 
 Ranks come to a stop where it disturbs a method least: between two local steps. The clock goes on until the last
 one has stopped, which is phase idle for the others, and no rank takes a step before the evaluation is over. So
@@ -49,13 +49,13 @@ def stop_together(r: RecordedRank) -> None:
         r.comm.control.allreduce((0.0,))
 
 
-def evaluate_together(r: RecordedRank) -> None:
-    """Stop all ranks, then `score_together`; collective."""
+def stop_and_evaluate(r: RecordedRank) -> None:
+    """Evaluate where ranks may still be working; collective."""
     stop_together(r)
-    score_together(r)
+    evaluate_together(r)
 
 
-def score_together(r: RecordedRank) -> None:
+def evaluate_together(r: RecordedRank) -> None:
     """Every rank that has the center scores its share of the validation part; all take note of the same sums.
 
     Collective, for a moment at which all stand still. A server that steps together with the workers is the only
@@ -106,7 +106,7 @@ def compare(r: RecordedRank, weights: Vector) -> None:
         )
 
 
-def score_alone(r: RecordedRank) -> None:
+def evaluate_alone(r: RecordedRank) -> None:
     """The server scores the whole validation part, while every worker stands still."""
     with aside(r.comm, Phase.EVALUATE):
         stopped = r.comm.clock()
@@ -116,7 +116,7 @@ def score_alone(r: RecordedRank) -> None:
 def score_test(r: RecordedRank) -> None:
     """Score the final center on the test part, once, when the run has met its target or its budget; collective.
 
-    A run that was stopped may go on from its checkpoint: its center is not the final one. Nothing is decided by
+    A run that ended early may go on from its checkpoint: its center is not the final one. Nothing is decided by
     this score; the deciding rank's `done` record has it.
     """
     if r.schedule.reason not in ("target", "budget"):
@@ -141,5 +141,5 @@ def _share(r: RecordedRank, size: int) -> tuple[int, int]:
 
 def _note(r: RecordedRank, score: Score, stopped: float) -> None:
     loss, accuracy = score.loss_sum / score.count, score.correct / score.count
-    reached = r.schedule.scored(r.samples, loss, accuracy)
-    r.recorder.scored(r, loss, accuracy, stopped, reached)
+    reached = r.schedule.note_evaluation(r.samples, loss, accuracy)
+    r.recorder.note_evaluation(r, loss, accuracy, stopped, reached)

@@ -41,11 +41,11 @@ class TrainingRank(RecordedRank):
         objective: Objective,
         spec: RunSpec,
         recorder: Recorder,
-        stop_requested: threading.Event | None = None,
+        cancel_requested: threading.Event | None = None,
         folder: Path | None = None,
         options: RankOptions | None = None,
     ) -> None:
-        super().__init__(comm, algorithm, objective, spec, recorder, stop_requested, folder, options)
+        super().__init__(comm, algorithm, objective, spec, recorder, cancel_requested, folder, options)
         self.synchronous_loop = SynchronousLoop(self)
         self.server_worker_loop = ServerWorkerLoop(self)
         self.server_loop = ServerLoop(self, options.order if options else None)

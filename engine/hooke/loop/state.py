@@ -48,7 +48,7 @@ class RankState:
         algorithm: Algorithm,
         objective: Objective,
         spec: RunSpec,
-        stop_requested: threading.Event | None = None,
+        cancel_requested: threading.Event | None = None,
         folder: Path | None = None,
         options: RankOptions | None = None,
     ) -> None:
@@ -56,7 +56,7 @@ class RankState:
         self.algorithm = algorithm
         self.objective = objective
         self.spec = spec
-        self.stop_requested = stop_requested or threading.Event()
+        self.cancel_requested = cancel_requested or threading.Event()
         options = options or RankOptions()
         self.checkpoint_requested = options.checkpoint_requested
         self.placed = options.placed
@@ -167,11 +167,11 @@ class RankState:
         self.notes[key] = text
 
     def decide(self) -> Decision:
-        """Return what this rank, if it is the deciding one, decides for all: a signal only sets a flag.
+        """Return what this rank, if it is the deciding one, decides for all: a signal only sets an event.
 
         A request for a checkpoint is said once.
         """
-        if self.stop_requested.is_set():
+        if self.cancel_requested.is_set():
             return Decision.CANCEL
         limit = self.spec.budget.max_seconds
         if limit is not None and self.ledger.wall() > limit:

@@ -61,6 +61,10 @@ class Elastic(Descent):
         """Return the moving rate."""
         return {"moving rate": f"{self.rate(workers):.6g}"}
 
+    def remarks(self, workers: int) -> list[str]:
+        """Return the stability bound."""
+        return [f"Stability bound of a without gradients: {self.bound(workers):.3g} on {workers} workers."]
+
     def bound(self, workers: int) -> float:
         """Return the largest a that can be stable: round robin on f = h x^2 / 2 with eta h -> 0."""
         del workers

@@ -78,8 +78,8 @@ class Steps(Record):
     columns: dict[str, str]
 
 
-class Scored(Record):
-    """One evaluation of the center, written by the rank that decides (rank 0, or the server)."""
+class Evaluation(Record):
+    """The center was scored on the validation part: written by the rank that decides (rank 0, or the server)."""
 
     kind: Literal["evaluation"] = "evaluation"
     seq: int = Field(ge=0)
@@ -116,7 +116,7 @@ class Done(Record):
     """Of the center, on the deciding rank: its last evaluation."""
     final_accuracy: float | None = None
     test_loss: float | None = None
-    """Of the final center on the test part, on the deciding rank; null where the run was stopped."""
+    """Of the final center on the test part, on the deciding rank; null where the run ended early."""
     test_accuracy: float | None = None
     test_seconds: float = 0.0
     """How long the clock stood for the test part."""
@@ -152,7 +152,7 @@ class Checkpointed(Record):
     """How long the clock stood for it; journals of older versions do not say."""
 
 
-JournalRecord = Annotated[Start | Steps | Scored | Done | Checkpointed | Dropped, Field(discriminator="kind")]
+JournalRecord = Annotated[Start | Steps | Evaluation | Done | Checkpointed | Dropped, Field(discriminator="kind")]
 
 
 class RankExit(Record):
@@ -221,7 +221,7 @@ class IngestAnswer(Record):
     reports: int
     """How many reports are applied."""
     cancel: bool
-    """The run is to end: SIGTERM, grace, SIGKILL, then report `cancelled`."""
+    """The run is cancelled: SIGTERM, grace, SIGKILL, then report `cancelled`."""
     checkpoints: int = Field(0, ge=0)
     """How many checkpoints were asked for so far; when it grows, every rank is told once (SIGUSR1)."""
     fenced: bool = False
@@ -248,7 +248,10 @@ class Described(BaseModel):
 
 
 class FileFault(Record):
-    """Something of a user's that a cluster cannot offer: a file that does not import, a name that is taken."""
+    """Something of a user's that a cluster cannot offer: a file that does not import, a name that is taken.
+
+    `name` is of the class, the file or the package.
+    """
 
     kind: Literal["algorithm", "workload"]
     name: str = Field(max_length=255)

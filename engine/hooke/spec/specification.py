@@ -169,7 +169,7 @@ class ClusterChoice(Frozen):
 
 
 class Budget(Frozen):
-    """When a run stops at the latest; the same work for every method."""
+    """When a run ends at the latest; the same work for every method."""
 
     samples: int = Field(ge=1, le=10**12, title="Samples", description="Gradients x batch, over all workers.")
     max_seconds: float | None = Field(
@@ -187,7 +187,7 @@ class Budget(Frozen):
 
 
 class Target(Frozen):
-    """What counts as solved: a run stops there, and time to target is compared."""
+    """What counts as solved: a run ends there, and time to target is compared."""
 
     metric: Literal["validation_accuracy", "validation_loss", "test_accuracy", "test_loss"] = Field(
         "validation_accuracy",
@@ -213,7 +213,7 @@ class Target(Frozen):
         return accuracy >= self.value if self.of_accuracy else loss <= self.value
 
 
-class Evaluation(Frozen):
+class EvaluationSettings(Frozen):
     """How often the center is scored on the validation part, off the clock."""
 
     every: int = Field(ge=1, le=10**12, title="Every", description="Samples between evaluations.")
@@ -234,7 +234,7 @@ class ExperimentSpec(Frozen):
     first_seed: int = Field(0, ge=0, le=2**31)
     budget: Budget
     target: Target | None = None
-    evaluation: Evaluation
+    evaluation: EvaluationSettings
     compute: Compute = Compute()
     checkpoint_every: int | None = Field(
         None, ge=1, le=10**12, title="Checkpoint every", description="Samples between checkpoints; empty: none."
@@ -270,10 +270,10 @@ class RunSpec(Frozen):
     virtual: VirtualCluster | None = None
     budget: Budget
     target: Target | None = None
-    evaluation: Evaluation
+    evaluation: EvaluationSettings
     compute: Compute = Compute()
     checkpoint: Literal["never", "on-stop", "always"] = "on-stop"
-    """Keep what a restart needs when stopped before the end (cancelled, wall limit), or at every end."""
+    """Keep what a restart needs when a run ends early (cancelled, wall limit), or at every end."""
     checkpoint_every: int | None = Field(None, ge=1, le=10**12)
     """Samples between the checkpoints of a run that goes on (unless `checkpoint` is `never`); None: none."""
     on_bad_worker: Literal["fail", "drop"] = "fail"

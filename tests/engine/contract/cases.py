@@ -222,7 +222,7 @@ def objective_of(comm: Comm, case: Case, world: World, first: bool = True) -> Qu
 def train(comm: Comm, case: Case, world: World, folder: Path | None, objective: Quadratic, first: bool) -> Outcome:
     """Hand the problem to the product: the first attempt of a case, or the one that ends it."""
     cut = case.halt * BATCH if case.halt is not None and first else None
-    return train_rank(comm, case.spec(world, cut), folder, objective, objective.stop_requested, resume=not first)
+    return train_rank(comm, case.spec(world, cut), folder, objective, objective.cancel_requested, resume=not first)
 
 
 def play(comm: Comm, case: Case, world: World, folder: Path) -> Played:
@@ -249,8 +249,8 @@ def _report(outcome: Outcome, objective: Quadratic, first: Outcome | None) -> Pl
         center=outcome.center,
         done=outcome.done.model_dump(),
         first=first.done.model_dump() if first else None,
-        scores=[(score.samples, score.loss) for score in outcome.scores],
-        clocks=[score.clock for score in outcome.scores],
+        scores=[(score.samples, score.loss) for score in outcome.evaluations],
+        clocks=[score.clock for score in outcome.evaluations],
         picked=objective.picked,
         spent=objective.spent,
         torn=objective.torn,

@@ -90,7 +90,7 @@ class Behaviour:
     poison: tuple[int, float] | None = None
     """(step, value): the gradient of this step holds this value."""
     cancel_at: int | None = None
-    """Ask for a collective stop in this evaluation, counted from 1 (each rank notices its own flag only)."""
+    """Cancel the run in this evaluation, counted from 1 (each rank notices its own flag only)."""
 
 
 @dataclass
@@ -100,7 +100,7 @@ class Quadratic(Objective):
     family: Quadratics
     comm: Comm
     behaviour: Behaviour
-    stop_requested: threading.Event
+    cancel_requested: threading.Event
     virtual: bool
     first_step: int = 0
     picked: list[list[int]] = field(default_factory=list)
@@ -180,7 +180,7 @@ class Quadratic(Objective):
             return Score(2 * self._loss(weights) * (stop - start), stop - start, stop - start)
         self.evaluations += 1
         if self.evaluations == self.behaviour.cancel_at:
-            self.stop_requested.set()
+            self.cancel_requested.set()
         time.sleep(self.behaviour.scoring)
         count = stop - start
         return Score(self._loss(weights) * count, count // 2, count)

@@ -283,13 +283,13 @@ def test_serving_out_of_turn_moves_bits_with_the_delays(catalogued, tmp_path):
 
 
 def test_an_evaluation_that_writes_moves_bits(monkeypatch, tmp_path):
-    right = evaluate.evaluate_together
+    right = evaluate.stop_and_evaluate
 
     def wrong(r):
         right(r)
         r.evaluated.mul_(1 + 1e-7)
 
-    monkeypatch.setattr("hooke.loop.synchronous.evaluate_together", wrong)
+    monkeypatch.setattr("hooke.loop.synchronous.stop_and_evaluate", wrong)
     hardly = suite.TWINS["hardly evaluated"](SYNC)
     with pytest.raises(AssertionError):
         assert_same_bits(play_virtual(SYNC, tmp_path), play_virtual(hardly, tmp_path))
