@@ -23,6 +23,7 @@ class RecordingApi:
         self.checkpoints = defaultdict(int)  # (run, attempt) -> asked for so far
         self.tokens = {}
         self.mode = "ok"  # ok | 500 | garbage | 413 | 422 | deaf: stores everything, but the answer is lost
+        self.refused = 0  # requests answered in the modes 500, 422 and garbage
         self.limit = None  # bytes above which a body is refused with 413
         self._server = None
         self.port = 0
@@ -135,6 +136,8 @@ class _Handler(BaseHTTPRequestHandler):
             return 204, b""
         if self.path != "/api/v1/ingest":
             return 404, b"{}"
+        if api.mode in ("500", "422", "garbage"):
+            api.refused += 1
         if api.mode in ("500", "422"):
             return int(api.mode), b'{"title": "no"}'
         if api.mode == "garbage":
