@@ -86,7 +86,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
     """Have one worker run all of a group, also its session fixtures then.
 
-    Not `--dist loadgroup`: pytest-xdist 3.8 hands groups on in an attribute of tests that pytest 9.2 does not read,
+    Not `--dist loadgroup`: pytest-xdist 3.8 keeps groups in an attribute of tests that pytest 9.2 does not read,
     and runs every test by itself without a word.
     """
     from xdist.scheduler import LoadScopeScheduling

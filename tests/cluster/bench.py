@@ -83,8 +83,8 @@ class Bench:
     def finish(self, process):
         """Wait for a supervisor; it must have delivered everything and left nothing."""
         assert process.wait(LIMIT) == 0, self.complaints()
-        assert members(self.ids) == []
-        assert self.api.faults == []
+        assert members(self.ids) == [], self.complaints()
+        assert self.api.faults == [], self.api.faults
 
     def complaints(self):
         return "\n".join(folder.supervisor_log.read_text() for _, folder in self.started)

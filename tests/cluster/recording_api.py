@@ -74,7 +74,7 @@ class RecordingApi:
                 self.faults.append(f"{key} log: {line.seq} after {len(logs) - 1}")
         applied = self.reports[key]
         if [r.model_dump() for r in message.reports[: len(applied)]] != [r.model_dump() for r in applied]:
-            self.faults.append(f"{key}: reports were rewritten")
+            self.faults.append(f"{key}: reports were rewritten: {applied} by {message.reports}")
         applied.extend(message.reports[len(applied) :])
         return IngestAnswer(
             acknowledged=acknowledged,

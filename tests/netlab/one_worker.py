@@ -32,7 +32,7 @@ def main():
     }
     (outcome,) = run_spec_virtual(validate_run(document))
     found["hooke"], scores["hooke"] = outcome.weights, [(s.samples, s.loss) for s in outcome.scores]
-    initial = Worker(replace(SETTINGS, samples=16), folder, 0)._objective.initial(SETTINGS.seed).numpy()
+    initial = Worker(replace(SETTINGS, samples=16), folder, 0).objective.initial(SETTINGS.seed).numpy()
     np.savez(folder / "weights.npz", initial=initial, **found)
     np.savez(folder / "scores.npz", **{name: np.array(of) for name, of in scores.items()})
 
