@@ -20,11 +20,11 @@ settings.load_profile("hooke")
 
 ROOT = Path(__file__).resolve().parents[1]
 
-TOGETHER = (
-    *("engine/contract", "netlab", "api", "cluster/acceptance"),
-    *("engine/comm", "engine/trace", "engine/loop", "engine/hardware"),
+DEAREST = (
+    *("engine/contract/", "e2e/test_up.py", "cluster/acceptance/", "netlab/test_peers.py", "api/"),
+    *("e2e/test_demo.py", "engine/comm/", "engine/trace/", "engine/loop/"),
 )
-"""Folders whose tests share what is dear to make (an mpirun, a server, a site, emulated hosts), dearest first."""
+"""Groups that take longest, and so begin first. The tests of a folder share what is dear: an mpirun, a server."""
 
 COMMANDS = {
     "postgres": ("postgres", "/usr/lib/postgresql/*/bin/postgres"),
@@ -71,15 +71,15 @@ def required() -> frozenset[str]:
 
 
 def group_of(path: Path) -> str:
-    """Return the name of the group of a test file: a folder of TOGETHER that holds it, or the file itself."""
+    """Return the group of a test file: a folder of DEAREST that holds it, or the file itself."""
     file = path.relative_to(Path(__file__).parent).as_posix()
-    return next((folder for folder in TOGETHER if file.startswith(f"{folder}/")), file)
+    return next((group for group in DEAREST if file.startswith(group)), file)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put large groups first, so that workers end at about the same time."""
-    places = {folder: place for place, folder in enumerate(TOGETHER)}
-    items.sort(key=lambda item: places.get(group_of(item.path), len(TOGETHER)))
+    """Begin with what takes longest, so that workers end at about the same time."""
+    places = {group: place for place, group in enumerate(DEAREST)}
+    items.sort(key=lambda item: places.get(group_of(item.path), len(DEAREST)))
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -55,7 +55,7 @@ def test_required_programs(tmp_path, require, outcome):
 def test_a_group_runs_on_one_worker(tmp_path):
     """Two folders that share, and two files that do not: three workers would run tests of each otherwise."""
     folder = tmp_path / "tests"
-    for name in ("api/test_a.py", "api/stream/test_b.py", "netlab/test_c.py", "test_d.py", "cli/test_e.py"):
+    for name in ("api/test_a.py", "api/stream/test_b.py", "engine/loop/test_c.py", "test_d.py", "cli/test_e.py"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(
             "import os, pytest\n@pytest.mark.parametrize('n', range(6))\ndef test_it(n, record_property):\n"
@@ -75,6 +75,6 @@ def test_a_group_runs_on_one_worker(tmp_path):
     for case in ElementTree.parse(tmp_path / "found.xml").iter("testcase"):
         place = case.get("classname").removeprefix("tests.")
         workers[place.partition(".")[0]] |= {each.get("value") for each in case.iter("property")}
-    assert set(workers) == {"api", "netlab", "test_d", "cli"}
+    assert set(workers) == {"api", "engine", "test_d", "cli"}
     assert [len(each) for each in workers.values()] == [1] * 4
     assert len(set.union(*workers.values())) > 1
