@@ -137,7 +137,7 @@ def test_ports_are_not_given_twice(tmp_path):
     finally:
         first.close()
         second.close()
-    assert bindable("127.0.0.1", first.port)
+    wait_for(lambda: bindable("127.0.0.1", first.port), "the port, which another test may have taken by now")
 
 
 def test_the_next_start_takes_the_port_of_the_previous_one(tmp_path, free_port):
