@@ -46,7 +46,7 @@ up: setup ## Start Hooke and wait for work
 
 test: setup-dev check ## Check and test everything
 	@scripts/npm run --silent test
-	@$(if $(TESTS),$(VENV)/bin/python -m pytest $(TESTS),scripts/test $(VENV)/bin/python)
+	@$(VENV)/bin/python -m pytest $(or $(TESTS),--numprocesses logical --maxprocesses 4)
 
 audit: setup ## Compare every method, in both worlds, with its equations, and check the clocks (minutes; ONLY=METHOD)
 	@$(VENV)/bin/python -m audit $(if $(ONLY),--only $(ONLY))

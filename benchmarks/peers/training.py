@@ -63,12 +63,12 @@ class Worker:
         self._settings, self._rank, self._folder = settings, rank, folder
         spec = self._spec = settings.spec()
         self._schedule = RunSchedule(spec)
-        self._objective = MnistLenet().build(Place(spec.compute, spec.seed, rank))
+        self.objective = MnistLenet().build(Place(spec.compute, spec.seed, rank))
         self._batches = Batches(
-            self._objective.train_size, spec.batch, spec.seed, rank, spec.workers, spec.sharding
+            self.objective.train_size, spec.batch, spec.seed, rank, spec.workers, spec.sharding
         )
         model = lenet()
-        nn.utils.vector_to_parameters(self._objective.initial(spec.seed).clone(), model.parameters())
+        nn.utils.vector_to_parameters(self.objective.initial(spec.seed).clone(), model.parameters())
         model = model.to(memory_format=torch.channels_last)  # as the images are: a twentieth faster than without
         self._ledger = Ledger(time.perf_counter)
         self._method = methods.make(settings, model, self._ledger, folder, rank)
@@ -85,7 +85,7 @@ class Worker:
         self._evaluate()
         while schedule.reason is None:
             ledger.enter(Phase.DATA)
-            batch = self._objective.pick(self._batches.next())
+            batch = self.objective.pick(self._batches.next())
             ledger.enter(Phase.UPDATE)
             self._method.step(lambda model, batch=batch: self._loss(model, batch.inputs, batch.labels))
             ledger.enter(Phase.IDLE)
@@ -144,7 +144,7 @@ class Worker:
     def _scored(self, part: Part) -> tuple[float, float, float]:
         """Return loss and accuracy of the answer on a part, every rank a share of it, and the seconds it took."""
         began, before = time.perf_counter(), self._ledger.enter(Phase.EVALUATE)
-        objective, shares = self._objective, self._spec.workers
+        objective, shares = self.objective, self._spec.workers
         size = objective.validation_size if part == "validation" else objective.test_size
         start, stop = size * self._rank // shares, size * (self._rank + 1) // shares
         share = objective.evaluate(self._method.answer(), start, stop, part)

@@ -25,6 +25,8 @@ from hooke_api.base.settings import Settings
 from hooke_api.scheduling.scheduler import Scheduler
 from hooke_api.storage.database import Database
 
+from tests.waiting import LIMIT
+
 SPEC = {
     "name": "first",
     "workload": {"name": "digits-mlp"},
@@ -74,14 +76,18 @@ class Service:
     settings: Settings
     url: str
     client: httpx.Client
+    in_flight: set
+    """The requests that the server is working on."""
     line: OrderLine = field(default_factory=OrderLine)
 
     def __post_init__(self) -> None:
         self.database: Database = self.app.state.database
-        self.sender = httpx.Client(timeout=30)
+        self.sender = httpx.Client(timeout=LIMIT)
         self.scheduler = Scheduler(self.database, self.app.state.bus, self.settings, lambda _: self.line)
         self.agent = httpx.Client(
-            base_url=f"{self.url}/api/v1", headers={"authorization": f"Bearer {self.settings.agents}"}
+            base_url=f"{self.url}/api/v1",
+            headers={"authorization": f"Bearer {self.settings.agents}"},
+            timeout=LIMIT,
         )
 
     def hello(self, name: str = "local", cores: int = 4, **more) -> None:

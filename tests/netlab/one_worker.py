@@ -32,7 +32,7 @@ def main():
     }
     (outcome,) = run_spec_virtual(validate_run(document))
     found["hooke"], evaluations["hooke"] = outcome.weights, [(s.samples, s.loss) for s in outcome.evaluations]
-    initial = Worker(replace(SETTINGS, samples=16), folder, 0)._objective.initial(SETTINGS.seed).numpy()
+    initial = Worker(replace(SETTINGS, samples=16), folder, 0).objective.initial(SETTINGS.seed).numpy()
     np.savez(folder / "weights.npz", initial=initial, **found)
     np.savez(folder / "evaluations.npz", **{name: np.array(of) for name, of in evaluations.items()})
 
