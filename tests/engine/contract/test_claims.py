@@ -1,12 +1,15 @@
 """What methods claim can be checked, and what nobody claims is said: such properties are skipped here, by name."""
 
 import pytest
+from hooke.algorithms.local_sgd import LocalSGD
 from hooke.catalogue.algorithm import Algorithm, catalogue
-from hooke.catalogue.claims import Limit, claimed
+from hooke.catalogue.claims import Limit, after_steps, claimed, nothing, swap
 from hooke.methods.descent import Descent
 
 from tests.engine.contract import suite
 from tests.engine.contract.cases import Case, play_virtual
+from tests.engine.contract.test_accounts import test_traffic_is_what_the_method_declares as assert_traffic
+from tests.engine.contract.test_reductions import test_at_its_limit_a_method_is_another_one as assert_limit
 from tests.engine.reference.observed import equations
 
 CLAIMS = {
@@ -58,6 +61,27 @@ def test_limits_are_those_of_the_class_that_states_them():
     """Other defaults are no limit of the base class any more."""
     assert suite.limits_of(Base)
     assert suite.limits_of(Preset) == ()
+
+
+@pytest.mark.parametrize("wrong", [swap, nothing])
+def test_a_false_exchange_is_noticed(monkeypatch, tmp_path, wrong):
+    monkeypatch.setattr(LocalSGD, "exchange", after_steps(wrong))
+    with pytest.raises(AssertionError):
+        assert_traffic(lambda case, _: play_virtual(case, tmp_path), Case("local-sgd", workers=2), "virtual")
+
+
+@pytest.mark.parametrize(
+    ("name", "limit"),
+    [
+        ("sma", Limit("sync-easgd", {"center_momentum": 0.1})),
+        ("slowmo", Limit("local-sgd", {"slow_momentum": 0.0, "slow_lr": 0.9})),
+        ("local-sgd", Limit("sync-sgd", {"period": 2, "momentum": 0.0})),
+        ("downpour", Limit("sgd", {"period": 2}, workers=(1,), exact=True)),
+    ],
+)
+def test_a_false_limit_is_noticed(tmp_path, name, limit):
+    with pytest.raises(AssertionError):
+        assert_limit(lambda case, _: play_virtual(case, tmp_path), limit, name, limit.workers[0])
 
 
 class EvaluatesItself(Algorithm):
