@@ -67,7 +67,7 @@ def test_limits_are_those_of_the_class_that_states_them():
 def test_a_false_exchange_is_noticed(monkeypatch, tmp_path, wrong):
     monkeypatch.setattr(LocalSGD, "exchange", after_steps(wrong))
     with pytest.raises(AssertionError):
-        assert_traffic(lambda case, _: play_virtual(case, tmp_path), Case("local-sgd", workers=2), "virtual")
+        assert_traffic(lambda case, _: play_virtual(case, tmp_path), Case("local-sgd", workers=4), "virtual")
 
 
 @pytest.mark.parametrize(
