@@ -34,8 +34,8 @@ class Watchdog:
         self._samples = spec.budget.samples
         self._stall = spec.budget.max_stall_seconds or STALL
         period = spec.algorithm.parameters.get("period")
-        silent = spec.workers > EVERY_RANK_WRITES and isinstance(period, int)
-        self._usual = USUAL * (max(1, int(period)) if silent and isinstance(period, int) else 1)
+        silent = period if spec.workers > EVERY_RANK_WRITES and isinstance(period, int) else 1
+        self._usual = USUAL * max(1, silent)
         self._backstop = backstop
         self._witness = witness
         self._running_since: float | None = None

@@ -6,17 +6,15 @@ checkpoints; `requests()` is the same for a server. `state()` names what outlive
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Literal
 
-from hooke.catalogue.algorithm import Algorithm, Coordination
-from hooke.catalogue.workload import Objective
+from typing_extensions import override
+
+from hooke.catalogue.algorithm import Coordination
 from hooke.comm.base import Pending, Updates, Vector
 from hooke.comm.conformance import conformance
 from hooke.comm.shared import Shared
-from hooke.comm.wrappers.timed import Timed
 from hooke.errors import AlgorithmError
 from hooke.loop import checkpoint
 from hooke.loop.decisions import ENDINGS, Reason
@@ -25,30 +23,20 @@ from hooke.loop.lock_free import LockFreeLoop
 from hooke.loop.recorder import RecordedRank, Recorder
 from hooke.loop.server import ServerLoop
 from hooke.loop.server_worker import ServerWorkerLoop
-from hooke.loop.state import RankOptions
+from hooke.loop.state import RankSetup
 from hooke.loop.synchronous import SynchronousLoop
-from hooke.spec.specification import RunSpec
 from hooke.trace.phases import Phase
 
 
 class TrainingRank(RecordedRank):
     """What `Algorithm.run` is given: the implementation of `hooke.catalogue.rank.Rank`, and how a rank ends."""
 
-    def __init__(
-        self,
-        comm: Timed,
-        algorithm: Algorithm,
-        objective: Objective,
-        spec: RunSpec,
-        recorder: Recorder,
-        cancel_requested: threading.Event | None = None,
-        folder: Path | None = None,
-        options: RankOptions | None = None,
-    ) -> None:
-        super().__init__(comm, algorithm, objective, spec, recorder, cancel_requested, folder, options)
+    def __init__(self, setup: RankSetup, recorder: Recorder) -> None:
+        super().__init__(setup, recorder)
+        algorithm, spec = setup.algorithm, setup.spec
         self.synchronous_loop = SynchronousLoop(self)
         self.server_worker_loop = ServerWorkerLoop(self)
-        self.server_loop = ServerLoop(self, options.order if options else None)
+        self.server_loop = ServerLoop(self, setup.options.order)
         self.lock_free_loop = LockFreeLoop(self)
         self.notes |= algorithm.notes(spec.workers)
 
@@ -56,21 +44,12 @@ class TrainingRank(RecordedRank):
         """Write a checkpoint, if the run keeps any; collective."""
         checkpoint.save(self)
 
+    @override
     def due(self, t: int, period: int) -> bool:
-        """Return whether step t exchanges: every `period` steps, beginning with step 0.
-
-        A restored worker of a method with a server counts from its first step instead: no step may be taken
-        that the server has not granted.
-        """
         return (t - (self.first if self.algorithm.coordination == "parameter-server" else 0)) % period == 0
 
+    @override
     def shared(self, name: str, like: Vector, updates: Updates = "auto") -> Shared:
-        """Return a center that all ranks read and change without locks, at first equal to rank 0's `like`.
-
-        Collective, once per name, before `steps`. Checkpoints keep it as the state `name`. The first one tests
-        the machine's one-sided operations: raises CommError where they are wrong. Raises SpecError for `plain`
-        updates where ranks share no memory.
-        """
         if not self.windows:
             self.note("one-sided operations", conformance(self.comm))
         shared = Shared(self.comm, self.state(name, like), self.buffer(like), updates)
@@ -78,19 +57,19 @@ class TrainingRank(RecordedRank):
         self.note(f"updates of {name}", shared.mode)
         return shared
 
+    @override
     def mean(self, x: Vector, into: Vector) -> Vector:
-        """Leave the mean of x over all workers in the other vector: see `hooke.catalogue.rank`."""
         if self.algorithm.servers:
             raise AlgorithmError("a server takes no part in `mean`: only methods without one can call it")
         self.comm.in_full().allreduce(into.copy_(x))
         return into.mul_(1 / self.comm.size)  # type: ignore[no-any-return]
 
+    @override
     def steps(
         self,
         evaluated: Vector | Shared | Callable[[], Vector] | None = None,
         flush: Callable[[], None] | None = None,
     ) -> Iterator[int]:
-        """Yield the number of each local step, until the run ends: see `hooke.catalogue.rank`."""
         self.flush = flush
         if evaluated is not None:
             self.evaluated = evaluated.snapshot if isinstance(evaluated, Shared) else evaluated
@@ -102,6 +81,7 @@ class TrainingRank(RecordedRank):
         }
         return loops[self.algorithm.coordination].steps()
 
+    @override
     def requests(
         self,
         into: Vector | None,
@@ -109,33 +89,27 @@ class TrainingRank(RecordedRank):
         period: int = 1,
         last_words: bool = False,
     ) -> Iterator[int]:
-        """Server: yield the worker to reply to next, its vector received in `into`, until all are done.
-
-        `into=None`: requests carry no vector; else one may, as `brought` says. Each request takes the worker
-        `period` steps further. `last_words`: behind its last step a worker delivers one more vector, which is
-        yielded like a request; `reply` then does nothing.
-        """
         return self.server_loop.requests(into, order, period, last_words)
 
     @property
+    @override
     def brought(self) -> bool:
-        """Return whether the request that was yielded last came with a vector (server)."""
         return self.server_loop.brought
 
+    @override
     def reply(self, worker: int, vector: Vector) -> None:
-        """Server: reply a vector to the worker whose request was yielded last."""
         self.server_loop.reply(worker, vector)
 
+    @override
     def receive(self, into: Vector, worker: int) -> None:
-        """Server: receive a vector that the worker delivers outside of its request."""
         self.server_loop.receive(into, worker)
 
+    @override
     def request(self, vector: Vector | None, into: Vector) -> Pending:
-        """Worker: send a vector (or none) to the server and ask for its reply, both in the background."""
         return self.server_worker_loop.request(vector, into)
 
+    @override
     def deliver(self, vector: Vector) -> None:
-        """Worker: send a vector to the server outside of a request."""
         self.comm.send(vector, self.server)
 
     def agree_on_ending(self) -> Reason:

@@ -5,21 +5,16 @@ from __future__ import annotations
 import math
 import os
 import socket
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from hooke.catalogue.algorithm import Algorithm
-from hooke.catalogue.workload import Objective
-from hooke.comm.wrappers.timed import Timed
 from hooke.hardware.description import describe
-from hooke.loop.state import RankOptions, RankState
+from hooke.loop.state import RankSetup, RankState
 from hooke.spec.events import STEP_COLUMNS, Checkpointed, Done, Dropped, Evaluation, Start
 from hooke.spec.journal import EVERY_RANK_WRITES, JournalWriter
-from hooke.spec.specification import RunSpec
 from hooke.trace.phases import PHASES
 
 GROWING = list(STEP_COLUMNS).index(PHASES[0])
@@ -235,16 +230,6 @@ class Recorder:
 class RecordedRank(RankState):
     """A rank with its recorder: what the loops, evaluations and checkpoints work on."""
 
-    def __init__(
-        self,
-        comm: Timed,
-        algorithm: Algorithm,
-        objective: Objective,
-        spec: RunSpec,
-        recorder: Recorder,
-        cancel_requested: threading.Event | None = None,
-        folder: Path | None = None,
-        options: RankOptions | None = None,
-    ) -> None:
+    def __init__(self, setup: RankSetup, recorder: Recorder) -> None:
         self.recorder = recorder
-        super().__init__(comm, algorithm, objective, spec, cancel_requested, folder, options)
+        super().__init__(setup)

@@ -9,8 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from typing_extensions import override
 
 from hooke.catalogue.algorithm import Algorithm
+from hooke.catalogue.rank import Rank
 from hooke.catalogue.workload import Objective
 from hooke.comm.base import Slice, Vector
 from hooke.comm.shared import Shared
@@ -28,6 +30,7 @@ from hooke.trace.phases import Phase
 class RankOptions:
     """What may be asked of a rank besides its specification."""
 
+    cancel_requested: threading.Event = field(default_factory=threading.Event)
     checkpoint_requested: threading.Event = field(default_factory=threading.Event)
     order: ExchangeOrder | None = None
     """The exchanges that the server is to serve again (see `hooke.loop.replay`)."""
@@ -35,32 +38,37 @@ class RankOptions:
     """Where the rank runs, if somebody placed it."""
 
 
-class RankState:
-    """The part of a rank that its loops, its recorder and its checkpoints read and change.
+@dataclass(frozen=True)
+class RankSetup:
+    """What a rank is made of."""
+
+    comm: Timed
+    algorithm: Algorithm
+    objective: Objective
+    spec: RunSpec
+    folder: Path | None = None
+    """Where checkpoints go, if the specification keeps any; None: nowhere."""
+    options: RankOptions = field(default_factory=RankOptions)
+
+
+class RankState(Rank):
+    """The part of a rank that its loops, its recorder and its checkpoints read and change; see `Rank`.
 
     `params` is this worker's x (on a server: the center), equal on every rank at the start; `workers` is P;
     workers are ranks 0..P-1 and the server, if any, is rank P.
     """
 
-    def __init__(
-        self,
-        comm: Timed,
-        algorithm: Algorithm,
-        objective: Objective,
-        spec: RunSpec,
-        cancel_requested: threading.Event | None = None,
-        folder: Path | None = None,
-        options: RankOptions | None = None,
-    ) -> None:
+    def __init__(self, setup: RankSetup) -> None:
+        comm, algorithm, objective = setup.comm, setup.algorithm, setup.objective
+        spec, options = setup.spec, setup.options
         self.comm = comm
         self.algorithm = algorithm
         self.objective = objective
         self.spec = spec
-        self.cancel_requested = cancel_requested or threading.Event()
-        options = options or RankOptions()
+        self.cancel_requested = options.cancel_requested
         self.checkpoint_requested = options.checkpoint_requested
         self.placed = options.placed
-        self.keep = None if spec.checkpoint == "never" else folder
+        self.keep = None if spec.checkpoint == "never" else setup.folder
         """Where checkpoints go; None: nowhere."""
         self.drops = spec.on_bad_worker == "drop" and algorithm.may_drop
         self.notes: dict[str, str] = dict(objective.notes)
@@ -93,15 +101,12 @@ class RankState:
         self.jitter = np.random.Generator(np.random.PCG64(np.random.SeedSequence([spec.seed, self.rank, 1])))
 
     @property
+    @override
     def layout(self) -> tuple[Slice, ...]:
-        """Return the named slices of every vector: one per layer parameter."""
         return self.objective.layout
 
+    @override
     def state(self, name: str, like: Vector | None = None) -> Vector:
-        """Return the vector called `name`, which outlives a step: a copy of `like`, or zeros.
-
-        It is part of every checkpoint and comes back from a restored one.
-        """
         vector = self.objective.allocate()
         if name in self.restored:
             vector.copy_(self.restored[name])
@@ -110,16 +115,13 @@ class RankState:
         self.states[name] = vector
         return vector
 
+    @override
     def buffer(self, like: Vector) -> Vector:
-        """Return scratch of the same size, allocated once: no allocation in the loop."""
         del like  # every vector of an objective has one size
         return self.objective.allocate()
 
+    @override
     def gradient(self, at: Vector | None = None) -> Vector:
-        """Pick this worker's next batch and return its mean gradient at `at`, or at `params`.
-
-        The same buffer each time. Raises NumericalError, naming rank and step, before a NaN or Inf can travel.
-        """
         if at is not None:
             self.objective.bind(at, self._gradient)
         before = self.ledger.enter(Phase.DATA)
@@ -162,8 +164,8 @@ class RankState:
                 "a smaller learning rate or elasticity may help"
             )
 
+    @override
     def note(self, key: str, text: str) -> None:
-        """Have the journal's first record say what was chosen for this rank, and why; before the loop begins."""
         self.notes[key] = text
 
     def decide(self) -> Decision:

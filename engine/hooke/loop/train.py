@@ -49,7 +49,7 @@ from hooke.loop.evaluate import evaluated, score_test  # noqa: E402
 from hooke.loop.rank import TrainingRank  # noqa: E402
 from hooke.loop.recorder import Recorder  # noqa: E402
 from hooke.loop.replay import read_order  # noqa: E402
-from hooke.loop.state import RankOptions  # noqa: E402
+from hooke.loop.state import RankOptions, RankSetup  # noqa: E402
 from hooke.spec.events import Done, Evaluation  # noqa: E402
 from hooke.spec.specification import RunSpec  # noqa: E402
 from hooke.spec.states import DIVERGED, INFRASTRUCTURE, USER_RAISED  # noqa: E402
@@ -71,12 +71,11 @@ class Outcome:
     evaluations: list[Evaluation]
 
 
-def train_rank(  # noqa: PLR0913 - what single callers need
+def train_rank(
     comm: Comm,
     spec: RunSpec,
     folder: Path | None = None,
     objective: Objective | None = None,
-    cancel_requested: threading.Event | None = None,
     resume: bool = False,
     oversubscribed: bool = False,
     options: RankOptions | None = None,
@@ -100,7 +99,8 @@ def train_rank(  # noqa: PLR0913 - what single callers need
     recorder = Recorder(folder, comm.rank, oversubscribed)
     # what a failing rank has collected belongs in its journal and its trace, too
     with contextlib.closing(recorder), contextlib.closing(trace) if trace else contextlib.nullcontext():
-        rank = TrainingRank(timed, chosen, objective, spec, recorder, cancel_requested, folder, options)
+        setup = RankSetup(timed, chosen, objective, spec, folder, options or RankOptions())
+        rank = TrainingRank(setup, recorder)
         for key, text in notes_of(rank.placed, objective, copies is not None).items():
             rank.note(key, text)
         if spec.virtual is not None:
@@ -148,7 +148,6 @@ def run_spec_virtual(
     spec: RunSpec,
     folder: Path | None = None,
     make_objective: Callable[[], Objective] | None = None,
-    cancel_requested: threading.Event | None = None,
     resume: bool = False,
     options: RankOptions | None = None,
     trace: bool = False,
@@ -162,7 +161,7 @@ def run_spec_virtual(
     def main(comm: Comm) -> Outcome:
         objective = make_objective() if make_objective else None
         notes = trace_of(folder, spec, comm.rank) if trace and folder else None
-        return train_rank(comm, spec, folder, objective, cancel_requested, resume, options=options, trace=notes)
+        return train_rank(comm, spec, folder, objective, resume, options=options, trace=notes)
 
     return run_virtual(ranks_of(spec), spec.virtual, main, spec.communication.collective, servers_of(spec))
 
@@ -182,8 +181,8 @@ def _run_folder(folder: Path, asked: _Asked) -> None:
     spec = validate_run(json.loads((folder / "spec.json").read_text()))
     if spec.world == "virtual":
         order = read_order(asked.replay) if asked.replay else None
-        options = RankOptions(asked.checkpoint, order)
-        run_spec_virtual(spec, folder, None, asked.cancel, asked.resume, options, trace=asked.trace)
+        options = RankOptions(asked.cancel, asked.checkpoint, order)
+        run_spec_virtual(spec, folder, None, asked.resume, options, trace=asked.trace)
         return
     if asked.replay:
         raise LaunchError("a replay runs in the virtual world")
@@ -193,9 +192,9 @@ def _run_folder(folder: Path, asked: _Asked) -> None:
     comm = MpiComm(spec.communication.collective)
     crowded = comm.ranks_on_this_machine > usable_cores()
     placed = among(spec.compute, comm, comm.rank >= spec.workers)  # before torch starts threads
-    options = RankOptions(asked.checkpoint, placed=placed)
+    options = RankOptions(asked.cancel, asked.checkpoint, placed=placed)
     trace = trace_of(folder, spec, comm.rank) if asked.trace else None
-    train_rank(comm, spec, folder, None, asked.cancel, asked.resume, crowded, options, trace=trace)
+    train_rank(comm, spec, folder, None, asked.resume, crowded, options, trace=trace)
 
 
 def _exit_status(error: BaseException) -> int:

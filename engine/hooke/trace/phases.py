@@ -45,10 +45,13 @@ class Notes(Protocol):
         x: Any,
         sent: tuple[int, int, int],
     ) -> None:
-        """Note the operation that has ended, on x: it sent payload, wire bytes, messages."""
+        """Note the operation that has ended, on x (a tensor or an array): it sent payload, wire bytes, messages.
+
+        It was charged to `phase`, and interrupted `before`.
+        """
 
     def transferred(self, what: str, part: int, peer: int, times: tuple[float, ...], x: Any) -> None:
-        """Note a transfer in the background."""
+        """Note a transfer in the background; `times` are the six of its record, in their order."""
 
 
 class Ledger:

@@ -17,7 +17,9 @@ from io import FileIO
 from pathlib import Path
 from typing import Any
 
-from hooke.trace.phases import PHASES, Ledger, Phase
+from typing_extensions import override
+
+from hooke.trace.phases import PHASES, Ledger, Notes, Phase
 from hooke.trace.records import (
     CHANGE,
     IS_CHANGE,
@@ -62,7 +64,7 @@ def clock_of(world: str) -> str:
         return f"{platform.node()} {os.getpid()}"  # nobody else's, then: aligned at the barrier
 
 
-class Trace:
+class Trace(Notes):
     """The records of one rank. Only the thread of that rank touches it."""
 
     def __init__(self, path: Path, about: dict[str, Any], limit: int = LIMIT) -> None:
@@ -114,6 +116,7 @@ class Trace:
             MOVE.pack_into(self.buffer, self.used, IS_MOVE, _PHASE[source], _PHASE[to], seconds)
             self.used += MOVE.size
 
+    @override
     def operated(
         self,
         what: str,
@@ -125,10 +128,6 @@ class Trace:
         x: Any,
         sent: tuple[int, int, int],
     ) -> None:
-        """Note the operation that has ended, on x (a tensor or an array): it sent payload, wire bytes, messages.
-
-        It was charged to `phase`, and interrupted `before`.
-        """
         if self.on:
             _note_operation(
                 self.buffer, self.used, IS_OPERATION, _PHASE[before], _PHASE[phase], _OPERATION[what], part,
@@ -136,8 +135,8 @@ class Trace:
             )  # fmt: skip
             self.used += _OPERATION_SIZE
 
+    @override
     def transferred(self, what: str, part: int, peer: int, times: tuple[float, ...], x: Any) -> None:
-        """Note a transfer in the background; `times` are the six of the record, in their order."""
         if self.on:
             self._make_room()
             TRANSFER.pack_into(self.buffer, self.used, IS_TRANSFER, _OPERATION[what], part, peer, *times, x.nbytes)

@@ -19,6 +19,7 @@ from hooke.catalogue.validation import validate_run
 from hooke.comm.base import Comm
 from hooke.comm.virtual.communicator import run_virtual
 from hooke.loop.rank import TrainingRank
+from hooke.loop.state import RankOptions
 from hooke.loop.train import Outcome, train_rank
 from hooke.methods.elastic import Elastic
 from hooke.spec.invariants import faults
@@ -222,7 +223,8 @@ def objective_of(comm: Comm, case: Case, world: World, first: bool = True) -> Qu
 def train(comm: Comm, case: Case, world: World, folder: Path | None, objective: Quadratic, first: bool) -> Outcome:
     """Hand the problem to the product: the first attempt of a case, or the one that ends it."""
     cut = case.halt * BATCH if case.halt is not None and first else None
-    return train_rank(comm, case.spec(world, cut), folder, objective, objective.cancel_requested, resume=not first)
+    options = RankOptions(objective.cancel_requested)
+    return train_rank(comm, case.spec(world, cut), folder, objective, resume=not first, options=options)
 
 
 def play(comm: Comm, case: Case, world: World, folder: Path) -> Played:

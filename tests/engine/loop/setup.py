@@ -160,7 +160,7 @@ def run_rank(comm: Comm, setup: Setup, world: World, folder: Path | None, resume
         (folder / "spec.json").write_text(canonical(spec))
     comm.barrier()
     with known():
-        out = train_rank(comm, spec, folder, objective, objective.cancel_requested, resume, options=RankOptions())
+        out = train_rank(comm, spec, folder, objective, resume, options=RankOptions(objective.cancel_requested))
     scores = [(score.samples, score.loss) for score in out.evaluations]
     picked, start = len(objective.picked), family.start(spec.seed)
     return Report(out.weights, out.center, out.done, scores, picked, objective.spent, start, objective.mass)

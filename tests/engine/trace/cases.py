@@ -10,6 +10,7 @@ from typing import Any
 from hooke.catalogue.validation import validate_run
 from hooke.catalogue.workload import Score
 from hooke.comm.base import Comm
+from hooke.loop.state import RankOptions
 from hooke.loop.train import trace_of, train_rank
 from hooke.spec.specification import Part, RunSpec
 
@@ -68,4 +69,4 @@ def play(
     spec = spec_of(name, world)
     objective = Judged(FAMILY, comm, behaviour or Behaviour(sleeps=3), threading.Event(), world == "virtual")
     trace = trace_of(folder, spec, comm.rank) if traced else None
-    train_rank(comm, spec, folder, objective, objective.cancel_requested, trace=trace)
+    train_rank(comm, spec, folder, objective, options=RankOptions(objective.cancel_requested), trace=trace)
