@@ -13,6 +13,8 @@ export interface Mark {
   readonly dash: readonly number[];
   readonly points: readonly Point[];
   readonly text: string;
+  /** The path inside which alone it can be seen, where there is one. */
+  readonly clip: readonly Point[];
 }
 
 class RecordedPath {
@@ -48,6 +50,8 @@ class Recorder {
   lineCap = "butt";
   lineDashOffset = 0;
   private dash: number[] = [];
+  private clipped: readonly Point[] = [];
+  private saved: (readonly Point[])[] = [];
   private path = new RecordedPath();
 
   constructor(readonly canvas: HTMLCanvasElement) {}
@@ -80,15 +84,21 @@ class Recorder {
   clearRect(): void {
     this.marks = [];
   }
-  save(): void {}
-  restore(): void {}
-  clip(): void {}
+  save(): void {
+    this.saved.push(this.clipped);
+  }
+  restore(): void {
+    this.clipped = this.saved.pop() ?? [];
+  }
+  clip(path: RecordedPath = this.path): void {
+    this.clipped = path.points;
+  }
   rect(): void {}
   translate(): void {}
   rotate(): void {}
 
   private mark(kind: Mark["kind"], style: string, points: readonly Point[], text = ""): void {
-    this.marks.push({ kind, style, dash: this.dash, points: [...points], text });
+    this.marks.push({ kind, style, dash: this.dash, points: [...points], text, clip: this.clipped });
   }
 }
 

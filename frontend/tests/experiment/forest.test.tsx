@@ -1,0 +1,108 @@
+import { screen } from "@testing-library/react";
+import { describe, expect, it } from "vitest";
+import { Forest, forestDomain } from "@/features/experiment/forest";
+import type { SpeedUp } from "@/lib/client/types.gen";
+import { variantStyle } from "@/lib/theme/palette";
+import { show } from "../support/app";
+import { speedUp } from "../support/fixtures/experiment";
+
+/** What stands in the plot; every x is a share of the width between the two edges, so 0.5 is "no difference". */
+function marks() {
+  const svg = screen.getByRole("img");
+  const inner = { left: 8, width: Number(svg.getAttribute("width")) - 16 };
+  const share = (x: string | null) => (Number(x) - inner.left) / inner.width;
+  const box = svg.querySelector("rect");
+  const line = svg.querySelector("line[stroke-width='2']");
+  const arrow = svg.querySelector("path")?.getAttribute("d");
+  return {
+    ratio: box && share(String(Number(box.getAttribute("x")) + Number(box.getAttribute("width")) / 2)),
+    interval: line && [share(line.getAttribute("x1")), share(line.getAttribute("x2"))],
+    arrow: arrow && (/^M\S+ \S+ l-/.test(arrow) ? "left" : "right"),
+    baseline: svg.querySelector("circle") !== null,
+    color: box?.getAttribute("fill"),
+  };
+}
+
+/** Where a ratio belongs: on a log axis from 1/reach to reach. */
+const place = (value: number, reach: number) => (1 + Math.log(value) / Math.log(reach)) / 2;
+
+function plot(changes: Partial<SpeedUp>, reach = 4) {
+  const domain = [-Math.log(reach), Math.log(reach)] as const;
+  show(<Forest speedUp={speedUp(changes)} domain={domain} index={1} />);
+  return marks();
+}
+
+describe("one row", () => {
+  it.each([
+    ["faster", 2, 1.6, 2.5],
+    ["slower", 0.5, 0.4, 0.8],
+    ["same", 1, 0.97, 1.03],
+    ["not shown", 1.2, 0.7, 2],
+  ] as const)(
+    "that is %s has its mark and its interval where a log axis has them",
+    (claim, ratio, low, high) => {
+      const drawn = plot({ claim, ratio, low, high });
+      expect(drawn.ratio).toBeCloseTo(place(ratio, 4), 6);
+      expect(drawn.interval?.[0]).toBeCloseTo(place(low, 4), 6);
+      expect(drawn.interval?.[1]).toBeCloseTo(place(high, 4), 6);
+      expect(drawn).toMatchObject({ arrow: undefined, baseline: false, color: variantStyle(1).color });
+    },
+  );
+
+  it("of a bound is open at the end that nobody knows", () => {
+    expect(plot({ claim: "at least", ratio: 3, low: 2, high: null })).toMatchObject({
+      interval: [expect.closeTo(place(2, 4), 6), 1],
+      arrow: "right",
+    });
+  });
+
+  it("of an upper bound is open below", () => {
+    expect(plot({ claim: "at most", ratio: 0.5, low: null, high: 0.8 })).toMatchObject({
+      interval: [0, expect.closeTo(place(0.8, 4), 6)],
+      arrow: "left",
+    });
+  });
+
+  it("without a claim shows the ratio and no interval", () => {
+    expect(plot({ claim: "no claim", ratio: 2, low: 1.5, high: 2.5 })).toMatchObject({
+      ratio: expect.closeTo(0.75, 6),
+      interval: null,
+      arrow: undefined,
+    });
+  });
+
+  it.each([
+    ["baseline", { claim: "baseline", ratio: 1, low: null, high: null }, true],
+    ["target that was not reached", { claim: "no claim", ratio: null, low: null, high: null }, false],
+  ] as const)("of a %s has no box", (_, changes, baseline) => {
+    expect(plot(changes)).toMatchObject({ ratio: null, interval: null, baseline });
+  });
+
+  it("stays inside however far it lies out, and says its sentence", () => {
+    expect(plot({ ratio: 100, low: 50, high: 200 }).ratio).toBe(1);
+    expect(screen.getByRole("img")).toHaveAccessibleName(
+      "Sync EASGD is 2.00 times as fast as Original EASGD.",
+    );
+  });
+});
+
+describe("the axis", () => {
+  it.each<[string, Partial<SpeedUp>[], number]>([
+    [
+      "holds the widest interval, with room",
+      [
+        { low: 1.6, high: 2.5 },
+        { low: 0.2, high: 1.1 },
+      ],
+      Math.log(5) * 1.08,
+    ],
+    ["is never narrower than 1.5 times", [{ ratio: 1.01, low: 0.99, high: 1.02 }], Math.log(1.5) * 1.08],
+    ["is never wider than 20 times", [{ ratio: 300, low: 200, high: 900 }], Math.log(20)],
+    ["leaves out what claims nothing", [{ claim: "no claim", low: 0.01, high: 100 }], Math.log(1.5) * 1.08],
+    ["knows no interval of nothing", [], Math.log(1.5) * 1.08],
+  ])("%s", (_, rows, reach) => {
+    const [low, high] = forestDomain(rows.map((row) => speedUp({ ratio: 1, ...row })));
+    expect(high).toBeCloseTo(reach, 6);
+    expect(low).toBe(-high);
+  });
+});

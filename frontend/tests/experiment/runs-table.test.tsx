@@ -1,0 +1,90 @@
+import { screen, within } from "@testing-library/react";
+import { beforeEach, expect, it } from "vitest";
+import type { RunSummary } from "@/lib/client/types.gen";
+import { openApp } from "../support/app";
+import { comparison, experiment } from "../support/fixtures/experiment";
+import { runSummary } from "../support/fixtures/run";
+import { apiServer, Refusal } from "../support/server";
+
+const server = apiServer();
+
+beforeEach(() => {
+  server
+    .on("GET /experiments/*", experiment())
+    .on("GET /experiments/*/comparison", comparison())
+    .on("GET /experiments/*/bands", { axis: "clock", unit: "s", position: 0, bands: [] });
+});
+
+async function rows(items: RunSummary[], next: string | null = null): Promise<HTMLElement[]> {
+  server.on("GET /runs", { items, next_cursor: next });
+  openApp(server, "/experiments/exp_7");
+  await screen.findAllByTestId("comparison-row");
+  return screen.findAllByTestId("run-row");
+}
+
+const texts = (line: HTMLElement | undefined) =>
+  within(line as HTMLElement)
+    .getAllByRole("cell")
+    .map((cell) => cell.textContent?.trim());
+
+it("asks for the runs of this experiment alone, and keeps their order", async () => {
+  const found = await rows([runSummary(23), runSummary(21), runSummary(22)]);
+  expect(found.map((line) => texts(line)[0])).toEqual(["#23", "#21", "#22"]);
+  expect(server.askedFor("GET /runs")[0]?.query.get("experiment")).toBe("exp_7");
+});
+
+it.each<[string, Partial<RunSummary>, string[]]>([
+  ["runs", {}, ["#21", "Sync EASGD", "local × 2", "0", "running", "", "95.12%", "–", "–", "25.0%"]],
+  [
+    "has reached its target",
+    { state: "succeeded", seed: 4, time_to_target: 2.34, test_accuracy: 0.9612 },
+    ["#21", "Sync EASGD", "local × 2", "4", "succeeded", "", "95.12%", "96.12%", "2.34 s", "25.0%"],
+  ],
+  [
+    "is simulated",
+    { simulated: true, cluster: "10gbe", workers: 8, time_to_target: 0.5, attempt: 2 },
+    [
+      "#21 attempt 2",
+      "Sync EASGD",
+      "10gbe × 8 simulated",
+      "0",
+      "running",
+      "",
+      "95.12%",
+      "–",
+      "500 ms virtual",
+      "25.0%",
+    ],
+  ],
+  [
+    "has not begun, on too few cores",
+    { state: "queued", accuracy: null, communication_fraction: null, oversubscribed: true },
+    ["#21", "Sync EASGD", "local × 2 oversubscribed", "0", "queued", "", "–", "–", "–", "–"],
+  ],
+])("tells of a run that %s", async (_, changes, expected) => {
+  const [line] = await rows([runSummary(21, changes)]);
+  expect(texts(line)).toEqual(expected);
+  expect(within(line as HTMLElement).getByRole("link")).toHaveAttribute("href", "/runs/run_21");
+});
+
+it.each([
+  [30_000, 120_000, "25%", "25.0% of the budget"],
+  [130_000, 120_000, "100%", "100.0% of the budget"],
+  [0, 0, "0%", "0.0% of the budget"],
+])("shows %i of %i samples as %s of the budget", async (samples, budget, width, title) => {
+  const [line] = await rows([runSummary(21, { samples, budget })]);
+  const meter = within(line as HTMLElement).getByTitle(title);
+  expect((meter.firstElementChild as HTMLElement).style.width).toBe(width);
+});
+
+it("says where it shows but the first of many", async () => {
+  await rows([runSummary(1), runSummary(2)], "more");
+  expect(screen.getByText("The first 2 runs are shown.")).toBeVisible();
+});
+
+it("says why it is missing", async () => {
+  server.on("GET /runs", new Refusal(500, "No table."));
+  openApp(server, "/experiments/exp_7");
+  await screen.findAllByTestId("comparison-row");
+  expect(await screen.findByRole("alert")).toHaveTextContent("The runs could not be read. No table.");
+});

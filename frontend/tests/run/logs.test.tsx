@@ -1,0 +1,126 @@
+import { fireEvent, screen, waitFor } from "@testing-library/react";
+import { beforeEach, describe, expect, it } from "vitest";
+import { KEPT } from "@/features/run/use-logs";
+import { openApp } from "../support/app";
+import { experiment } from "../support/fixtures/experiment";
+import { logLine, run } from "../support/fixtures/run";
+import { apiServer } from "../support/server";
+
+const server = apiServer();
+const log = () => screen.getByRole("log");
+const queries = () => server.askedFor("GET /runs/*/logs").map(({ query }) => Object.fromEntries(query));
+
+beforeEach(() => {
+  server
+    .on("GET /experiments/*", experiment())
+    .on("POST /series", { axis: "clock", unit: "s", series: [] })
+    .on("GET /runs/*", run({ workers: 2, servers: 1 }));
+});
+
+/** As many lines as there are, in pages of at most `size`. */
+function written(count: number, size = 1000) {
+  server.on("GET /runs/*/logs", ({ query }) => {
+    const after = Number(query.get("after"));
+    const lines = Array.from({ length: Math.min(size, count - after) }, (_, i) =>
+      logLine(after + i + 1, `line ${after + i + 1}`),
+    );
+    return { lines, more: after + lines.length < count, next_after: after + lines.length };
+  });
+}
+
+async function open(address = "/runs/run_21") {
+  const app = openApp(server, address);
+  await screen.findByText("Digits, three ways");
+  await waitFor(() => expect(screen.getByTestId("connection")).toHaveTextContent("live"));
+  return app;
+}
+
+describe("the log", () => {
+  it("has the rank, the time and the words of each line; what a rank complained of is marked", async () => {
+    server.on("GET /runs/*/logs", {
+      lines: [
+        logLine(1, "loss 0.5"),
+        logLine(2, "warning: slow", { rank: 1, stream: "stderr" }),
+        logLine(3, "rank 1 exited", { rank: -1 }),
+      ],
+      more: false,
+      next_after: 3,
+    });
+    await open();
+    await screen.findByText("loss 0.5");
+    const lines = [...log().children].map((line) => line.textContent?.slice("00:00:00".length));
+    expect(lines).toEqual(["rank 0loss 0.5", "rank 1warning: slow", "mpirunrank 1 exited"]);
+    expect([...log().children].map((line) => line.getAttribute("data-stream"))).toEqual([
+      "stdout",
+      "stderr",
+      "stdout",
+    ]);
+  });
+
+  it("reads on page by page, and when the stream tells of more asks only for what is new", async () => {
+    written(25, 10);
+    await open();
+    await screen.findByText("line 25");
+    expect(queries().map(({ after }) => after)).toEqual(expect.arrayContaining(["0", "10", "20"]));
+    const before = queries().length;
+    written(27, 10);
+    server.send("logs", { id: "run_21", experiment_id: "exp_7" }, 6);
+    await screen.findByText("line 27");
+    expect(
+      queries()
+        .slice(before)
+        .every(({ after }) => Number(after) >= 25),
+    ).toBe(true);
+    expect(log().children).toHaveLength(27);
+  });
+
+  it("keeps the newest lines, and says how many it let go", async () => {
+    written(KEPT + 1234);
+    await open();
+    expect(await screen.findByText("1,234 earlier lines are not shown")).toBeVisible();
+    expect(log().lastElementChild).toHaveTextContent(`line ${KEPT + 1234}`);
+    expect(log().children).toHaveLength(KEPT + 1);
+    expect(screen.queryByText("line 1234")).toBeNull();
+  });
+
+  it("is of one rank where the address or the picker says so", async () => {
+    written(1);
+    const { user, address } = await open("/runs/run_21?rank=1");
+    await screen.findByText("line 1");
+    expect(queries()[0]).toMatchObject({ rank: "1" });
+    const picker = screen.getByRole("combobox", { name: "Lines of which rank" });
+    expect(picker).toHaveValue("rank 1");
+    await user.click(picker);
+    const options = screen.getAllByRole("option").map((option) => option.textContent);
+    expect(options).toEqual(["all ranks", "mpirun, supervisor", "rank 0", "rank 1", "rank 2"]);
+    await user.click(screen.getByRole("option", { name: "mpirun, supervisor" }));
+    await waitFor(() => expect(queries().at(-1)).toMatchObject({ rank: "-1" }));
+    expect(address()).toBe("/runs/run_21?rank=-1");
+    await user.click(picker);
+    await user.click(screen.getByRole("option", { name: "all ranks" }));
+    await waitFor(() => expect(address()).toBe("/runs/run_21"));
+    expect(queries().at(-1)).not.toHaveProperty("rank");
+  });
+
+  it("follows its end while the reader stays there, and leaves a reader alone who scrolled up", async () => {
+    written(3);
+    await open();
+    await screen.findByText("line 3");
+    let height = 2000;
+    Object.defineProperty(log(), "scrollHeight", { configurable: true, get: () => height });
+    const grow = async (count: number) => {
+      height += 100;
+      written(count);
+      server.send("logs", { id: "run_21", experiment_id: "exp_7" }, count);
+      await screen.findByText(`line ${count}`);
+    };
+    await grow(4);
+    expect(log().scrollTop).toBe(2100);
+    fireEvent.scroll(log(), { target: { scrollTop: 300 } });
+    await grow(5);
+    expect(log().scrollTop).toBe(300);
+    fireEvent.scroll(log(), { target: { scrollTop: height - 600 } }); // 600 px of it are in view
+    await grow(6);
+    expect(log().scrollTop).toBe(2300);
+  });
+});

@@ -1,0 +1,106 @@
+import { screen, within } from "@testing-library/react";
+import type { ComponentType } from "react";
+import { describe, expect, it } from "vitest";
+import { History } from "@/features/run/history";
+import { RankPhases } from "@/features/run/rank-phases";
+import { Staleness } from "@/features/run/staleness";
+import type { RunView } from "@/lib/client/types.gen";
+import { show } from "../support/app";
+import { checkpoint, phases, run, transition } from "../support/fixtures/run";
+
+const part = (id: string) => within(screen.getByTestId(id));
+const shown = (Part: ComponentType<{ run: RunView }>, changes: Partial<RunView>) =>
+  show(<Part run={run(changes)} />);
+
+describe("the history", () => {
+  it("has every change of state, when, by whom, why, and the evidence", () => {
+    shown(History, {
+      state: "failed_infra",
+      history: [
+        transition("queued", 0),
+        transition("running", 5),
+        transition("failed_infra", 130, {
+          who: "supervisor",
+          why: "a rank died",
+          exit_code: 137,
+          signal: 9,
+          rank: 1,
+          host: "node2",
+          attempt: 2,
+        }),
+      ],
+    });
+    const steps = part("history").getAllByTestId("transition");
+    expect(steps.map((step) => step.dataset.state)).toEqual(["queued", "running", "failed_infra"]);
+    expect(steps[1]).toHaveTextContent("+5 s");
+    expect(steps[1]).toHaveTextContent("it is running · scheduler");
+    expect(steps[2]).toHaveTextContent("+2 min 05 s");
+    expect(steps[2]).toHaveTextContent(
+      "a rank died (exit code 137, signal 9, rank 1, on node2) · supervisor, attempt 2",
+    );
+  });
+
+  it.each([
+    [2, undefined],
+    [3, "and an earlier one, which they replaced"],
+    [5, "and 3 earlier ones, which they replaced"],
+  ])("lists the newest of %i checkpoints, and who left", (count, rest) => {
+    shown(History, {
+      checkpoints: Array.from({ length: count }, (_, i) => checkpoint((i + 1) * 1000)),
+      dropped: [
+        { worker: 1, step: 1200, why: "NaN in its gradient", attempt: 1, at: "2026-03-01T10:01:00Z" },
+      ],
+    });
+    expect(part("kept").getByTestId("dropped-worker")).toHaveTextContent(
+      "Worker 1 left at step 1,200: NaN in its gradient; the run went on without it.",
+    );
+    const listed = part("kept").getAllByTestId("checkpoint");
+    expect(listed.map((item) => item.title)).toEqual([`ckpt-${count - 1}000`, `ckpt-${count}000`]);
+    const last = part("kept").getAllByRole("listitem").at(-1);
+    if (rest) expect(last).toHaveTextContent(rest);
+    else expect(last).toBe(listed.at(-1));
+  });
+});
+
+describe("phases by rank", () => {
+  it("have a bar for each rank, and its communication over wall time without evaluation", () => {
+    shown(RankPhases, {
+      phases: [
+        phases(0),
+        phases(1, { role: "server", wall: 2, evaluate: 2, hidden: 0.5, notes: { device: "cpu" } }),
+      ],
+    });
+    const [worker, master] = screen.getAllByTestId("rank-phase");
+    expect(worker).toHaveTextContent("worker 0 12 s wall · 1,500 steps");
+    expect(worker).toHaveTextContent("20.0% communication · 300 MB in 3,000 messages"); // 2 s of 12 - 2
+    expect(master).toHaveTextContent("– communication");
+    expect(master).toHaveTextContent("500 ms hidden");
+    expect(within(master as HTMLElement).getByTestId("rank-notes")).toHaveTextContent("devicecpu");
+    expect(within(worker as HTMLElement).queryByTestId("rank-notes")).toBeNull();
+  });
+
+  it("say so before the first step, and call virtual seconds virtual", () => {
+    const view = shown(RankPhases, { phases: [] });
+    expect(part("rank-phases").getByText("No rank has taken a step yet.")).toBeVisible();
+    view.again(<RankPhases run={run({ simulated: true })} />);
+    expect(screen.getAllByText(/12 s virtual/)).toHaveLength(2);
+  });
+});
+
+describe("staleness", () => {
+  it("has a bar for each staleness, as high as its share of the most", () => {
+    shown(Staleness, { staleness: 1.25, staleness_histogram: { 0: 10, 1: 40, 3: 20 }, lost_mass: 0.021 });
+    const bars = part("staleness").getAllByRole("listitem");
+    expect(bars.map((bar) => bar.textContent)).toEqual(["100", "401", "02", "203"]); // count, then staleness
+    const heights = bars.map((bar) => Number.parseFloat((bar.children[1] as HTMLElement).style.height));
+    expect(heights).toEqual([27.5, 110, 1, 55]);
+    expect(screen.getByTestId("staleness")).toHaveTextContent(
+      "mean 1.25 center updates over 70 exchanges · lost 2.1% of pushed update mass",
+    );
+  });
+
+  it("is left out where nothing can be stale", () => {
+    shown(Staleness, {});
+    expect(screen.queryByTestId("staleness")).toBeNull();
+  });
+});

@@ -1,0 +1,146 @@
+import { screen, waitFor, within } from "@testing-library/react";
+import { beforeEach, describe, expect, it } from "vitest";
+import type { RunState, RunView } from "@/lib/client/types.gen";
+import { openApp } from "../support/app";
+import { experiment } from "../support/fixtures/experiment";
+import { checkpoint, run, series } from "../support/fixtures/run";
+import { apiServer, Refusal } from "../support/server";
+
+const server = apiServer();
+const part = (id: string) => within(screen.getByTestId(id));
+beforeEach(() => {
+  server
+    .on("GET /experiments/*", experiment())
+    .on("POST /series", {
+      axis: "clock",
+      unit: "s",
+      series: [series("validation_accuracy"), series("train_loss", { y: [2, 1, 0.5], n: 3, of: 3 })],
+    })
+    .on("GET /runs/*/logs", { lines: [], more: false, next_after: 0 });
+});
+
+async function open(changes: Partial<RunView> = {}) {
+  server.on("GET /runs/*", run(changes));
+  const app = openApp(server, "/runs/run_21");
+  await screen.findByText("Digits, three ways");
+  await waitFor(() => expect(screen.getByTestId("chart-train_loss")).toHaveAttribute("data-points", "3"));
+  await screen.findByText("Nothing was written.");
+  await waitFor(() => expect(screen.getByTestId("connection")).toHaveTextContent("live"));
+  return app;
+}
+
+describe("the header", () => {
+  it("says which run it is, of what, and how far", async () => {
+    await open({ servers: 1, attempt: 2 });
+    expect(screen.getByRole("heading", { level: 1 })).toHaveTextContent("Run #21 Sync EASGD");
+    expect(document.title).toBe("Run #21 · Sync EASGD · Hooke");
+    expect(screen.getByRole("link", { name: "Digits, three ways" })).toHaveAttribute(
+      "href",
+      "/experiments/exp_7",
+    );
+    for (const text of ["local, 2 workers + server", "seed 0", "attempt 2", "95.12%", "30,000 of 120,000"])
+      expect(screen.getByText(text)).toBeVisible();
+  });
+
+  it.each<[RunState, boolean, boolean]>([
+    ["starting", true, false],
+    ["running", true, true],
+    ["timed_out", false, false],
+  ])("of a run that is %s offers to cancel it: %s, and a checkpoint: %s", async (state, cancel, save) => {
+    await open({ state });
+    expect(screen.getByTestId("run-state")).toHaveAttribute("data-state", state);
+    expect(screen.queryByTestId("cancel-run") !== null).toBe(cancel);
+    expect(screen.queryByTestId("checkpoint-run") !== null).toBe(save);
+  });
+
+  it.each<[string, Partial<RunView>, RegExp]>([
+    ["is still to be scored", {}, /is scored once, when the run has met/],
+    ["was scored", { test_accuracy: 0.9612, test_loss: 0.1234 }, /scored once after the end: loss 0.1234/],
+    ["judged everything", { evaluated_part: "test" }, /Made without a validation part/],
+  ])("says when the test part %s", async (_, changes, words) => {
+    await open(changes);
+    expect(screen.getByTestId("parts")).toHaveTextContent(words);
+    const asked = server.askedFor("POST /series")[0]?.body;
+    const own = changes.evaluated_part === "test" ? "test_accuracy" : "validation_accuracy";
+    expect(asked).toMatchObject({ runs: ["run_21"], metrics: expect.arrayContaining([own, "train_loss"]) });
+  });
+
+  it("asks before it cancels", async () => {
+    const { user } = await open();
+    const asked = run({ cancel_requested: true });
+    server.on("POST /runs/*/cancel", asked).on("GET /runs/*", asked);
+    await user.click(screen.getByTestId("cancel-run"));
+    expect(await screen.findByText("End this run? What was measured stays.")).toBeVisible();
+    await user.keyboard("{Escape}");
+    await waitFor(() => expect(screen.queryByText("End this run? What was measured stays.")).toBeNull());
+    expect(server.askedFor("POST /runs/*/cancel")).toHaveLength(0);
+    await user.click(screen.getByTestId("cancel-run"));
+    await user.click(await screen.findByRole("button", { name: "Cancel the run" }));
+    expect(await screen.findByText("cancel requested")).toBeVisible();
+    expect(screen.getByTestId("cancel-run")).toHaveTextContent("Cancelling");
+    expect(screen.queryByTestId("checkpoint-run")).toBeNull();
+    expect(server.askedFor("POST /runs/*/cancel")).toHaveLength(1);
+  });
+});
+
+describe("a checkpoint", () => {
+  it("is asked for, and said to be there once it lies on the cluster", async () => {
+    const { user } = await open({ checkpoints: [checkpoint(10_000)] });
+    server.on("POST /runs/*/checkpoint", run({ checkpoints: [checkpoint(10_000)] }));
+    await user.click(screen.getByTestId("checkpoint-run"));
+    expect(await screen.findByText("Every rank is asked to save its state …")).toBeVisible();
+    expect(screen.queryByTestId("checkpoint-came")).toBeNull();
+    server.on("GET /runs/*", run({ checkpoints: [checkpoint(10_000), checkpoint(32_000)] }));
+    server.send("run", { id: "run_21", experiment_id: "exp_7", state: "running", attempt: 1 }, 9);
+    expect(await screen.findByTestId("checkpoint-came")).toHaveTextContent(
+      "Checkpoint saved at 32,000 samples, 407 kB; the run goes on.",
+    );
+  });
+
+  it("that the run did not live to write is not waited for", async () => {
+    const { user } = await open();
+    server.on("POST /runs/*/checkpoint", run({ state: "succeeded" }));
+    await user.click(screen.getByTestId("checkpoint-run"));
+    expect(await screen.findByText("The run ended before it could save a checkpoint.")).toBeVisible();
+  });
+
+  it("that was refused says why", async () => {
+    const { user } = await open();
+    server.on("POST /runs/*/checkpoint", new Refusal(409, "The run is not in its loop."));
+    await user.click(screen.getByTestId("checkpoint-run"));
+    expect(await screen.findByRole("alert")).toHaveTextContent("The run is not in its loop.");
+    expect(screen.queryByText("Every rank is asked to save its state …")).toBeNull();
+  });
+});
+
+describe("the page", () => {
+  it("shows curves over the axis of the address, and moves it there", async () => {
+    const { user, address } = await open();
+    const chart = within(screen.getByTestId("chart-validation_accuracy"));
+    expect(chart.getByRole("img")).toHaveAccessibleName(
+      "Validation accuracy. Validation accuracy 95.00% at 3 s.",
+    );
+    expect(chart.getByText("3 of 900 points")).toBeVisible();
+    expect(screen.getByTestId("chart-validation_loss")).toHaveAttribute("data-points", "0");
+    await user.click(part("run-curves").getByText("Samples"));
+    await waitFor(() =>
+      expect(server.askedFor("POST /series").at(-1)?.body).toMatchObject({ axis: "samples" }),
+    );
+    expect(address()).toBe("/runs/run_21?axis=samples");
+  });
+
+  it("shows on what it ran, and the resolved document", async () => {
+    await open({ hardware: { host: "node1", memory_bytes: 25e9, cpu_generation: "" } });
+    const environment = part("environment");
+    for (const text of ["run_21", "node1", "25 GB", "2.9.0"])
+      expect(environment.getByText(text)).toBeVisible();
+    const document = part("run-spec").getByRole("region", { name: "Resolved specification as JSON" });
+    expect(JSON.parse(document.textContent ?? "")).toEqual({ algorithm: "sync-easgd", seed: 0 });
+  });
+
+  it("says that there is no such run", async () => {
+    server.on("GET /runs/*", new Refusal(404, "Not found."));
+    openApp(server, "/runs/run_0");
+    expect(await screen.findByRole("heading", { name: "No such run" })).toBeVisible();
+  });
+});
