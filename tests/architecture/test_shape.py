@@ -14,6 +14,8 @@ ALGORITHM_LINES = 80
 FILE_LINES = 300
 TEST_LINES = 400
 SOURCE = {".py", ".ts", ".tsx", ".css", ".mjs", ".sh"}
+DASHBOARD_RATIO = 0.6
+"""Lines of the dashboard's tests over lines of its hand-written source, style sheets among them."""
 
 FORBIDDEN = {
     r"(?<![\w.])/(?:work|opt|root|home/\w+)/": "a path of one machine",
@@ -88,6 +90,16 @@ def test_no_file_is_too_long_to_read():
         if path.suffix in SOURCE and not is_unread(path) and lines(path) > limit(path)
     }
     assert long == {}
+
+
+def test_the_dashboard_is_tested_as_a_whole():
+    written = [path for path in tracked() if path.suffix in SOURCE and not is_unread(path)]
+
+    def total(folder: str) -> int:
+        return sum(lines(path) for path in written if path.is_relative_to(ROOT / "frontend" / folder))
+
+    assert total("src") > 5000
+    assert total("tests") / total("src") >= DASHBOARD_RATIO
 
 
 def faults(text: str) -> list[str]:

@@ -181,6 +181,13 @@ describe("execution", () => {
     expect(written().checkpoint_every).toBeNull();
   });
 
+  it("describes its fields in words and code", () => {
+    showExecution();
+    const threads = part("execution").getByLabelText("Threads");
+    expect(threads).toHaveAccessibleDescription("Of a rank; group: as many as the cores it is given");
+    expect(part("execution").getByText("group").tagName).toBe("CODE");
+  });
+
   it.each([
     ["4", 4],
     ["group", "group"],

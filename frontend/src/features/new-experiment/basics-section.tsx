@@ -13,7 +13,7 @@ const SHARDINGS = [
   { value: "disjoint", label: "disjoint shards" },
 ];
 const METRICS = [
-  { value: "validation_accuracy", label: "validation accuracy (fraction)" },
+  { value: "validation_accuracy", label: "validation accuracy" },
   { value: "validation_loss", label: "validation loss" },
 ];
 

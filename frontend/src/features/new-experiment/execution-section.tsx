@@ -1,6 +1,5 @@
 import { Section } from "@/lib/ui/section";
 import { ChoiceField, NumberField } from "./fields";
-import styles from "./form.module.css";
 import { SchemaForm } from "./schema-form";
 
 const ON_BAD_WORKER = [
@@ -12,8 +11,7 @@ const ON_BAD_WORKER = [
 export function ExecutionSection({ compute }: { compute: unknown }) {
   return (
     <Section title="Execution" testId="execution">
-      <SchemaForm schema={compute} path={["compute"]} />
-      <div className={styles.grid}>
+      <SchemaForm schema={compute} path={["compute"]}>
         <NumberField
           path={["checkpoint_every"]}
           label="Checkpoint every"
@@ -32,7 +30,7 @@ export function ExecutionSection({ compute }: { compute: unknown }) {
           fallback="fail"
           choices={ON_BAD_WORKER}
         />
-      </div>
+      </SchemaForm>
     </Section>
   );
 }

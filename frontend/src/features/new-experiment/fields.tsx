@@ -1,5 +1,5 @@
 import { NativeSelect, Switch, Textarea, TextInput, type TextInputProps } from "@mantine/core";
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import type { Path } from "./document";
 import { useField } from "./form-context";
 import { parseNumber } from "./parse-number";
@@ -7,7 +7,7 @@ import { parseNumber } from "./parse-number";
 interface FieldProps {
   path: Path;
   label: string;
-  description?: string;
+  description?: ReactNode;
   /** Shown while the document has no value here. */
   fallback?: unknown;
 }

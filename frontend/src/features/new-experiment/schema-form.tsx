@@ -1,3 +1,4 @@
+import type { ReactNode } from "react";
 import type { Path } from "./document";
 import { withValue } from "./document";
 import { ChoiceField, MixedField, NumberField, SwitchField, TextField } from "./fields";
@@ -10,27 +11,38 @@ export function SchemaForm({
   schema,
   path,
   without = [],
+  children,
 }: {
   schema: unknown;
   path: Path;
   /** Fields that mean nothing with the values of the others. */
   without?: readonly string[];
+  /** Fields from elsewhere that follow in the same grid. */
+  children?: ReactNode;
 }) {
   const fields = fieldsFromSchema(schema).filter((field) => !without.includes(field.name));
-  if (fields.length === 0) return null;
+  if (fields.length === 0 && !children) return null;
   return (
     <div className={styles.grid}>
       {fields.map((field) => (
         <SchemaField key={field.name} field={field} path={[...path, field.name]} />
       ))}
+      {children}
     </div>
   );
+}
+
+/** What stands between backticks is code. */
+function withCode(text: string): ReactNode {
+  // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a text have no identity but their place
+  return text.split("`").map((part, i) => (i % 2 === 1 ? <code key={i}>{part}</code> : part));
 }
 
 function SchemaField({ field, path }: { field: FormField; path: Path }) {
   const { change } = useForm();
   const empty = field.nullable && !/\bempty\b/i.test(field.description) ? "may be empty" : "";
-  const description = [field.description.replace(/\.$/, ""), field.bounds, empty].filter(Boolean).join("; ");
+  const told = [field.description.replace(/\.$/, ""), field.bounds, empty].filter(Boolean).join("; ");
+  const description = told && withCode(told);
   const shared = { path, label: field.title, description, fallback: field.default };
   switch (field.kind) {
     case "number":

@@ -25,7 +25,10 @@ export const theme = createTheme({
   headings: { fontWeight: "600" },
   components: {
     Button: { defaultProps: { size: "sm", fw: 500 } },
-    InputWrapper: { defaultProps: { inputWrapperOrder: ["label", "input", "description", "error"] } },
+    InputWrapper: {
+      defaultProps: { inputWrapperOrder: ["label", "input", "description", "error"] },
+      styles: { error: { marginTop: 5 } }, // as far below the description as that is below the input
+    },
     Select: { defaultProps: { allowDeselect: false, comboboxProps: { shadow: "md" } } },
     Tooltip: { defaultProps: { openDelay: 250, withArrow: true } },
   },
