@@ -81,24 +81,18 @@ def test_sessions_end(service, monkeypatch):
     sessions = Sessions(service.settings)
     value = sessions.issue()
     assert sessions.valid(value)
-    for seconds in (-31 * 24 * 3600, 60):
-        with monkeypatch.context() as then:
-            issued = time.time() + seconds
-            then.setattr("hooke_api.base.security.time", SimpleNamespace(time=lambda issued=issued: issued))
-            old_or_early = sessions.issue()
-            assert sessions.valid(old_or_early)
-        assert not sessions.valid(old_or_early)
-    stamp, _, signature = value.partition(".")
-    assert not sessions.valid(f"{int(stamp) + 1}.{signature}")
+    now = time.time()
+    for moved in (31 * 24 * 3600, -60):  # when it is too old; before it was issued
+        with monkeypatch.context() as clock:
+            clock.setattr("itsdangerous.timed.time.time", lambda moved=moved: now + moved)
+            assert not sessions.valid(value)
+    what, stamp, signature = value.split(".")
     for forged in (
-        "",
-        ".",
-        "x",
-        f"{stamp}.",
-        f"{'9' * 400}.{signature}",
-        f"²{stamp}.{signature}",
+        *("", ".", "x", f"{stamp}.{signature}", f"{what}.{stamp}.", f"{what}.{signature}"),
+        *(f"{what}.{stamp}A.{signature}", f"{what}.{'9' * 400}.{signature}", f"{what}.²{stamp}.{signature}"),
+        *(f"other.{stamp}.{signature}", f"{what}.{stamp}.{signature[:-1]}", f"{int(now)}.{'0' * 64}"),
     ):
-        assert not sessions.valid(forged)
+        assert not sessions.valid(forged), forged
 
 
 def test_a_new_token_ends_all_sessions(service, tmp_path):

@@ -27,7 +27,9 @@ def test_the_measure_sees_an_import():
 def test_help_loads_neither_models_nor_pydantic_nor_the_api():
     packages = loaded("-m", "hooke", "--help")
     assert "typer" in packages
-    assert packages & {*COMPUTE, *WEB, "numpy", "pydantic", "hooke_api", "celery", "httpx", "rich"} == set()
+    assert (
+        packages & {*COMPUTE, *WEB, "numpy", "pydantic", "hooke_api", "celery", "httpx", "rich", "psutil"} == set()
+    )
 
 
 @pytest.mark.parametrize(
@@ -63,6 +65,6 @@ def test_the_agent_loads_no_model_and_no_web_stack():
 def test_the_guard_is_light():
     assert (
         loaded("-c", "import hooke.cluster.guard")
-        & (COMPUTE | WEB | {"pydantic", "numpy", "asyncio", "subprocess"})
+        & (COMPUTE | WEB | {"pydantic", "numpy", "asyncio", "subprocess", "psutil"})
         == set()
     )

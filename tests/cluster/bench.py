@@ -133,7 +133,7 @@ class Bench:
 
 
 def only_child(pid):
-    return next(iter(children(pid)), None)
+    return next((child.pid for child in children(pid)), None)
 
 
 class Tree:
@@ -143,7 +143,7 @@ class Tree:
         def complete():
             self.mpirun = _named(supervisor, "mpirun")
             self.proxy = self.mpirun and _named(self.mpirun, "hydra_pmi_proxy")
-            guards = sorted(children(self.proxy)) if self.proxy else []
+            guards = sorted(child.pid for child in children(self.proxy)) if self.proxy else []
             self.guards = {_rank(pid): pid for pid in guards}
             self.witnesses = {rank: only_child(pid) for rank, pid in self.guards.items()}
             self.ranks = {rank: pid and only_child(pid) for rank, pid in self.witnesses.items()}
@@ -153,7 +153,7 @@ class Tree:
 
 
 def _named(parent, name):
-    return next((pid for pid, found in children(parent).items() if found.name == name), None)
+    return next((child.pid for child in children(parent, name)), None)
 
 
 def _rank(pid):

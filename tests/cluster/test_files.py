@@ -12,7 +12,7 @@ from hooke.cluster.launchers.base import Launch, transport
 from hooke.cluster.launchers.local import LocalLauncher, mpirun
 from hooke.cluster.lock import Lock, held, holder
 from hooke.cluster.places import Home, write_atomically
-from hooke.cluster.processes import members, status, sweep
+from hooke.cluster.processes import children, members, start_time, sweep
 from hooke.cluster.tail import LogBook, OutputSource, last_lines, logged
 from hooke.errors import LaunchError, NotFound
 
@@ -100,18 +100,20 @@ def test_sweep_kills_a_family_that_left_its_session(tmp_path):
     family.poll()
 
 
-def test_status_of_an_odd_name_and_of_nobody(tmp_path):
+def test_a_process_of_an_odd_name_and_nobody(tmp_path):
     odd = tmp_path / "a) R 1 (b"
     odd.symlink_to("/bin/sleep")
     process = subprocess.Popen([str(odd), "60"])
     try:
-        found = wait_for(lambda: (s := status(process.pid)) and s.name.startswith("a)") and s, "the program")
-        assert found.parent == os.getpid()
-        assert found.state in "RSD"
+        wait_for(lambda: [child.pid for child in children(os.getpid(), odd.name)] == [process.pid], "its name")
+        assert 0 < start_time(process.pid) - start_time(os.getpid()) < 3600 * os.sysconf("SC_CLK_TCK")
     finally:
         process.kill()
-        process.wait()
-    assert status(999999999) is None
+    wait_for(lambda: start_time(process.pid) is None, "a zombie to count as dead")
+    assert children(os.getpid(), odd.name) == []
+    process.wait()
+    assert start_time(999999999) is None
+    assert children(999999999) == []
 
 
 def test_names_that_would_leave_the_home_are_refused(tmp_path):

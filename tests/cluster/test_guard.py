@@ -9,9 +9,10 @@ import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 from hooke.cluster.guard import FORWARDED, ORPHANED, rank_of
-from hooke.cluster.processes import start_time, status
+from hooke.cluster.processes import start_time
 from hooke.spec.events import RankExit
 
 from tests.cluster.bench import kill9, only_child
@@ -128,7 +129,7 @@ def rank_under(process):
     def found():
         witness = only_child(process.pid)
         rank = witness and only_child(witness)
-        return rank and status(rank).name == "sleep" and (witness, rank)
+        return rank and psutil.Process(rank).name() == "sleep" and (witness, rank)
 
     return wait_for(found, "the rank")
 
@@ -204,7 +205,7 @@ def test_a_tethered_command_ends_with_its_parent(tmp_path):
     )
     parent = subprocess.Popen(python(code))
     child = int(wait_for(lambda: note.exists() and note.read_text(), "the pid"))
-    wait_for(lambda: (found := status(child)) and found.name == "sleep", "the tethered command")
+    wait_for(lambda: psutil.pid_exists(child) and psutil.Process(child).name() == "sleep", "the tethered command")
     kill9(parent.pid)
     parent.wait()
     wait_for(lambda: start_time(child) is None, "its end")

@@ -3,12 +3,13 @@
 import os
 import threading
 
+import psutil
 import pytest
 from hooke.cluster import orders
 from hooke.cluster.job import Job
 from hooke.cluster.lock import held, holder
 from hooke.cluster.places import write_atomically
-from hooke.cluster.processes import children, status
+from hooke.cluster.processes import children
 from hooke.errors import NotFound
 from hooke.spec.events import LaunchOrder
 
@@ -54,7 +55,7 @@ def delivered(bench, run):
 
 def mpiruns(bench, run):
     supervisor = holder(bench.folder(run).lock)
-    return [pid for pid, found in children(supervisor).items() if found.name == "mpirun"]
+    return [child.pid for child in children(supervisor, "mpirun")]
 
 
 def test_the_same_order_from_many_threads_starts_one_supervisor(agent):
@@ -80,7 +81,7 @@ def test_a_supervisor_outlives_whoever_started_it(agent):
     launch(agent, order(agent, run))
     agent.running(run)
     supervisor = holder(agent.folder(run).lock)
-    assert status(supervisor).parent != os.getpid()
+    assert psutil.Process(supervisor).ppid() != os.getpid()
     assert os.getsid(supervisor) != os.getsid(0)
     orders.cancel(agent.home, agent.api.url, run, 1)
     delivered(agent, run)

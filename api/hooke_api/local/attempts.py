@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 import time
 from pathlib import Path
 
+import psutil
 from hooke.cluster.places import AttemptFolder, Home
 from hooke.cluster.processes import members, signal_all, sweep
 
-SUPERVISOR = b"hooke.cluster.supervisor"
+SUPERVISOR = "hooke.cluster.supervisor"
 GRACE = 6.0
 """Seconds in which a supervisor ends its ranks and delivers what they wrote."""
 
@@ -23,17 +23,12 @@ def unfinished(home: Path) -> list[AttemptFolder]:
 
 def supervisors(home: Path) -> set[int]:
     """Return the living supervisors of this folder: by their arguments, since a young one holds no lock yet."""
-    jobs = os.fsencode(home / "jobs") + b"/"
+    jobs = f"{home / 'jobs'}/"
     found = set()
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit():
-            continue
-        try:
-            arguments = (entry / "cmdline").read_bytes().split(b"\0")
-        except OSError:  # it has just ended
-            continue
+    for process in psutil.process_iter(["cmdline"]):
+        arguments = process.info["cmdline"] or []  # None: another user's
         if SUPERVISOR in arguments and any(argument.startswith(jobs) for argument in arguments):
-            found.add(int(entry.name))
+            found.add(process.pid)
     return found
 
 

@@ -1,4 +1,4 @@
-"""What /proc says of the processes of an attempt, and how to leave none of them behind.
+"""Which processes an attempt has, and how to leave none of them behind.
 
 Hydra's proxy and every rank call setsid, so no process group contains an attempt. What all of its processes
 share is HOOKE_ATTEMPT in their environment: that is how they are found.
@@ -11,13 +11,14 @@ import os
 import signal
 import time
 from collections.abc import Collection
-from dataclasses import dataclass
+from contextlib import suppress
 from pathlib import Path
+
+import psutil
 
 from hooke.errors import LaunchError
 
 PR_SET_CHILD_SUBREAPER = 36
-_VARIABLE = b"HOOKE_ATTEMPT="
 
 
 def become_subreaper() -> None:
@@ -27,58 +28,42 @@ def become_subreaper() -> None:
         raise LaunchError(f"prctl(PR_SET_CHILD_SUBREAPER) failed: {os.strerror(ctypes.get_errno())}")
 
 
-@dataclass(frozen=True)
-class Status:
-    """A line of /proc/<pid>/stat: `state` is a letter (Z: zombie), `started` counts clock ticks since boot."""
-
-    name: str
-    state: str
-    parent: int
-    started: int
-
-
-def status(pid: int) -> Status | None:
-    """Return the status of a process, or None where there is none."""
+def start_time(pid: int) -> int | None:
+    """Return when a living process started, in clock ticks since boot: with the pid, its identity in files."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
     except OSError:
         return None
-    name, _, rest = text.partition("(")[2].rpartition(")")
-    fields = rest.split()
-    return Status(name, fields[0], int(fields[1]), int(fields[19]))
+    fields = text.rpartition(")")[2].split()  # the name may hold anything
+    return None if fields[0] in "ZX" else int(fields[19])
 
 
-def start_time(pid: int) -> int | None:
-    """Return when a living process started, in clock ticks since boot: with the pid, its identity."""
-    found = status(pid)
-    return None if found is None or found.state in "ZX" else found.started
+def lives(process: psutil.Process) -> bool:
+    """Return whether it is still that process, and no zombie."""
+    with suppress(psutil.Error):
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    return False
 
 
-def _pids() -> list[int]:
-    return [int(name) for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208 - names, not paths
-
-
-def children(parent: int) -> dict[int, Status]:
-    """Return the living children of a process."""
-    found = {pid: status(pid) for pid in _pids()}
-    return {pid: s for pid, s in found.items() if s and s.parent == parent and s.state not in "ZX"}
-
-
-def _attempts_of(pid: int) -> set[str]:
-    try:
-        environment = Path(f"/proc/{pid}/environ").read_bytes()
-    except OSError:  # gone, or another user's
-        return set()
-    for entry in environment.split(b"\0"):
-        if entry.startswith(_VARIABLE):
-            return set(entry[len(_VARIABLE) :].decode(errors="replace").split(","))
-    return set()
+def children(parent: int, name: str = "") -> list[psutil.Process]:
+    """Return the living children of a process; with a `name`, those of that name."""
+    found = []
+    with suppress(psutil.Error):
+        for child in psutil.Process(parent).children():
+            with suppress(psutil.Error):
+                if lives(child) and name in ("", child.name()):
+                    found.append(child)
+    return found
 
 
 def members(ids: Collection[str]) -> list[int]:
     """Return every living process whose HOOKE_ATTEMPT names one of these attempts."""
-    wanted = set(ids)
-    return [pid for pid in _pids() if pid != os.getpid() and not wanted.isdisjoint(_attempts_of(pid))]
+    wanted, found = set(ids), []
+    for process in psutil.process_iter(["environ"]):
+        named = (process.info["environ"] or {}).get("HOOKE_ATTEMPT", "")  # None: gone, or another user's
+        if process.pid != os.getpid() and not wanted.isdisjoint(named.split(",")):
+            found.append(process.pid)
+    return found
 
 
 def reap_orphans() -> None:

@@ -9,8 +9,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import psutil
+
 from hooke.cluster.launchers.base import Launch, Launcher
-from hooke.cluster.processes import children, members, start_time, sweep
+from hooke.cluster.processes import children, lives, members, sweep
 from hooke.cluster.tail import last_lines
 from hooke.cluster.verdict import faults
 from hooke.cluster.watchdog import Watchdog
@@ -52,7 +54,7 @@ class RankRunner:
         """
         self._launch, self._output = launch, output
         self._say = say or (lambda _: None)
-        self._proxy: tuple[int, int] | None = None
+        self._proxy: psutil.Process | None = None
         self._failed_at: float | None = None
         self.cause = ""
         """What this process itself saw go wrong, and ended the ranks for."""
@@ -118,15 +120,14 @@ class RankRunner:
         now = time.monotonic()
         if self._proxy is None:
             if now - self._started < _PROXY_APPEARS:
-                found = [(p, s.started) for p, s in children(self.process.pid).items() if s.name == PROXY]
-                self._proxy, self.cause_at = (found[0] if found else None), now
-        elif start_time(self._proxy[0]) == self._proxy[1]:
+                self._proxy, self.cause_at = next(iter(children(self.process.pid, PROXY)), None), now
+        elif lives(self._proxy):
             self.cause_at = now
         elif now - self.cause_at > (_PROXY_GRACE if self._orphans() else _MPIRUN_GRACE):
             self._end_for(self._proxy_died())
 
     def _proxy_died(self) -> str:
-        return f"{PROXY} (pid {self._proxy[0] if self._proxy else '?'}) died before its ranks"
+        return f"{PROXY} (pid {self._proxy.pid if self._proxy else '?'}) died before its ranks"
 
     def _orphans(self) -> bool:
         """Return whether ranks live on without the proxy that started them."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 
-from hooke.cluster.processes import status
+import psutil
+
 from hooke.cluster.witness import Witness
 from hooke.spec.journal import EVERY_RANK_WRITES
 from hooke.spec.specification import RunSpec
@@ -22,7 +24,11 @@ UNKNOWN = 60
 the first evaluation of an attempt, and at the end, when the test part is scored."""
 ASLEEP = 5.0
 """Seconds between two looks after which this process did not run itself: its ranks have not, perhaps, either."""
-_STATES = {"T": "stopped by a signal", "t": "stopped by a debugger", "D": "waiting for a device or a disk"}
+_STATES = {
+    psutil.STATUS_STOPPED: "stopped by a signal",
+    psutil.STATUS_TRACING_STOP: "stopped by a debugger",
+    psutil.STATUS_DISK_SLEEP: "waiting for a device or a disk",
+}
 
 
 class Watchdog:
@@ -129,8 +135,10 @@ class Watchdog:
     def _state(self, rank: int) -> str:
         """Return why the kernel lets a rank of this machine not run; empty: it does, or nobody here knows."""
         start = self._witness.started[rank]
-        found = status(start.pid) if start.host == os.uname().nodename else None
-        return _STATES.get(found.state, "") if found else ""
+        if start.host == os.uname().nodename:
+            with suppress(psutil.Error):
+                return _STATES.get(psutil.Process(start.pid).status(), "")
+        return ""
 
 
 def _ranks(ranks: list[int]) -> str:
