@@ -1,7 +1,7 @@
-"""What /proc says of the processes of an attempt, and how to leave none of them behind.
+"""Finding and killing the processes of an attempt, by /proc.
 
-Hydra's proxy and every rank call setsid, so no process group contains an attempt. What all of its processes
-share is HOOKE_ATTEMPT in their environment: that is how they are found.
+Hydra's proxy and every rank call setsid, so no process group contains an attempt. Its processes are identified by
+HOOKE_ATTEMPT in their environment.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _VARIABLE = b"HOOKE_ATTEMPT="
 
 
 def become_subreaper() -> None:
-    """Inherit orphans: a rank whose mpirun or proxy died becomes a child of this process, not of init."""
+    """Become a child subreaper: a rank whose mpirun or proxy died becomes a child of this process, not of init."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
         raise LaunchError(f"prctl(PR_SET_CHILD_SUBREAPER) failed: {os.strerror(ctypes.get_errno())}")
@@ -29,7 +29,7 @@ def become_subreaper() -> None:
 
 @dataclass(frozen=True)
 class Status:
-    """A line of /proc/<pid>/stat: `state` is a letter (Z: zombie), `started` counts clock ticks since boot."""
+    """Fields of /proc/<pid>/stat: `state` is a letter (Z: zombie), `started` is in clock ticks since boot."""
 
     name: str
     state: str
@@ -38,7 +38,7 @@ class Status:
 
 
 def status(pid: int) -> Status | None:
-    """Return the status of a process, or None where there is none."""
+    """Return the status of a process, or None if it does not exist."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
     except OSError:
@@ -49,7 +49,10 @@ def status(pid: int) -> Status | None:
 
 
 def start_time(pid: int) -> int | None:
-    """Return when a living process started, in clock ticks since boot: with the pid, its identity."""
+    """Return the start time of a living process in clock ticks since boot.
+
+    With the pid it identifies the process.
+    """
     found = status(pid)
     return None if found is None or found.state in "ZX" else found.started
 
@@ -67,7 +70,7 @@ def children(parent: int) -> dict[int, Status]:
 def _attempts_of(pid: int) -> set[str]:
     try:
         environment = Path(f"/proc/{pid}/environ").read_bytes()
-    except OSError:  # gone, or another user's
+    except OSError:  # ended, or owned by another user
         return set()
     for entry in environment.split(b"\0"):
         if entry.startswith(_VARIABLE):
@@ -82,7 +85,7 @@ def members(ids: Collection[str]) -> list[int]:
 
 
 def reap_orphans() -> None:
-    """Collect every child that has ended; call only when no child's status is still needed."""
+    """Wait for every child that has ended; call only when no child's status is needed any more."""
     while True:
         try:
             if os.waitpid(-1, os.WNOHANG)[0] == 0:
@@ -101,10 +104,11 @@ def signal_all(pids: Collection[int], number: int) -> None:
 
 
 def sweep(ids: Collection[str], patience: float = 5.0, mercy: float = 1.0) -> list[int]:
-    """Kill every process of these attempts, look again until none is left, and return those that resisted.
+    """Kill all processes of these attempts until none is left; return those that remain after `patience` seconds.
 
-    For `mercy` seconds it only waits: mpirun does not wait for the guards, which still write how their ranks
-    ended. Then two clean looks in a row are needed: a process may fork between being listed and being killed.
+    For the first `mercy` seconds it only waits, because guards may still be writing exit records after mpirun has
+    ended. Two consecutive scans without a process are required, because a process may fork between being listed
+    and being killed.
     """
     until = time.monotonic() + mercy
     while members(ids) and time.monotonic() < until:
