@@ -167,7 +167,7 @@ export type BandAnswer = {
 /**
  * Budget
  *
- * When a run stops at the latest; the same work for every method.
+ * Limits of a run; the same for every method.
  */
 export type Budget = {
     /**
@@ -179,7 +179,7 @@ export type Budget = {
     /**
      * Longest pause
      *
-     * Wall seconds without a step and without an evaluation after which ranks count as hung; empty: 60. A run may always pause 20 times as long as it did before.
+     * Wall seconds without a step and without an evaluation after which ranks count as hung; empty: 60. Pauses of up to 20 times the longest pause so far are always allowed.
      */
     max_stall_seconds?: number | null;
     /**
@@ -225,13 +225,13 @@ export type CheckpointView = {
 /**
  * ClusterChoice
  *
- * Where runs execute: a registered cluster, or a virtual one computed on it.
+ * Where runs execute: a registered cluster, or a virtual one simulated on it.
  */
 export type ClusterChoice = {
     /**
      * Computed On
      *
-     * The registered cluster that computes a virtual one.
+     * The registered cluster on which a virtual one is simulated.
      */
     computed_on?: string | null;
     /**
@@ -316,7 +316,7 @@ export type ClusterView = {
 /**
  * Communication
  *
- * How vectors travel; composes with every algorithm.
+ * How vectors are exchanged; works with every algorithm.
  */
 export type Communication = {
     /**
@@ -328,13 +328,13 @@ export type Communication = {
     /**
      * Collective
      *
-     * Binomial reduce + broadcast as in the paper, recursive halving or a ring (both optimal in bytes), or the MPI library's own all-reduce, whose order of additions is not ours.
+     * Binomial reduce + broadcast as in the paper, recursive halving or a ring (both optimal in bytes), or the MPI library's own all-reduce, whose order of additions is unspecified.
      */
     collective?: 'tree' | 'halving' | 'ring' | 'library';
     /**
      * Error feedback
      *
-     * Add what the wire type lost to the next vector sent (no effect with fp32).
+     * Add the rounding error of the wire type to the next vector sent (no effect with fp32).
      */
     error_feedback?: boolean;
     /**
@@ -346,7 +346,7 @@ export type Communication = {
     /**
      * Wire type
      *
-     * How exchanged vectors travel; sums are rounded to it as well.
+     * Element type of exchanged vectors; sums are rounded to it as well.
      */
     wire?: 'fp32' | 'bf16' | 'fp16';
 };
@@ -454,31 +454,31 @@ export type ComparisonRow = {
 /**
  * Compute
  *
- * How gradients are computed on each rank; recorded with the run, alike for every variant.
+ * How gradients are computed on each rank; the same for every variant, recorded with the run.
  */
 export type Compute = {
     /**
      * Device
      *
-     * Where models live; `auto` takes a CUDA device where there is one.
+     * Device of the models; `auto` uses a CUDA device if there is one.
      */
     device?: 'auto' | 'cpu' | 'cuda';
     /**
      * Placement
      *
-     * Pin each rank to a share of the cores, whole L3 domains or NUMA nodes first, and its memory to the fastest node near them that it fits in.
+     * Pin each rank to a share of the cores, whole L3 domains or NUMA nodes first, and prefer memory of the fastest nearby node with enough space.
      */
     placement?: 'none' | 'core' | 'l3' | 'numa';
     /**
      * Precision
      *
-     * Of forward and backward; weights and updates are always fp32.
+     * Precision of forward and backward; weights and updates are always fp32.
      */
     precision?: 'fp32' | 'bf16';
     /**
      * Threads
      *
-     * Intra-op threads of a rank; `group`: as many as the cores it is given.
+     * Intra-op threads of a rank; `group`: as many as its cores.
      */
     threads?: number | 'group';
 };
@@ -558,7 +558,7 @@ export type Estimate = {
 /**
  * Evaluation
  *
- * How often the center is scored on the validation part, off the clock.
+ * How often the center is evaluated on the validation part, off the clock.
  */
 export type Evaluation = {
     /**
@@ -629,7 +629,7 @@ export type ExperimentSpec = {
     /**
      * On a bad worker
      *
-     * NaN or Inf on one worker: fail the run, or go on without it where the method allows it.
+     * NaN or Inf on one worker: fail the run, or continue without it where the method allows it.
      */
     on_bad_worker?: 'fail' | 'drop';
     /**
@@ -1064,7 +1064,7 @@ export type RunPage = {
 /**
  * RunState
  *
- * A run's life; each state in a sentence.
+ * The states of a run.
  */
 export type RunState = 'queued' | 'dispatched' | 'starting' | 'running' | 'lost' | 'succeeded' | 'failed_user' | 'failed_infra' | 'cancelled' | 'timed_out';
 
@@ -1489,13 +1489,13 @@ export type SpeedUp = {
 /**
  * Target
  *
- * What counts as solved: a run stops there, and time to target is compared.
+ * The target: a run stops when it is met, and the times to it are compared.
  */
 export type Target = {
     /**
      * Metric
      *
-     * Judged on the validation part. `test_accuracy` and `test_loss` belong to experiments that were made without one: shown, but refused where submitted or run.
+     * Judged on the validation part. `test_accuracy` and `test_loss` are accepted only in stored experiments that were made without one.
      */
     metric?: 'validation_accuracy' | 'validation_loss' | 'test_accuracy' | 'test_loss';
     /**
@@ -1589,7 +1589,7 @@ export type TransitionView = {
 /**
  * Variant
  *
- * One algorithm with given parameters, under a name of its own.
+ * One algorithm with given parameters, under its own name.
  */
 export type Variant = {
     /**
@@ -1628,7 +1628,9 @@ export type Version = {
 /**
  * VirtualCluster
  *
- * A simulated network and processor: the same algorithm code, in virtual time. Always labelled simulated.
+ * A simulated network and processor: the same algorithm code in virtual time.
+ *
+ * Results are labelled simulated.
  */
 export type VirtualCluster = {
     /**
@@ -1646,7 +1648,7 @@ export type VirtualCluster = {
     /**
      * Compute time is
      *
-     * What the compute time was measured on; empty: it is made up, and results say so.
+     * What the compute time was measured on; empty: it is an assumption, and results say so.
      */
     compute_source?: string | null;
     /**
@@ -1664,7 +1666,7 @@ export type VirtualCluster = {
     /**
      * Memory bandwidth
      *
-     * Bytes per second; prices vector updates.
+     * Bytes per second; determines the time of vector updates.
      */
     memory_bandwidth?: number;
     /**
@@ -1678,7 +1680,7 @@ export type VirtualCluster = {
 /**
  * WorkloadChoice
  *
- * Which workload, with which parameters.
+ * A workload and its parameters.
  */
 export type WorkloadChoice = {
     /**
