@@ -32,7 +32,7 @@ SOURCES := examples/comparison.yaml \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo up test audit check check-python check-frontend bench bench-core results-virtual results-local \
+.PHONY: help demo up test audit algorithms check check-python check-frontend bench bench-core results-virtual results-local \
     setup setup-dev lock clean
 
 help: ## List the targets
@@ -46,7 +46,7 @@ up: setup ## Start Hooke and wait for work
 
 test: setup-dev check ## Check and test everything
 	@scripts/npm run --silent test
-	@$(if $(TESTS),$(VENV)/bin/python -m pytest $(TESTS),scripts/test $(VENV)/bin/python)
+	@$(VENV)/bin/python -m pytest $(or $(TESTS),--numprocesses logical --maxprocesses 4)
 
 audit: setup ## Compare every method, in both worlds, with its equations, and check the clocks (minutes; ONLY=METHOD)
 	@$(VENV)/bin/python -m audit $(if $(ONLY),--only $(ONLY))
@@ -62,6 +62,9 @@ check-python: setup-dev
 
 check-frontend: setup
 	@scripts/npm run --silent check
+
+algorithms: setup-dev ## Write docs/algorithms.md and the trajectories on file, after a change of a method
+	@HOOKE_PATH=examples/own $(VENV)/bin/python -m tests.engine.contract.document
 
 bench-core: setup-dev ## Measure what the core may cost (benchmarks, not tests)
 	@$(VENV)/bin/python -m benchmarks.core

@@ -30,6 +30,7 @@ METHODS: dict[str, Method] = {
     "local-sgd": together.local_sgd,
     "mdownpour": apart.async_sgd,
     "original-easgd": apart.original_easgd,
+    "overlap-local-sgd": together.overlap_local_sgd,
     "post-local-sgd": together.post_local_sgd,
     "powersgd": together.powersgd,
     "sgd": apart.sgd,
@@ -41,7 +42,7 @@ METHODS: dict[str, Method] = {
     "sync-easgd3": together.sync_easgd,
     "sync-sgd": together.sync_sgd,
 }
-"""Every method of the catalogue, and whose equations are its own."""
+"""Methods of the catalogue, and whose equations are theirs; `python -m audit` names those that it lacks."""
 PRESETS = {"eamsgd": {"momentum_kind": "nesterov"}, "mdownpour": {"momentum_kind": "nesterov"}}
 """What a method's name says of a setting that no case gives."""
 ROUNDINGS, HALF_UNIT = 4, 2.0**-24

@@ -49,7 +49,7 @@ def summary(
 ) -> str:
     """Return the largest differences, what was found of the mistakes made on purpose, and the last line.
 
-    `unknown`: methods that only the product or only the audit has; each is a fault.
+    `unknown`: methods that only the audit has; each is a fault.
     """
     lines = [f"largest relative difference: {_largest([row for row in rows if row.growth < GROWS])}"]
     for row in rows:
@@ -66,7 +66,7 @@ def summary(
         for wrong, row in found
     ]
     lines += [f"    ! {fault}" for _, row in found for fault in row.faults]
-    lines += [f"    ! {name}: only the product or only the audit knows this method" for name in unknown]
+    lines += [f"    ! {name}: the product has no such method" for name in unknown]
     faults = len(unknown) + sum(len(row.faults) for row in [*rows, *(row for _, row in found)])
     methods = len({row.case.method for row in rows})
     scope = f"{methods} methods, {len(rows)} runs, {seconds:.0f} s"

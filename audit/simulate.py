@@ -19,7 +19,7 @@ DEFAULTS: dict[str, Any] = {
     "rho": 1.0, "alpha": None, "beta": None, "beta_per": "P",
     "reduction": "mean", "parts": 2, "center_momentum": 0.9, "switch": 100,
     "slow_momentum": 0.5, "slow_lr": 1.0, "inner": "adamw", "decay": 0.1, "outer_lr": 0.7, "outer_momentum": 0.9,
-    "rank": 2,
+    "rank": 2, "pull": 0.6, "anchor_momentum": 0.7,
 }  # fmt: skip
 """What docs/algorithms.md says that a parameter is where nobody gives it."""
 

@@ -1,7 +1,8 @@
 """Methods whose workers all step together, from their equations; each returns center and every worker's weights.
 
 All right-hand sides are old values. Sources: arXiv 1708.02983 (Sync SGD, Sync EASGD, chips), 1901.02244 (SMA),
-1805.09767 and 1808.07217 (Local SGD), 1910.00643 (SlowMo), 2311.08105 (DiLoCo), 1905.13727 (PowerSGD).
+1805.09767 and 1808.07217 (Local SGD), 1910.00643 (SlowMo), 2002.09539 (Overlap Local
+SGD), 2311.08105 (DiLoCo), 1905.13727 (PowerSGD).
 """
 
 from __future__ import annotations
@@ -74,6 +75,20 @@ def local_sgd(seen: Seen, p: Parameters, switch: int = 0) -> Finals:
             c = np.mean(xs, axis=0)
             xs = [c] * seen.workers
     return c, xs
+
+
+def overlap_local_sgd(seen: Seen, p: Parameters) -> Finals:
+    """H times x_i' = x_i - lr g_i;  x_i' = x_i + a (z - x_i);  v' = beta v + mean_i x_i - z,  z' = z + v'."""
+    workers = range(seen.workers)
+    z, xs, steps = seen.start, [seen.start for _ in workers], [Step(p) for _ in workers]
+    v = np.zeros_like(z)
+    for t in range(1, seen.rounds + 1):
+        xs = [xs[i] + steps[i].move(seen.gradient(i, steps[i].at(xs[i]))) for i in workers]
+        if t % p["period"] == 0:
+            xs = [x + p["pull"] * (z - x) for x in xs]
+            v = p["anchor_momentum"] * v + np.mean(xs, axis=0) - z
+            z = z + v
+    return z, xs
 
 
 def post_local_sgd(seen: Seen, p: Parameters) -> Finals:

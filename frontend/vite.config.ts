@@ -28,5 +28,20 @@ export default defineConfig({
     chunkSizeWarningLimit: 600, // kB; React, Mantine and the router are one cached chunk
   },
   server: { fs: { allow: [".."] }, proxy: { "/api": api, "/login": api } },
-  test: { environment: "node", isolate: false, include: ["tests/**/*.test.{ts,tsx}"] },
+  test: {
+    isolate: false,
+    testTimeout: 20_000, // on a busy machine
+    projects: [
+      { extends: true, test: { name: "units", environment: "node", include: ["tests/**/*.test.ts"] } },
+      {
+        extends: true,
+        test: {
+          name: "components",
+          environment: "jsdom",
+          include: ["tests/**/*.test.tsx"],
+          setupFiles: ["tests/support/setup.ts"],
+        },
+      },
+    ],
+  },
 });

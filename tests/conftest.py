@@ -20,6 +20,12 @@ settings.load_profile("hooke")
 
 ROOT = Path(__file__).resolve().parents[1]
 
+DEAREST = (
+    *("engine/contract/", "e2e/test_up.py", "cluster/acceptance/", "netlab/test_peers.py", "api/"),
+    *("e2e/test_demo.py", "engine/comm/", "engine/trace/", "engine/loop/"),
+)
+"""Groups that take longest, and so begin first. The tests of a folder share what is dear: an mpirun, a server."""
+
 COMMANDS = {
     "postgres": ("postgres", "/usr/lib/postgresql/*/bin/postgres"),
     "redis": ("redis-server", None),
@@ -62,6 +68,35 @@ def find_program(program: str) -> str | None:
 def required() -> frozenset[str]:
     """Return the programs whose absence is a failure, from HOOKE_REQUIRE=browser,postgres,redis."""
     return frozenset(filter(None, re.split(r"[,\s]+", os.environ.get("HOOKE_REQUIRE", ""))))
+
+
+def group_of(path: Path) -> str:
+    """Return the group of a test file: a folder of DEAREST that holds it, or the file itself."""
+    file = path.relative_to(Path(__file__).parent).as_posix()
+    return next((group for group in DEAREST if file.startswith(group)), file)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what takes longest, so that workers end at about the same time."""
+    places = {group: place for place, group in enumerate(DEAREST)}
+    items.sort(key=lambda item: places.get(group_of(item.path), len(DEAREST)))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    """Have one worker run all of a group, also its session fixtures then.
+
+    Not `--dist loadgroup`: pytest-xdist 3.8 keeps groups in an attribute of tests that pytest 9.2 does not read,
+    and runs every test by itself without a word.
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Groups(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return group_of(config.rootpath / nodeid.partition("::")[0])
+
+    config.option.loadscopereorder = False  # by what they cost, not by how many they are
+    return Groups(config, log)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -1,10 +1,12 @@
-"""A missing program skips loudly, and fails where HOOKE_REQUIRE names it."""
+"""What tests/conftest.py promises: a missing program is loud, and tests that share are on one worker."""
 
 import os
 import shutil
 import subprocess
 import sys
+from collections import defaultdict
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -48,3 +50,31 @@ def test_required_programs(tmp_path, require, outcome):
     assert outcome in done.stdout, done.stdout
     assert "'hooke-no-such-program' is not installed" in done.stdout
     assert done.returncode == (1 if "error" in outcome else 0)
+
+
+def test_a_group_runs_on_one_worker(tmp_path):
+    """Two folders that share, and two files that do not: three workers would run tests of each otherwise."""
+    folder = tmp_path / "tests"
+    for name in ("api/test_a.py", "api/stream/test_b.py", "engine/loop/test_c.py", "test_d.py", "cli/test_e.py"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(
+            "import os, pytest\n@pytest.mark.parametrize('n', range(6))\ndef test_it(n, record_property):\n"
+            "    record_property('worker', os.environ['PYTEST_XDIST_WORKER'])\n"
+        )
+    shutil.copy(CONFTEST, folder)
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = needs(program): ...\njunit_family = xunit1\n")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "xdist", "-p", "no:cacheprovider", "-n", "3"]
+    subprocess.run(
+        [*command, "--import-mode=importlib", f"--junit-xml={tmp_path / 'found.xml'}", str(folder)],
+        cwd=tmp_path,
+        env=os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+        timeout=120,
+        check=True,
+    )
+    workers = defaultdict(set)
+    for case in ElementTree.parse(tmp_path / "found.xml").iter("testcase"):
+        place = case.get("classname").removeprefix("tests.")
+        workers[place.partition(".")[0]] |= {each.get("value") for each in case.iter("property")}
+    assert set(workers) == {"api", "engine", "test_d", "cli"}
+    assert [len(each) for each in workers.values()] == [1] * 4
+    assert len(set.union(*workers.values())) > 1

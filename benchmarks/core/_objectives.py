@@ -35,7 +35,7 @@ def make_digits() -> FlatObjective:
     return objective
 
 
-class Timed:
+class Timed(Objective):
     """A problem that notes the processor time of its thread whenever a gradient begins.
 
     Processor time, unlike wall time, hardly depends on what else the machine does.

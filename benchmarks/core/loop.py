@@ -54,7 +54,7 @@ def hooke_seconds(objective: FlatObjective, steps: int) -> float:
 
 def plain_seconds(objective: FlatObjective, steps: int) -> float:
     """Seconds per step of a plain PyTorch loop over the same data and model."""
-    model = copy.deepcopy(objective._model)
+    model = copy.deepcopy(objective.model)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     data = objective._train
     images = data.inputs.dim() == 4

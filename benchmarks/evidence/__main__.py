@@ -117,7 +117,7 @@ def _run(matrix: Matrix, store: Store, options: argparse.Namespace) -> int:
 
 def _list(matrix: Matrix, store: Store, options: argparse.Namespace) -> int:
     evidence = store.evidence()
-    for cell in cells(matrix, evidence.scores):
+    for cell in cells(matrix, evidence.trials):
         if cell.key not in evidence.runs and _chosen(cell, options.only):
             print(cell.key, cell.title)
     return 0

@@ -23,7 +23,7 @@ from benchmarks.evidence.conditions import (
 from benchmarks.evidence.matrix import Matrix, Stage
 from benchmarks.evidence.methods import METHODS, Method
 from benchmarks.evidence.paces import CHIP_DATA, PACES, Pace
-from benchmarks.evidence.search import LADDER, Score, Search, rate_of, search_that_holds
+from benchmarks.evidence.search import LADDER, Search, Trial, rate_of, search_that_holds
 
 Kind = Literal["tuning", "target", "pace"]
 DATA_OF = {"mnist-lenet": {}, "cifar-alexnet": {"form": CHIP_DATA.removeprefix("cifar10-")}}
@@ -123,17 +123,17 @@ def _within(document: dict[str, Any], samples: int, every: int, target: float | 
     }
 
 
-def searched(matrix: Matrix, place: str, label: str, scores: Mapping[str, Score]) -> Search:
-    """Return how far the search for a method's rate is (`scores`: by key)."""
+def searched(matrix: Matrix, place: str, label: str, trials: Mapping[str, Trial]) -> Search:
+    """Return how far the search for a method's rate is (`trials`: by key)."""
     own = METHODS[label].tuned_as or label
-    by_seed = dict[int, dict[int, Score]]()
+    by_seed = dict[int, dict[int, Trial]]()
     for seed in (TUNING_SEED, *HOLDING_SEEDS):
         keys = {k: cell_of(matrix, place, own, k, seed).key for k in LADDER}
-        by_seed[seed] = {k: scores[key] for k, key in keys.items() if key in scores}
+        by_seed[seed] = {k: trials[key] for k, key in keys.items() if key in trials}
     return search_that_holds(by_seed, matrix.fixed_rate)
 
 
-def cells(matrix: Matrix, scores: Mapping[str, Score]) -> Iterator[Cell]:
+def cells(matrix: Matrix, trials: Mapping[str, Trial]) -> Iterator[Cell]:
     """Yield the cells that can be named now, first things first: ask again after each run.
 
     Of a search that is the rate to be run next; a method's seeds are run once its search is over.
@@ -141,20 +141,20 @@ def cells(matrix: Matrix, scores: Mapping[str, Score]) -> Iterator[Cell]:
     named = set[str]()
     for stage in matrix.stages:
         found = [_paces(matrix, stage)] if stage.paces else []
-        found += [_towards(matrix, place, stage, scores) for place in stage.places if stage.methods]
+        found += [_towards(matrix, place, stage, trials) for place in stage.places if stage.methods]
         for cell in (cell for some in found for cell in some):
             if cell.key not in named:
                 named.add(cell.key)
                 yield cell
 
 
-def _towards(matrix: Matrix, place: str, stage: Stage, scores: Mapping[str, Score]) -> Iterator[Cell]:
-    found = {label: searched(matrix, place, label, scores) for label in stage.methods}
+def _towards(matrix: Matrix, place: str, stage: Stage, trials: Mapping[str, Trial]) -> Iterator[Cell]:
+    found = {label: searched(matrix, place, label, trials) for label in stage.methods}
     for label, state in found.items():
         own = METHODS[label].tuned_as or label
         for k in state.tried:
             for seed in (TUNING_SEED, *HOLDING_SEEDS):
-                if (cell := cell_of(matrix, place, own, k, seed)).key in scores:
+                if (cell := cell_of(matrix, place, own, k, seed)).key in trials:
                     yield cell
         if state.following is not None:
             yield cell_of(matrix, place, own, state.following, state.seed)

@@ -16,7 +16,7 @@ from hooke_api.comparisons.verdict import Verdict, compare, compare_values, holm
 from benchmarks.evidence.methods import METHODS, Method
 from benchmarks.evidence.paces import PACES
 from benchmarks.evidence.records import Run
-from benchmarks.evidence.search import Score, best_of
+from benchmarks.evidence.search import Trial, best_of
 from benchmarks.evidence.view import View
 
 EDGE = "open: best rate at the edge of the grid"
@@ -119,13 +119,13 @@ def _keys(*sides: Mapping[int, Run]) -> tuple[str, ...]:
 
 def better(view: View, place: str, labels: tuple[str, ...]) -> str | None:
     """Return which of several methods was the best by the tuning seed at its best rate; None until all were."""
-    scores = dict[str, Score]()
+    trials = dict[str, Trial]()
     for label in labels:
         state = view.search(place, label)
         if state.best is None or not state.over:
             return labels[0] if len(labels) == 1 and state.best is not None else None
-        scores[label] = state.tried[state.best]
-    return best_of(scores)
+        trials[label] = state.tried[state.best]
+    return best_of(trials)
 
 
 def _opened(view: View, finding: Finding) -> Finding:

@@ -16,7 +16,7 @@ def _over(variant: Method, baseline: Method) -> Claim:
 
 
 def alone(means: str, side: int) -> Claim | None:
-    """Return the claim that one means, added to none, makes a side sooner; None where a side has no choice."""
+    """Return the claim that one means, added to none, makes a side faster; None where a side has no choice."""
     method = MEANS[means][side]
     return _over(method, NONE[side]) if method else None
 

@@ -49,7 +49,7 @@ def page(view: View, make: str) -> Iterable[str]:
         yield ""
         yield f"## All but one: {where}"
         yield ""
-        yield f"How much sooner {WITH_ALL[OURS].label} and {WITH_ALL[THEIRS].label} are with it than without it."
+        yield f"How much faster {WITH_ALL[OURS].label} and {WITH_ALL[THEIRS].label} are with it than without it."
         yield ""
         yield from _table(view, everything, place, lacking, lambda claim: claim.baseline[0], WITH_ALL)
         yield ""

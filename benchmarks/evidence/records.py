@@ -17,7 +17,7 @@ from typing import Any
 from hooke.trace.phases import PHASES
 
 from benchmarks.evidence.conditions import PLACES
-from benchmarks.evidence.search import Score
+from benchmarks.evidence.search import Trial
 
 DATA = "data"
 """The folder beside the pages that holds them."""
@@ -100,10 +100,10 @@ class Evidence:
     sessions: dict[str, Any]
 
     @property
-    def scores(self) -> dict[str, Score]:
+    def trials(self) -> dict[str, Trial]:
         """Return how the runs that choose a rate went, by key; runs that are reported choose nothing."""
         return {
-            key: Score(run.time_to_target, run.best_accuracy or 0.0, run.diverged == "yes")
+            key: Trial(run.time_to_target, run.best_accuracy or 0.0, run.diverged == "yes")
             for key, run in self.runs.items()
             if run.kind == "tuning"
         }
@@ -118,7 +118,7 @@ def flatten(key: str, stored: Mapping[str, Any]) -> Run:
     link = result.get("link") or {}
     workers, samples = spec["workers"], result.get("samples")
     stale = {int(k): n for k, n in (result.get("staleness") or {}).items()}
-    scores = result.get("evaluations") or []
+    evaluations = result.get("evaluations") or []
     found = {field.name: result.get(field.name) for field in fields(Run)}
     found |= {name: cell[name] for name in ("kind", "place", "label", "rate", "seed")}
     found |= {str(phase): phases.get(str(phase)) for phase in PHASES}
@@ -131,7 +131,7 @@ def flatten(key: str, stored: Mapping[str, Any]) -> Run:
         "oversubscribed": "yes" if result.get("oversubscribed") else "no",
         "diverged": "yes" if result.get("diverged") else "no",
         "why": _said(result),
-        "best_accuracy": max((score["accuracy"] for score in scores), default=None),
+        "best_accuracy": max((each["accuracy"] for each in evaluations), default=None),
         "steps": samples // (spec["batch"] * workers) if samples else None,
         "server_update": (result.get("server_phases") or {}).get("update"),
         "link_wire_bytes": link.get("wire_bytes"),

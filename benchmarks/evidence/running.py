@@ -58,7 +58,7 @@ def run_matrix(
         while time.monotonic() < until:
             evidence = store.evidence()
             done = tried if again else tried | evidence.runs.keys()
-            cell = next((c for c in cells(matrix, evidence.scores) if c.key not in done and only(c)), None)
+            cell = next((c for c in cells(matrix, evidence.trials) if c.key not in done and only(c)), None)
             if cell is None:
                 break
             session = session or store.begin(matrix.precision)

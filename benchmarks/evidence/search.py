@@ -25,7 +25,7 @@ Key = TypeVar("Key", int, str)
 
 
 @dataclass(frozen=True)
-class Score:
+class Trial:
     """How a run towards the target went, as far as a choice between several needs it."""
 
     seconds: float | None
@@ -37,7 +37,7 @@ class Score:
 class Search:
     """A method's search so far: `best` and `following` (the rate to be run next; None: it is over) as k."""
 
-    tried: Mapping[int, Score]
+    tried: Mapping[int, Trial]
     best: int | None
     following: int | None
     seed: int = TUNING_SEED
@@ -59,18 +59,18 @@ def rate_of(k: int) -> float:
     return float(f"{FIRST * 2.0**k:.6g}")
 
 
-def best_of(scores: Mapping[Key, Score]) -> Key | None:
-    """Return who met the target soonest; if none did, who was the most accurate; the first where all diverged."""
-    if not scores:
+def best_of(trials: Mapping[Key, Trial]) -> Key | None:
+    """Return who reached the target first; if none did, who was the most accurate; the first if all diverged."""
+    if not trials:
         return None
-    met = {key: score.seconds for key, score in scores.items() if score.seconds is not None}
+    met = {key: trial.seconds for key, trial in trials.items() if trial.seconds is not None}
     if met:
         return min(met, key=lambda key: met[key])
-    stood = {key: score.accuracy for key, score in scores.items() if not score.diverged}
-    return max(stood, key=lambda key: stood[key]) if stood else min(scores)
+    stood = {key: trial.accuracy for key, trial in trials.items() if not trial.diverged}
+    return max(stood, key=lambda key: stood[key]) if stood else min(trials)
 
 
-def search(tried: Mapping[int, Score], fixed: bool = False) -> Search:
+def search(tried: Mapping[int, Trial], fixed: bool = False) -> Search:
     """Return how far a search is; `fixed`: one rate is all that is run, and it is at the edge."""
     best = best_of(tried)
     if best is None:
@@ -82,12 +82,12 @@ def search(tried: Mapping[int, Score], fixed: bool = False) -> Search:
     return Search(tried, best, beyond[-1] if diverged else beyond[0])
 
 
-def search_that_holds(by_seed: Mapping[int, Mapping[int, Score]], fixed: bool = False) -> Search:
-    """Return how far a search is whose best rate must hold with HOLDING_SEEDS; `by_seed`: seed -> k -> score."""
+def search_that_holds(by_seed: Mapping[int, Mapping[int, Trial]], fixed: bool = False) -> Search:
+    """Return how far a search is whose best rate must hold with HOLDING_SEEDS; `by_seed`: seed -> k -> trial."""
     others = [by_seed.get(seed, {}) for seed in HOLDING_SEEDS]
     tried = {
-        k: replace(score, seconds=None, diverged=True) if any(k in o and o[k].diverged for o in others) else score
-        for k, score in by_seed.get(TUNING_SEED, {}).items()
+        k: replace(trial, seconds=None, diverged=True) if any(k in o and o[k].diverged for o in others) else trial
+        for k, trial in by_seed.get(TUNING_SEED, {}).items()
     }
     state = search(tried, fixed)
     if fixed or not state.over or state.best is None or tried[state.best].diverged:

@@ -29,7 +29,7 @@ class View:
     def search(self, place: str, label: str) -> Search:
         """Return how far the search for a method's rate is."""
         if (place, label) not in self._searches:
-            self._searches[place, label] = searched(self.matrix, place, label, self.evidence.scores)
+            self._searches[place, label] = searched(self.matrix, place, label, self.evidence.trials)
         return self._searches[place, label]
 
     @cached_property

@@ -36,7 +36,7 @@ def incomplete(view: View) -> Iterable[str]:
             f"{view.matrix.target:.0%}."
         )
         yield ""
-    missing = {cell.key for cell in cells(view.matrix, view.evidence.scores)} - view.evidence.runs.keys()
+    missing = {cell.key for cell in cells(view.matrix, view.evidence.trials)} - view.evidence.runs.keys()
     if missing:
         yield f"**Incomplete: at least {len(missing)} runs are missing.** Each line says on how many it stands."
         yield ""

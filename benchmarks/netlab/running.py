@@ -94,7 +94,7 @@ def hooke(
 ) -> tuple[StateReport, dict[str, Any]]:
     """Run `spec` on the lab's hosts to its end; return how it ended, and the result of `hooke run --json`.
 
-    The result also has `cpu_seconds`, `link` and `emulated`. Ctrl-C asks the ranks to stop, twice ends them.
+    The result also has `cpu_seconds`, `link` and `emulated`. Ctrl-C cancels the run, twice kills its ranks.
     """
     local_run.prepare(folder, spec)
     meter = Meter(lab)
@@ -134,7 +134,7 @@ def _follow(run: LocalRun, meter: Meter, asked: list[float]) -> tuple[list[Any],
             time.sleep(LOOK)
     report = run.finish()
     follower.look()
-    return follower.scores, report
+    return follower.evaluations, report
 
 
 def program(

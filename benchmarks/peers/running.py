@@ -83,11 +83,11 @@ def result(settings: Settings, outcomes: list[dict[str, Any]], why: str = "") ->
 
 def _measured(settings: Settings, outcomes: list[dict[str, Any]]) -> dict[str, Any]:
     first = outcomes[0]
-    scores = [
+    evaluations = [
         {"samples": samples, "train_seconds": clock, "loss": loss, "accuracy": accuracy}
-        for samples, clock, loss, accuracy, _ in first["scores"]
+        for samples, clock, loss, accuracy, _ in first["evaluations"]
     ]
-    reached = next((s for s in scores if settings.target and s["accuracy"] >= settings.target), None)
+    reached = next((s for s in evaluations if settings.target and s["accuracy"] >= settings.target), None)
     diverged = first["reason"] == "diverged"
     test_loss, test_accuracy, _ = first["test"] or (None, None, None)
     return {
@@ -95,8 +95,8 @@ def _measured(settings: Settings, outcomes: list[dict[str, Any]]) -> dict[str, A
         "diverged": diverged,
         "why": "the loss is NaN or Inf: a smaller learning rate may help" if diverged else "",
         "reason": first["reason"],
-        "validation_accuracy": scores[-1]["accuracy"],
-        "validation_loss": scores[-1]["loss"],
+        "validation_accuracy": evaluations[-1]["accuracy"],
+        "validation_loss": evaluations[-1]["loss"],
         "test_accuracy": test_accuracy,
         "test_loss": test_loss,
         "time_to_target": reached["train_seconds"] if reached else None,
@@ -113,5 +113,5 @@ def _measured(settings: Settings, outcomes: list[dict[str, Any]]) -> dict[str, A
         "phases": {name: fmean(o["phases"][name] for o in outcomes) for name in first["phases"]},
         "rank_cpu_seconds": sum(o["cpu"] for o in outcomes),
         "hosts": [o["host"] for o in outcomes],
-        "evaluations": scores,
+        "evaluations": evaluations,
     }

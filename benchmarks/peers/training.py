@@ -34,7 +34,7 @@ from benchmarks.peers.settings import Settings
 
 @dataclass
 class Outcome:
-    """What one rank is left with; `scores` are (samples, clock, loss, accuracy, seconds) of evaluations.
+    """What one rank is left with; `evaluations` are (samples, clock, loss, accuracy, seconds) of evaluations.
 
     Clock: the train clock when it stopped, s; seconds: how long it stood. Both are of this rank, losses and
     accuracies of all, on the validation part. `test` is (loss, accuracy, seconds) of the test part, scored once
@@ -50,7 +50,7 @@ class Outcome:
     cpu: float
     phases: dict[str, float]
     host: str
-    scores: list[tuple[int, float, float, float, float]] = field(default_factory=list)
+    evaluations: list[tuple[int, float, float, float, float]] = field(default_factory=list)
     test: tuple[float, float, float] | None = None
     weights: Any = None
     """What was evaluated: float32 array."""
@@ -63,17 +63,17 @@ class Worker:
         self._settings, self._rank, self._folder = settings, rank, folder
         spec = self._spec = settings.spec()
         self._schedule = RunSchedule(spec)
-        self._objective = MnistLenet().build(Place(spec.compute, spec.seed, rank))
+        self.objective = MnistLenet().build(Place(spec.compute, spec.seed, rank))
         self._batches = Batches(
-            self._objective.train_size, spec.batch, spec.seed, rank, spec.workers, spec.sharding
+            self.objective.train_size, spec.batch, spec.seed, rank, spec.workers, spec.sharding
         )
         model = lenet()
-        nn.utils.vector_to_parameters(self._objective.initial(spec.seed).clone(), model.parameters())
+        nn.utils.vector_to_parameters(self.objective.initial(spec.seed).clone(), model.parameters())
         model = model.to(memory_format=torch.channels_last)  # as the images are: a twentieth faster than without
         self._ledger = Ledger(time.perf_counter)
         self._method = methods.make(settings, model, self._ledger, folder, rank)
         self._samples = self._steps = 0
-        self._scores: list[tuple[int, float, float, float, float]] = []
+        self._evaluations: list[tuple[int, float, float, float, float]] = []
 
     def train(self) -> Outcome:
         """Train to the end of the budget, or to the target."""
@@ -85,7 +85,7 @@ class Worker:
         self._evaluate()
         while schedule.reason is None:
             ledger.enter(Phase.DATA)
-            batch = self._objective.pick(self._batches.next())
+            batch = self.objective.pick(self._batches.next())
             ledger.enter(Phase.UPDATE)
             self._method.step(lambda model, batch=batch: self._loss(model, batch.inputs, batch.labels))
             ledger.enter(Phase.IDLE)
@@ -95,9 +95,9 @@ class Worker:
                 schedule.reason = "budget"
             if schedule.evaluation_due(self._samples):
                 self._evaluate()
-        if self._scores[-1][0] != self._samples:
+        if self._evaluations[-1][0] != self._samples:
             self._evaluate()
-        diverged = not math.isfinite(self._scores[-1][2])
+        diverged = not math.isfinite(self._evaluations[-1][2])
         cpu = time.process_time() - cpu
         test = None if diverged else self._scored("test")
         clock = ledger.train()
@@ -116,7 +116,7 @@ class Worker:
             cpu,
             phases,
             host,
-            self._scores,
+            self._evaluations,
             test,
             weights,
         )
@@ -136,15 +136,15 @@ class Worker:
         clock = self._ledger.train()
         loss, accuracy, seconds = self._scored("validation")
         self._ledger.enter(before)
-        self._schedule.scored(self._samples, loss, accuracy)
-        self._scores.append((self._samples, clock, loss, accuracy, seconds))
+        self._schedule.note_evaluation(self._samples, loss, accuracy)
+        self._evaluations.append((self._samples, clock, loss, accuracy, seconds))
         if not math.isfinite(loss):
             self._schedule.reason = "budget"
 
     def _scored(self, part: Part) -> tuple[float, float, float]:
         """Return loss and accuracy of the answer on a part, every rank a share of it, and the seconds it took."""
         began, before = time.perf_counter(), self._ledger.enter(Phase.EVALUATE)
-        objective, shares = self._objective, self._spec.workers
+        objective, shares = self.objective, self._spec.workers
         size = objective.validation_size if part == "validation" else objective.test_size
         start, stop = size * self._rank // shares, size * (self._rank + 1) // shares
         share = objective.evaluate(self._method.answer(), start, stop, part)

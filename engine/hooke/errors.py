@@ -24,7 +24,7 @@ class HookeError(Exception):
 
 @dataclass(frozen=True)
 class Fault:
-    """One fault of a specification: `pointer` is an RFC 6901 JSON Pointer into the document as sent."""
+    """One fault of a document: `pointer` is an RFC 6901 JSON Pointer into it as sent (or `query/name`)."""
 
     pointer: str
     message: str
@@ -56,6 +56,10 @@ class CommError(HookeError):
 
 class Deadlock(CommError):
     """Every rank of a virtual world waits for another; the message lists what each waits for."""
+
+
+class AlgorithmError(HookeError):
+    """A method does not keep what it says: ranks evaluate different weights."""
 
 
 class NumericalError(HookeError):

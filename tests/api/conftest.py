@@ -2,7 +2,6 @@
 
 import signal
 import threading
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -27,6 +26,7 @@ from tests.api.databases import (  # fixtures count where they are imported
     sqlite_template,
 )
 from tests.api.hands import SPEC, OrderLine, Service, Supervisor, done, lines, scored, start, steps
+from tests.waiting import LIMIT, wait_for
 
 __all__ = [
     "SPEC",
@@ -72,7 +72,7 @@ class Running:
 
     def stop(self) -> None:
         self.server.handle_exit(signal.SIGTERM, None)  # as the product ends: streams first, then requests
-        self.thread.join(15)
+        self.thread.join(LIMIT)
         assert not self.thread.is_alive(), "the server did not stop"
 
 
@@ -89,23 +89,21 @@ def serve(app: FastAPI, port: int = 0) -> Running:
     server = Server(config, app.state.stopping)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
-    deadline = time.monotonic() + 20
-    while not server.started:
-        assert thread.is_alive() and time.monotonic() < deadline, "the server did not start"
-        time.sleep(0.005)
+    wait_for(lambda: server.started or not thread.is_alive(), "the server")
+    assert thread.is_alive(), "the server did not start"
     bound = server.servers[0].sockets[0].getsockname()[1]
     return Running(server, thread, f"http://127.0.0.1:{bound}")
 
 
 @pytest.fixture(scope="session")
-def server(request, kind, tmp_path_factory) -> Iterator[tuple[FastAPI, Settings, str]]:
+def server(request, kind, tmp_path_factory) -> Iterator[tuple[FastAPI, Settings, Running]]:
     """Start one API for all tests of a kind of database: `service` empties the tables between them."""
     home = tmp_path_factory.mktemp(f"home-{kind}")
     with fresh_database(request, kind, home) as url:
         settings = make_settings(home, url)
         app = create_app(settings)
         running = serve(app)
-        yield app, settings, running.url
+        yield app, settings, running
         running.stop()
 
 
@@ -121,11 +119,12 @@ def empty(database: Database) -> None:
 @pytest.fixture
 def service(server) -> Iterator[Service]:
     """Return a running API with empty tables, reached over real HTTP."""
-    app, settings, url = server
+    app, settings, running = server
+    url = running.url
     empty(app.state.database)
     headers = {"authorization": f"Bearer {settings.token}"}
-    with httpx.Client(base_url=f"{url}/api/v1", headers=headers, timeout=30) as client:
-        made = Service(app, settings, url, client)
+    with httpx.Client(base_url=f"{url}/api/v1", headers=headers, timeout=LIMIT) as client:
+        made = Service(app, settings, url, client, running.server.server_state.tasks)
         yield made
         made.agent.close()
         made.sender.close()

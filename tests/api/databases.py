@@ -5,7 +5,6 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +14,8 @@ import psycopg
 import pytest
 from hooke_api.base.settings import Settings
 from hooke_api.storage.database import Database
+
+from tests.waiting import LIMIT, wait_for
 
 MIGRATIONS = Path(__file__).resolve().parents[2] / "migrations"
 
@@ -48,18 +49,15 @@ def postgres(program_path):
             [binaries / "postgres", "-D", data, *options], stdout=log, stderr=log, cwd="/", **who
         )
     try:
-        deadline = time.monotonic() + 30
-        while True:
-            try:
-                psycopg.connect(host=str(folder), user="hooke", dbname="postgres").close()
-                break
-            except psycopg.OperationalError:
-                assert process.poll() is None and time.monotonic() < deadline, Path(log.name).read_text()
-                time.sleep(0.05)
+        wait_for(
+            lambda: psycopg.connect(host=str(folder), user="hooke", dbname="postgres").close() is None,
+            lambda: f"PostgreSQL: {Path(log.name).read_text()}",
+            ignoring=(psycopg.OperationalError,),
+        )
         yield folder
     finally:
         process.send_signal(signal.SIGINT)
-        process.wait(20)
+        process.wait(LIMIT)
         shutil.rmtree(folder)
         Path(log.name).unlink()
 

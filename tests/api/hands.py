@@ -10,12 +10,12 @@ from fastapi import FastAPI
 from hooke.spec.events import (
     STEP_COLUMNS,
     Done,
+    Evaluation,
     Ingest,
     IngestAnswer,
     LaunchOrder,
     LogLine,
     RankRecords,
-    Scored,
     Start,
     StateReport,
     Steps,
@@ -24,6 +24,8 @@ from hooke.spec.journal import pack
 from hooke_api.base.settings import Settings
 from hooke_api.scheduling.scheduler import Scheduler
 from hooke_api.storage.database import Database
+
+from tests.waiting import LIMIT
 
 SPEC = {
     "name": "first",
@@ -74,14 +76,18 @@ class Service:
     settings: Settings
     url: str
     client: httpx.Client
+    in_flight: set
+    """The requests that the server is working on."""
     line: OrderLine = field(default_factory=OrderLine)
 
     def __post_init__(self) -> None:
         self.database: Database = self.app.state.database
-        self.sender = httpx.Client(timeout=30)
+        self.sender = httpx.Client(timeout=LIMIT)
         self.scheduler = Scheduler(self.database, self.app.state.bus, self.settings, lambda _: self.line)
         self.agent = httpx.Client(
-            base_url=f"{self.url}/api/v1", headers={"authorization": f"Bearer {self.settings.agents}"}
+            base_url=f"{self.url}/api/v1",
+            headers={"authorization": f"Bearer {self.settings.agents}"},
+            timeout=LIMIT,
         )
 
     def hello(self, name: str = "local", cores: int = 4, **more) -> None:
@@ -217,9 +223,9 @@ def start(seq: int = 0, **changes) -> Start:
     return Start(seq=seq, **(told | changes))
 
 
-def scored(seq: int, samples: int, accuracy: float, **changes) -> Scored:
+def scored(seq: int, samples: int, accuracy: float, **changes) -> Evaluation:
     told = {"step": samples // 64, "clock": samples / 1000, "wall": samples / 900, "loss": 1 - accuracy}
-    return Scored(
+    return Evaluation(
         seq=seq, samples=samples, accuracy=accuracy, **(told | {"seconds": 0.1, "reached": False} | changes)
     )
 

@@ -5,7 +5,6 @@ import json
 import math
 import socket
 import threading
-import time
 
 import httpx
 import pytest
@@ -15,6 +14,7 @@ from hypothesis import strategies as st
 from sqlalchemy import select
 
 from tests.api.hands import SPEC
+from tests.waiting import wait_for
 
 VIRTUAL = {"name": "sim", "computed_on": "local", "virtual": {}, "workers": [8], "seeds": 5}
 
@@ -195,8 +195,8 @@ def test_a_sender_that_hangs_up_is_no_error(service, capfd):
     head += f"Authorization: Bearer {service.settings.token}\r\n\r\n"
     with socket.create_connection((host, int(port))) as connection:
         connection.sendall(head.encode() + b'{"name":')
-        time.sleep(0.1)
-    time.sleep(0.1)
+        wait_for(lambda: service.in_flight, "the request to arrive")
+    wait_for(lambda: not service.in_flight, "the end of the request")
     assert_nothing_stored(service)
     assert "unexpected error" not in capfd.readouterr().err
 

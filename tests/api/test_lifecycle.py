@@ -8,7 +8,7 @@ from hooke.spec.specification import ExperimentSpec
 from hooke.spec.states import TERMINAL, TRANSITIONS, RunState
 from hooke_api.experiments import service as experiments
 from hooke_api.models import Cluster, Event, Experiment, Run, Transition, now
-from hooke_api.scheduling.lifecycle import Cause, IllegalTransition, move, request_cancel
+from hooke_api.scheduling.lifecycle import Cause, IllegalTransition, cancel, move
 from sqlalchemy import delete, select, update
 
 from tests.api.hands import SPEC
@@ -92,7 +92,7 @@ def test_an_experiment_ends_once_with_its_last_run(database, runs):
     def end(run_id):
         barrier.wait()
         with database.write() as session:
-            request_cancel(session, session.get_one(Run, run_id, with_for_update=True), "test")
+            cancel(session, session.get_one(Run, run_id, with_for_update=True), "test")
 
     threads = [threading.Thread(target=end, args=(run_id,)) for run_id in runs]
     for thread in threads:
@@ -135,7 +135,7 @@ def test_events_appear_in_order(database, runs):
                 run = session.get_one(Run, run_id, with_for_update=True)
                 run.cancel_requested = False
                 run.state = RunState.RUNNING
-                request_cancel(session, run, "test")
+                cancel(session, run, "test")
 
     watcher = threading.Thread(target=watch)
     watcher.start()

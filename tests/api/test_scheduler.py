@@ -4,17 +4,19 @@ import threading
 import time
 from dataclasses import replace
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 from hooke_api.models import Attempt, Cluster, Event, Leader, Run, now
 from hooke_api.scheduling import leases
-from hooke_api.scheduling.scheduler import Leadership, Scheduler
+from hooke_api.scheduling.scheduler import PAUSE, TRIM_SECONDS, Leadership, Scheduler
 from hooke_api.storage.database import Database
 from sqlalchemy import select, update
 
 from tests.api.hands import Supervisor, scored, start, steps
 from tests.api.test_experiments import VIRTUAL
 from tests.api.test_ingest import rank, series
+from tests.waiting import LIMIT, wait_for
 
 
 def states(service):
@@ -91,7 +93,16 @@ def test_busy_slots(service):
     assert service.get("/clusters")["items"][0]["busy"] == 0
 
 
-def test_an_order_that_could_not_be_sent_is_sent_later(service):
+@pytest.fixture
+def later(monkeypatch):
+    """Return a function that moves the scheduler's clock on."""
+    passed = [0.0]
+    clock = SimpleNamespace(monotonic=lambda: time.monotonic() + passed[0])
+    monkeypatch.setattr("hooke_api.scheduling.scheduler.time", clock)
+    return lambda seconds: passed.__setitem__(0, passed[0] + seconds)
+
+
+def test_an_order_that_could_not_be_sent_is_sent_later(service, later):
     service.submit()
     service.line.down = True
     service.scheduler.look()
@@ -99,7 +110,7 @@ def test_an_order_that_could_not_be_sent_is_sent_later(service):
     service.line.down = False
     service.scheduler.look()
     assert service.line.launched == []  # a pause, so that a line that is down is not asked all the time
-    service.scheduler._silent_until = 0
+    later(PAUSE)
     service.scheduler.look()
     assert len(service.line.launched) == 1
 
@@ -244,7 +255,7 @@ def test_agents_are_asked_again_until_they_answer(service):
     assert len(service.line.probed) == 2
 
 
-def test_one_process_leads(database, settings):
+def test_one_process_leads(database, settings, monkeypatch):
     other = Database(settings.url)
     first, second = Leadership(database, timedelta(seconds=9)), Leadership(other, timedelta(seconds=9))
     assert first.hold()
@@ -253,8 +264,8 @@ def test_one_process_leads(database, settings):
     with database.write() as session:  # the first stops renewing
         session.execute(update(Leader).values(until=now() - timedelta(seconds=1)))
     assert second.hold()
-    first._until = None
-    assert not first.hold()
+    monkeypatch.setattr("hooke_api.scheduling.leader.now", lambda: now() + timedelta(seconds=4))
+    assert not first.hold(), "it is time to renew, and the row is another's"
     second.give_back()
     assert first.hold()
     other.close()
@@ -264,12 +275,14 @@ def test_two_schedulers_send_each_run_once(service):
     service.submit(clusters=[{"name": "local", "workers": [2], "seeds": 1}])
     schedulers = [
         service.scheduler,
-        *(Scheduler(service.database, service.app.state.bus, service.settings) for _ in "ab"),
+        *(
+            Scheduler(service.database, service.app.state.bus, service.settings, lambda _: service.line)
+            for _ in "ab"
+        ),
     ]
     for scheduler in schedulers:
-        scheduler._make_orders = lambda _: service.line
         scheduler.leadership.hold = lambda: True  # even if the row were lost: compare-and-set holds
-    threads = [threading.Thread(target=scheduler._dispatch) for scheduler in schedulers]
+    threads = [threading.Thread(target=scheduler.look) for scheduler in schedulers]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -278,12 +291,12 @@ def test_two_schedulers_send_each_run_once(service):
     assert states(service) == ["dispatched", "queued"]
 
 
-def test_old_events_are_forgotten(service):
+def test_old_events_are_forgotten(service, later):
     supervisor = service.launch()
     for seq in range(1, 8):
         supervisor.send(rank(0, *([start()] if seq == 1 else []), steps(seq)))
     service.scheduler.settings = service.settings.model_copy(update={"events_kept": 3})
-    service.scheduler._trim_at = 0
+    later(TRIM_SECONDS)
     service.scheduler.look()
     with service.database.read() as session:
         positions = session.scalars(select(Event.position).order_by(Event.position)).all()
@@ -308,12 +321,10 @@ def test_the_thread_survives_a_failing_look(service, monkeypatch):
     monkeypatch.setattr(scheduler, "look", look)
     scheduler.start()
     for _ in range(3):
-        assert looked.acquire(timeout=10)
+        assert looked.acquire(timeout=LIMIT)
     monkeypatch.undo()
     service.submit()
-    deadline = time.monotonic() + 10
-    while not service.line.launched and time.monotonic() < deadline:
-        time.sleep(0.01)
+    wait_for(lambda: service.line.launched, "an order")
     scheduler.stop()
     assert not scheduler.is_alive()
     assert len(service.line.launched) == 1

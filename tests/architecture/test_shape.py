@@ -8,14 +8,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-# Generated, or written once and never edited again.
-UNREAD = (
-    "frontend/src/lib/client/",
-    "frontend/package-lock.json",
-    "api/openapi.json",
-    "migrations/versions/",
-)
+from tests.architecture.repository import ROOT, generated, tracked
+
 ALGORITHM_LINES = 80
 FILE_LINES = 300
 TEST_LINES = 400
@@ -29,16 +23,10 @@ FORBIDDEN = {
 }
 
 
-def tracked() -> list[Path]:
-    listed = subprocess.run(["git", "ls-files", "-z"], check=False, cwd=ROOT, capture_output=True)
-    if listed.returncode != 0:
-        pytest.skip("NOT TESTED HERE: this is no git working tree, so what belongs to the project is unknown")
-    names = listed.stdout.decode().split("\0")
-    return [ROOT / name for name in names if name and (ROOT / name).is_file()]
-
-
 def is_unread(path: Path) -> bool:
-    return path.relative_to(ROOT).as_posix().startswith(UNREAD)
+    """Return whether a file is generated, or was written once and is never edited again."""
+    name = path.relative_to(ROOT).as_posix()
+    return name in generated() or name.startswith("migrations/versions/")
 
 
 def limit(path: Path) -> int:

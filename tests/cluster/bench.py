@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import uuid
 from pathlib import Path
 
@@ -15,9 +14,13 @@ from hooke.cluster.processes import children, members, sweep
 from hooke.spec.journal import unpack
 
 from tests.cluster.recording_api import RecordingApi
+from tests.waiting import LIMIT, wait_for
 
 PROGRAM = str(Path(__file__).with_name("rank_program.py"))
-FAST = Timing(look=0.05, beat=0.2, idle_beat=0.5, grace=1.5, longest_retry=0.5, backstop=2.0)
+FAST = Timing(look=0.05, beat=0.2, idle_beat=0.5, grace=60.0, longest_retry=0.5, backstop=2.0, farewell=60.0)
+"""Frequent looks and messages; patience where only a busy machine would need it."""
+BRIEF = FAST.model_copy(update={"grace": 1.0})
+"""For ranks that do not listen: nobody waits long for them."""
 
 
 def spec(algorithm="sync-sgd", workers=2, virtual=False):
@@ -32,16 +35,6 @@ def spec(algorithm="sync-sgd", workers=2, virtual=False):
         "evaluation": {"every": 100},
     }
     return document | ({"virtual": {}} if virtual else {})
-
-
-def wait_for(condition, seconds=15.0, what="it"):
-    """Return the first true value of `condition()`."""
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        if value := condition():
-            return value
-        time.sleep(0.02)
-    raise AssertionError(f"waited {seconds} s in vain for {what}")
 
 
 class Bench:
@@ -87,18 +80,24 @@ class Bench:
         runs = runs or [self.run_name()]
         return runs[0], self.supervise(self.job(runs, *options, **more))
 
-    def finish(self, process, seconds=30):
+    def finish(self, process):
         """Wait for a supervisor; it must have delivered everything and left nothing."""
-        assert process.wait(seconds) == 0, self.complaints()
-        assert members(self.ids) == []
-        assert self.api.faults == []
+        assert process.wait(LIMIT) == 0, self.complaints()
+        assert members(self.ids) == [], self.complaints()
+        assert self.api.faults == [], self.api.faults
 
     def complaints(self):
         return "\n".join(folder.supervisor_log.read_text() for _, folder in self.started)
 
     def running(self, run):
         """Wait until every rank of a run is in its loop."""
-        wait_for(lambda: "running" in self.api.states(run), what="running")
+        wait_for(lambda: "running" in self.api.states(run), f"{run} to be running")
+
+    def enough(self, run):
+        """Let a run, also one that has not begun, end as if its budget were spent."""
+        folder = self.folder(run).path
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "enough").touch()
 
     def folder(self, run):
         return self.home.attempt(run, 1)
@@ -150,7 +149,7 @@ class Tree:
             self.ranks = {rank: pid and only_child(pid) for rank, pid in self.witnesses.items()}
             return len(self.ranks) == ranks and None not in self.ranks and all(self.ranks.values())
 
-        wait_for(complete, what="mpirun, proxy, guards and ranks")
+        wait_for(complete, "mpirun, proxy, guards and ranks")
 
 
 def _named(parent, name):

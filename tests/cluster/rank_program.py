@@ -3,7 +3,8 @@
     python -m mpi4py rank_program.py [--steps N] [--pause S] [--fault RANK:STEP:WHAT] FOLDER...
 
 Step i of rank r has loss 100 * r + i, so a test can tell a lost, doubled or mixed up point. Virtual specs run in
-this one process, all ranks in turn, as a batch of folders.
+this one process, all ranks in turn, as a batch of folders. A file `enough` in a folder ends a run as its budget
+would, so that a test decides when, however slow the machine is.
 """
 
 import argparse
@@ -17,7 +18,7 @@ from functools import partial
 from pathlib import Path
 
 from hooke.catalogue.algorithm import ranks_of
-from hooke.spec.events import Checkpointed, Done, Scored, Start
+from hooke.spec.events import Checkpointed, Done, Evaluation, Start
 from hooke.spec.journal import JournalWriter
 from hooke.spec.specification import RunSpec
 from hooke.trace.phases import PHASES
@@ -58,7 +59,7 @@ def done_record(seq, reason, step):
 
 def scored_record(seq, step):
     numbers = dict.fromkeys(("clock", "wall", "loss", "accuracy", "seconds"), 0.5)
-    return Scored(seq=seq, step=step, samples=step, reached=False, **numbers)
+    return Evaluation(seq=seq, step=step, samples=step, reached=False, **numbers)
 
 
 def checkpoint_record(seq, step):
@@ -103,7 +104,9 @@ def misbehave(what, rank=0):
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
             os.fork()  # a child of the rank, as a data loader would have
             time.sleep(600)
-        case "linger":
+        case "linger":  # until it is cancelled, and for as long as twenty looks of the supervisor
+            while not (Path(options.folders[0]) / "cancel").exists():
+                time.sleep(0.01)
             time.sleep(1)
         case "garbage":
             (Path(options.folders[0]) / f"journal.{rank}.jsonl").open("a").write("{half a rec\n")
@@ -113,15 +116,21 @@ def misbehave(what, rank=0):
             print("y" * 20000)
 
 
-def agreed_stop(comm):
-    """Return rank 0's flag on every rank; sleeps instead of spinning."""
-    if comm is None:
-        return stop.is_set()
-    flag = bytearray([stop.is_set()])
-    request = comm.Ibcast(flag, 0)
+REASONS = (None, "budget", "cancelled")
+
+
+def reason_to_stop(folder):
+    """Return the number of the reason for which a run ends now."""
+    return 2 if stop.is_set() else int((folder / "enough").exists())
+
+
+def agreed_reason(comm, folder):
+    """Return rank 0's reason on every rank; sleeps instead of spinning."""
+    found = bytearray([reason_to_stop(folder)])
+    request = comm.Ibcast(found, 0)
     while not request.Test():
         time.sleep(0.002)
-    return bool(flag[0])
+    return REASONS[found[0]]
 
 
 def faults_at(rank, step):
@@ -150,8 +159,8 @@ def run_mpi(folder):
         for what in faults_at(rank, i):
             misbehave(what, rank)
         time.sleep(options.pause)
-        if agreed_stop(comm):
-            reason = "cancelled"
+        if found := agreed_reason(comm, folder):
+            reason = found
             break
     writer.flush()
     writer.record(lambda seq: done_record(seq, reason, i))
@@ -174,8 +183,8 @@ def run_virtual(folder, ranks):
         for what in faults_at(folder.parent.name, i):
             misbehave(what, rank)
         time.sleep(options.pause)
-        if stop.is_set():
-            reason = "cancelled"
+        if found := REASONS[reason_to_stop(folder)]:
+            reason = found
             break
     for writer in writers:
         writer.record(lambda seq: done_record(seq, reason, i))

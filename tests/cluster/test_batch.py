@@ -2,13 +2,22 @@
 
 import signal
 
-from tests.cluster.bench import kill9, only_child, spec, wait_for
+from tests.cluster.bench import kill9, only_child, spec
+from tests.waiting import wait_for
 
 
 def batch(bench, count, *options):
     runs = [bench.run_name() for _ in range(count)]
     specs = {run: spec("original-easgd", workers=2, virtual=True) for run in runs}
     job = bench.job(runs, *options, specs=specs)
+    return runs, job
+
+
+def endless_in_the_middle(bench):
+    """Return three runs and their job; the first and the last are done at once."""
+    runs, job = batch(bench, 3, "--steps", "100000")
+    bench.enough(runs[0])
+    bench.enough(runs[2])
     return runs, job
 
 
@@ -22,17 +31,26 @@ def worker_of(supervisor):
         witness = guard and only_child(guard)
         return witness and only_child(witness)
 
-    return wait_for(found, what="the process of the batch")
+    return wait_for(found, "the process of the batch")
 
 
 def test_a_wish_for_a_checkpoint_reaches_the_attempt_that_runs_and_no_other(bench):
-    runs, job = batch(bench, 2, "--steps", "200")
+    runs, job = batch(bench, 2, "--steps", "100000")
+
+    def kept():
+        return [[r.step for r in bench.api.records[run, 1, 0] if r.kind == "checkpoint"] for run in runs]
+
     supervisor = bench.supervise(job)
     bench.running(runs[0])
     bench.api.checkpoints[runs[0], 1] = 1
+    wait_for(lambda: kept()[0], "the checkpoint")
+    bench.enough(runs[0])
+    bench.running(runs[1])
+    answers = len(bench.api.requests)
+    wait_for(lambda: len(bench.api.requests) > answers + 4, "more answers")
+    bench.enough(runs[1])
     bench.finish(supervisor)
-    kept = [[r.step for r in bench.api.records[run, 1, 0] if r.kind == "checkpoint"] for run in runs]
-    assert [len(steps) for steps in kept] == [1, 0]
+    assert [len(steps) for steps in kept()] == [1, 0]
 
 
 def test_every_attempt_succeeds_in_one_process(bench):
@@ -49,11 +67,15 @@ def test_every_attempt_succeeds_in_one_process(bench):
 
 
 def test_cancel_of_the_current_one_and_of_a_waiting_one(bench):
-    runs, job = batch(bench, 4, "--steps", "100")
+    runs, job = batch(bench, 4, "--steps", "100000")
+    bench.enough(runs[3])
     supervisor = bench.supervise(job)
     bench.running(runs[0])
     bench.folder(runs[0]).cancel.touch()  # it runs: SIGTERM, then a new process for the rest
     bench.api.cancel.add((runs[2], 1))  # it waits: skipped when its turn comes
+    wait_for(bench.folder(runs[2]).cancel.exists, "the cancel by an answer")
+    bench.running(runs[1])
+    bench.enough(runs[1])
     bench.finish(supervisor)
     assert [bench.api.states(run)[-1] for run in runs] == ["cancelled", "succeeded", "cancelled", "succeeded"]
     assert not bench.folder(runs[2]).begun()
@@ -67,14 +89,14 @@ def test_a_cancel_that_comes_too_late_does_not_hit_the_next_one(bench):
     job = bench.job(runs, "--steps", "20", "--fault", f"{runs[0]}:done:linger", specs=specs)
     supervisor = bench.supervise(job)
     journal = bench.folder(runs[0]).journal(2)
-    wait_for(lambda: journal.exists() and b'"done"' in journal.read_bytes(), what="the first to be done")
+    wait_for(lambda: journal.exists() and b'"done"' in journal.read_bytes(), "the first to be done")
     bench.folder(runs[0]).cancel.touch()
     bench.finish(supervisor)
     assert [bench.api.states(run)[-1] for run in runs] == ["succeeded", "succeeded"]
 
 
 def test_a_killed_process_fails_only_the_attempt_it_was_working_on(bench):
-    runs, job = batch(bench, 3, "--steps", "100")
+    runs, job = endless_in_the_middle(bench)
     supervisor = bench.supervise(job)
     bench.running(runs[1])
     kill9(worker_of(supervisor))
@@ -104,7 +126,7 @@ def test_an_invalid_one_does_not_hold_up_the_others(bench):
 
 
 def test_after_the_supervisors_death_the_next_one_ends_the_current_and_runs_the_rest(bench):
-    runs, job = batch(bench, 3, "--steps", "100")
+    runs, job = endless_in_the_middle(bench)
     supervisor = bench.supervise(job)
     bench.running(runs[1])
     kill9(supervisor.pid)

@@ -16,7 +16,8 @@ from hooke.cluster.processes import members, status, sweep
 from hooke.cluster.tail import LogBook, OutputSource, last_lines, logged
 from hooke.errors import LaunchError, NotFound
 
-from tests.cluster.bench import kill9, wait_for
+from tests.cluster.bench import kill9
+from tests.waiting import wait_for
 
 HOLD = """
 import sys, time
@@ -92,7 +93,7 @@ def test_sweep_kills_a_family_that_left_its_session(tmp_path):
     environment = os.environ | {"HOOKE_ATTEMPT": f"other.1,run_{os.getpid()}.1"}
     family = subprocess.Popen([sys.executable, "-c", FAMILY], env=environment)
     mine = [f"run_{os.getpid()}.1"]
-    wait_for(lambda: len(members(mine)) == 8, what="eight processes")
+    wait_for(lambda: len(members(mine)) == 8, "eight processes")
     assert members([f"run_{os.getpid()}.11"]) == []
     assert sweep(mine) == []
     assert members(mine) == []
@@ -104,7 +105,7 @@ def test_status_of_an_odd_name_and_of_nobody(tmp_path):
     odd.symlink_to("/bin/sleep")
     process = subprocess.Popen([str(odd), "60"])
     try:
-        found = wait_for(lambda: (s := status(process.pid)) and s.name.startswith("a)") and s)
+        found = wait_for(lambda: (s := status(process.pid)) and s.name.startswith("a)") and s, "the program")
         assert found.parent == os.getpid()
         assert found.state in "RSD"
     finally:

@@ -14,7 +14,8 @@ from hooke.cluster.guard import FORWARDED, ORPHANED, rank_of
 from hooke.cluster.processes import start_time, status
 from hooke.spec.events import RankExit
 
-from tests.cluster.bench import kill9, only_child, wait_for
+from tests.cluster.bench import kill9, only_child
+from tests.waiting import LIMIT, wait_for
 
 
 def guard(folders, *command, environment=None, **more):
@@ -33,7 +34,7 @@ def record(folder, rank=0):
 @pytest.mark.parametrize("code", [0, 3, 255])
 def test_it_ends_with_the_same_status_and_records_it(tmp_path, code):
     before = time.monotonic()
-    assert guard([tmp_path], *python(f"import sys; sys.exit({code})")).wait(10) == code
+    assert guard([tmp_path], *python(f"import sys; sys.exit({code})")).wait(LIMIT) == code
     found = record(tmp_path)
     assert (found.code, found.signal, found.host) == (code, None, os.uname().nodename)
     assert before < found.monotonic < time.monotonic()
@@ -42,7 +43,7 @@ def test_it_ends_with_the_same_status_and_records_it(tmp_path, code):
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM])
 def test_it_ends_by_the_same_signal_and_records_it(tmp_path, number):
     process = guard([tmp_path], *python(f"import os; os.kill(os.getpid(), {int(number)})"))
-    assert process.wait(10) == -number
+    assert process.wait(LIMIT) == -number
     assert (record(tmp_path).code, record(tmp_path).signal) == (None, number)
 
 
@@ -51,7 +52,7 @@ def test_output_goes_to_the_log_of_the_first_folder_and_is_appended(tmp_path):
     first.mkdir(), second.mkdir()
     for _ in range(2):
         code = "import os, sys; print(os.environ['HOOKE_RANK']); sys.stdout.flush(); print('oh', file=sys.stderr)"
-        guard([first, second], *python(code), environment={"PMI_RANK": "2"}).wait(10)
+        guard([first, second], *python(code), environment={"PMI_RANK": "2"}).wait(LIMIT)
     assert (first / "rank.2.log").read_text() == "2\noh\n" * 2
     assert [path.name for path in second.iterdir()] == ["exit.2.json"]
     assert record(first, 2) == record(second, 2)
@@ -67,9 +68,9 @@ def test_signals_are_passed_on_and_the_end_is_the_childs_own(tmp_path, number):
     )
     process = guard([tmp_path], *python(code))
     log = tmp_path / "rank.0.log"
-    wait_for(lambda: log.exists() and "ready" in log.read_text(), what="the child")
+    wait_for(lambda: log.exists() and "ready" in log.read_text(), "the child")
     process.send_signal(number)
-    assert process.wait(10) == 5
+    assert process.wait(LIMIT) == 5
     assert record(tmp_path).code == 5
 
 
@@ -78,7 +79,7 @@ def test_a_signal_at_any_moment_of_the_start_is_not_lost(tmp_path):
         process = guard([tmp_path], "sleep", "30")
         time.sleep(delay / 1000)
         process.terminate()
-        assert process.wait(10) == -signal.SIGTERM
+        assert process.wait(LIMIT) == -signal.SIGTERM
 
 
 ECHO = """
@@ -96,7 +97,7 @@ def test_of_two_signals_however_close_none_is_lost(tmp_path):
     (tmp_path / "rank.0.log").touch()
     process = guard([tmp_path], *python(ECHO))
     with (tmp_path / "rank.0.log").open() as log:
-        wait_for(lambda: log.read() == "-", what="the child")
+        wait_for(lambda: log.read() == "-", "the child")
         for round_ in range(2000):
             process.send_signal(signal.SIGUSR1)
             until = time.perf_counter() + round_ % 200 * 1e-6
@@ -106,10 +107,10 @@ def test_of_two_signals_however_close_none_is_lost(tmp_path):
             found = ""
             while len(found) < 2:
                 found += log.read()
-                assert time.perf_counter() < until + 5, f"round {round_}: only {found!r}"
+                assert time.perf_counter() < until + LIMIT, f"round {round_}: only {found!r}"
             assert sorted(found) == ["i", "u"]
     process.terminate()
-    assert process.wait(10) == -signal.SIGTERM
+    assert process.wait(LIMIT) == -signal.SIGTERM
 
 
 def test_it_has_no_handler_that_could_miss_a_signal_just_before_it_waits(tmp_path):
@@ -118,7 +119,7 @@ def test_it_has_no_handler_that_could_miss_a_signal_just_before_it_waits(tmp_pat
         caught = re.search(r"SigCgt:\s*(\w+)", Path(f"/proc/{pid}/status").read_text())
         assert not [number for number in (*FORWARDED, ORPHANED) if int(caught[1], 16) & 1 << (number - 1)]
     process.terminate()
-    assert process.wait(10) == -signal.SIGTERM
+    assert process.wait(LIMIT) == -signal.SIGTERM
 
 
 def rank_under(process):
@@ -129,7 +130,7 @@ def rank_under(process):
         rank = witness and only_child(witness)
         return rank and status(rank).name == "sleep" and (witness, rank)
 
-    return wait_for(found, what="the rank")
+    return wait_for(found, "the rank")
 
 
 @pytest.mark.parametrize("victim", ["outer", "witness"])
@@ -137,8 +138,8 @@ def test_the_rank_dies_with_its_guard_and_that_is_no_end_of_its_own(tmp_path, vi
     process = guard([tmp_path], "sleep", "600")
     witness, rank = rank_under(process)
     kill9(process.pid if victim == "outer" else witness)
-    assert process.wait(10) == -signal.SIGKILL
-    wait_for(lambda: start_time(rank) is None and start_time(witness) is None, what="the end of all")
+    assert process.wait(LIMIT) == -signal.SIGKILL
+    wait_for(lambda: start_time(rank) is None and start_time(witness) is None, "the end of all")
     assert not (tmp_path / "exit.0.json").exists()
 
 
@@ -146,10 +147,10 @@ def test_the_rank_dies_with_its_guard_and_that_is_no_end_of_its_own(tmp_path, vi
 def test_children_of_the_rank_die_with_it(tmp_path, end):
     process = guard([tmp_path], "sh", "-c", "sleep 600 & echo $! > child; exec sleep 600", cwd=tmp_path)
     _, rank = rank_under(process)
-    child = int(wait_for(lambda: (tmp_path / "child").exists() and (tmp_path / "child").read_text()))
+    child = int(wait_for(lambda: (tmp_path / "child").exists() and (tmp_path / "child").read_text(), "the pid"))
     kill9(rank if end == "by itself" else process.pid)
-    process.wait(10)
-    wait_for(lambda: start_time(child) is None, what="the end of the rank's child")
+    process.wait(LIMIT)
+    wait_for(lambda: start_time(child) is None, "the end of the rank's child")
 
 
 def test_an_end_is_recorded_even_if_mpirun_kills_the_guard_at_once(tmp_path):
@@ -164,12 +165,12 @@ def test_an_end_is_recorded_even_if_mpirun_kills_the_guard_at_once(tmp_path):
             pass
         kill9(process.pid)
         process.wait()
-        wait_for((folder / "exit.0.json").exists, what=f"record {attempt}")
+        wait_for((folder / "exit.0.json").exists, f"record {attempt}")
         assert record(folder).signal == signal.SIGKILL
 
 
 def test_the_child_has_ordinary_signal_handlers(tmp_path):
-    guard([tmp_path], "sh", "-c", "grep -E '^Sig(Ign|Blk)' /proc/self/status").wait(10)
+    guard([tmp_path], "sh", "-c", "grep -E '^Sig(Ign|Blk)' /proc/self/status").wait(LIMIT)
     masks = [line.split()[1] for line in (tmp_path / "rank.0.log").read_text().splitlines()]
     standard = (1 << 31) - 1  # signals 32 and 33 are the C library's own; a parent may have left them ignored
     ignored = 1 << (signal.SIGUSR1 - 1)  # it asks for a checkpoint, and must not end who has no handler yet
@@ -180,14 +181,14 @@ def test_the_child_has_ordinary_signal_handlers(tmp_path):
 
 
 def test_a_command_that_cannot_start_says_so(tmp_path):
-    assert guard([tmp_path], "no-such-command").wait(10) == 127
+    assert guard([tmp_path], "no-such-command").wait(LIMIT) == 127
     assert "no-such-command" in (tmp_path / "rank.0.log").read_text()
     assert record(tmp_path).code == 127
 
 
 def test_a_folder_that_cannot_be_written_does_not_hide_the_end(tmp_path):
     process = guard([tmp_path, tmp_path / "none"], *python("raise SystemExit(4)"), stderr=subprocess.PIPE)
-    assert b"no exit record" in process.communicate(timeout=10)[1]
+    assert b"no exit record" in process.communicate(timeout=LIMIT)[1]
     assert process.returncode == 4
     assert record(tmp_path).code == 4
 
@@ -202,17 +203,17 @@ def test_a_tethered_command_ends_with_its_parent(tmp_path):
         "time.sleep(600)"
     )
     parent = subprocess.Popen(python(code))
-    child = int(wait_for(lambda: note.exists() and note.read_text()))
-    wait_for(lambda: (found := status(child)) and found.name == "sleep", what="the tethered command")
+    child = int(wait_for(lambda: note.exists() and note.read_text(), "the pid"))
+    wait_for(lambda: (found := status(child)) and found.name == "sleep", "the tethered command")
     kill9(parent.pid)
     parent.wait()
-    wait_for(lambda: start_time(child) is None, what="its end")
+    wait_for(lambda: start_time(child) is None, "its end")
 
 
 def test_a_tether_to_a_dead_parent_does_not_start(tmp_path):
     code = f"open({str(tmp_path / 'started')!r}, 'w')"
     command = [sys.executable, "-m", "hooke.cluster.guard", "--tether", "999999999", "--", *python(code)]
-    assert subprocess.run(command, timeout=10, check=False).returncode == 128 + signal.SIGTERM
+    assert subprocess.run(command, timeout=LIMIT, check=False).returncode == 128 + signal.SIGTERM
     assert not (tmp_path / "started").exists()
 
 
@@ -244,9 +245,9 @@ def test_a_rank_that_does_not_end_after_sigterm_is_killed(tmp_path):
     impatient = "import hooke.cluster.guard as guard, sys; guard.PATIENCE = 1.0; guard.main(sys.argv[1:])"
     process = subprocess.Popen([sys.executable, "-c", impatient, str(tmp_path), "--", *python(code)])
     log = tmp_path / "rank.0.log"
-    wait_for(lambda: log.exists() and log.read_text() == "deaf\n")
-    process.send_signal(signal.SIGTERM)
+    wait_for(lambda: log.exists() and log.read_text() == "deaf\n", "the child")
     began = time.monotonic()
-    assert process.wait(15) == -signal.SIGKILL
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(LIMIT) == -signal.SIGKILL
     assert time.monotonic() - began >= 1.0
     assert record(tmp_path).signal == signal.SIGKILL

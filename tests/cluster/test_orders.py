@@ -2,7 +2,6 @@
 
 import os
 import threading
-import time
 
 import pytest
 from hooke.cluster import orders
@@ -13,7 +12,8 @@ from hooke.cluster.processes import children, status
 from hooke.errors import NotFound
 from hooke.spec.events import LaunchOrder
 
-from tests.cluster.bench import FAST, PROGRAM, kill9, spec, wait_for
+from tests.cluster.bench import FAST, PROGRAM, kill9, spec
+from tests.waiting import wait_for
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def agent(bench, monkeypatch):
     for attempt in bench.home.attempts():
         if (pid := holder(attempt.lock)) is not None:
             kill9(pid)
-            wait_for(lambda path=attempt.lock: not held(path))
+            wait_for(lambda path=attempt.lock: not held(path), "the end of a supervisor")
 
 
 def order(bench, run, **more):
@@ -49,7 +49,7 @@ def launch(bench, *given):
 
 
 def delivered(bench, run):
-    wait_for(bench.folder(run).delivered.exists, 20, "delivery")
+    wait_for(bench.folder(run).delivered.exists, "delivery")
 
 
 def mpiruns(bench, run):
@@ -109,14 +109,14 @@ def test_a_probe_tells_life_from_death_and_the_dead_stay_dead(agent):
     agent.running(run)
     assert prove(run).alive
     kill9(holder(agent.folder(run).lock))
-    wait_for(lambda: not held(agent.folder(run).lock))
+    wait_for(lambda: not held(agent.folder(run).lock), "the end of the supervisor")
     found = prove(run)
     assert found.alive
     assert "a new one ends it" in found.why
     delivered(agent, run)
     assert agent.api.states(run) == ["starting", "running", "failed_infra"]
     agent.assert_complete(run)
-    wait_for(lambda: not held(agent.folder(run).lock))
+    wait_for(lambda: not held(agent.folder(run).lock), "the end of the supervisor")
     assert not prove(run).alive
 
 
@@ -125,9 +125,9 @@ def test_a_starting_agent_takes_over_what_was_left_at_a_new_address(agent):
     run, owned = agent.run_name(), agent.run_name()
     agent.api.down()
     launch(agent, order(agent, run))
-    wait_for(agent.folder(run).exit(0).exists)
+    wait_for(agent.folder(run).exit(0).exists, "the end of rank 0")
     kill9(holder(agent.folder(run).lock))
-    wait_for(lambda: not held(agent.folder(run).lock))
+    wait_for(lambda: not held(agent.folder(run).lock), "the end of the supervisor")
     agent.api.port = 0
     agent.api.up()  # at another port
     agent.steps = 100_000
@@ -139,7 +139,7 @@ def test_a_starting_agent_takes_over_what_was_left_at_a_new_address(agent):
     assert agent.api.end(run).state in ("succeeded", "failed_infra")
     agent.assert_complete(run)
     assert holder(agent.folder(owned).lock) == before
-    time.sleep(0.1)
+    wait_for(lambda: not held(agent.folder(run).lock), "the end of the supervisor")
     assert orders.recover(agent.home, agent.api.url) == []
 
 

@@ -12,7 +12,7 @@ from hooke.cluster import watchdog
 from hooke.cluster.places import AttemptFolder
 from hooke.cluster.watchdog import Watchdog
 from hooke.cluster.witness import Witness
-from hooke.spec.events import Done, Scored, Start
+from hooke.spec.events import Done, Evaluation, Start
 from hooke.spec.journal import JournalWriter
 from hooke.spec.specification import RunSpec
 from hooke.trace.phases import PHASES
@@ -44,7 +44,7 @@ class Run:
 
     def score(self, samples=0):
         numbers = dict.fromkeys(("clock", "wall", "loss", "accuracy", "seconds"), 0.5)
-        self.writers[0].record(lambda seq: Scored(seq=seq, step=0, samples=samples, reached=False, **numbers))
+        self.writers[0].record(lambda seq: Evaluation(seq=seq, step=0, samples=samples, reached=False, **numbers))
 
     def done(self, rank):
         numbers = dict.fromkeys(("step", "samples", "clock", "wall", "hidden", "payload", "wire", "messages"), 0)

@@ -1,6 +1,5 @@
 """For tests that start whole programs."""
 
-import socket
 import sys
 from pathlib import Path
 
@@ -10,12 +9,12 @@ sys.path.insert(0, str(Path(__file__).parent))  # instances.py: help shared by t
 
 from instances import Running
 
+from tests import waiting
+
 
 @pytest.fixture
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    return waiting.free_port()
 
 
 @pytest.fixture

@@ -8,14 +8,14 @@ import re
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import httpx
 from hooke.cluster.places import Home
 from hooke.cluster.processes import members
+
+from tests.waiting import LIMIT, wait_for
 
 HOOKE = str(Path(sys.executable).with_name("hooke"))
 QUICK = {
@@ -37,17 +37,6 @@ ENDLESS = QUICK | {
     "target": None,
 }
 """Two runs that nobody waits for."""
-
-
-def wait(condition: Callable[[], Any], seconds: float, what: str) -> Any:
-    """Return the first true answer of `condition`."""
-    end = time.monotonic() + seconds
-    while True:
-        answer = condition()
-        if answer:
-            return answer
-        assert time.monotonic() < end, f"{what}: not within {seconds:g} s"
-        time.sleep(0.1)
 
 
 class Running:
@@ -73,31 +62,29 @@ class Running:
     def said(self) -> str:
         return self.output.read_text()
 
-    def ready(self, seconds: float = 60) -> httpx.Client:
+    def ready(self) -> httpx.Client:
         """Wait until it has said where it is; return a client of its API."""
 
         def address() -> re.Match[str] | None:
             assert self.process.poll() is None, self.said()
             return re.search(r"ready: (http://[^/]+)/login\?token=(\S+)", self.said())
 
-        found = wait(address, seconds, "the platform is ready")
+        found = wait_for(address, lambda: f"the platform to be ready: {self.said()}")
         self.url, self.token = found[1], found[2]
         headers = {"authorization": f"Bearer {self.token}"}
-        return httpx.Client(base_url=f"{self.url}/api/v1", headers=headers, timeout=20, trust_env=False)
+        return httpx.Client(base_url=f"{self.url}/api/v1", headers=headers, timeout=LIMIT, trust_env=False)
 
-    def end(self, number: int, seconds: float = 25) -> tuple[int, float]:
-        """Send a signal; return the exit status and how long the end took."""
-        begin = time.monotonic()
+    def end(self, number: int) -> int:
+        """Send a signal; return the exit status."""
         self.process.send_signal(number)
-        status = self.process.wait(seconds)
-        return status, time.monotonic() - begin
+        return self.process.wait(LIMIT)
 
     def stop(self) -> None:
         """End it in order, if it still runs."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
             try:
-                self.process.wait(25)
+                self.process.wait(LIMIT)
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()

@@ -7,12 +7,15 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect, sync_playwright
 
+from tests.waiting import LIMIT
+
 pytestmark = pytest.mark.needs("browser")
 
 BROWSER = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
 LOOKS = 0.2
-PATIENCE = 120_000
-"""Milliseconds until six short runs have ended on a busy machine."""
+PATIENCE = 1000 * LIMIT
+"""Milliseconds that a busy machine may take for anything."""
+expect.set_options(timeout=PATIENCE)
 
 
 class Browsing:
@@ -50,7 +53,7 @@ def chromium(program_path):
 @pytest.fixture
 def browsing(chromium):
     context = chromium.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
-    context.set_default_timeout(20_000)
+    context.set_default_timeout(PATIENCE)
     yield Browsing(context.new_page())
     context.close()
 
@@ -62,7 +65,7 @@ def points(page: Page) -> int:
 def watch(page: Page) -> list[int]:
     """Return the different numbers of points that the accuracy chart showed until all runs had ended."""
     seen: list[int] = []
-    end = time.monotonic() + PATIENCE / 1000
+    end = time.monotonic() + 2 * LIMIT
     while time.monotonic() < end:
         now = points(page)
         if not seen or now != seen[-1]:

@@ -11,8 +11,10 @@ from hooke.cli.document import read
 from hooke_api.local.demonstration import EXAMPLE, Demonstration, Meter, remaining
 from hooke_api.local.instance import StartError
 from hooke_api.local.verdict import COLUMNS, cells, show
-from instances import ENDLESS, QUICK, processes, states, wait
+from instances import ENDLESS, QUICK, processes, states
 from rich.console import Console
+
+from tests.waiting import LIMIT, wait_for
 
 SMALL = QUICK | {
     "name": "small",
@@ -50,7 +52,7 @@ def test_the_example_is_valid_and_is_what_was_promised():
 
 def test_it_ends_with_a_verdict_and_leaves_nothing(hooke, tmp_path):
     demo = hooke("demo", written(tmp_path, SMALL), "--exit")
-    assert demo.process.wait(150) == 0, demo.said()
+    assert demo.process.wait(2 * LIMIT) == 0, demo.said()
     said = demo.said()
     assert "8/8 runs ended (8 succeeded)" in said
     real, simulated = said.index("local, 2 workers"), said.index("lan, 4 workers (simulated)")
@@ -64,14 +66,14 @@ def test_it_ends_with_a_verdict_and_leaves_nothing(hooke, tmp_path):
 def test_a_failed_run_is_told_and_makes_the_status_1(hooke, tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     demo = hooke("demo", written(tmp_path, WITHOUT_DATA), "--exit")
-    assert demo.process.wait(120) == 1, demo.said()
+    assert demo.process.wait(LIMIT) == 1, demo.said()
     assert "failed_user" in demo.said()
 
 
 def test_an_experiment_that_is_refused_is_explained(hooke, tmp_path):
     wrong = QUICK | {"variants": [{"name": "Sync SGD", "algorithm": "sync-sgd", "parameters": {"lr": -1}}]}
     demo = hooke("demo", written(tmp_path, wrong), "--exit")
-    assert demo.process.wait(60) == 1
+    assert demo.process.wait(LIMIT) == 1
     assert "/variants/0/parameters/lr" in demo.said()
     assert processes(demo.home) == {}
 
@@ -79,11 +81,10 @@ def test_an_experiment_that_is_refused_is_explained(hooke, tmp_path):
 def test_leaving_before_the_verdict_cancels_the_experiment(hooke, tmp_path):
     demo = hooke("demo", written(tmp_path, ENDLESS))
     with demo.ready() as client:
-        wait(lambda: "0/2 runs ended" in demo.said(), 60, "the experiment is submitted")
+        wait_for(lambda: "0/2 runs ended" in demo.said(), "the experiment")
         (experiment,) = (item["id"] for item in client.get("/experiments").json()["items"])
-        wait(lambda: "running" in states(client, experiment), 60, "a run is running")
-    status, _ = demo.end(signal.SIGINT)
-    assert status == 130
+        wait_for(lambda: "running" in states(client, experiment), "a running run")
+    assert demo.end(signal.SIGINT) == 130
     assert processes(demo.home) == {}
     up = hooke("up")
     with up.ready() as client:

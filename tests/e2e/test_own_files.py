@@ -2,9 +2,10 @@
 
 import hashlib
 
-from instances import runs, submit, wait
+from instances import runs, submit
 
 from tests.engine.spec.test_own_files import ALGORITHM, WORKLOAD
+from tests.waiting import wait_for
 
 OWN = {
     "name": "own",
@@ -35,7 +36,7 @@ def test_own_files_run_and_a_changed_one_is_refused(hooke, tmp_path):
     (folder / "algorithms" / "broken.py").write_text("1 / 0\n")
     up = hooke("up", environment={"HOOKE_PATH": str(folder)})
     with up.ready() as client:
-        mine = wait(lambda: offered(client, "algorithms", "my-descent"), 20, "the agent reports the file")
+        mine = wait_for(lambda: offered(client, "algorithms", "my-descent"), "the report of the file")
         digest = hashlib.sha256(method.read_bytes()).hexdigest()
         assert (mine["origin"], mine["offers"]) == ("file", {"local": digest})
         assert offered(client, "workloads", "two-blobs")["origin"] == "file"
@@ -43,21 +44,16 @@ def test_own_files_run_and_a_changed_one_is_refused(hooke, tmp_path):
         assert ["ZeroDivisionError" in problem["error"] for problem in cluster["problems"]] == [True]
 
         first = submit(client, OWN)
-        done = wait(lambda: ended(client, first), 90, "the run ends")
+        done = wait_for(lambda: ended(client, first), "the end of the run")
         assert done["state"] == "succeeded", done["history"][-1]
         assert done["spec"]["algorithm"] == {"name": "my-descent", "parameters": {"lr": 0.2}, "hash": digest}
         assert done["accuracy"] > 0.8
 
         # the wrong source: planned with the one that was reported, changed before it starts
         method.write_text(ALGORITHM + "\n# another one\n")
-        refused = (
-            wait(lambda: ended(client, second), 60, "the run ends") if (second := submit(client, OWN)) else None
-        )
+        second = submit(client, OWN)
+        refused = wait_for(lambda: ended(client, second), "the end of the run")
         assert refused["state"] == "failed_user"
         assert "another one than the run was planned with" in refused["history"][-1]["why"]
         changed = hashlib.sha256(method.read_bytes()).hexdigest()
-        wait(
-            lambda: offered(client, "algorithms", "my-descent")["hash"] == changed,
-            20,
-            "the agent tells the change",
-        )
+        wait_for(lambda: offered(client, "algorithms", "my-descent")["hash"] == changed, "the changed file")

@@ -11,7 +11,7 @@ from benchmarks.evidence.cells import cells, target_cell
 from benchmarks.evidence.conditions import CLAIM_SEEDS, HOLDING_SEEDS, PLACES, SEEDS, TUNING_SEED
 from benchmarks.evidence.matrix import FULL, QUICK, Matrix, without_bf16, without_data, without_root
 from benchmarks.evidence.methods import BEST, DDP_OVERLAP, EASGD3, LADDER, METHODS, ORIGINAL, REPLICATION, Method
-from benchmarks.evidence.search import Score
+from benchmarks.evidence.search import Trial
 from benchmarks.peers.settings import Settings
 
 MATRICES = (FULL, QUICK, without_root(FULL), without_root(QUICK))
@@ -20,13 +20,13 @@ ALL = (*MATRICES, *map(without_bf16, MATRICES))
 
 @functools.cache
 def all_of(matrix: Matrix) -> list:
-    """Run a matrix without running anything: made-up scores of the runs that choose, one cell after the other."""
-    draw, done, scores = random.Random(0), {}, {}
-    while missing := [c for c in cells(matrix, scores) if c.key not in done]:
+    """Run a matrix without running anything: made-up trials of the runs that choose, one cell after the other."""
+    draw, done, trials = random.Random(0), {}, {}
+    while missing := [c for c in cells(matrix, trials) if c.key not in done]:
         for cell in missing:
             done[cell.key] = cell
             if cell.kind == "tuning":
-                scores[cell.key] = Score(draw.choice([None, draw.random()]), draw.random(), draw.random() < 0.2)
+                trials[cell.key] = Trial(draw.choice([None, draw.random()]), draw.random(), draw.random() < 0.2)
                 break  # what is next may depend on it
     return list(done.values())
 

@@ -88,7 +88,7 @@ def test_throughputs_are_those_of_the_recorded_runs(pages):
 
 def test_what_was_not_measured_says_so(pages, store):
     evidence = store.evidence()
-    missing = {cell.key for cell in cells(FULL, evidence.scores)} - evidence.runs.keys()
+    missing = {cell.key for cell in cells(FULL, evidence.trials)} - evidence.runs.keys()
     assert f"**Incomplete: at least {len(missing)} runs are missing.**" in (pages / "replication.md").read_text()
     eight = lines(pages / "8-hosts.md", ORIGINAL.label)
     assert [row[1] for row in eight[:2]] == ["not measured", "not measured"]

@@ -7,7 +7,7 @@ from benchmarks.evidence.search import (
     HIGHEST,
     LADDER,
     LOWEST,
-    Score,
+    Trial,
     best_of,
     rate_of,
     search,
@@ -25,10 +25,10 @@ def through(outcome):
 
 
 def met(seconds):
-    return Score(seconds, 0.97)
+    return Trial(seconds, 0.97)
 
 
-DIVERGED = Score(None, 0.1, diverged=True)
+DIVERGED = Trial(None, 0.1, diverged=True)
 
 
 @pytest.mark.parametrize("best", range(LOWEST + 1, HIGHEST))
@@ -58,7 +58,7 @@ def test_a_method_that_diverges_everywhere_is_at_the_edge():
 
 
 def test_where_nobody_meets_the_target_the_most_accurate_leads_on():
-    found = through(lambda k: DIVERGED if k > 1 else Score(None, 0.9 - 0.1 * abs(k - 1)))
+    found = through(lambda k: DIVERGED if k > 1 else Trial(None, 0.9 - 0.1 * abs(k - 1)))
     assert (found.best, found.at_edge) == (1, False)
 
 
@@ -72,10 +72,10 @@ def test_a_search_that_is_not_over_says_what_is_next():
 
 
 def test_the_best_is_the_soonest_then_the_most_accurate_and_never_who_diverged():
-    assert best_of({1: Score(9.0, 0.99), 2: Score(5.0, 0.988), 3: Score(None, 0.999)}) == 2
-    assert best_of({1: Score(None, 0.97), 2: Score(None, 0.98), 3: Score(None, 0.99, diverged=True)}) == 2
-    assert best_of({"a": Score(9.0, 0.99), "b": Score(None, 0.995)}) == "a"
-    assert best_of(dict[int, Score]()) is None
+    assert best_of({1: Trial(9.0, 0.99), 2: Trial(5.0, 0.988), 3: Trial(None, 0.999)}) == 2
+    assert best_of({1: Trial(None, 0.97), 2: Trial(None, 0.98), 3: Trial(None, 0.99, diverged=True)}) == 2
+    assert best_of({"a": Trial(9.0, 0.99), "b": Trial(None, 0.995)}) == "a"
+    assert best_of(dict[int, Trial]()) is None
 
 
 def test_the_best_rate_must_hold_with_other_seeds():

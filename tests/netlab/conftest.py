@@ -24,8 +24,13 @@ def rights() -> None:
 @pytest.fixture(scope="session")
 def lab(rights):
     """Return two hosts."""
-    with labs.held(2, RATE, "test") as made:
+    with labs.held(2, RATE, lab_name()) as made:
         yield made
+
+
+def lab_name(what: str = "") -> str:
+    """Return a name that no other process of tests uses."""
+    return f"test{what}{os.getpid()}"
 
 
 @pytest.fixture(scope="session")

@@ -17,13 +17,13 @@ SETTINGS = Settings("plain", samples=16 * STEPS, every=16 * 25, target=None, lr=
 
 def main():
     folder = Path(sys.argv[1])
-    found, scores = {}, {}
+    found, evaluations = {}, {}
     for method in METHODS:
         place = folder / method
         place.mkdir()
         outcome = Worker(replace(SETTINGS, method=method), place, 0).train()
         assert outcome.steps == STEPS
-        found[method], scores[method] = outcome.weights, [(s[0], s[2]) for s in outcome.scores]
+        found[method], evaluations[method] = outcome.weights, [(s[0], s[2]) for s in outcome.evaluations]
     document = SETTINGS.spec().model_dump(mode="json", by_alias=True)
     document |= {
         "algorithm": {"name": "sgd", "parameters": {"lr": SETTINGS.lr}},
@@ -31,10 +31,10 @@ def main():
         "virtual": {},
     }
     (outcome,) = run_spec_virtual(validate_run(document))
-    found["hooke"], scores["hooke"] = outcome.weights, [(s.samples, s.loss) for s in outcome.scores]
-    initial = Worker(replace(SETTINGS, samples=16), folder, 0)._objective.initial(SETTINGS.seed).numpy()
+    found["hooke"], evaluations["hooke"] = outcome.weights, [(s.samples, s.loss) for s in outcome.evaluations]
+    initial = Worker(replace(SETTINGS, samples=16), folder, 0).objective.initial(SETTINGS.seed).numpy()
     np.savez(folder / "weights.npz", initial=initial, **found)
-    np.savez(folder / "scores.npz", **{name: np.array(of) for name, of in scores.items()})
+    np.savez(folder / "evaluations.npz", **{name: np.array(of) for name, of in evaluations.items()})
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ what the host's interface has sent.
 import json
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,8 @@ from hooke.objective.models.lenet import lenet
 from hooke.objective.samples import Samples
 from mpi4py import MPI
 
-COMPUTE_SECONDS = 0.5
+LIMIT_SECONDS = 120.0
+"""Of computation, in which the transfer has to be complete."""
 
 
 def sent() -> int:
@@ -40,14 +42,24 @@ def main() -> None:
     comm.barrier()
     before, began = sent(), time.perf_counter()
     pending = comm.iallreduce(x, total)
-    while time.perf_counter() - began < COMPUTE_SECONDS:
-        problem.gradient(batch)  # no call into MPI
+
+    def compute_until(condition: Callable[[], bool]) -> None:
+        while not condition() and time.perf_counter() - began < LIMIT_SECONDS:
+            problem.gradient(batch)  # no call into MPI
+
+    compute_until(lambda: bool((total == comm.size).all()) and sent() - before > x.nbytes)
     behind, complete = sent() - before, bool((total == comm.size).all())
+    one = np.ones(1, np.float32)
+    last = comm.iallreduce(one)  # when it is there, the thread has taken note of what was posted before it
+    compute_until(lambda: one[0] == comm.size)
+    computed = time.perf_counter() - began
     pending.wait()
+    last.wait()
     found = {
         "sent behind the gradient": behind,
         "complete": complete,
         "hidden": pending.hidden,
+        "computed": computed,
         "host": comm.ranks_on_this_host,
         "machine": comm.ranks_on_this_machine,
     }

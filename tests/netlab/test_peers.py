@@ -35,17 +35,17 @@ def trained(noise, tmp_path_factory):
     folder = tmp_path_factory.mktemp("one")
     done = ended(noise, Path(__file__).with_name("one_worker.py"), folder)
     assert done.returncode == 0, done.stderr
-    return np.load(folder / "weights.npz"), np.load(folder / "scores.npz")
+    return np.load(folder / "weights.npz"), np.load(folder / "evaluations.npz")
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_one_worker_of_a_peer_is_sgd(trained, method):
-    weights, scores = trained
+    weights, evaluations = trained
     moved = np.abs(weights["hooke"] - weights["initial"]).max()
     assert moved > 0.01
     assert np.abs(weights["hooke"] - weights[method]).max() < 1e-3 * moved, "50 steps, to float32 rounding"
-    assert scores["hooke"][:, 0].tolist() == scores[method][:, 0].tolist() == [0, 400, 800]
-    np.testing.assert_allclose(scores[method][:, 1], scores["hooke"][:, 1], rtol=1e-5)
+    assert evaluations["hooke"][:, 0].tolist() == evaluations[method][:, 0].tolist() == [0, 400, 800]
+    np.testing.assert_allclose(evaluations[method][:, 1], evaluations["hooke"][:, 1], rtol=1e-5)
 
 
 def test_a_peer_that_has_left_its_outcome_is_not_undone_by_the_end_of_its_interpreter(noise, tmp_path):
@@ -79,8 +79,8 @@ def test_the_records_of_a_peer_satisfy_the_rules_of_the_clock(pair):
     ranks = [json.loads(path.read_text()) for path in sorted(folder.glob("outcome.*.json"))]
     assert len(ranks) == 2
     for rank in ranks:
-        assert [score[0] for score in rank["scores"]] == [0, 160, 320, 480, 640]
-        stood = sum(score[4] for score in rank["scores"]) + rank["test"][2]
+        assert [evaluation[0] for evaluation in rank["evaluations"]] == [0, 160, 320, 480, 640]
+        stood = sum(evaluation[4] for evaluation in rank["evaluations"]) + rank["test"][2]
         assert rank["wall"] - rank["clock"] == pytest.approx(rank["phases"]["evaluate"])
         assert rank["phases"]["evaluate"] == pytest.approx(stood, rel=0.05, abs=0.01), "measured apart"
 
@@ -89,7 +89,7 @@ def test_a_peer_is_judged_on_the_validation_part_and_scored_once_on_the_test_par
     """The shares of the validation items, and of the test items, are whole counts of correct ones."""
     result, folder = pair
     outcome = json.loads((folder / "outcome.0.json").read_text())
-    assert result["validation_accuracy"] == result["evaluations"][-1]["accuracy"] == outcome["scores"][-1][3]
+    assert result["validation_accuracy"] == result["evaluations"][-1]["accuracy"] == outcome["evaluations"][-1][3]
     assert result["test_accuracy"] == outcome["test"][1]
     held_out, test = 640 // 10, 64
     for accuracy, count in ((result["validation_accuracy"], held_out), (result["test_accuracy"], test)):
@@ -112,7 +112,7 @@ def left(**changes):
         "clock": 1.2,
         "wall": 2.0,
         "phases": {"data": 0.1, "compute": 0.8, "update": 0.1, "communicate": 0.1, "idle": 0.1, "evaluate": 0.8},
-        "scores": [(0, 0.0, 2.3, 0.1, 0.25), (160, 1.2, 2.0, 0.3, 0.25)],
+        "evaluations": [(0, 0.0, 2.3, 0.1, 0.25), (160, 1.2, 2.0, 0.3, 0.25)],
         "test": (2.0, 0.3, 0.3),
     }
     return [rank, rank | {"rank": 1} | changes]
@@ -124,11 +124,12 @@ def test_records_that_contradict_the_clock_are_found_out():
     assert said.startswith("rank 1 worked for 1.000 s while the train clock says 0.950 s")
     (said,) = violations(left(wall=2.0 + 4 * SLACK))
     assert said.startswith("rank 1 was off the clock for 1.200 s, its evaluations took 0.800 s")
-    (said,) = violations(left(scores=[(0, 0.0, 2.3, 0.1, 0.25), (160, 0.8, 2.0, 0.3, 0.25)]))
+    (said,) = violations(left(evaluations=[(0, 0.0, 2.3, 0.1, 0.25), (160, 0.8, 2.0, 0.3, 0.25)]))
     assert said.startswith("at 160 samples the clock of rank 0 says 1.200 s, that of rank 1 0.800 s")
-    (said,) = violations(left(scores=[(0, 0.0, 2.3, 0.1, 0.25), (320, 1.2, 2.0, 0.3, 0.25)]))
+    (said,) = violations(left(evaluations=[(0, 0.0, 2.3, 0.1, 0.25), (320, 1.2, 2.0, 0.3, 0.25)]))
     assert "not scored at the same samples" in said
     assert any(
-        "backwards" in said for said in violations(left(scores=[(0, 0.3, 2, 0, 0.25), (160, 0.2, 2, 0, 0.25)]))
+        "backwards" in said
+        for said in violations(left(evaluations=[(0, 0.3, 2, 0, 0.25), (160, 0.2, 2, 0, 0.25)]))
     )
     assert list(violations([])) == ["no rank has left a record"]

@@ -8,8 +8,9 @@ import hashlib
 import hmac
 import json
 
+from hooke.errors import Fault
+
 from hooke_api.base.errors import Invalid
-from hooke_api.base.schema import Fault
 
 _SIGNATURE = 12
 

@@ -14,20 +14,19 @@ ApiError
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 import structlog
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
-from hooke.errors import Fault as SpecFault
-from hooke.errors import SpecError
+from hooke.errors import Fault, SpecError
 from hooke.spec.pointers import pointer
 from sqlalchemy.exc import DataError
 from starlette.exceptions import HTTPException
 
-from hooke_api.base.schema import Fault, ProblemDetails
+from hooke_api.base.schema import ProblemDetails
 
 log = structlog.get_logger("hooke.api")
 
@@ -97,9 +96,8 @@ class Invalid(ApiError):
     status, kind, title = 422, "invalid", "The request has faults"
 
     @classmethod
-    def of(cls, found: Iterable[SpecFault]) -> Invalid:
+    def of(cls, faults: Sequence[Fault]) -> Invalid:
         """Return the error for the faults of a specification."""
-        faults = [Fault(pointer=p.pointer, message=p.message) for p in found]
         count = len(faults)
         return cls("1 fault" if count == 1 else f"{count} faults", faults)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hooke.errors import Fault
 from pydantic import BaseModel, ConfigDict, Field
 
 
@@ -9,13 +10,6 @@ class View(BaseModel):
     """A response, or a part of one."""
 
     model_config = ConfigDict(frozen=True, from_attributes=True)
-
-
-class Fault(View):
-    """One fault of a request: where, as a JSON Pointer into the body (or `query/name`), and what."""
-
-    pointer: str
-    message: str
 
 
 class ProblemDetails(View):

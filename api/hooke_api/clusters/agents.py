@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import timedelta
 
 from fastapi import APIRouter, Depends, Request
+from hooke.errors import Fault
 from hooke.spec.events import AgentHello, AgentProof
 from hooke.spec.specification import Name
 from pydantic import TypeAdapter, ValidationError
 
 from hooke_api.base.errors import Invalid
-from hooke_api.base.schema import Fault
 from hooke_api.base.security import require_agent
 from hooke_api.clusters import service
 from hooke_api.scheduling import leases

@@ -66,6 +66,17 @@ class Reported:
         """It goes on without a worker whose numbers went bad."""
         return bool(self.document.get("may_drop"))
 
+    @property
+    def period_field(self) -> str | None:
+        """The parameter that says how many local steps lie between two exchanges of a worker."""
+        found = self.document.get("period_field", "period")  # which agents of version 0.1 do not report
+        return found if isinstance(found, str) else None
+
+    def exchange_period(self, values: Mapping[str, Any]) -> int:
+        """Return that number of local steps, at most; 1 where no parameter says it."""
+        found = values.get(self.period_field or "")
+        return found if isinstance(found, int) and found >= 1 else 1
+
     def faults(self, values: Mapping[str, Any], workers: int) -> list[str]:
         """Return nothing: only its class could tell, when the run starts."""
         del values, workers
@@ -168,7 +179,7 @@ def described(session: Session, kind: Kind) -> list[dict[str, Any]]:
 
 def _whole(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return a reported entry with every field that a view has, whatever its agent left out."""
-    schema = document.get("schema")
+    schema, payload = document.get("schema"), document.get("payload_per_step")
     reported = Reported(document)
     return {
         "name": str(document["name"]),
@@ -176,6 +187,8 @@ def _whole(document: Mapping[str, Any]) -> dict[str, Any]:
         "documentation": str(document.get("documentation") or ""),
         "origin": str(document.get("origin") or "built-in"),
         "hash": reported.hash or "",
+        "family": str(document.get("family") or "Other"),
+        "payload_per_step": payload if isinstance(payload, int | float) else None,
         "servers": reported.servers,
         "max_workers": reported.max_workers,
         "may_drop": reported.may_drop,

@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
+
+from hooke.spec.events import FileFault
 
 from hooke_api.base.schema import View
-
-
-class FileFaultView(View):
-    """Something of a user's that a cluster cannot offer, and why."""
-
-    kind: Literal["algorithm", "workload"]
-    name: str
-    file: str
-    error: str
 
 
 class ClusterView(View):
@@ -31,7 +24,7 @@ class ClusterView(View):
     seen_at: datetime
     hardware: dict[str, str | int | float]
     versions: dict[str, str]
-    problems: list[FileFaultView]
+    problems: list[FileFault]
     """Files of users that its agent could not read, or whose names are taken."""
 
 
@@ -59,7 +52,11 @@ class AlgorithmView(Offered):
     title: str
     documentation: str
     coordination: str
-    """together | served | free: who tells a worker to go on."""
+    """synchronous | parameter-server | lock-free: who tells a worker to go on."""
+    family: str
+    """The heading under which the method is listed."""
+    payload_per_step: float | None
+    """What a worker asks to move per local step with the defaults, in vectors of all weights; null: unknown."""
     may_drop: bool
     """It goes on without a worker whose numbers went bad."""
     servers: int

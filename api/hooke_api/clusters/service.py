@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
-from hooke.spec.events import AgentHello, Described
+from hooke.spec.events import AgentHello, Described, FileFault
 from hooke.spec.specification import Communication, Compute
 from sqlalchemy import delete, insert, select
 from sqlalchemy.orm import Session
@@ -16,7 +16,6 @@ from hooke_api.clusters.schemas import (
     AlgorithmList,
     AlgorithmView,
     ClusterView,
-    FileFaultView,
     WorkloadList,
     WorkloadView,
 )
@@ -86,7 +85,7 @@ def _view(cluster: Cluster, held: Iterable[tuple[int, bool]], at: datetime, sile
         seen_at=cluster.seen_at,
         hardware=cluster.hardware,
         versions=cluster.versions,
-        problems=[FileFaultView.model_validate(problem) for problem in cluster.problems],
+        problems=[FileFault.model_validate(problem) for problem in cluster.problems],
     )
 
 

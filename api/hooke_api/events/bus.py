@@ -19,7 +19,7 @@ CHANNEL = "hooke.events"
 
 log = structlog.get_logger("hooke.bus")
 
-_PAUSE = 5.0
+PAUSE_SECONDS = 5.0
 """Seconds without another try after a failure: a request must not wait for a Redis that is down."""
 
 
@@ -42,7 +42,7 @@ class Bus:
         try:
             self._redis.publish(CHANNEL, json.dumps(message))
         except redis.RedisError as error:
-            self._silent_until = time.monotonic() + _PAUSE
+            self._silent_until = time.monotonic() + PAUSE_SECONDS
             log.warning("redis does not answer: streams go on by looking themselves", error=str(error))
 
     def answers(self) -> str | None:

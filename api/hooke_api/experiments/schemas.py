@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from hooke.errors import Fault
 from hooke.spec.specification import ExperimentSpec
 from hooke.spec.states import RunState
 
-from hooke_api.base.schema import Fault, View
+from hooke_api.base.schema import View
 
 
 class PlannedRunView(View):

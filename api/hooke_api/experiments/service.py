@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
 from hooke.catalogue.expand import PlannedRun, expand
 from hooke.catalogue.validation import check_experiment
+from hooke.errors import Fault
 from hooke.spec.specification import ExperimentSpec, fingerprint
 from hooke.spec.states import TERMINAL, RunState
 from sqlalchemy import func, insert, select
@@ -17,12 +19,11 @@ from sqlalchemy.orm import Session
 from hooke_api.base import ids
 from hooke_api.base.cursors import Cursors
 from hooke_api.base.errors import Invalid, ResourceNotFound
-from hooke_api.base.schema import Fault
 from hooke_api.clusters.catalogues import offered
 from hooke_api.experiments.schemas import DryRun, ExperimentPage, ExperimentSummary, ExperimentView, PlannedRunView
 from hooke_api.experiments.warnings import warnings
 from hooke_api.models import DEFAULT_PROJECT, Cluster, Experiment, IdempotencyKey, Run, Transition, now
-from hooke_api.scheduling.lifecycle import request_cancel
+from hooke_api.scheduling import lifecycle
 from hooke_api.storage.database import Database
 from hooke_api.storage.outbox import announce, take, wake_scheduler
 
@@ -42,11 +43,7 @@ def plan(session: Session, spec: ExperimentSpec) -> list[PlannedRun]:
 def dry_run(session: Session, spec: ExperimentSpec) -> DryRun:
     """Return the runs an experiment would make, and what about it deserves a thought."""
     planned = plan(session, spec)
-    return DryRun(runs=[_planned_view(run) for run in planned], warnings=_warnings(session, spec, planned))
-
-
-def _warnings(session: Session, spec: ExperimentSpec, planned: list[PlannedRun]) -> list[Fault]:
-    return [Fault(pointer=w.pointer, message=w.message) for w in warnings(session, spec, planned)]
+    return DryRun(runs=[_planned_view(run) for run in planned], warnings=warnings(session, spec, planned))
 
 
 def _planned_view(run: PlannedRun) -> PlannedRunView:
@@ -105,7 +102,7 @@ def _insert(session: Session, spec: ExperimentSpec, who: str, key: str | None) -
         baseline=spec.baseline,
         spec=spec.model_dump(mode="json", by_alias=True),
         fingerprint=fingerprint(spec),
-        warnings=[warning.model_dump() for warning in _warnings(session, spec, planned)],
+        warnings=[asdict(warning) for warning in warnings(session, spec, planned)],
         created_at=at,
     )
     session.add(experiment)
@@ -185,7 +182,7 @@ def view(session: Session, experiment: Experiment) -> ExperimentView:
         **_summary(experiment, counts),
         spec=spec,
         fingerprint=experiment.fingerprint,
-        warnings=[Fault.model_validate(warning) for warning in experiment.warnings],
+        warnings=[Fault(**warning) for warning in experiment.warnings],
     )
 
 
@@ -199,7 +196,7 @@ def cancel(session: Session, experiment_id: str, who: str) -> ExperimentView:
         .with_for_update()
     )
     for run in runs.all():
-        request_cancel(session, run, who)
+        lifecycle.cancel(session, run, who)
     session.flush()
     session.refresh(experiment)
     return view(session, experiment)

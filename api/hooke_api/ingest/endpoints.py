@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import structlog
 from fastapi import APIRouter, Request
+from hooke.errors import Fault
 from hooke.spec.events import IngestAnswer, StateReport
 from hooke.spec.states import DIVERGED, TERMINAL, TRANSITIONS, RunState
 from sqlalchemy import insert, select
@@ -14,7 +15,6 @@ from sqlalchemy.orm import Session
 
 from hooke_api.base.documents import storable_text
 from hooke_api.base.errors import Invalid, Unauthorized
-from hooke_api.base.schema import Fault
 from hooke_api.base.security import bearer, digest
 from hooke_api.base.settings import Settings
 from hooke_api.ingest.figures import Figures

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from hooke.spec.events import Done, Dropped, Scored, Start
+from hooke.spec.events import Done, Dropped, Evaluation, Start
 from hooke.trace.phases import PHASES, communication_fraction
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -19,9 +19,9 @@ from hooke_api.models import (
     Checkpoint,
     Chunk,
     DroppedWorker,
-    EvaluationPoint,
     RankTotals,
     Run,
+    StoredEvaluation,
     now,
 )
 from hooke_api.storage import blocks
@@ -40,7 +40,7 @@ class Figures:
         self.attempt = attempt
         key = {"run_id": run.id, "attempt": attempt.number}
         self.ranks = {row.rank: row for row in session.scalars(select(RankTotals).filter_by(**key))}
-        self.scored: list[Scored] = []
+        self.evaluations: list[Evaluation] = []
         self.started: list[Start] = []
         self.points = False
         self.ended: list[Done] = []
@@ -77,10 +77,10 @@ class Figures:
             run.hardware = dict(self.started[0].hardware)
             run.versions = dict(self.started[0].versions)
             run.evaluated_part = self.part
-        for scored in self.scored:
-            run.accuracy, run.loss = _finite(scored.accuracy), _finite(scored.loss)
-            if scored.reached and run.time_to_target is None:
-                run.time_to_target, run.target_after = scored.clock, self._evaluated_before(scored)
+        for evaluation in self.evaluations:
+            run.accuracy, run.loss = _finite(evaluation.accuracy), _finite(evaluation.loss)
+            if evaluation.reached and run.time_to_target is None:
+                run.time_to_target, run.target_after = evaluation.clock, self._evaluated_before(evaluation)
         for done in self.ended:
             if done.test_accuracy is not None and done.test_loss is not None:
                 run.test_accuracy, run.test_loss = _finite(done.test_accuracy), _finite(done.test_loss)
@@ -103,11 +103,11 @@ class Figures:
         }
         announce(self.session, "points", data, experiment_id=run.experiment_id, run_id=run.id)
 
-    def _evaluated_before(self, scored: Scored) -> float:
+    def _evaluated_before(self, evaluation: Evaluation) -> float:
         """Return the train clock of the last evaluation before this one, also of an earlier attempt; else 0."""
-        clocks = select(func.max(EvaluationPoint.clock)).where(EvaluationPoint.run_id == self.run.id)
-        before = self.session.scalar(clocks.where(EvaluationPoint.samples < scored.samples))
-        return min(before or 0.0, scored.clock)
+        clocks = select(func.max(StoredEvaluation.clock)).where(StoredEvaluation.run_id == self.run.id)
+        before = self.session.scalar(clocks.where(StoredEvaluation.samples < evaluation.samples))
+        return min(before or 0.0, evaluation.clock)
 
     def _new_rank(self, rank: int) -> RankTotals:
         zero: dict[str, Any] = dict.fromkeys((*SUMMED, "steps", "samples", "clock", "wall"), 0)
@@ -149,7 +149,7 @@ class Figures:
             self.attempt.restored_step = item.restored_step
             self.part = item.evaluated_part
             self.started.append(item)
-        elif isinstance(item, Scored):
+        elif isinstance(item, Evaluation):
             self._add_evaluation(key, item)
         elif isinstance(item, Done):
             totals.ended = item.reason
@@ -174,11 +174,11 @@ class Figures:
             self.session.add(Checkpoint(**key, **item.model_dump(exclude={"kind", "seconds"}), at=now()))
             self.points = True
 
-    def _add_evaluation(self, key: dict[str, Any], item: Scored) -> None:
+    def _add_evaluation(self, key: dict[str, Any], item: Evaluation) -> None:
         loss, accuracy = _finite(item.loss), _finite(item.accuracy)
         row = item.model_dump(exclude={"kind", "loss", "accuracy"})
-        self.session.add(EvaluationPoint(**key, **row, loss=loss, accuracy=accuracy))
-        self.scored.append(item)
+        self.session.add(StoredEvaluation(**key, **row, loss=loss, accuracy=accuracy))
+        self.evaluations.append(item)
         self.points = True
 
 

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from hooke.spec.events import ABSENT, Checkpointed, Done, Dropped, Ingest, Scored, Start, Steps
+from hooke.errors import Fault
+from hooke.spec.events import ABSENT, Checkpointed, Done, Dropped, Evaluation, Ingest, Start, Steps
 from hooke.spec.pointers import pointer
 from hooke.trace.phases import PHASES
 from pydantic import ValidationError
 
 from hooke_api.base.errors import Invalid, Malformed, TooLarge
-from hooke_api.base.schema import Fault
 from hooke_api.storage.blocks import BlockError, Column, decode
 
 MAY_BE_NAN = frozenset({"loss", "staleness"})
@@ -31,7 +31,7 @@ class StepBlock:
     columns: dict[str, Column]
 
 
-Item = StepBlock | Start | Scored | Done | Checkpointed | Dropped
+Item = StepBlock | Start | Evaluation | Done | Checkpointed | Dropped
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ def _checked(columns: dict[str, Column]) -> dict[str, Column]:
 def _faults(record: Any, place: tuple[object, ...]) -> Iterator[Fault]:
     if isinstance(record, Start):
         values: Mapping[str, float] = {"unix": record.unix, "monotonic": record.monotonic}
-    elif isinstance(record, Scored):
+    elif isinstance(record, Evaluation):
         values = {"clock": record.clock, "wall": record.wall, "seconds": record.seconds}
     elif isinstance(record, Done):
         values = {"clock": record.clock, "wall": record.wall, "hidden": record.hidden}

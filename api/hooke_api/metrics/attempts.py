@@ -51,18 +51,18 @@ def keep_steps(
     return kept
 
 
-def keep_scores(
-    scores: Sequence[tuple[float, ...]], begun: Sequence[Begun], restored_samples: int
+def keep_evaluations(
+    evaluations: Sequence[tuple[float, ...]], begun: Sequence[Begun], restored_samples: int
 ) -> list[tuple[float, ...]]:
     """Return the evaluations without superseded ones.
 
-    scores: (attempt, samples, ...), ascending. Earlier attempts count up to `restored_samples`, and only below the
-    first evaluation of a later attempt.
+    evaluations: (attempt, samples, ...), ascending. Earlier attempts count up to `restored_samples`, and only
+    below the first evaluation of a later attempt.
     """
-    newest = max([b.number for b in begun] + [int(row[0]) for row in scores], default=1)
+    newest = max([b.number for b in begun] + [int(row[0]) for row in evaluations], default=1)
     kept: list[tuple[float, ...]] = []
     limit = np.inf
-    for row in reversed(scores):
+    for row in reversed(evaluations):
         attempt, samples = row[0], row[1]
         if attempt == newest or 0 < restored_samples >= samples < limit:
             kept.append(row)

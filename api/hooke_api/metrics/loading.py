@@ -12,9 +12,9 @@ from hooke.spec.states import TERMINAL, RunState
 from sqlalchemy import ColumnElement, and_, func, select
 from sqlalchemy.orm import Session
 
-from hooke_api.metrics.attempts import Begun, keep_scores, keep_steps
+from hooke_api.metrics.attempts import Begun, keep_evaluations, keep_steps
 from hooke_api.metrics.table import COLUMNS, Column, Floats, RankColumns, Table, aggregate, writing_workers
-from hooke_api.models import Attempt, CatalogueEntry, Chunk, DroppedWorker, EvaluationPoint, RankTotals, Run
+from hooke_api.models import Attempt, CatalogueEntry, Chunk, DroppedWorker, RankTotals, Run, StoredEvaluation
 from hooke_api.storage import blocks
 
 IDS_PER_QUERY = 500
@@ -63,7 +63,7 @@ class Facts:
 
 
 @dataclass(frozen=True)
-class Scores:
+class Evaluations:
     """The evaluations of a run, ascending in samples; loss and accuracy are NaN where they are not finite."""
 
     samples: Floats
@@ -78,7 +78,7 @@ class Curves:
     """Everything that can be drawn of one run."""
 
     table: Table
-    scores: Scores
+    evaluations: Evaluations
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Kept:
     def size(self) -> int:
         """Return the size in memory, bytes."""
         arrays = [array for columns in self.columns.values() for array in columns.values()]
-        arrays += vars(self.curves.scores).values()
+        arrays += vars(self.curves.evaluations).values()
         return self.curves.table.nbytes + sum(int(array.nbytes) for array in arrays)
 
 
@@ -122,15 +122,15 @@ def _parts(runs: Sequence[Facts]) -> Iterable[list[str]]:
 def read_keys(session: Session, runs: Sequence[Facts]) -> dict[str, Key]:
     """Return the key of each run, as of the session's transaction."""
     chunks: dict[str, tuple[int, int]] = {}
-    scores: dict[str, int] = {}
+    evaluations: dict[str, int] = {}
     began: dict[str, int] = {}
     left: dict[str, int] = {}
     for ids in _parts(runs):
         stored = select(Chunk.run_id, func.count(), func.max(Chunk.id)).where(Chunk.run_id.in_(ids))
         for run, count, last in session.execute(stored.group_by(Chunk.run_id)):
             chunks[run] = (count, last)
-        scored = select(EvaluationPoint.run_id, func.count()).where(EvaluationPoint.run_id.in_(ids))
-        scores.update(session.execute(scored.group_by(EvaluationPoint.run_id)).all())
+        stored_evaluations = select(StoredEvaluation.run_id, func.count()).where(StoredEvaluation.run_id.in_(ids))
+        evaluations.update(session.execute(stored_evaluations.group_by(StoredEvaluation.run_id)).all())
         started = select(RankTotals.run_id, func.count()).where(RankTotals.run_id.in_(ids))
         started = started.where(RankTotals.host.is_not(None)).group_by(RankTotals.run_id)
         began.update(session.execute(started).all())
@@ -138,7 +138,7 @@ def read_keys(session: Session, runs: Sequence[Facts]) -> dict[str, Key]:
         left.update(session.execute(dropped.group_by(DroppedWorker.run_id)).all())
     keys: dict[str, Key] = {}
     for each in runs:
-        counted = scores.get(each.id, 0), began.get(each.id, 0), left.get(each.id, 0)
+        counted = evaluations.get(each.id, 0), began.get(each.id, 0), left.get(each.id, 0)
         keys[each.id] = (*chunks.get(each.id, (0, 0)), *counted, each.ended)
     return keys
 
@@ -147,11 +147,11 @@ def load(
     session: Session, runs: Sequence[Facts], keys: Mapping[str, Key], old: Mapping[str, Kept]
 ) -> dict[str, Kept]:
     """Return what is to be kept of these runs; of those in `old`, only newer chunks are read."""
-    begun, scores, left = _begun(session, runs), _scores(session, runs), _left(session, runs)
+    begun, evaluations, left = _begun(session, runs), _evaluations(session, runs), _left(session, runs)
     found = {}
     for run in runs:
         columns = _new_columns(session, run.id, keys[run.id], old.get(run.id))
-        curves = _curves(run, columns, begun[run.id], scores[run.id], left[run.id])
+        curves = _curves(run, columns, begun[run.id], evaluations[run.id], left[run.id])
         found[run.id] = Kept(keys[run.id], curves, {} if run.ended else columns)
     return found
 
@@ -184,7 +184,7 @@ def _columns(session: Session, run: str, known: ByRank, after: int | None = None
 
 
 def _curves(
-    run: Facts, columns: ByRank, begun: Sequence[Begun], scores: Sequence[tuple[float, ...]], left: Left
+    run: Facts, columns: ByRank, begun: Sequence[Begun], evaluations: Sequence[tuple[float, ...]], left: Left
 ) -> Curves:
     kept = keep_steps(columns, begun, range(run.workers + run.servers))
     writers = writing_workers(run.workers)
@@ -196,8 +196,8 @@ def _curves(
     table = aggregate(ranks, run.workers, run.batch, lockstep=run.lockstep, ended=run.ended)
     earlier = [len(kept[w]["step"]) - _length(columns.get((newest, w))) for w in writers if w in kept]
     restored = sum(earlier) * run.batch * run.workers // len(writers)
-    rows = np.array(keep_scores(scores, begun, restored), dtype=np.float64).reshape(-1, 6)
-    return Curves(table, Scores(*(np.ascontiguousarray(column) for column in rows.T[1:])))
+    rows = np.array(keep_evaluations(evaluations, begun, restored), dtype=np.float64).reshape(-1, 6)
+    return Curves(table, Evaluations(*(np.ascontiguousarray(column) for column in rows.T[1:])))
 
 
 def _rank(rank: int, server: bool, columns: dict[str, Column], last: int | None) -> RankColumns:
@@ -234,13 +234,13 @@ def _left(session: Session, runs: Sequence[Facts]) -> dict[str, Left]:
     return found
 
 
-def _scores(session: Session, runs: Sequence[Facts]) -> dict[str, list[tuple[float, ...]]]:
+def _evaluations(session: Session, runs: Sequence[Facts]) -> dict[str, list[tuple[float, ...]]]:
     """Return (attempt, samples, clock, wall, loss, accuracy) of every evaluation of each run, ascending."""
-    point = EvaluationPoint
-    columns = (point.attempt, point.samples, point.clock, point.wall, point.loss, point.accuracy)
+    of = StoredEvaluation
+    columns = (of.attempt, of.samples, of.clock, of.wall, of.loss, of.accuracy)
     found: dict[str, list[tuple[float, ...]]] = defaultdict(list)
     for ids in _parts(runs):
-        query = select(point.run_id, *columns).where(point.run_id.in_(ids))
-        for run, *row in session.execute(query.order_by(point.run_id, point.attempt, point.samples, point.seq)):
+        query = select(of.run_id, *columns).where(of.run_id.in_(ids))
+        for run, *row in session.execute(query.order_by(of.run_id, of.attempt, of.samples, of.seq)):
             found[run].append(tuple(np.nan if value is None else value for value in row))
     return found

@@ -46,8 +46,8 @@ def curve(run: Facts, curves: Curves, metric: Metric, axis: Axis) -> tuple[Float
     if part in get_args(Part):
         if part != (run.evaluated_part or "validation"):
             return np.empty(0), np.empty(0)
-        scores = curves.scores
-        return _scored(run, curves, scores.accuracy if figure == "accuracy" else scores.loss, axis)
+        evaluations = curves.evaluations
+        return _evaluated(run, curves, evaluations.accuracy if figure == "accuracy" else evaluations.loss, axis)
     table = curves.table
     x = _rows(run, table, axis)
     if metric == "staleness":
@@ -65,17 +65,17 @@ def _rows(run: Facts, table: Table, axis: Axis) -> Floats:
     return {"clock": table.clock, "wall": table.wall, "samples": table.samples, "bytes": table.bytes}[axis]
 
 
-def _scored(run: Facts, curves: Curves, y: Floats, axis: Axis) -> tuple[Floats, Floats]:
+def _evaluated(run: Facts, curves: Curves, y: Floats, axis: Axis) -> tuple[Floats, Floats]:
     """Return x and y of an evaluated metric; bytes and steps are those of the row at its samples."""
-    scores, table = curves.scores, curves.table
+    evaluations, table = curves.evaluations, curves.table
     if axis == "step":
-        return scores.samples / (run.workers * run.batch), y
+        return evaluations.samples / (run.workers * run.batch), y
     if axis != "bytes":
-        return {"clock": scores.clock, "wall": scores.wall, "samples": scores.samples}[axis], y
+        return {"clock": evaluations.clock, "wall": evaluations.wall, "samples": evaluations.samples}[axis], y
     known = np.ones(len(y), dtype=bool)
     if not run.ended:  # the steps before the newest evaluations may not have arrived: their bytes would move
-        known = scores.samples <= (table.samples[-1] if len(table) else 0)
-    row = np.searchsorted(table.samples, scores.samples[known], side="right") - 1
+        known = evaluations.samples <= (table.samples[-1] if len(table) else 0)
+    row = np.searchsorted(table.samples, evaluations.samples[known], side="right") - 1
     return np.append(table.bytes, 0.0)[row], y[known]  # row -1 (before the first step) reads the 0
 
 

@@ -10,7 +10,7 @@ All of them are imported here, because Base.metadata knows only tables whose cla
 from __future__ import annotations
 
 from hooke_api.models.base import DEFAULT_PROJECT, Base, Moment, Owned, Serial, State, now
-from hooke_api.models.records import Checkpoint, Chunk, DroppedWorker, EvaluationPoint, Log, RankTotals
+from hooke_api.models.records import Checkpoint, Chunk, DroppedWorker, Log, RankTotals, StoredEvaluation
 from hooke_api.models.sites import CatalogueEntry, Cluster
 from hooke_api.models.work import (
     Attempt,
@@ -34,7 +34,7 @@ __all__ = [
     "NumberSequence",
     "DEFAULT_PROJECT",
     "DroppedWorker",
-    "EvaluationPoint",
+    "StoredEvaluation",
     "Event",
     "Experiment",
     "IdempotencyKey",

@@ -30,8 +30,8 @@ class Chunk(Base):
     data: Mapped[bytes] = mapped_column(LargeBinary)
 
 
-class EvaluationPoint(Base):
-    """One scoring of the center."""
+class StoredEvaluation(Base):
+    """An evaluation of the center, as its journal record says it."""
 
     __tablename__ = "evaluations"
 

@@ -103,7 +103,7 @@ class Run(Owned, Base):
     """Of the latest evaluation of the center."""
     loss: Mapped[float | None]
     test_accuracy: Mapped[float | None]
-    """Of the final center on the test part, scored once, after the end; null before, and where it was stopped."""
+    """Of the final center on the test part, scored once, after the end; null before, and where it ended early."""
     test_loss: Mapped[float | None]
     time_to_target: Mapped[float | None]
     """Train clock of the first evaluation that met the target, s."""
@@ -137,7 +137,7 @@ class Attempt(Base):
     leased_until: Mapped[datetime | None]
     """By the API's own clock, from its supervisor's last beat; null: it never spoke."""
     asked_at: Mapped[datetime | None]
-    """When its agent was last asked to end it, or whether it lives."""
+    """When its agent was last asked to cancel it, or whether it lives."""
     reports: Mapped[int] = mapped_column(default=0)
     """State reports applied."""
     logs: Mapped[int] = mapped_column(BigInteger, default=-1)

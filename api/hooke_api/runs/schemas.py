@@ -98,7 +98,7 @@ class RunSummary(View):
     loss: float | None
     test_accuracy: float | None
     """Of the final center on the test part, fraction: scored once, after the end; nothing was chosen by it. Null
-    before, where the run was stopped, and of runs made without a validation part."""
+    before, where the run ended early, and of runs made without a validation part."""
     test_loss: float | None
     time_to_target: float | None
     """Train clock, s; null where the target was not (yet) reached."""

@@ -24,7 +24,7 @@ from hooke_api.runs.schemas import (
     RunView,
     TransitionView,
 )
-from hooke_api.scheduling.lifecycle import request_cancel
+from hooke_api.scheduling import lifecycle
 
 
 @dataclass(frozen=True)
@@ -138,10 +138,10 @@ def _of_run(session: Session, run: Run, kind: type[DroppedWorker] | type[Checkpo
 
 
 def cancel(session: Session, run_id: str, who: str) -> RunView:
-    """Ask for a run's end; one that has ended stays as it is."""
+    """Cancel a run; one that has ended stays as it is."""
     get(session, run_id)
     run = session.get_one(Run, run_id, with_for_update=True, populate_existing=True)
-    request_cancel(session, run, who)
+    lifecycle.cancel(session, run, who)
     session.flush()
     return view(session, get(session, run_id))
 

@@ -121,8 +121,8 @@ def _finish_experiment(session: Session, experiment_id: str, at: datetime) -> No
         announce(session, "experiment", {"id": experiment_id}, experiment_id=experiment_id)
 
 
-def request_cancel(session: Session, run: Run, who: str) -> bool:
-    """Ask for a run's end: a queued one is cancelled at once, an active one when its supervisor or agent confirms.
+def cancel(session: Session, run: Run, who: str) -> bool:
+    """Cancel a run: a queued one has ended at once, an active one when its supervisor or agent confirms.
 
     Return whether anything changed.
     """

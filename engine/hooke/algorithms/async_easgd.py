@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
-
-from pydantic import Field
-
-from hooke.catalogue.algorithm import Coordination
-from hooke.methods.elastic import Elastic, Spring
-
-if TYPE_CHECKING:
-    from hooke.catalogue.rank import Rank
+from hooke.catalogue.claims import before_steps, swap
+from hooke.catalogue.rank import Rank
+from hooke.methods.descent import Periodic
+from hooke.methods.elastic import ONE_WORKER, Elastic, Spring
 
 
-class AsyncEASGD(Elastic):
+class AsyncEASGD(Periodic, Elastic):
     """Async EASGD.
 
     (1) worker   x_i' = x_i - lr (g_i(x_i) + rho (x_i - c))
@@ -30,14 +25,16 @@ class AsyncEASGD(Elastic):
     Reference: You, Buluc, Demmel, SC17 (arXiv 1708.02983); Zhang, Choromanska, LeCun 2015, Algorithm 1.
     """
 
-    servers: ClassVar[int] = 1
-    coordination: ClassVar[Coordination] = "parameter-server"
-    may_drop: ClassVar[bool] = True
-    deterministic: ClassVar[bool] = False
-    accesses: ClassVar[int] = 9
-    server_accesses: ClassVar[int] = 6
-
-    period: int = Field(1, ge=1, le=10_000, title="Period", description="Local steps per exchange (tau).")
+    reference = "elastic.in_order_of_arrival"
+    exchange = before_steps(swap)
+    limits = [ONE_WORKER]
+    conserves = "weights and center"
+    servers = 1
+    coordination = "parameter-server"
+    may_drop = True
+    deterministic = False
+    accesses = 9
+    server_accesses = 6
 
     def run(self, r: Rank) -> None:
         """Hold the center, or work."""

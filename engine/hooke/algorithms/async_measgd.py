@@ -5,6 +5,8 @@ from __future__ import annotations
 from pydantic import Field
 
 from hooke.algorithms.async_easgd import AsyncEASGD
+from hooke.catalogue.claims import Limit
+from hooke.methods.elastic import ONE_WORKER
 
 
 class AsyncMEASGD(AsyncEASGD):
@@ -21,5 +23,7 @@ class AsyncMEASGD(AsyncEASGD):
 
     Reference: You, Buluc, Demmel, SC17 (arXiv 1708.02983), equations (2), (5) and (6).
     """
+
+    limits = [ONE_WORKER, Limit("async-easgd", exact=True, shows="P3")]
 
     momentum: float = Field(0.9, ge=0, lt=1, title="Momentum", description="Factor of the velocity (mu); 0: none.")

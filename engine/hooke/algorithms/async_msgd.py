@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from hooke.algorithms.async_sgd import AsyncSGD
+from hooke.catalogue.claims import Limit, one_worker
 
 
 class AsyncMSGD(AsyncSGD):
@@ -21,5 +22,7 @@ class AsyncMSGD(AsyncSGD):
 
     Reference: You, Buluc, Demmel, SC17 (arXiv 1708.02983), equations (3) and (4).
     """
+
+    limits = [one_worker(), Limit("async-sgd", exact=True, shows="P3")]
 
     momentum: float = Field(0.9, ge=0, lt=1, title="Momentum", description="Factor of the velocity (mu); 0: none.")

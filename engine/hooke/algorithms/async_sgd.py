@@ -2,49 +2,50 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field
 
-from hooke.catalogue.algorithm import Coordination
-from hooke.methods.descent import Descent, LocalStep
-
-if TYPE_CHECKING:
-    from hooke.catalogue.rank import Rank
+from hooke.catalogue.claims import before_steps, one_worker, swap
+from hooke.catalogue.rank import Rank
+from hooke.methods.descent import LocalStep, Periodic
 
 
-class AsyncSGD(Descent):
+class AsyncSGD(Periodic):
     """Async SGD.
 
     worker   pull x = c;  u = g_i(x)              tau > 1: tau steps x' = x - lr g_i(x), u their gradients' sum
     master   c' = c - lr u                        whoever comes first, one at a time
 
-    A worker pushes the sum u of its raw gradients and pulls the center with the same request; its first request
-    brings nothing, and a last push follows its last step. The gradient is stale by what the master applied
-    meanwhile: P - 1 updates between workers of equal speed. Cost per exchange 2 (A + |W| B), not hidden.
+    A worker pushes the sum u of its gradients and pulls the center with one request; the first brings nothing,
+    and a last push follows its last step. The gradient is stale by the updates that the master applied
+    meanwhile: P - 1 if workers are equally fast. Cost per exchange 2 (A + |W| B), not hidden.
 
-    Readings: with momentum, v lives at the master, one for all (`momentum_at = master`: v' = mu v - lr u,
-    c' = c + v'); `worker` gives every worker its own and pushes the sum of its moves. With Nesterov at the
-    master, workers pull the look-ahead point c + mu v.
+    Readings: the velocity is the master's (`momentum_at = master`: v' = mu v - lr u, c' = c + v', and Nesterov
+    has workers pull c + mu v), or each worker's own (`worker`), which then pushes the sum of its moves.
 
     Reference: You, Buluc, Demmel, SC17 (arXiv 1708.02983), the asynchronous baseline; Dean et al. 2012.
     """
 
-    servers: ClassVar[int] = 1
-    coordination: ClassVar[Coordination] = "parameter-server"
-    may_drop: ClassVar[bool] = True
-    deterministic: ClassVar[bool] = False
-    accesses: ClassVar[int] = 6
+    family = "Stochastic gradient descent"
+    reference = "descent.parameter_server"
+    exchange = before_steps(swap)
+    limits = [one_worker(), one_worker(momentum_at="worker")]
+    tested_together = [{"momentum": 0.6, "momentum_at": "worker", "period": 3}]
+    servers = 1
+    coordination = "parameter-server"
+    may_drop = True
+    deterministic = False
+    accesses = 6
 
-    period: int = Field(1, ge=1, le=10_000, title="Period", description="Local steps per exchange (tau).")
     momentum_at: Literal["master", "worker"] = Field(
         "master", title="Momentum at", description="One velocity at the master, or each worker's own."
     )
 
     def vector_accesses(self, server: bool) -> int:
         """Return the vector reads and writes: a velocity costs where it lives."""
-        here = server == (self.momentum_at == "master")
-        return (self.server_accesses if server else self.accesses) + here * self.velocity_accesses()
+        velocity = self.velocity_accesses() if server == (self.momentum_at == "master") else 0
+        return velocity + (self.server_accesses if server else self.accesses)
 
     def run(self, r: Rank) -> None:
         """Hold the center, or work."""

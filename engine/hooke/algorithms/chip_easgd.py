@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field
 
-from hooke.methods.elastic import Elastic, Spring
-
-if TYPE_CHECKING:
-    from hooke.catalogue.rank import Rank
+from hooke.catalogue.claims import Limit, inside_and_between_chips
+from hooke.catalogue.rank import Rank
+from hooke.methods.elastic import ONE_WORKER, Elastic, Spring
 
 
 class ChipEASGD(Elastic):
@@ -18,26 +17,28 @@ class ChipEASGD(Elastic):
     (1) chip k   x_k' = x_k - lr (mean_j g_kj(x_k) + rho (x_k - c))       j over the G parts of a chip, or sum_j
     (2) center   c'   = c + lr rho (sum_k x_k - (P/G) c)                  k over the P/G chips
 
-    A chip is cut into G parts, each with a copy of weights and data, so that a part works in its own near
-    memory. Parts add up their gradients and take the same step: Sync SGD inside, so that the copies stay
-    equal. Between chips, Sync EASGD: the first part of each chip all-reduces x_k and broadcasts the sum inside.
-    Cost per step 2 log2(G) (a + |W| b) inside; per exchange 2 log2(P/G) (A + |W| B) between chips and
-    log2(G) (a + |W| b) inside. With overlap the part between chips hides behind the gradient.
+    A chip is cut into G parts, each with a copy of weights and data in its near memory. Parts add up their
+    gradients and take the same step: Sync SGD inside. Between chips, Sync EASGD: the first part of each chip
+    all-reduces x_k and broadcasts the sum inside. Cost per step 2 log2(G) (a + |W| b) inside; per exchange
+    2 log2(P/G) (A + |W| B) between chips (overlap: behind the gradient) and log2(G) (a + |W| b) inside.
 
-    Readings: parts add up their gradients; with `inside = mean` a chip steps along the mean, as one worker with
-    its whole batch would, with `sum` along the sum, G times as far. A worker is a part, and the batch is per part:
-    a chip's is G times as large. Divide the batch by G to keep it. beta is shared by the chips: a = beta G / P.
+    Readings: with `inside = mean` a chip steps along the mean gradient, as one worker with its whole batch would,
+    with `sum` G times as far. The batch is per worker, which is a part. beta is shared by chips: a = beta G / P.
 
     Reference: You, Buluc, Demmel, SC17 (arXiv 1708.02983), Algorithm 4 and the partition of a chip.
     """
 
-    accesses: ClassVar[int] = 19
+    period_field = "period"
+    reference = "elastic.chips"
+    exchange = inside_and_between_chips
+    limits = [ONE_WORKER.at(parts=1), Limit("sync-easgd", {"parts": 1}, exact=True)]
+    conserves = "weights and center"
+    tested_together = [{"parts": 1}]
+    accesses = 19
 
     parts: int = Field(2, ge=1, le=1024, title="Parts", description="Workers per chip (G); P is a multiple.")
     inside: Literal["mean", "sum"] = Field(
-        "mean",
-        title="Inside a chip",
-        description="A chip steps along the mean or the sum of its parts' gradients.",
+        "mean", title="Inside a chip", description="A chip steps along the mean or the sum of its gradients."
     )
     period: int = Field(1, ge=1, le=10_000, title="Period", description="Local steps per exchange (tau).")
     overlap: bool = Field(True, title="Overlap", description="Exchange while the gradient is computed.")

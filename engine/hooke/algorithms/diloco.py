@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field
 
-from hooke.methods.descent import AdamStep, Descent, LocalStep
+from hooke.catalogue.claims import ANY, Limit, after_steps, all_reduce, identical_workers
+from hooke.catalogue.rank import Rank
+from hooke.methods.descent import AdamStep, LocalStep, Periodic
 
-if TYPE_CHECKING:
-    from hooke.catalogue.rank import Rank
 
-
-class Diloco(Descent):
+class Diloco(Periodic):
     """DiLoCo.
 
     x_i = c;  H inner steps (AdamW) on x_i;  then, for all,   D = c - mean_i x_i,
@@ -28,7 +27,16 @@ class Diloco(Descent):
     Reference: Douillard et al. 2023 (arXiv 2311.08105).
     """
 
-    accesses: ClassVar[int] = 30
+    family = "Local steps"
+    reference = "descent.diloco"
+    exchange = after_steps(all_reduce)
+    limits = [
+        Limit("local-sgd", {"inner": "sgd", "lr": 0.05, "outer_lr": 1.0, "outer_momentum": 0.0}, workers=ANY),
+        identical_workers("diloco"),
+    ]
+    tested_with = {"lr": 0.005}
+    tested_together = [{"inner": "sgd", "momentum": 0.6}]
+    accesses = 30
 
     lr: float = Field(0.001, gt=0, le=10, title="Learning rate", description="Step length of the inner steps.")
     period: int = Field(20, ge=1, le=10_000, title="Period", description="Inner steps per outer step (H).")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from hooke.algorithms.async_sgd import AsyncSGD
+from hooke.catalogue.claims import Limit, one_worker
 
 
 class DOWNPOUR(AsyncSGD):
@@ -21,5 +22,7 @@ class DOWNPOUR(AsyncSGD):
 
     Reference: Dean et al., "Large scale distributed deep networks", 2012; as compared in arXiv 1412.6651.
     """
+
+    limits = [one_worker(period=1), Limit("async-sgd", exact=True, shows="P3")]
 
     period: int = Field(4, ge=1, le=10_000, title="Period", description="Local steps per exchange (tau).")

@@ -7,6 +7,8 @@ from typing import Literal
 from pydantic import Field
 
 from hooke.algorithms.easgd import EASGD
+from hooke.catalogue.claims import Limit
+from hooke.methods.elastic import ONE_WORKER
 
 
 class EAMSGD(EASGD):
@@ -23,6 +25,8 @@ class EAMSGD(EASGD):
 
     Reference: Zhang, Choromanska, LeCun 2015 (arXiv 1412.6651), Algorithm 2.
     """
+
+    limits = [ONE_WORKER, Limit("easgd", exact=True, shows="P3")]
 
     momentum: float = Field(0.9, ge=0, lt=1, title="Momentum", description="Factor of the velocity (mu); 0: none.")
     momentum_kind: Literal["heavy-ball", "nesterov"] = Field(

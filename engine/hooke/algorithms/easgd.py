@@ -5,6 +5,8 @@ from __future__ import annotations
 from pydantic import Field
 
 from hooke.algorithms.async_easgd import AsyncEASGD
+from hooke.catalogue.claims import Limit
+from hooke.methods.elastic import ONE_WORKER
 
 
 class EASGD(AsyncEASGD):
@@ -21,6 +23,8 @@ class EASGD(AsyncEASGD):
 
     Reference: Zhang, Choromanska, LeCun 2015 (arXiv 1412.6651), Algorithm 1.
     """
+
+    limits = [ONE_WORKER, Limit("async-easgd", exact=True, shows="P3")]
 
     period: int = Field(4, ge=1, le=10_000, title="Period", description="Local steps per exchange (tau).")
     beta: float | None = Field(

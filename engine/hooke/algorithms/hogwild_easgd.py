@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
-
 from pydantic import Field
 
-from hooke.catalogue.algorithm import Coordination
+from hooke.catalogue.claims import before_steps, overlap_of, read_and_add
+from hooke.catalogue.rank import Rank
 from hooke.comm.base import Updates
-from hooke.methods.elastic import Elastic, concurrent_bound
-
-if TYPE_CHECKING:
-    from hooke.catalogue.rank import Rank
+from hooke.methods.descent import Periodic
+from hooke.methods.elastic import ONE_WORKER, Elastic, concurrent_bound
 
 
-class HogwildEASGD(Elastic):
+class HogwildEASGD(Periodic, Elastic):
     """Hogwild EASGD.
 
     (1) worker   x_i' = x_i - lr (g_i(x_i) + rho (x_i - c))
@@ -33,12 +30,15 @@ class HogwildEASGD(Elastic):
     Reference: You, Buluc, Demmel, SC17 (arXiv 1708.02983); Niu, Recht, Re, Wright 2011 for the name.
     """
 
-    coordination: ClassVar[Coordination] = "lock-free"
-    may_drop: ClassVar[bool] = True
-    deterministic: ClassVar[bool] = False
-    accesses: ClassVar[int] = 11
+    reference = "elastic.lock_free"
+    exchange = before_steps(read_and_add, overlap_of)
+    limits = [ONE_WORKER]
+    conserves = "weights and center"
+    coordination = "lock-free"
+    may_drop = True
+    deterministic = False
+    accesses = 11
 
-    period: int = Field(1, ge=1, le=10_000, title="Period", description="Local steps per exchange (tau).")
     updates: Updates = Field(
         "auto", title="Updates", description="Plain stores, atomic additions, or plain where memory is shared."
     )

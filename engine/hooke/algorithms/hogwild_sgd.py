@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
-
 from pydantic import Field
 
-from hooke.catalogue.algorithm import Coordination
+from hooke.catalogue.claims import before_steps, one_worker, read_and_add
+from hooke.catalogue.rank import Rank
 from hooke.comm.base import Updates
-from hooke.methods.descent import Descent
-
-if TYPE_CHECKING:
-    from hooke.catalogue.rank import Rank
+from hooke.methods.descent import Periodic
 
 
-class HogwildSGD(Descent):
+class HogwildSGD(Periodic):
     """Hogwild SGD.
 
     x = c (as found);  c' = c - lr g_i(x)         every worker when it likes, element by element, no lock
@@ -34,12 +30,15 @@ class HogwildSGD(Descent):
     Reference: Niu, Recht, Re, Wright 2011; You, Buluc, Demmel, SC17 (arXiv 1708.02983).
     """
 
-    coordination: ClassVar[Coordination] = "lock-free"
-    may_drop: ClassVar[bool] = True
-    deterministic: ClassVar[bool] = False
-    accesses: ClassVar[int] = 4
+    family = "Stochastic gradient descent"
+    reference = "descent.lock_free"
+    exchange = before_steps(read_and_add)
+    limits = [one_worker()]
+    coordination = "lock-free"
+    may_drop = True
+    deterministic = False
+    accesses = 4
 
-    period: int = Field(1, ge=1, le=10_000, title="Period", description="Local steps per exchange (tau).")
     updates: Updates = Field(
         "auto", title="Updates", description="Plain stores, atomic additions, or plain where memory is shared."
     )

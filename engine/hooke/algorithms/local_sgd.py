@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
-
 from pydantic import Field
 
-from hooke.methods.descent import Descent
+from hooke.catalogue.claims import Limit, after_steps, all_reduce, identical_workers, one_worker
+from hooke.catalogue.rank import Rank
+from hooke.methods.descent import Periodic
 
-if TYPE_CHECKING:
-    from hooke.catalogue.rank import Rank
 
-
-class LocalSGD(Descent):
+class LocalSGD(Periodic):
     """Local SGD.
 
     x_i' = x_i - lr g_i(x_i)                      H times, then   x_i = mean_j x_j   for all
@@ -27,7 +24,15 @@ class LocalSGD(Descent):
     Reference: Stich 2019 (arXiv 1805.09767); McMahan et al. 2017 (arXiv 1602.05629).
     """
 
-    accesses: ClassVar[int] = 7
+    family = "Local steps"
+    reference = "descent.weight_averaging"
+    exchange = after_steps(all_reduce)
+    limits = [
+        one_worker(),
+        Limit("sync-sgd", {"period": 1, "momentum": 0.0}),
+        identical_workers("local-sgd"),
+    ]
+    accesses = 7
 
     period: int = Field(4, ge=1, le=10_000, title="Period", description="Local steps per average (H).")
 

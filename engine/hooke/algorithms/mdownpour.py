@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from hooke.algorithms.async_sgd import AsyncSGD
+from hooke.catalogue.claims import Limit, one_worker
 
 
 class MDOWNPOUR(AsyncSGD):
@@ -22,6 +23,8 @@ class MDOWNPOUR(AsyncSGD):
 
     Reference: Zhang, Choromanska, LeCun 2015 (arXiv 1412.6651), where it is compared with EAMSGD.
     """
+
+    limits = [one_worker(), Limit("async-sgd", exact=True, shows="P3")]
 
     momentum: float = Field(0.9, ge=0, lt=1, title="Momentum", description="Factor of the velocity (mu); 0: none.")
     momentum_kind: Literal["heavy-ball", "nesterov"] = Field(

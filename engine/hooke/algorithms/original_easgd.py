@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field
 
-from hooke.catalogue.algorithm import Coordination
-from hooke.methods.elastic import Elastic, Spring
-
-if TYPE_CHECKING:
-    from hooke.catalogue.rank import Rank
+from hooke.catalogue.claims import before_steps, swap
+from hooke.catalogue.rank import Rank
+from hooke.methods.elastic import ONE_WORKER, Elastic, Spring
 
 
 class OriginalEASGD(Elastic):
@@ -30,10 +28,14 @@ class OriginalEASGD(Elastic):
     Reference: You, Buluc, Demmel, SC17 (arXiv 1708.02983), Algorithm 1, equations (1) and (2).
     """
 
-    servers: ClassVar[int] = 1
-    coordination: ClassVar[Coordination] = "parameter-server"
-    accesses: ClassVar[int] = 9
-    server_accesses: ClassVar[int] = 6
+    reference = "elastic.in_rank_order"
+    exchange = before_steps(swap)
+    limits = [ONE_WORKER]
+    conserves = "weights and center"
+    servers = 1
+    coordination = "parameter-server"
+    accesses = 9
+    server_accesses = 6
 
     mode: Literal["serial", "ordered"] = Field(
         "ordered", title="Mode", description="Compute one worker at a time, or only exchange one at a time."

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pydantic import Field
 
 from hooke.algorithms.local_sgd import LocalSGD
+from hooke.catalogue.claims import Limit, Step, Transfers, all_reduce, identical_workers, one_worker
+from hooke.catalogue.rank import Rank
 
-if TYPE_CHECKING:
-    from hooke.catalogue.rank import Rank
+
+def together_then_alone(method: PostLocalSGD, step: Step) -> Transfers:
+    """Return an all-reduce at every step until the switch, and after every H-th from there."""
+    alone = step.t - method.switch
+    return () if alone >= 0 and (alone + 1) % method.period else all_reduce(step)
 
 
 class PostLocalSGD(LocalSGD):
@@ -27,9 +30,23 @@ class PostLocalSGD(LocalSGD):
     Reference: Lin, Stich, Patel, Jaggi 2020 (arXiv 1808.07217).
     """
 
+    reference = "descent.post_local"
+    exchange = together_then_alone
+    limits = [
+        one_worker(period=1),
+        Limit("sync-sgd", {"switch": 10**6}, exact=True),
+        Limit("local-sgd", {"switch": 0}, exact=True),
+        identical_workers("post-local-sgd"),
+    ]
+    tested_with = {"switch": 4}
+
     switch: int = Field(
         100, ge=0, le=10**9, title="Switch", description="Step from which workers are on their own (t0)."
     )
+
+    def exchange_period(self) -> int:
+        """Return 1 where workers step together at first."""
+        return 1 if self.switch else self.period
 
     def run(self, r: Rank) -> None:
         """Step together; from the switch on alone, and average."""

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
-
 from pydantic import Field
 
+from hooke.catalogue.claims import ANY, Limit, identical_workers
+from hooke.catalogue.rank import Rank
 from hooke.methods.descent import Descent
-from hooke.methods.lowrank import LowRank
-
-if TYPE_CHECKING:
-    from hooke.catalogue.rank import Rank
+from hooke.methods.lowrank import LowRank, thin_matrices
 
 
 class Powersgd(Descent):
@@ -33,7 +30,15 @@ class Powersgd(Descent):
     Reference: Vogels, Karimireddy, Jaggi 2019 (arXiv 1905.13727).
     """
 
-    accesses: ClassVar[int] = 20
+    family = "Stochastic gradient descent"
+    reference = "descent.low_rank"
+    exchange = thin_matrices
+    limits = [
+        Limit("sync-sgd", {"rank": 1024}, workers=ANY),
+        identical_workers("powersgd"),
+    ]
+    tested_together = [{"rank": 4}]
+    accesses = 20
 
     rank: int = Field(2, ge=1, le=1024, title="Rank", description="Columns of the thin matrices (r).")
 

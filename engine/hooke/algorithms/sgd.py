@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
-
+from hooke.catalogue.claims import before_steps, nothing
+from hooke.catalogue.rank import Rank
 from hooke.methods.descent import Descent
-
-if TYPE_CHECKING:
-    from hooke.catalogue.rank import Rank
 
 
 class SGD(Descent):
@@ -20,7 +17,10 @@ class SGD(Descent):
     Reference: Robbins and Monro, "A stochastic approximation method", 1951; momentum: Polyak 1964.
     """
 
-    max_workers: ClassVar[int | None] = 1
+    family = "Stochastic gradient descent"
+    reference = "descent.gradient_averaging"
+    exchange = before_steps(nothing)
+    max_workers = 1
 
     def run(self, r: Rank) -> None:
         """Take steps until told to stop."""

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
-
 from pydantic import Field
 
-from hooke.methods.descent import Descent
+from hooke.catalogue.claims import ANY, Limit, after_steps, all_reduce, identical_workers
+from hooke.catalogue.rank import Rank
+from hooke.methods.descent import Periodic
 
-if TYPE_CHECKING:
-    from hooke.catalogue.rank import Rank
 
-
-class Slowmo(Descent):
+class Slowmo(Periodic):
     """SlowMo.
 
     x_i = c;  H times x_i' = x_i - lr g_i(x_i);  then, for all,
@@ -29,7 +26,14 @@ class Slowmo(Descent):
     Reference: Wang, Tantia, Ballas, Rabbat 2020 (arXiv 1910.00643).
     """
 
-    accesses: ClassVar[int] = 14
+    family = "Local steps"
+    reference = "descent.slowmo"
+    exchange = after_steps(all_reduce)
+    limits = [
+        Limit("local-sgd", {"slow_momentum": 0.0, "slow_lr": 1.0}, workers=ANY),
+        identical_workers("slowmo"),
+    ]
+    accesses = 14
 
     period: int = Field(12, ge=1, le=10_000, title="Period", description="Local steps per slow step (H).")
     slow_momentum: float = Field(0.5, ge=0, lt=1, title="Slow momentum", description="Factor of u (beta).")

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
-
 from pydantic import Field
 
-from hooke.methods.elastic import Elastic, Spring
+from hooke.catalogue.claims import Limit, all_reduce, before_steps
+from hooke.catalogue.rank import Rank
+from hooke.methods.descent import Periodic
+from hooke.methods.elastic import ONE_WORKER, Elastic, Spring
 
-if TYPE_CHECKING:
-    from hooke.catalogue.rank import Rank
 
-
-class SMA(Elastic):
+class SMA(Periodic, Elastic):
     """SMA (synchronous model averaging).
 
     worker   x_i' = x_i - lr g_i(x_i) - a (x_i - c)
@@ -29,9 +27,11 @@ class SMA(Elastic):
     Reference: Koliousis et al., "CrossBow", VLDB 2019 (arXiv 1901.02244).
     """
 
-    accesses: ClassVar[int] = 26
+    reference = "elastic.with_center_momentum"
+    exchange = before_steps(all_reduce)
+    limits = [ONE_WORKER.at(center_momentum=0.0), Limit("sync-easgd", {"center_momentum": 0.0}, exact=True)]
+    accesses = 26
 
-    period: int = Field(1, ge=1, le=10_000, title="Period", description="Local steps per exchange (tau).")
     beta: float | None = Field(
         1.0, ge=0, le=4, title="Beta", description="a = beta / P, or beta / (P tau); rho then has no effect."
     )

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
-
 from pydantic import Field
 
-from hooke.methods.elastic import Elastic, Spring
+from hooke.catalogue.claims import all_reduce, before_steps, overlap_of
+from hooke.catalogue.rank import Rank
+from hooke.comm.base import Pending, Vector
+from hooke.methods.descent import Periodic
+from hooke.methods.elastic import ONE_WORKER, Elastic, Spring
 
-if TYPE_CHECKING:
-    from hooke.catalogue.rank import Rank
-    from hooke.comm.base import Pending, Vector
 
-
-class SyncEASGD(Elastic):
+class SyncEASGD(Periodic, Elastic):
     """Sync EASGD.
 
     (1) worker   x_i' = x_i - lr (g_i(x_i) + rho (x_i - c))
@@ -21,22 +19,24 @@ class SyncEASGD(Elastic):
 
     Every worker keeps a replica of the center. As all replicas start equal and see the same sum, they stay
     bitwise equal, and the paper's broadcast of c plus reduction of x_i is one all-reduce of the x_i: old
-    values, taken before the step. `overlap` runs it behind forward and backward (EASGD3): legal because the
-    gradient reads x_i and the transfer reads a copy. Cost per exchange 2 log2(P) (A + |W| B); with overlap
-    a step takes max(compute, transfer). With `period` tau, workers take tau - 1 plain steps between exchanges.
-    `pipelined` takes the sum in where it is first needed, which is the next exchange: (1) pulls to the old c.
-    So a transfer hides behind tau steps, and the next one is posted before the rank has waited for it.
+    values, taken before the step. `overlap` runs it behind forward and backward (EASGD3): the gradient reads
+    x_i and the transfer a copy. Cost per exchange 2 log2(P) (A + |W| B); with overlap a step takes
+    max(compute, transfer). With `period` tau, workers take tau - 1 plain steps between exchanges. `pipelined`
+    adds the sum at the next exchange, the first that needs it: a transfer hides behind tau steps.
 
-    Readings: (2) is computed as c + a (sum_i x_i - P c), in the documented order of summation. Exchanges are
-    at steps 0, tau, 2 tau... Momentum, where given, is the worker's own: equations (5) and (6). Neither
-    `overlap` nor `pipelined` moves a bit.
+    Readings: (2) is computed as c + a (sum_i x_i - P c), in the documented order of summation. Exchanges are at
+    steps 0, tau, 2 tau... Momentum is the worker's own: (5) and (6). `overlap` and `pipelined` move no bit.
 
     Reference: You, Buluc, Demmel, SC17 (arXiv 1708.02983), Algorithms 2 and 3; Zhang, Choromanska, LeCun 2015.
     """
 
-    accesses: ClassVar[int] = 19
+    reference = "elastic.simultaneous"
+    exchange = before_steps(all_reduce, lambda m: "period" if m.pipelined else overlap_of(m))
+    limits = [ONE_WORKER]
+    conserves = "weights and center"
+    tested_together = [{"pipelined": True, "period": 3}]
+    accesses = 19
 
-    period: int = Field(1, ge=1, le=10_000, title="Period", description="Local steps per exchange (tau).")
     overlap: bool = Field(False, title="Overlap", description="Exchange while the gradient is computed.")
     pipelined: bool = Field(False, title="Pipelined", description="Exchange behind all tau steps; same weights.")
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
-
-from pydantic import Field
-
-from hooke.methods.elastic import Elastic, Spring
-
-if TYPE_CHECKING:
-    from hooke.catalogue.rank import Rank
+from hooke.catalogue.claims import Limit, Step, Transfer, Transfers, before_steps
+from hooke.catalogue.rank import Rank
+from hooke.methods.descent import Periodic
+from hooke.methods.elastic import ONE_WORKER, Elastic, Spring
 
 
-class SyncEASGD1(Elastic):
+def through_worker_0(step: Step) -> Transfers:
+    """Return what an exchange moves: to worker 0 and from there to the others, and back."""
+    down, up = Transfer("broadcast", step.elements, step.workers), Transfer("reduce", step.elements, step.workers)
+    return Transfer("message", step.elements), down, up, Transfer("message", step.elements)
+
+
+class SyncEASGD1(Periodic, Elastic):
     """Sync EASGD1 (center on the host, tree).
 
     (1) worker   x_i' = x_i - lr (g_i(x_i) + rho (x_i - c))
@@ -29,11 +31,13 @@ class SyncEASGD1(Elastic):
     Reference: You, Buluc, Demmel, SC17 (arXiv 1708.02983), Algorithm 2.
     """
 
-    servers: ClassVar[int] = 1
-    accesses: ClassVar[int] = 10
-    server_accesses: ClassVar[int] = 6
-
-    period: int = Field(1, ge=1, le=10_000, title="Period", description="Local steps per exchange (tau).")
+    reference = "elastic.simultaneous"
+    exchange = before_steps(through_worker_0)
+    limits = [ONE_WORKER, Limit("sync-easgd2", workers=(1, 3, 4, 7), exact=True, shows="P7")]
+    conserves = "weights and center"
+    servers = 1
+    accesses = 10
+    server_accesses = 6
 
     def bound(self, workers: int) -> float:
         """Return 2 / (P + 1), as for Sync EASGD."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from hooke.algorithms.sync_easgd import SyncEASGD
+from hooke.catalogue.claims import Limit
+from hooke.methods.elastic import ONE_WORKER
 
 
 class SyncEASGD2(SyncEASGD):
@@ -19,3 +21,5 @@ class SyncEASGD2(SyncEASGD):
 
     Reference: You, Buluc, Demmel, SC17 (arXiv 1708.02983), Algorithm 3 without its overlap.
     """
+
+    limits = [ONE_WORKER, Limit("sync-easgd", exact=True, shows="P3")]

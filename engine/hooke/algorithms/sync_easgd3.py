@@ -5,6 +5,8 @@ from __future__ import annotations
 from pydantic import Field
 
 from hooke.algorithms.sync_easgd import SyncEASGD
+from hooke.catalogue.claims import Limit
+from hooke.methods.elastic import ONE_WORKER
 
 
 class SyncEASGD3(SyncEASGD):
@@ -21,5 +23,11 @@ class SyncEASGD3(SyncEASGD):
 
     Reference: You, Buluc, Demmel, SC17 (arXiv 1708.02983), Algorithm 3.
     """
+
+    limits = [
+        ONE_WORKER,
+        Limit("sync-easgd", exact=True, shows="P3"),
+        Limit("sync-easgd2", workers=(1, 3, 4, 7), exact=True, shows="P7"),
+    ]
 
     overlap: bool = Field(True, title="Overlap", description="Exchange while the gradient is computed.")

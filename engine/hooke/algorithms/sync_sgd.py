@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field
 
+from hooke.catalogue.claims import all_reduce, before_steps, identical_workers, one_worker
+from hooke.catalogue.rank import Rank
 from hooke.methods.descent import Descent
-
-if TYPE_CHECKING:
-    from hooke.catalogue.rank import Rank
 
 
 class SyncSGD(Descent):
@@ -28,7 +27,11 @@ class SyncSGD(Descent):
     Reference: You, Buluc, Demmel, SC17 (arXiv 1708.02983), where it is the synchronous baseline.
     """
 
-    accesses: ClassVar[int] = 3
+    family = "Stochastic gradient descent"
+    reference = "descent.gradient_averaging"
+    exchange = before_steps(all_reduce)
+    limits = [one_worker(), identical_workers("sync-sgd")]
+    accesses = 3
 
     reduction: Literal["mean", "sum"] = Field(
         "mean", title="Reduction", description="Average the workers' gradients, or add them up."

@@ -11,10 +11,12 @@ from __future__ import annotations
 import functools
 import inspect
 import re
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from hooke.catalogue.claims import Exchange, Limit
 from hooke.catalogue.rank import Rank
 from hooke.errors import NotFound
 from hooke.spec.specification import RunSpec
@@ -48,6 +50,26 @@ class Algorithm(BaseModel):
     deterministic: ClassVar[bool] = True
     """Same seed, workers and collective give bitwise equal weights."""
 
+    family: ClassVar[str] = "Other"
+    """The heading under which the method is listed."""
+    period_field: ClassVar[str | None] = None
+    """The parameter that says how many local steps lie between two exchanges of a worker; None: one step."""
+
+    # Claims about `run`: see `hooke.catalogue.claims`.
+    reference: ClassVar[str | None] = None
+    """Where its equations are, in float64 NumPy and apart from this code: `module.function` in
+    `tests/engine/reference/methods`."""
+    exchange: ClassVar[Exchange | None] = None
+    """What it moves at each step."""
+    limits: ClassVar[Sequence[Limit]] = ()
+    """Where it equals another method."""
+    conserves: ClassVar[Literal["weights", "weights and center"] | None] = None
+    """The sum that exchanges keep, without momentum: of all workers' weights, or of these and the center."""
+    tested_with: ClassVar[Mapping[str, Any]] = {}
+    """Parameters for runs of a dozen steps, where the defaults do not suit."""
+    tested_together: ClassVar[Sequence[Mapping[str, Any]]] = ()
+    """Options that mean something only together; any other option is tested alone."""
+
     def faults(self, workers: int) -> list[str]:
         """Return why these parameters cannot run on that many workers; empty: they can."""
         del workers
@@ -55,6 +77,20 @@ class Algorithm(BaseModel):
 
     def warnings(self, workers: int) -> list[str]:
         """Return what a user should know before running this on that many workers: a stability bound, say."""
+        del workers
+        return []
+
+    def exchange_period(self) -> int:
+        """Return the number of local steps from one exchange of a worker to the next, at most."""
+        return 1 if self.period_field is None else int(getattr(self, self.period_field))
+
+    def notes(self, workers: int) -> dict[str, str]:
+        """Return what the journal's first record should say of these parameters: a moving rate, say."""
+        del workers
+        return {}
+
+    def remarks(self, workers: int) -> list[str]:
+        """Return what the page of all methods says of these parameters on that many workers: a bound, say."""
         del workers
         return []
 

@@ -24,7 +24,7 @@ import re
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from types import ModuleType
@@ -32,7 +32,9 @@ from typing import Any, Literal
 
 from pydantic import PydanticUserError
 
+from hooke.catalogue.claims import payload_per_step
 from hooke.catalogue.renamed import MEMBERS, MODULES
+from hooke.spec.events import FileFault
 
 Kind = Literal["algorithm", "workload"]
 Origin = Literal["built-in", "file", "entry point"]
@@ -51,16 +53,6 @@ class CatalogueItem:
     origin: Origin
     file: str
     hash: str
-
-
-@dataclass(frozen=True)
-class FileFault:
-    """Something of a user's that cannot be offered, and why; `name` is of the class, the file or the package."""
-
-    kind: Kind
-    name: str
-    file: str
-    error: str
 
 
 @dataclass(frozen=True)
@@ -130,15 +122,19 @@ def found(kind: Kind) -> Found:
         else:
             where = known.origin if known.origin == "built-in" else known.file
             error = f"the name {offer.name!r} is taken ({where}): give the class another name"
-            file_faults.append(FileFault(kind, offer.name, offer.file, error))
+            file_faults.append(_fault(kind, offer.name, offer.file, error))
     return Found(dict(sorted(items.items())), tuple(file_faults))
+
+
+def _fault(kind: Kind, name: str, file: str, error: str) -> FileFault:
+    return FileFault(kind=kind, name=name[:255], file=file[:4096], error=error[:2000])
 
 
 def _files(kind: Kind) -> Iterator[CatalogueItem | FileFault]:
     for entry in filter(None, os.environ.get(PATH, "").split(os.pathsep)):
         folder = Path(entry).absolute()
         if not folder.is_dir():
-            yield FileFault(kind, folder.name, str(folder), f"{PATH} names a folder that does not exist")
+            yield _fault(kind, folder.name, str(folder), f"{PATH} names a folder that does not exist")
             continue
         for file in sorted((folder / f"{kind}s").glob("*.py")):
             if not file.name.startswith("_"):
@@ -175,20 +171,21 @@ def _offers(
                 if kind == "algorithm"
                 else ("a class derived from Workload, or the functions model, data and loss")
             )
-            yield FileFault(kind, name, file, f"holds no {kind}: define {wanted}")
+            yield _fault(kind, name, file, f"holds no {kind}: define {wanted}")
         for cls in classes:
             if not _NAME.fullmatch(cls.id()):
-                yield FileFault(
+                yield _fault(
                     kind, cls.__name__, file, f"{cls.id()!r} cannot be a name: use ASCII letters and digits"
                 )
                 continue
             if earlier := _renamed(name for name in MEMBERS if kind == "algorithm" and hasattr(cls, name)):
-                yield FileFault(kind, cls.id(), file, f"{cls.__name__} uses an earlier name: {earlier}")
+                yield _fault(kind, cls.id(), file, f"{cls.__name__} uses an earlier name: {earlier}")
                 continue
-            cls.model_json_schema()  # what cannot be described cannot be offered
-            yield CatalogueItem(kind, cls.id(), cls, origin, source, digest(source))
+            item = CatalogueItem(kind, cls.id(), cls, origin, source, digest(source))
+            describe(kind, item)  # what cannot be described cannot be offered
+            yield item
     except (Exception, SystemExit) as error:  # whatever a user's file does when it is read
-        yield FileFault(kind, name, file, _said(error, file))
+        yield _fault(kind, name, file, _said(error, file))
 
 
 def _renamed(names: Iterable[str]) -> str:
@@ -243,7 +240,7 @@ def _own() -> ModuleType:
 
 def describe(kind: Kind, item: CatalogueItem) -> dict[str, Any]:
     """Return one item as plain data: name, title, documentation, schema, origin, hash, and what its kind adds."""
-    cls = item.cls
+    cls: Any = item.cls
     common = {
         "name": item.name,
         "title": cls.title(),
@@ -253,9 +250,9 @@ def describe(kind: Kind, item: CatalogueItem) -> dict[str, Any]:
         "schema": cls.model_json_schema(),
     }
     if kind == "workload":
-        return common | {"target": getattr(cls, "target", None)}
-    told = ("servers", "max_workers", "coordination", "may_drop", "deterministic")
-    return common | {name: getattr(cls, name) for name in told}
+        return common | {"target": cls.target}
+    told = ("family", "servers", "max_workers", "coordination", "may_drop", "deterministic", "period_field")
+    return common | {name: getattr(cls, name) for name in told} | {"payload_per_step": payload_per_step(cls)}
 
 
 def everything() -> dict[str, Any]:
@@ -264,7 +261,7 @@ def everything() -> dict[str, Any]:
     for kind in KINDS:
         here = found(kind)
         told[f"{kind}s"] = [describe(kind, item) for item in here.items.values()]
-        told["problems"] += [asdict(fault) for fault in here.file_faults]
+        told["problems"] += [fault.model_dump() for fault in here.file_faults]
     return told
 
 

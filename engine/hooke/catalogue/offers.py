@@ -64,6 +64,13 @@ class AlgorithmOffer(Offer, Protocol):
     def may_drop(self) -> bool:
         """It goes on without a worker whose numbers went bad."""
 
+    @property
+    def period_field(self) -> str | None:
+        """The parameter that says how many local steps lie between two exchanges of a worker."""
+
+    def exchange_period(self, values: Mapping[str, Any]) -> int:
+        """Return that number of local steps, at most; 1 where no parameter says it."""
+
     def faults(self, values: Mapping[str, Any], workers: int) -> list[str]:
         """Return why valid parameters cannot run on that many workers."""
 
@@ -134,6 +141,15 @@ class ClassAlgorithmOffer(ClassOffer):
     def may_drop(self) -> bool:
         """It goes on without a worker whose numbers went bad."""
         return self.kind.may_drop
+
+    @property
+    def period_field(self) -> str | None:
+        """The parameter that says how many local steps lie between two exchanges of a worker."""
+        return self.kind.period_field
+
+    def exchange_period(self, values: Mapping[str, Any]) -> int:
+        """Return that number of local steps, at most; 1 where no parameter says it."""
+        return self.kind.model_validate(values).exchange_period()
 
     def faults(self, values: Mapping[str, Any], workers: int) -> list[str]:
         """Return why valid parameters cannot run on that many workers."""

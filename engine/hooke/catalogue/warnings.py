@@ -22,30 +22,28 @@ def of_method(spec: RunSpec, catalogue: Catalogue | None = None) -> list[Fault]:
     place, values = "/algorithm/parameters", spec.algorithm.parameters
     method = (catalogue or here()).algorithms[spec.algorithm.name]
     found = [Fault(place, why) for why in method.warnings(values, spec.workers)]
-    period, steps = values.get("period"), steps_per_worker(spec)
-    if isinstance(period, int) and spec.workers > 1 and period > steps and not values.get("switch"):
+    period, steps = method.exchange_period(values), steps_per_worker(spec)
+    if spec.workers > 1 and period > steps:
         why = (
             f"the period of {period:,} steps is longer than the budget, about {steps:,} steps per worker: nobody "
             "learns from another before the end"
         )
-        found.append(Fault(f"{place}/period", why))
+        found.append(Fault(f"{place}/{method.period_field}", why))
     if spec.on_bad_worker == "drop" and not method.may_drop:
         why = f"{spec.algorithm.name} cannot go on without a worker: NaN or Inf on one of them ends the run"
         found.append(Fault("/on_bad_worker", why))
     return found + _of_cadence(spec, method.coordination, period)
 
 
-def _of_cadence(spec: RunSpec, coordination: str, period: object) -> list[Fault]:
+def _of_cadence(spec: RunSpec, coordination: str, period: int) -> list[Fault]:
     """Return a warning where evaluations cannot come as often as asked: steps are counted at exchanges."""
-    exchange = (
-        spec.batch * spec.workers * (period if isinstance(period, int) and coordination != "synchronous" else 1)
-    )
+    exchange = spec.batch * spec.workers * (1 if coordination == "synchronous" else period)
     if spec.evaluation.every >= exchange:
         return []
     why = (
         f"between two exchanges of every worker lie {exchange:,} samples, so evaluations are farther apart than "
         f"the {spec.evaluation.every:,} samples asked for, and not equally far for every method: who is looked at "
-        "more often is seen to meet the target sooner"
+        "more often is seen to reach the target earlier"
     )
     return [Fault("/evaluation/every", why)]
 

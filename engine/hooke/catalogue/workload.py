@@ -43,16 +43,22 @@ ALONE = Place()
 
 
 class Objective(Protocol):
-    """A model bound to data, seen as functions of one flat float32 vector."""
+    """A model bound to data, seen as functions of one flat float32 vector.
+
+    A class derived from this one computes at once, in main memory, and keeps nothing from step to step, unless it
+    says otherwise.
+    """
 
     layout: tuple[Slice, ...]
     train_size: int
     validation_size: int
     test_size: int
-    notes: dict[str, str]
+    notes: dict[str, str] = {}
     """What was chosen for computing, in words for the journal: device, precision, threads."""
-    reads_ahead: bool
+    reads_ahead: bool = False
     """Whether `prefetch` gains anything: data from disk, or on the way to a device."""
+    device: Any = "cpu"
+    """Where its vectors lie and it computes; as text `cpu` or `cuda:0`."""
 
     def allocate(self) -> Vector:
         """Return a new zero vector of all parameters (contiguous, 64-byte aligned)."""
@@ -72,6 +78,9 @@ class Objective(Protocol):
     def gradient(self, batch: Any) -> float:
         """Forward and backward at the bound weights; fill the bound gradient; return the mean loss."""
 
+    def synchronize(self) -> None:
+        """Return when the device has done what was asked of it; nothing where it computes at once."""
+
     def evaluate(self, weights: Vector, start: int, stop: int, part: Part = "validation") -> Score:
         """Score `weights` on items start..stop of a part; touches neither bound weights nor gradient.
 
@@ -81,6 +90,7 @@ class Objective(Protocol):
 
     def local_state(self) -> dict[str, Any]:
         """Return what outlives a step beside the vectors, as NumPy arrays: own buffers and generators."""
+        return {}
 
     def restore_local(self, state: dict[str, Any]) -> None:
         """Go on where `local_state` was taken; raises CheckpointError for that of another model."""
@@ -91,7 +101,7 @@ class Workload(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    target: ClassVar[float]
+    target: ClassVar[float | None] = None
     """A validation accuracy (0..1) that counts as solved: the form's default, meant for small budgets.
 
     The docstring of a workload says so where it is an expectation that nobody has measured.

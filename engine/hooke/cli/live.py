@@ -10,7 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from hooke.cli.progress import Follower
 from hooke.cli.text import percent, seconds
 from hooke.cluster.local_run import LocalRun
-from hooke.spec.events import Scored
+from hooke.spec.events import Evaluation
 
 
 class LiveDisplay:
@@ -37,16 +37,16 @@ class LiveDisplay:
     ) -> None:
         self._progress.stop()
 
-    def show(self, follower: Follower, new: list[Scored]) -> None:
+    def show(self, follower: Follower, new: list[Evaluation]) -> None:
         """Redraw the line."""
         del new
-        if not follower.samples and not follower.scores:
+        if not follower.samples and not follower.evaluations:
             return
         said = [f"{seconds(follower.clock)}{self._simulated}"]
         if follower.loss is not None:
             said.append(f"batch loss {follower.loss:.3f}")
-        if follower.scores:
-            said.append(f"validation accuracy {percent(follower.scores[-1].accuracy)}")
+        if follower.evaluations:
+            said.append(f"validation accuracy {percent(follower.evaluations[-1].accuracy)}")
         self._progress.update(
             self._task, completed=follower.samples, description="training", said="   ".join(said)
         )

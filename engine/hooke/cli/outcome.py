@@ -12,7 +12,7 @@ from typing import Any
 from hooke.catalogue.algorithm import algorithm, ranks_of, servers_of
 from hooke.catalogue.warnings import of_method, said_of_compute_time
 from hooke.cli.text import columns, percent, seconds, size
-from hooke.spec.events import Done, Scored, Start, StateReport
+from hooke.spec.events import Done, Evaluation, Start, StateReport
 from hooke.spec.specification import RunSpec, canonical, fingerprint
 from hooke.spec.states import DIVERGED
 from hooke.trace.phases import PHASES, communication_fraction
@@ -32,7 +32,7 @@ def result(
     report: StateReport,
     started: Mapping[int, Start],
     done: Mapping[int, Done],
-    scores: Sequence[Scored],
+    evaluations: Sequence[Evaluation],
 ) -> dict[str, Any]:
     """Return the result of a run that has ended, as JSON-compatible data (schema `hooke.result/1`).
 
@@ -44,7 +44,7 @@ def result(
     last = done.get(decides(spec))
     network = spec.virtual if spec.world == "virtual" else None
     workers = [done[rank] for rank in range(spec.workers) if rank in done]
-    reached = next((score for score in scores if score.reached), None)
+    reached = next((evaluation for evaluation in evaluations if evaluation.reached), None)
     return {
         "schema": "hooke.result/1",
         "state": report.state,
@@ -61,11 +61,11 @@ def result(
         "simulated": spec.world == "virtual",
         "compute_seconds_per_sample": network.compute_seconds_per_sample if network else None,
         "compute_source": network.compute_source if network else None,
-        "remarks": remarks(spec, last, scores),
+        "remarks": remarks(spec, last, evaluations),
         "steps": [done[rank].step if rank in done else None for rank in range(spec.workers)] if done else None,
         "oversubscribed": any(start.oversubscribed for start in started.values()),
-        "validation_accuracy": scores[-1].accuracy if scores else None,
-        "validation_loss": scores[-1].loss if scores else None,
+        "validation_accuracy": evaluations[-1].accuracy if evaluations else None,
+        "validation_loss": evaluations[-1].loss if evaluations else None,
         "test_accuracy": last.test_accuracy if last else None,
         "test_loss": last.test_loss if last else None,
         "time_to_target": reached.clock if reached else None,
@@ -85,18 +85,18 @@ def result(
         "lost_mass": done[0].lost_mass if 0 in done else None,
         "dropped": last.dropped if last else [],
         "evaluations": [
-            {"samples": s.samples, "train_seconds": s.clock, "loss": s.loss, "accuracy": s.accuracy}
-            for s in scores
+            {"samples": e.samples, "train_seconds": e.clock, "loss": e.loss, "accuracy": e.accuracy}
+            for e in evaluations
         ],
     }
 
 
-def remarks(spec: RunSpec, last: Done | None, scores: Sequence[Scored]) -> list[str]:
+def remarks(spec: RunSpec, last: Done | None, evaluations: Sequence[Evaluation]) -> list[str]:
     """Return remarks, in sentences, needed to interpret the result: the warnings that apply to it."""
     said = [warning.message for warning in of_method(spec)]
     if spec.world == "virtual" and spec.virtual is not None:
         said.append(said_of_compute_time(spec.virtual))
-    if last is not None and scores and scores[0].reached and scores[0].samples == 0:
+    if last is not None and evaluations and evaluations[0].reached and evaluations[0].samples == 0:
         said.append("the target was met before the first step: the time to it is 0")
     return said
 

@@ -11,7 +11,7 @@ from hooke.cli.text import percent, seconds
 from hooke.cluster.local_run import LocalRun
 from hooke.cluster.witness import JournalReader
 from hooke.errors import JournalError
-from hooke.spec.events import Scored, Steps
+from hooke.spec.events import Evaluation, Steps
 from hooke.spec.journal import parse, unpack
 
 
@@ -22,31 +22,31 @@ class Follower:
         self.samples = 0
         self.clock = 0.0
         self.loss: float | None = None
-        self.scores: list[Scored] = []
+        self.evaluations: list[Evaluation] = []
         ranks = sorted({0, decides(run.spec)})
         self._readers = [JournalReader(run.folder.journal(rank)) for rank in ranks]
 
-    def look(self) -> list[Scored]:
+    def look(self) -> list[Evaluation]:
         """Read new records and return the new evaluations. Damaged journals are reported by the verdict."""
-        before = len(self.scores)
+        before = len(self.evaluations)
         for reader in self._readers:
             while lines := reader.lines():
                 for line in lines:
                     self._take(line)
-        return self.scores[before:]
+        return self.evaluations[before:]
 
     def _take(self, line: str) -> None:
         try:
             record = parse(line)
         except JournalError:
             return
-        if isinstance(record, Scored):
-            self.scores.append(record)
-        if isinstance(record, Scored | Steps):
+        if isinstance(record, Evaluation):
+            self.evaluations.append(record)
+        if isinstance(record, Evaluation | Steps):
             self._advance(record)
 
-    def _advance(self, record: Scored | Steps) -> None:
-        if isinstance(record, Scored):
+    def _advance(self, record: Evaluation | Steps) -> None:
+        if isinstance(record, Evaluation):
             samples, clock = record.samples, record.clock
         else:
             samples = int(unpack("samples", record.columns["samples"])[-1])
@@ -59,7 +59,7 @@ class Follower:
 class Display(Protocol):
     """Shows the progress of a run."""
 
-    def show(self, follower: Follower, new: list[Scored]) -> None:
+    def show(self, follower: Follower, new: list[Evaluation]) -> None:
         """Show the state and the new evaluations."""
 
 
@@ -70,13 +70,13 @@ class PlainDisplay:
         self._budget = run.spec.budget.samples
         self._simulated = " simulated" if run.spec.world == "virtual" else ""
 
-    def show(self, follower: Follower, new: list[Scored]) -> None:
+    def show(self, follower: Follower, new: list[Evaluation]) -> None:
         """Print new evaluations."""
         del follower
-        for score in new:
+        for each in new:
             print(
-                f"{score.samples:>12,} of {self._budget:,} samples   {seconds(score.clock)}{self._simulated}   "
-                f"loss {score.loss:.4f}   accuracy {percent(score.accuracy)}",
+                f"{each.samples:>12,} of {self._budget:,} samples   {seconds(each.clock)}{self._simulated}   "
+                f"loss {each.loss:.4f}   accuracy {percent(each.accuracy)}",
                 file=sys.stderr,
                 flush=True,
             )

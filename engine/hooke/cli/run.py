@@ -16,13 +16,13 @@ import typer
 
 if TYPE_CHECKING:
     from hooke.cluster.local_run import LocalRun
-    from hooke.spec.events import Scored, StateReport
+    from hooke.spec.events import Evaluation, StateReport
     from hooke.spec.specification import RunSpec
 
 FAILED, BAD_SPEC, CANCELLED = 1, 2, 130
 POLL_SECONDS = 0.1
 GRACE = 30.0
-"""Seconds between asking the ranks to stop and ending them: enough to write a checkpoint."""
+"""Seconds between cancelling a run and killing its ranks: enough to write a checkpoint."""
 
 
 class World(StrEnum):
@@ -69,7 +69,7 @@ def run(  # noqa: PLR0913 - one parameter per option of the command
     """Run one experiment cell on this machine and print its result.
 
     The status is 0 if the run succeeded, 1 if it failed, 2 if the specification is wrong, 130 if it was cancelled.
-    Ctrl-C stops all ranks collectively and writes a checkpoint; a second one ends them at once. SIGUSR1 requests a
+    Ctrl-C cancels: all ranks end together and write a checkpoint; a second one kills them. SIGUSR1 requests a
     checkpoint; the run continues.
     """
     from hooke.catalogue.warnings import warnings
@@ -177,8 +177,8 @@ def execute(
     local_run.prepare(folder, spec, resume)
     program = TRAIN if trace is None else (*TRAIN, "--trace")
     started = local_run.start(folder, spec, resume, program=program, replay=replay)
-    scores, report = _follow(started)
-    found = outcome.result(spec, report, started.witness.started, started.witness.done, scores)
+    evaluations, report = _follow(started)
+    found = outcome.result(spec, report, started.witness.started, started.witness.done, evaluations)
     found["folder"] = str(folder)
     found["clock_faults"] = faults(folder)
     if save_to is not None and report.state == "succeeded":
@@ -205,7 +205,7 @@ def write_trace(folder: Path, ranks: int, trace: Path) -> str | None:
 
 
 class _Signals:
-    """Ctrl-C and SIGTERM during a run: the first one asks it to stop, the next one ends it."""
+    """Ctrl-C and SIGTERM during a run: the first one cancels it, the next one kills it."""
 
     def __init__(self) -> None:
         self._arrived = 0
@@ -227,13 +227,15 @@ class _Signals:
             started.checkpoint()
         if self._arrived and self._asked_at is None:
             self._asked_at = time.monotonic()
-            print("stopping all ranks together; Ctrl-C again ends them at once", file=sys.stderr)
+            print(
+                "cancelling: all ranks end together, with a checkpoint; Ctrl-C again kills them", file=sys.stderr
+            )
             started.cancel()
         elif self._arrived > 1 or (self._asked_at and time.monotonic() - self._asked_at > GRACE):
             started.kill()
 
 
-def _follow(started: LocalRun) -> tuple[list[Scored], StateReport]:
+def _follow(started: LocalRun) -> tuple[list[Evaluation], StateReport]:
     from hooke.cli.display import display
     from hooke.cli.progress import Follower
 
@@ -251,7 +253,7 @@ def _follow(started: LocalRun) -> tuple[list[Scored], StateReport]:
                     time.sleep(POLL_SECONDS)
         report = started.finish()
         follower.look()
-        return follower.scores, report
+        return follower.evaluations, report
     except BaseException:  # also Ctrl-C: end all ranks before passing it on
         started.kill()
         raise

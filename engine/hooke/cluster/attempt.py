@@ -74,7 +74,7 @@ class SupervisedAttempt:
 
     @property
     def must_end(self) -> bool:
-        """Return whether its end has been requested."""
+        """Return whether it was cancelled, or fenced: another attempt owns the run."""
         return self.fenced or self.folder.cancel.exists()
 
     def report(self, report: StateReport) -> None:

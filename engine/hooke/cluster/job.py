@@ -25,7 +25,7 @@ class Timing(Frozen):
     grace: float = Field(10.0, ge=0)
     """From SIGTERM to SIGKILL."""
     backstop: float = Field(BACKSTOP, ge=0)
-    """After a run's wall limit, until ranks that have not stopped by themselves are ended."""
+    """After a run's wall limit, until ranks that have not ended by themselves are killed."""
     longest_retry: float = Field(8.0, gt=0)
     """Longest delay between two attempts to reach the API; well below a lease."""
     patient_after: float = Field(600.0, gt=0)

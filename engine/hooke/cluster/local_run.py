@@ -74,7 +74,7 @@ class LocalRun:
         return self._runner.look(self.witness, self._watchdog)
 
     def cancel(self) -> None:
-        """Ask all ranks to stop collectively and write a checkpoint; no effect after the end of the run."""
+        """Cancel the run: SIGTERM, ranks end together with a checkpoint. No effect after the end of the run."""
         if self._runner.process.poll() is None:
             self._cancelled = True
             self._runner.signal(signal.SIGTERM)
@@ -84,7 +84,7 @@ class LocalRun:
         self._runner.signal(signal.SIGUSR1)
 
     def kill(self) -> None:
-        """End every process of the run at once."""
+        """End every process of the run at once (SIGKILL)."""
         signal_all(members([self.folder.id]), signal.SIGKILL)
         self._runner.process.kill()
 
@@ -124,7 +124,7 @@ def start(
     `program`: the program of a rank, as arguments of Python; the folder is appended. `replay`: folder with the
     journals whose order of exchanges the server repeats (see `hooke.loop.replay`). `launcher`: starts the ranks,
     by default with mpirun on this machine; its ranks must be able to access this folder, and must be processes of
-    this machine for `kill` to reach them. `backstop`: seconds after the wall limit until ranks are ended.
+    this machine for `kill` to reach them. `backstop`: seconds after the wall limit until ranks are killed.
     """
     if replay is not None:
         program = (*program, "--replay", str(replay.resolve()))
@@ -136,6 +136,6 @@ def start(
         ids=(attempt.id,),
         program=(*program, "--resume") if resume else program,
     )
-    # Ctrl-C reaches only the caller, which asks the ranks to stop collectively
+    # Ctrl-C reaches only the caller, which cancels the run
     runner = RankRunner(launch, launcher or LocalLauncher(), attempt.launcher_log, own_session=True)
     return LocalRun(spec, attempt, runner, backstop)

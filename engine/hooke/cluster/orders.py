@@ -87,7 +87,7 @@ def start_supervisor(folder: JobFolder, api: str) -> None:
 
 
 def cancel(home: Home, api: str, run: str, attempt: int) -> None:
-    """Write the marker that asks the present or a later supervisor of the attempt to end it."""
+    """Write the marker `cancel` for the present or a later supervisor of the attempt."""
     folder = home.attempt(run, attempt)
     if folder.delivered.exists():
         return

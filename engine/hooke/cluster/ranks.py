@@ -26,10 +26,11 @@ class Ranks:
         launcher: Launcher,
         program: tuple[str, ...],
         timing: Timing,
-        stop: asyncio.Event,
+        cancel_requested: asyncio.Event,
     ) -> None:
         first = attempts[0]
-        self._attempts, self._launcher, self._timing, self._stop = attempts, launcher, timing, stop
+        self._attempts, self._launcher, self._timing = attempts, launcher, timing
+        self._cancel_requested = cancel_requested
         self._launch = Launch(
             world="virtual" if first.virtual else "mpi",
             ranks=first.processes,
@@ -45,7 +46,7 @@ class Ranks:
         self._watchdogs = [Watchdog(a.spec, a.witness, timing.backstop) if a.spec else None for a in attempts]
         self._current = 0
         self._kill_at: float | None = None
-        self._asked: SupervisedAttempt | None = None
+        self._cancelled: SupervisedAttempt | None = None
 
     async def run(self) -> list[SupervisedAttempt]:
         """Start, watch and end the ranks, and report; return the attempts that have not run yet."""
@@ -61,7 +62,7 @@ class Ranks:
         collected = time.monotonic()
         while runner.look(self._attempts[self._current].witness, self._watchdogs[self._current]):
             self._advance()
-            self._obey(runner)
+            self._cancel(runner)
             self._ask_for_checkpoint(runner)
             if time.monotonic() - collected > _COLLECT:
                 collected = time.monotonic()
@@ -86,15 +87,16 @@ class Ranks:
             elif not self._attempts[i].folder.cancel.exists():
                 return
 
-    def _obey(self, runner: RankRunner) -> None:
-        """Forward a request to end: SIGTERM, and SIGKILL after the grace period."""
+    def _cancel(self, runner: RankRunner) -> None:
+        """Forward a cancel to the ranks: SIGTERM, and SIGKILL after the grace period."""
         current = self._attempts[self._current]
         if self._kill_at is None:
             late = current.virtual and current.witness.all_done  # the signal would hit the next attempt
-            if self._stop.is_set() or (current.must_end and not late):
+            if self._cancel_requested.is_set() or (current.must_end and not late):
                 self._kill_at = time.monotonic() + self._timing.grace
-                self._asked = current
-                runner.signal(signal.SIGTERM, "asked to end: SIGTERM to every rank")
+                self._cancelled = current
+                why = "fenced" if current.fenced else "cancelled"
+                runner.signal(signal.SIGTERM, f"{why}: SIGTERM to every rank")
         elif time.monotonic() > self._kill_at:
             runner.kill(f"not ended {self._timing.grace:g} s after SIGTERM: SIGKILL")
 
@@ -119,12 +121,12 @@ class Ranks:
         self._advance()
         self._collect(last=True)
         current, waiting = self._attempts[self._current], self._attempts[self._current + 1 :]
-        if self._asked not in (None, current) and not self._stop.is_set() and not current.must_end:
+        if self._cancelled not in (None, current) and not self._cancel_requested.is_set() and not current.must_end:
             cause = "its process was ended because of another attempt in it, which had just completed"
         current.end(
             status,
             output=self._output,
-            cancelled=self._asked is current,
+            cancelled=self._cancelled is current,
             cause=cause,
             cause_at=runner.cause_at,
             left=left,

@@ -98,7 +98,7 @@ class RankRunner:
             self.process.send_signal(number)
 
     def kill(self, why: str) -> None:
-        """Kill mpirun; `finish` kills the remaining processes."""
+        """Kill mpirun (SIGKILL); `finish` kills the remaining processes."""
         self.process.kill()
         self.process.wait()
         self._say(why)  # last, because it fails on a full disk

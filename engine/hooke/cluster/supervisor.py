@@ -40,8 +40,8 @@ class Supervisor:
         self._job: Job
         self._job, self._tokens = read_job(folder)
         self._locks: list[Lock] = []
-        self.stop = asyncio.Event()
-        """Set to end all ranks, report, try briefly to deliver, and return."""
+        self.cancel_requested = asyncio.Event()
+        """Set (by SIGTERM) to cancel every run, report, try a short while to deliver, and return."""
 
     async def run(self) -> None:
         """Run, report and deliver all attempts that have no other owner."""
@@ -79,10 +79,10 @@ class Supervisor:
         return Delivery(attempt, self._job.api, token, self._job.timing, client)
 
     async def _until_delivered(self, shipping: asyncio.Future[list[bool]]) -> None:
-        stopped = asyncio.create_task(self.stop.wait())
-        both: set[asyncio.Future[Any]] = {shipping, stopped}
+        cancelled = asyncio.create_task(self.cancel_requested.wait())
+        both: set[asyncio.Future[Any]] = {shipping, cancelled}
         await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
-        stopped.cancel()
+        cancelled.cancel()
         if not shipping.done():
             await asyncio.wait([shipping], timeout=self._job.timing.farewell)
         if shipping.done():
@@ -94,9 +94,9 @@ class Supervisor:
             attempt.starting("a supervisor owns it; its ranks are starting or waiting for their turn")
         await self._take_over(attempts)
         waiting = [a for a in attempts if not a.end_unstarted()]
-        while waiting and not self.stop.is_set():
+        while waiting and not self.cancel_requested.is_set():
             group = _same_process(waiting)
-            ranks = Ranks(group, LocalLauncher(), self._job.program, self._job.timing, self.stop)
+            ranks = Ranks(group, LocalLauncher(), self._job.program, self._job.timing, self.cancel_requested)
             again = await ranks.run()
             waiting = [a for a in [*again, *waiting[len(group) :]] if not a.end_unstarted()]
         for attempt in waiting:
@@ -165,7 +165,7 @@ async def _main(home: Home, folder: JobFolder) -> None:
     supervisor = Supervisor(home, folder)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, supervisor.stop.set)
+        loop.add_signal_handler(number, supervisor.cancel_requested.set)
     await supervisor.run()
 
 

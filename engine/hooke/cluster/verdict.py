@@ -36,7 +36,7 @@ class Evidence:
     """The last lines of each rank's output."""
     host: str = ""
     cancelled: bool = False
-    """Whether the end had been requested before."""
+    """Whether it was cancelled before it ended."""
     fenced: bool = False
     cause: str = ""
     """The failure that the supervisor itself detected."""

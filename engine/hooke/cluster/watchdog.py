@@ -11,8 +11,8 @@ from hooke.spec.journal import EVERY_RANK_WRITES
 from hooke.spec.specification import RunSpec
 
 BACKSTOP = 60.0
-"""Seconds after its wall limit until a run is ended from outside, because a rank that hangs cannot stop itself.
-The limit is ten times as long while journals grow: a last evaluation or a checkpoint may be in progress."""
+"""Seconds after its wall limit until a run is killed, because a rank that hangs cannot end itself. The limit is
+ten times as long while journals grow: a last evaluation or a checkpoint may be in progress."""
 STALL = 60.0
 """Minimum of the stall limit, s without a step and without an evaluation.
 
@@ -55,7 +55,7 @@ class Watchdog:
     def allowed(self) -> float:
         """Return the current stall limit, s."""
         witness = self._witness
-        known = witness.stepped and witness.scored and not witness.ending(self._samples)
+        known = witness.stepped and witness.evaluated and not witness.ending(self._samples)
         return max(self._stall, self._usual * self._longest) * (1 if known else UNKNOWN)
 
     def look(self) -> str:
@@ -72,7 +72,7 @@ class Watchdog:
         if self._witness.signs != self._signs:
             self._longest = max(self._longest, now - self._sign_at)
             self._signs, self._sign_at = self._witness.signs, now
-        if self._running_since is None and (self._witness.scored or self._witness.stepped):
+        if self._running_since is None and (self._witness.evaluated or self._witness.stepped):
             self._running_since = now  # the clock starts after the first evaluation
         return self._behind_the_limit(now) or self._without_a_sign(now)
 

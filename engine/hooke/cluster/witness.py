@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from hooke.cluster.places import AttemptFolder
 from hooke.errors import JournalError
-from hooke.spec.events import Done, RankExit, Scored, Start
+from hooke.spec.events import Done, Evaluation, RankExit, Start
 from hooke.spec.journal import parse, read_new, unpack
 
 _BULK = '{"kind":"steps"'
@@ -50,7 +50,7 @@ class Witness:
         """Number of records so far, including blocks of steps; it grows while the ranks make progress."""
         self.stepped = False
         """Whether any rank has written a step."""
-        self._last_score: Scored | None = None
+        self._last_evaluation: Evaluation | None = None
         self._blocks: dict[int, str] = {}
         """Rank -> its latest block of steps."""
         self._folder = folder
@@ -78,13 +78,13 @@ class Witness:
                 self.started[rank] = record
             elif isinstance(record, Done):
                 self.done[rank] = record
-            elif isinstance(record, Scored):
-                self._last_score = record
+            elif isinstance(record, Evaluation):
+                self._last_evaluation = record
 
     @property
-    def scored(self) -> bool:
+    def evaluated(self) -> bool:
         """Whether there was an evaluation in this attempt."""
-        return self._last_score is not None
+        return self._last_evaluation is not None
 
     @property
     def all_started(self) -> bool:
@@ -98,7 +98,7 @@ class Witness:
 
     def ending(self, samples: int) -> bool:
         """Return whether the run has met its target or used up its budget of samples."""
-        last = self._last_score
+        last = self._last_evaluation
         return last is not None and (last.reached or last.samples >= samples)
 
     def writes_a_checkpoint(self, within: float) -> bool:

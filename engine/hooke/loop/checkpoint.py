@@ -85,8 +85,7 @@ def _save(r: RecordedRank, place: Path, stopped: float) -> None:
 
 def _arrays(r: RecordedRank) -> dict[str, Any]:
     arrays = {name: host(vector) for name, vector in r.states.items()}
-    if hasattr(r.objective, "local_state"):
-        arrays |= {LOCAL + name: array for name, array in r.objective.local_state().items()}
+    arrays |= {LOCAL + name: array for name, array in r.objective.local_state().items()}
     return arrays | {RESIDUAL + name: array for name, array in r.comm.residuals.items()}
 
 

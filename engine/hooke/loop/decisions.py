@@ -1,6 +1,6 @@
 """When a run evaluates and when it ends: decided once, by one rank, and followed by all at the same step.
 
-A stop seen at step k by one rank and at k + 1 by another leaves an all-reduce unmatched, and the run hangs.
+An end seen at step k by one rank and at k + 1 by another leaves an all-reduce unmatched, and the run hangs.
 So what follows from the global number of samples (budget, evaluation, target) every rank computes alike, and
 what only one rank knows (a signal, the wall clock) travels as a control word.
 """
@@ -62,7 +62,7 @@ class RunSchedule:
         every = self.spec.checkpoint_every
         return every is not None and self.spec.checkpoint != "never" and samples // every > self.saved // every
 
-    def scored(self, samples: int, loss: float, accuracy: float) -> bool:
+    def note_evaluation(self, samples: int, loss: float, accuracy: float) -> bool:
         """Take note of an evaluation; return whether it met the target (which ends the run)."""
         self.evaluated = samples // self.spec.evaluation.every
         reached = self.spec.target is not None and self.spec.target.reached(loss, accuracy)
@@ -129,14 +129,14 @@ class Grants:
     def __init__(self, total: int, workers: int) -> None:
         self.left = total
         self.active = workers
-        self.stopping = False
+        self.ending = False
 
     def next(self, period: int) -> tuple[int, bool]:
         """Return (steps granted to the asking worker, whether they are its last)."""
-        if not self.stopping and self.left - period >= self.active:
+        if not self.ending and self.left - period >= self.active:
             self.left -= period
             return period, False
-        steps = min(period, math.ceil(self.left / self.active)) if not self.stopping else min(period, 1)
+        steps = min(period, math.ceil(self.left / self.active)) if not self.ending else min(period, 1)
         self.left -= steps
         self.active -= 1
         return steps, True

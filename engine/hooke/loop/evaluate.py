@@ -1,4 +1,4 @@
-"""Scoring the center off the clock. There is one train clock: it stands while every rank stands still.
+"""Evaluating the center off the clock. There is one train clock: it stands while every rank stands still.
 
 Ranks come to a stop where it disturbs a method least: between two local steps. The clock goes on until the last
 one has stopped, which is phase idle for the others, and no rank takes a step before the evaluation is over. So
@@ -9,17 +9,26 @@ While a run goes on, the validation part is scored, which targets are judged on;
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from hooke.catalogue.workload import Score
+from hooke.comm.base import Vector
+from hooke.comm.elements import host
+from hooke.errors import AlgorithmError
 from hooke.loop.recorder import RecordedRank
 from hooke.trace.phases import Phase
 
 if TYPE_CHECKING:
     from hooke.comm.wrappers.timed import Timed
+
+REPLICA_TOLERANCE = 1e-4
+"""Largest difference of replicas, relative to the largest weight, that rounding is taken to explain."""
 
 
 @contextmanager
@@ -40,13 +49,13 @@ def stop_together(r: RecordedRank) -> None:
         r.comm.control.allreduce((0.0,))
 
 
-def evaluate_together(r: RecordedRank) -> None:
-    """Stop all ranks, then `score_together`; collective."""
+def stop_and_evaluate(r: RecordedRank) -> None:
+    """Evaluate where ranks may still be working; collective."""
     stop_together(r)
-    score_together(r)
+    evaluate_together(r)
 
 
-def score_together(r: RecordedRank) -> None:
+def evaluate_together(r: RecordedRank) -> None:
     """Every rank that has the center scores its share of the validation part; all take note of the same sums.
 
     Collective, for a moment at which all stand still. A server that steps together with the workers is the only
@@ -56,22 +65,58 @@ def score_together(r: RecordedRank) -> None:
         stopped = r.comm.clock()
         r.refresh()
         start, stop = _share(r, r.objective.validation_size)
-        part = r.objective.evaluate(r.evaluated, start, stop)
+        weights = evaluated(r)
+        compare(r, weights)
+        part = r.objective.evaluate(weights, start, stop)
         sums = r.comm.control.allreduce((part.loss_sum, float(part.correct), float(part.count)))
         _note(r, Score(sums[0], int(sums[1]), int(sums[2])), stopped)
 
 
-def score_alone(r: RecordedRank) -> None:
+def evaluated(r: RecordedRank) -> Vector:
+    """Return the weights to score: the method's vector, or what its function makes of its vectors; collective."""
+    return r.evaluated() if callable(r.evaluated) else r.evaluated
+
+
+def compare(r: RecordedRank, weights: Vector) -> None:
+    """Raise AlgorithmError on all ranks where they are about to score different weights; once, after a step.
+
+    Ranks score a share of the items each, so that a loss of different weights would be the loss of none. Bits may
+    differ between machines of different kinds, and where a library chooses the order of a sum: only a difference
+    of more than REPLICA_TOLERANCE is an error.
+    """
+    if r.compared or r.algorithm.servers or r.comm.size == 1 or r.samples == 0:
+        return
+    r.compared = True
+    mine = host(weights)
+    digest = float(zlib.crc32(mine))
+    (total,) = r.comm.control.allreduce((digest,))
+    (unequal,) = r.comm.control.allreduce((float(total != digest * r.comm.size),))
+    if not unequal:
+        return
+    first = r.buffer(weights)
+    r.comm.in_full().broadcast(first.copy_(weights))
+    theirs = host(first)
+    far = bool(np.abs(mine - theirs).max() > REPLICA_TOLERANCE * max(1e-30, float(np.abs(theirs).max())))
+    (apart,) = r.comm.control.allreduce((float(far),))
+    if apart:
+        raise AlgorithmError(
+            f"at {r.samples:,} samples {int(apart)} of {r.comm.size} ranks evaluate other weights than rank 0, "
+            f"and each scores a share of the items: {r.spec.algorithm.name} must give `r.steps(evaluated=...)` a "
+            "vector that is equal on all ranks, or a function that returns one, such as `r.mean`"
+        )
+
+
+def evaluate_alone(r: RecordedRank) -> None:
     """The server scores the whole validation part, while every worker stands still."""
     with aside(r.comm, Phase.EVALUATE):
         stopped = r.comm.clock()
-        _note(r, r.objective.evaluate(r.evaluated, 0, r.objective.validation_size), stopped)
+        _note(r, r.objective.evaluate(evaluated(r), 0, r.objective.validation_size), stopped)
 
 
 def score_test(r: RecordedRank) -> None:
     """Score the final center on the test part, once, when the run has met its target or its budget; collective.
 
-    A run that was stopped may go on from its checkpoint: its center is not the final one. Nothing is decided by
+    A run that ended early may go on from its checkpoint: its center is not the final one. Nothing is decided by
     this score; the deciding rank's `done` record has it.
     """
     if r.schedule.reason not in ("target", "budget"):
@@ -80,7 +125,7 @@ def score_test(r: RecordedRank) -> None:
     with aside(r.comm, Phase.EVALUATE):
         stopped = r.comm.clock()
         start, stop = _share(r, r.objective.test_size)
-        part = r.objective.evaluate(r.evaluated, start, stop, "test")
+        part = r.objective.evaluate(evaluated(r), start, stop, "test")
         loss_sum, correct, count = r.comm.control.allreduce(
             (part.loss_sum, float(part.correct), float(part.count))
         )
@@ -96,5 +141,5 @@ def _share(r: RecordedRank, size: int) -> tuple[int, int]:
 
 def _note(r: RecordedRank, score: Score, stopped: float) -> None:
     loss, accuracy = score.loss_sum / score.count, score.correct / score.count
-    reached = r.schedule.scored(r.samples, loss, accuracy)
-    r.recorder.scored(r, loss, accuracy, stopped, reached)
+    reached = r.schedule.note_evaluation(r.samples, loss, accuracy)
+    r.recorder.note_evaluation(r, loss, accuracy, stopped, reached)

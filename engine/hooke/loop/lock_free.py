@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from hooke.errors import NumericalError
 from hooke.loop import checkpoint
 from hooke.loop.decisions import REASONS, Decision
-from hooke.loop.evaluate import aside, score_together, stop_together
+from hooke.loop.evaluate import aside, evaluate_together, stop_together
 from hooke.loop.recorder import RecordedRank
 from hooke.trace.phases import Phase
 
@@ -63,10 +63,10 @@ class LockFreeLoop:
         """Yield step numbers until all ranks have agreed on the end."""
         r = self._r
         self._counter = r.comm.counter()
-        self._take_at_once = max(1, int(getattr(r.algorithm, "period", 1)))
+        self._take_at_once = r.algorithm.exchange_period()
         self._base = r.samples
         self._saved = r.samples // (r.spec.checkpoint_every or 1)
-        r.recorder.begin(r, lambda: score_together(r))
+        r.recorder.begin(r, lambda: evaluate_together(r))
         self._open(0)
         while r.schedule.reason is None:
             if self._is_called():
@@ -211,8 +211,8 @@ class LockFreeLoop:
             except NumericalError as error:  # raised when the meeting is over: the others are in it
                 self._failed = error
             stop_together(r)
-        if (ended and r.recorder.scored_at != r.samples) or due is not None:
-            score_together(r)
+        if (ended and r.recorder.evaluated_at != r.samples) or due is not None:
+            evaluate_together(r)
         if due is not None:  # fewer steps were done than taken, and the next period begins behind those
             r.schedule.evaluated = max(r.schedule.evaluated, due // r.spec.evaluation.every)
         if r.schedule.reason is None and decision is Decision.CHECKPOINT:

@@ -17,6 +17,7 @@ from hooke.comm.base import Pending, Updates, Vector
 from hooke.comm.conformance import conformance
 from hooke.comm.shared import Shared
 from hooke.comm.wrappers.timed import Timed
+from hooke.errors import AlgorithmError
 from hooke.loop import checkpoint
 from hooke.loop.decisions import ENDINGS, Reason
 from hooke.loop.evaluate import aside
@@ -40,17 +41,16 @@ class TrainingRank(RecordedRank):
         objective: Objective,
         spec: RunSpec,
         recorder: Recorder,
-        stop_requested: threading.Event | None = None,
+        cancel_requested: threading.Event | None = None,
         folder: Path | None = None,
         options: RankOptions | None = None,
     ) -> None:
-        super().__init__(comm, algorithm, objective, spec, recorder, stop_requested, folder, options)
+        super().__init__(comm, algorithm, objective, spec, recorder, cancel_requested, folder, options)
         self.synchronous_loop = SynchronousLoop(self)
         self.server_worker_loop = ServerWorkerLoop(self)
         self.server_loop = ServerLoop(self, options.order if options else None)
         self.lock_free_loop = LockFreeLoop(self)
-        if callable(rate := getattr(algorithm, "rate", None)):
-            self.note("moving rate", f"{rate(spec.workers):.6g}")
+        self.notes |= algorithm.notes(spec.workers)
 
     def checkpoint(self) -> None:
         """Write a checkpoint, if the run keeps any; collective."""
@@ -78,16 +78,19 @@ class TrainingRank(RecordedRank):
         self.note(f"updates of {name}", shared.mode)
         return shared
 
-    def steps(
-        self, evaluated: Vector | Shared | None = None, flush: Callable[[], None] | None = None
-    ) -> Iterator[int]:
-        """Yield the number of each local step, from the restored one, until the run ends.
+    def mean(self, x: Vector, into: Vector) -> Vector:
+        """Leave the mean of x over all workers in the other vector: see `hooke.catalogue.rank`."""
+        if self.algorithm.servers:
+            raise AlgorithmError("a server takes no part in `mean`: only methods without one can call it")
+        self.comm.in_full().allreduce(into.copy_(x))
+        return into.mul_(1 / self.comm.size)  # type: ignore[no-any-return]
 
-        `evaluated` is what evaluation scores: the center's replica, the shared center, or by default `params`.
-        `flush` completes what a rank keeps under way, or to itself, from step to step. It is called before a
-        checkpoint and the end, and before an evaluation where all ranks step together; lock-free methods are
-        scored as they are. Methods with a server have no use for it.
-        """
+    def steps(
+        self,
+        evaluated: Vector | Shared | Callable[[], Vector] | None = None,
+        flush: Callable[[], None] | None = None,
+    ) -> Iterator[int]:
+        """Yield the number of each local step, until the run ends: see `hooke.catalogue.rank`."""
         self.flush = flush
         if evaluated is not None:
             self.evaluated = evaluated.snapshot if isinstance(evaluated, Shared) else evaluated

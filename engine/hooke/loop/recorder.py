@@ -17,7 +17,7 @@ from hooke.catalogue.workload import Objective
 from hooke.comm.wrappers.timed import Timed
 from hooke.hardware.description import describe
 from hooke.loop.state import RankOptions, RankState
-from hooke.spec.events import STEP_COLUMNS, Checkpointed, Done, Dropped, Scored, Start
+from hooke.spec.events import STEP_COLUMNS, Checkpointed, Done, Dropped, Evaluation, Start
 from hooke.spec.journal import EVERY_RANK_WRITES, JournalWriter
 from hooke.spec.specification import RunSpec
 from hooke.trace.phases import PHASES
@@ -42,8 +42,8 @@ class Recorder:
         if folder is not None:
             self._journal = JournalWriter(folder / f"journal.{rank}.jsonl", time.monotonic)
         self._oversubscribed = oversubscribed
-        self.scores: list[Scored] = []
-        self.scored_at = -1
+        self.evaluations: list[Evaluation] = []
+        self.evaluated_at = -1
         """Samples at the latest evaluation; -1 before the first."""
         self.staleness: Counter[int] = Counter()
         """Exchanges by staleness."""
@@ -56,16 +56,16 @@ class Recorder:
         self._running = False
         """Whether the clock has been started."""
 
-    def begin(self, r: RankState, score: Callable[[], None] | None = None) -> bool:
+    def begin(self, r: RankState, evaluate: Callable[[], None] | None = None) -> bool:
         """Start the clock on all ranks at once and empty the ledger; collective.
 
-        Before that every rank says who it is, and a run that begins at 0 samples calls `score`: the initial
-        weights are scored at clock 0. Return whether that has ended the run.
+        Before that every rank says who it is, and a run that begins at 0 samples calls `evaluate`: the
+        initial weights are scored at clock 0. Return whether that has ended the run.
         """
         self._rows = r.workers <= EVERY_RANK_WRITES or r.rank in (0, r.workers - 1, r.server)
         self._introduce(r)
-        if score is not None and r.samples == 0:
-            score()
+        if evaluate is not None and r.samples == 0:
+            evaluate()
         (ended,) = r.comm.control.allreduce((float(r.schedule.reason is not None),))
         r.ledger.begin(r.restored_seconds)
         self._running = True
@@ -137,13 +137,13 @@ class Recorder:
         if self._journal is not None:
             self._journal.flush()
 
-    def scored(self, r: RankState, loss: float, accuracy: float, stopped: float, reached: bool) -> None:
+    def note_evaluation(self, r: RankState, loss: float, accuracy: float, stopped: float, reached: bool) -> None:
         """Take note of an evaluation; the clock has stood since `stopped`. The deciding rank writes it."""
-        self.scored_at = r.samples
+        self.evaluated_at = r.samples
         clock = r.ledger.train() if self._running else 0.0
 
-        def make(seq: int) -> Scored:
-            return Scored(
+        def make(seq: int) -> Evaluation:
+            return Evaluation(
                 seq=seq,
                 step=r.t,
                 samples=r.samples,
@@ -155,7 +155,7 @@ class Recorder:
                 reached=reached,
             )
 
-        self.scores.append(make(0))
+        self.evaluations.append(make(0))
         if self._journal is not None and r.deciding:
             self._journal.record(make)
 
@@ -184,7 +184,7 @@ class Recorder:
     def done(self, r: RankState) -> Done:
         """Write and return how this rank ended."""
         clock = r.ledger.train()
-        last = self.scores[-1] if self.scores and r.deciding else None
+        last = self.evaluations[-1] if self.evaluations and r.deciding else None
         loss, accuracy, stood = self.test or (None, None, 0.0)
         traffic = r.comm.traffic
 
@@ -242,9 +242,9 @@ class RecordedRank(RankState):
         objective: Objective,
         spec: RunSpec,
         recorder: Recorder,
-        stop_requested: threading.Event | None = None,
+        cancel_requested: threading.Event | None = None,
         folder: Path | None = None,
         options: RankOptions | None = None,
     ) -> None:
         self.recorder = recorder
-        super().__init__(comm, algorithm, objective, spec, stop_requested, folder, options)
+        super().__init__(comm, algorithm, objective, spec, cancel_requested, folder, options)

@@ -15,7 +15,7 @@ from typing import Any
 
 from hooke.catalogue.algorithm import algorithm, ranks_of
 from hooke.errors import JournalError, LaunchError
-from hooke.spec.events import Done, Scored, Start, Steps
+from hooke.spec.events import Done, Evaluation, Start, Steps
 from hooke.spec.journal import records, unpack
 from hooke.spec.specification import RunSpec, VirtualCluster, canonical
 
@@ -73,14 +73,14 @@ def read_order(folder: Path) -> ExchangeOrder:
             raise LaunchError(f"the run in {folder} went on from a checkpoint: its earlier exchanges are not here")
         if isinstance(record, Steps):
             order += _workers_of(record, len(order), path)
-        elif isinstance(record, Scored) and record.reached and reached is None:
+        elif isinstance(record, Evaluation) and record.reached and reached is None:
             reached = record.step
         elif isinstance(record, Done):
             done = record
     if done is None or done.step != len(order):
         raise JournalError(f"{path} is incomplete: it has {len(order)} exchanges, and no record of that end")
     if done.reason in ("cancelled", "timed_out"):
-        raise LaunchError(f"the run in {folder} was stopped from outside ({done.reason}); no log says when")
+        raise LaunchError(f"the run in {folder} ended early ({done.reason}); no log says when")
     if done.test_loss is None:
         raise LaunchError(
             f"the run in {folder} was made without a validation part, by an older version: here it would train on "

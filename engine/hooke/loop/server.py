@@ -21,7 +21,7 @@ from typing import Literal
 from hooke.comm.base import ANY, Vector
 from hooke.errors import JournalError, NumericalError
 from hooke.loop.decisions import REASONS, Decision, Grants
-from hooke.loop.evaluate import score_alone
+from hooke.loop.evaluate import evaluate_alone
 from hooke.loop.meeting import Meeting
 from hooke.loop.recorder import RecordedRank
 from hooke.loop.replay import ExchangeOrder
@@ -32,7 +32,7 @@ from hooke.trace.phases import Phase
 class ServerLoop:
     """The loop of a server: whom to reply to next, until every worker has said farewell.
 
-    With an `order` it serves in that order instead of who comes first, and stops where that run did (a replay).
+    With an `order` it serves in that order instead of who comes first, and ends where that run did (a replay).
     """
 
     def __init__(self, rank: RecordedRank, order: ExchangeOrder | None = None) -> None:
@@ -67,7 +67,7 @@ class ServerLoop:
         self._base = r.samples
         self._grants = Grants(r.schedule.total_steps - r.samples // r.spec.batch, r.workers)
         self._left = set(range(r.workers))
-        r.recorder.begin(r, self._score_start)
+        r.recorder.begin(r, self._evaluate_start)
         self._evaluate_if_due()
         while self._left:
             worker, kind = self._hear(order)
@@ -88,8 +88,8 @@ class ServerLoop:
         if len(r.recorder.dropped) == r.workers:
             raise NumericalError("no worker is left: the gradients or weights of all of them hold NaN or Inf")
         r.schedule.reason = r.schedule.reason or "budget"
-        if r.recorder.scored_at != r.samples:
-            self._score()
+        if r.recorder.evaluated_at != r.samples:
+            self._evaluate()
 
     def _hear(self, order: Literal["arrival", "rank"]) -> tuple[int, float]:
         """Wait for the next request or farewell; until it comes, the server is idle."""
@@ -162,7 +162,7 @@ class ServerLoop:
         decision = r.decide()
         if decision in REASONS:
             r.schedule.reason = r.schedule.reason or REASONS[decision]
-        self._grants.stopping = r.schedule.reason is not None
+        self._grants.ending = r.schedule.reason is not None
         if decision is Decision.CHECKPOINT or r.schedule.checkpoint_due(r.samples):
             self._call_meeting()
         steps, last = self._grants.next(self._period)
@@ -177,7 +177,7 @@ class ServerLoop:
     def _call_meeting(self) -> None:
         """Ask all to come, unless one has been granted its last steps, or would be before the meeting."""
         enough = self._grants.left - self._period * self._r.workers >= self._r.workers
-        if enough and len(self._left) == self._r.workers and not (self._last or self._grants.stopping):
+        if enough and len(self._left) == self._r.workers and not (self._last or self._grants.ending):
             self._meeting.call()
 
     def _drop(self, worker: int) -> None:
@@ -198,23 +198,23 @@ class ServerLoop:
         self._seen[worker] = self._version  # a request that brings nothing is a pull, and no update
         r.t += 1
         self._evaluate_if_due()
-        self._stop_like_the_log()
+        self._end_like_the_log()
         r.recorder.step(r, staleness, worker)
 
-    def _stop_like_the_log(self) -> None:
+    def _end_like_the_log(self) -> None:
         if self._r.t == self._target_after:
             self._r.schedule.reason = "target"
 
-    def _score_start(self) -> None:
-        score_alone(self._r)
-        self._stop_like_the_log()
+    def _evaluate_start(self) -> None:
+        evaluate_alone(self._r)
+        self._end_like_the_log()
 
     def _evaluate_if_due(self) -> None:
         r = self._r
         if not r.schedule.evaluation_due(r.samples):
             return
         standing = self._stop_workers() if r.spec.virtual is None else []
-        stood = self._score()
+        stood = self._evaluate()
         for worker in standing:
             r.comm.control.send((stood, GO, float(r.samples)), worker)
 
@@ -245,11 +245,11 @@ class ServerLoop:
         """Return the workers in the loop: without those that have said, unanswered so far, that they leave."""
         return self._left - {worker for worker, words in self._waiting if words[0] == BAD}
 
-    def _score(self) -> float:
-        """Score the center; return for how many seconds the clock stood."""
+    def _evaluate(self) -> float:
+        """Evaluate the center; return for how many seconds the clock stood."""
         r = self._r
         before = r.ledger.seconds[Phase.EVALUATE]
-        score_alone(r)
+        evaluate_alone(r)
         stood = r.ledger.seconds[Phase.EVALUATE] - before
         for worker in set(range(r.workers)) - self._listening():
             self._stood[worker] += stood

@@ -48,7 +48,7 @@ class RankState:
         algorithm: Algorithm,
         objective: Objective,
         spec: RunSpec,
-        stop_requested: threading.Event | None = None,
+        cancel_requested: threading.Event | None = None,
         folder: Path | None = None,
         options: RankOptions | None = None,
     ) -> None:
@@ -56,14 +56,14 @@ class RankState:
         self.algorithm = algorithm
         self.objective = objective
         self.spec = spec
-        self.stop_requested = stop_requested or threading.Event()
+        self.cancel_requested = cancel_requested or threading.Event()
         options = options or RankOptions()
         self.checkpoint_requested = options.checkpoint_requested
         self.placed = options.placed
         self.keep = None if spec.checkpoint == "never" else folder
         """Where checkpoints go; None: nowhere."""
         self.drops = spec.on_bad_worker == "drop" and algorithm.may_drop
-        self.notes: dict[str, str] = dict(getattr(objective, "notes", {}))
+        self.notes: dict[str, str] = dict(objective.notes)
         self.windows: list[Shared] = []
         self.ledger = comm.ledger
         self.rank = comm.rank
@@ -78,7 +78,9 @@ class RankState:
         self.states: dict[str, Vector] = {"params": self.params}
         self.restored: dict[str, Vector] = {}
         self.restored_seconds: dict[Phase, float] | None = None
-        self.evaluated = self.params
+        self.evaluated: Vector | Callable[[], Vector] = self.params
+        self.compared = False
+        """Whether the ranks have compared what they evaluate."""
         self.flush: Callable[[], None] | None = None
         self.t = self.first = 0
         self.turn = 0
@@ -122,7 +124,7 @@ class RankState:
             self.objective.bind(at, self._gradient)
         before = self.ledger.enter(Phase.DATA)
         batch = self.objective.pick(self.batches.next())
-        if getattr(self.objective, "reads_ahead", False):
+        if self.objective.reads_ahead:
             self.objective.prefetch(self.batches.peek())
         self.ledger.enter(Phase.COMPUTE)
         if self.spec.virtual is not None:
@@ -146,8 +148,7 @@ class RankState:
 
         On a device by waiting for it; in virtual time by its price, bytes over memory bandwidth.
         """
-        if callable(wait := getattr(self.objective, "synchronize", None)):
-            wait()
+        self.objective.synchronize()
         if self.spec.virtual is not None:
             size = 4 * self.params.numel() * self.algorithm.vector_accesses(self.is_server)
             self.comm.charge(size / self.spec.virtual.memory_bandwidth)
@@ -166,11 +167,11 @@ class RankState:
         self.notes[key] = text
 
     def decide(self) -> Decision:
-        """Return what this rank, if it is the deciding one, decides for all: a signal only sets a flag.
+        """Return what this rank, if it is the deciding one, decides for all: a signal only sets an event.
 
         A request for a checkpoint is said once.
         """
-        if self.stop_requested.is_set():
+        if self.cancel_requested.is_set():
             return Decision.CANCEL
         limit = self.spec.budget.max_seconds
         if limit is not None and self.ledger.wall() > limit:

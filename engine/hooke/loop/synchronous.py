@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from hooke.loop import checkpoint
 from hooke.loop.decisions import REASONS, VIRTUAL_POLL_STEPS, Decision, Polls
-from hooke.loop.evaluate import evaluate_together, score_together
+from hooke.loop.evaluate import evaluate_together, stop_and_evaluate
 from hooke.loop.recorder import RecordedRank
 from hooke.trace.phases import Phase
 
@@ -22,7 +22,7 @@ class SynchronousLoop:
         r = self._r
         polls = Polls(r.comm.control, r.deciding, VIRTUAL_POLL_STEPS if r.spec.virtual else None)
         polls.start_after(r.t)
-        r.recorder.begin(r, lambda: score_together(r))
+        r.recorder.begin(r, lambda: evaluate_together(r))
         self._evaluate_if_due()
         while r.schedule.reason is None:
             r.recorder.release()
@@ -52,10 +52,10 @@ class SynchronousLoop:
 
     def _evaluate_if_due(self, last: bool = False) -> None:
         r = self._r
-        scored = r.recorder.scored_at == r.samples
-        if (last and not scored) or (not last and r.schedule.evaluation_due(r.samples)):
+        evaluated = r.recorder.evaluated_at == r.samples
+        if (last and not evaluated) or (not last and r.schedule.evaluation_due(r.samples)):
             self._flush()
-            evaluate_together(r)
+            stop_and_evaluate(r)
 
     def _flush(self) -> None:
         """Let the method complete what is under way, before somebody looks at its vectors."""

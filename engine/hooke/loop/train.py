@@ -5,7 +5,7 @@ Several folders run one after the other (virtual runs share a process, and its i
 file named `cancel` when its turn comes is skipped. With --trace every rank also leaves `trace.<rank>.bin`.
 
 Exit status: 0 ended as meant (also cancelled: the `done` record says why), 3 the algorithm, workload or
-specification raised, 4 anything else. SIGTERM and SIGINT ask for a collective stop, SIGUSR1 for a checkpoint.
+specification raised, 4 anything else. SIGTERM and SIGINT cancel the run, SIGUSR1 asks for a checkpoint.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ from hooke.comm.wrappers.timed import connect  # noqa: E402
 from hooke.errors import CheckpointError, CommError, HookeError, LaunchError, NumericalError  # noqa: E402
 from hooke.hardware.placing import among, notes_of  # noqa: E402
 from hooke.loop import checkpoint  # noqa: E402
-from hooke.loop.evaluate import score_test  # noqa: E402
+from hooke.loop.evaluate import evaluated, score_test  # noqa: E402
 from hooke.loop.rank import TrainingRank  # noqa: E402
 from hooke.loop.recorder import Recorder  # noqa: E402
 from hooke.loop.replay import read_order  # noqa: E402
 from hooke.loop.state import RankOptions  # noqa: E402
-from hooke.spec.events import Done, Scored  # noqa: E402
+from hooke.spec.events import Done, Evaluation  # noqa: E402
 from hooke.spec.specification import RunSpec  # noqa: E402
 from hooke.spec.states import DIVERGED, INFRASTRUCTURE, USER_RAISED  # noqa: E402
 from hooke.trace.phases import Ledger  # noqa: E402
@@ -68,7 +68,7 @@ class Outcome:
     center: Any
     """What was evaluated: the center (a worker of a method with a server does not have it: None)."""
     done: Done
-    scores: list[Scored]
+    evaluations: list[Evaluation]
 
 
 def train_rank(  # noqa: PLR0913 - what single callers need
@@ -76,7 +76,7 @@ def train_rank(  # noqa: PLR0913 - what single callers need
     spec: RunSpec,
     folder: Path | None = None,
     objective: Objective | None = None,
-    stop_requested: threading.Event | None = None,
+    cancel_requested: threading.Event | None = None,
     resume: bool = False,
     oversubscribed: bool = False,
     options: RankOptions | None = None,
@@ -94,13 +94,13 @@ def train_rank(  # noqa: PLR0913 - what single callers need
         chosen_workload = workload(spec.workload.name).model_validate(spec.workload.parameters)
         compute = options.placed.compute(spec.compute) if options and options.placed else spec.compute
         objective = chosen_workload.build(Place(compute, spec.seed, comm.rank))
-    copies = staging(objective)
+    copies = staging(objective.device)
     ledger = Ledger(comm.clock) if trace is None else TracedLedger(comm.clock, trace)
     timed = connect(comm, spec.communication, objective.layout, ledger, copies)
     recorder = Recorder(folder, comm.rank, oversubscribed)
     # what a failing rank has collected belongs in its journal and its trace, too
     with contextlib.closing(recorder), contextlib.closing(trace) if trace else contextlib.nullcontext():
-        rank = TrainingRank(timed, chosen, objective, spec, recorder, stop_requested, folder, options)
+        rank = TrainingRank(timed, chosen, objective, spec, recorder, cancel_requested, folder, options)
         for key, text in notes_of(rank.placed, objective, copies is not None).items():
             rank.note(key, text)
         if spec.virtual is not None:
@@ -123,8 +123,8 @@ def train_rank(  # noqa: PLR0913 - what single callers need
         if trace is not None:
             trace.finish()
     holds_center = rank.is_server or not chosen.servers
-    center = host(rank.evaluated).copy() if holds_center else None
-    outcome = Outcome(comm.rank, host(rank.params).copy(), center, done, recorder.scores)
+    center = host(evaluated(rank)).copy() if holds_center else None
+    outcome = Outcome(comm.rank, host(rank.params).copy(), center, done, recorder.evaluations)
     if folder is not None:
         arrays = {"weights": outcome.weights} | ({"center": center} if rank.holds_center else {})
         np.savez(folder / f"final.{comm.rank}.npz", **arrays)
@@ -148,7 +148,7 @@ def run_spec_virtual(
     spec: RunSpec,
     folder: Path | None = None,
     make_objective: Callable[[], Objective] | None = None,
-    stop_requested: threading.Event | None = None,
+    cancel_requested: threading.Event | None = None,
     resume: bool = False,
     options: RankOptions | None = None,
     trace: bool = False,
@@ -162,7 +162,7 @@ def run_spec_virtual(
     def main(comm: Comm) -> Outcome:
         objective = make_objective() if make_objective else None
         notes = trace_of(folder, spec, comm.rank) if trace and folder else None
-        return train_rank(comm, spec, folder, objective, stop_requested, resume, options=options, trace=notes)
+        return train_rank(comm, spec, folder, objective, cancel_requested, resume, options=options, trace=notes)
 
     return run_virtual(ranks_of(spec), spec.virtual, main, spec.communication.collective, servers_of(spec))
 
@@ -171,7 +171,7 @@ def run_spec_virtual(
 class _Asked:
     """What signals have asked for, and the command line."""
 
-    stop: threading.Event
+    cancel: threading.Event
     checkpoint: threading.Event
     resume: bool
     replay: Path | None
@@ -183,7 +183,7 @@ def _run_folder(folder: Path, asked: _Asked) -> None:
     if spec.world == "virtual":
         order = read_order(asked.replay) if asked.replay else None
         options = RankOptions(asked.checkpoint, order)
-        run_spec_virtual(spec, folder, None, asked.stop, asked.resume, options, trace=asked.trace)
+        run_spec_virtual(spec, folder, None, asked.cancel, asked.resume, options, trace=asked.trace)
         return
     if asked.replay:
         raise LaunchError("a replay runs in the virtual world")
@@ -195,7 +195,7 @@ def _run_folder(folder: Path, asked: _Asked) -> None:
     placed = among(spec.compute, comm, comm.rank >= spec.workers)  # before torch starts threads
     options = RankOptions(asked.checkpoint, placed=placed)
     trace = trace_of(folder, spec, comm.rank) if asked.trace else None
-    train_rank(comm, spec, folder, None, asked.stop, asked.resume, crowded, options, trace=trace)
+    train_rank(comm, spec, folder, None, asked.cancel, asked.resume, crowded, options, trace=trace)
 
 
 def _exit_status(error: BaseException) -> int:
@@ -215,10 +215,10 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     asked = _Asked(threading.Event(), threading.Event(), options.resume, options.replay, options.trace)
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: asked.stop.set())
+        signal.signal(number, lambda *_: asked.cancel.set())
     signal.signal(signal.SIGUSR1, lambda *_: asked.checkpoint.set())
     for folder in options.folders:
-        if asked.stop.is_set():
+        if asked.cancel.is_set():
             break
         if (folder / "cancel").exists():
             continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
@@ -36,6 +36,14 @@ class Descent(Algorithm):
     def vector_accesses(self, server: bool) -> int:
         """Return the vector reads and writes of one step; velocities are the workers'."""
         return super().vector_accesses(server) + (0 if server else self.velocity_accesses())
+
+
+class Periodic(Descent):
+    """A method whose workers exchange once in `period` local steps."""
+
+    period_field: ClassVar[str | None] = "period"
+
+    period: int = Field(1, ge=1, le=10_000, title="Period", description="Local steps per exchange (tau).")
 
 
 class LocalStep:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
+from hooke.catalogue.claims import Limit
 from hooke.methods.descent import Descent
 from hooke.methods.pieces import pieces
 
@@ -22,6 +23,8 @@ class Elastic(Descent):
     beta = P a, which arXiv 1412.6651 recommends to keep at 0.9 whatever P; with a period tau, implementations
     differ on whether beta is also divided by tau. The value taken is written into the run's journal.
     """
+
+    family: ClassVar[str] = "Elastic averaging"
 
     rho: float = Field(
         1.0,
@@ -52,7 +55,15 @@ class Elastic(Descent):
             return self.alpha
         if self.beta is None:
             return self.lr * self.rho
-        return self.beta / (workers * (getattr(self, "period", 1) if self.beta_per == "P tau" else 1))
+        return self.beta / (workers * (self.exchange_period() if self.beta_per == "P tau" else 1))
+
+    def notes(self, workers: int) -> dict[str, str]:
+        """Return the moving rate."""
+        return {"moving rate": f"{self.rate(workers):.6g}"}
+
+    def remarks(self, workers: int) -> list[str]:
+        """Return the stability bound."""
+        return [f"Stability bound of a without gradients: {self.bound(workers):.3g} on {workers} workers."]
 
     def bound(self, workers: int) -> float:
         """Return the largest a that can be stable: round robin on f = h x^2 / 2 with eta h -> 0."""
@@ -70,6 +81,10 @@ class Elastic(Descent):
             f"moving rate a = {a:.4g} is not below {bound:.4g}, the bound beyond which {self.title()} on "
             f"{workers} worker(s) diverges even without gradients; with them the bound is lower"
         ]
+
+
+ONE_WORKER = Limit("sync-easgd", workers=(1,), exact=True, shows="P1", every_option=True)
+"""With one worker there is one way to exchange."""
 
 
 def concurrent_bound(workers: int) -> float:

@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+from hooke.catalogue.claims import Step, Transfer, Transfers
 from hooke.comm.base import Slice, Vector
+
+
+def thin_matrices(method: Any, step: Step) -> Transfers:
+    """Return the two sums of a step: n r of each matrix and all that is no matrix, then m r of each matrix."""
+    left = right = 0
+    for part in step.layout:
+        n, size = part.shape[0], part.stop - part.start
+        m = size // n
+        thin = len(part.shape) > 1 and min(n, m) > 1
+        r = min(method.rank, n, m)
+        left, right = left + (n * r if thin else size), right + (m * r if thin else 0)
+    return Transfer("all-reduce", left, step.workers), Transfer("all-reduce", right, step.workers)
 
 
 class LowRank:

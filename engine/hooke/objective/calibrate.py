@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable
 
 from hooke.catalogue.workload import Objective, Place, workload
 from hooke.hardware.description import cpu_model
@@ -44,7 +43,7 @@ def calibrated(spec: RunSpec, seconds: float = SECONDS) -> RunSpec:
 
 def _gradients(objective: Objective, spec: RunSpec, seconds: float) -> list[float]:
     """Return the seconds of each gradient."""
-    wait: Callable[[], None] = getattr(objective, "synchronize", lambda: None)
+    wait = objective.synchronize
     objective.bind(objective.initial(spec.seed), objective.allocate())
     batches = Batches(objective.train_size, spec.batch, spec.seed, 0, 1, "iid")
     taken: list[float] = []

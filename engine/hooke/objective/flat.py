@@ -44,7 +44,7 @@ class FlatObjective:
     weights of normalisations are one, biases zero; `"own"` keeps the weights that the constructor draws from a
     seeded generator. `place` sets device, precision and threads; `notes` describes the result. Without a
     `validation` part one is split off `train` (see `hooke.objective.parts`). Raises DataInvalid if `train` is too
-    small.
+    small. The parts are attributes.
     """
 
     def __init__(
@@ -69,14 +69,14 @@ class FlatObjective:
             self.notes["validation part"] = f"split off {len(train):,} training items"
             train, validation = split_off(train)
         self.train_size, self.validation_size, self.test_size = len(train), len(validation), len(test)
-        self._train, self._validation, self._test, self._task = train, validation, test, task
+        self.train, self.validation, self.test, self._task = train, validation, test, task
         self._make, self._place = make, place
         self._initialise = initialise or kaiming(nonlinearity)
         self._lowers = compute.precision == "bf16"
-        self._model = self._constructed(0).to(self.device)
-        self._parameters = list(self._model.parameters())
-        self._dropouts = [m for m in self._model.modules() if isinstance(m, Dropout)]
-        self.layout = _layout(self._model)
+        self.model = self._constructed(0).to(self.device)
+        self._parameters = list(self.model.parameters())
+        self._dropouts = [m for m in self.model.modules() if isinstance(m, Dropout)]
+        self.layout = _layout(self.model)
         self._size = self.layout[-1].stop
         self._low = torch.empty(self._size, dtype=torch.bfloat16, device=self.device) if self._lowers else None
         self._full = self._bind_low()
@@ -85,7 +85,7 @@ class FlatObjective:
         self.reads_ahead = self._loader.worthwhile
         plain, *held = (Loader(part, self.device, seen) for part in (train, validation, test))
         scored: dict[Part, Loader] = {"validation": held[0], "test": held[1]}
-        self._scorer = Scorer(self._model, task, (len(train), plain), scored, self._autocast)
+        self._scorer = Scorer(self.model, task, (len(train), plain), scored, self._autocast)
         self._picked = self._computed = 0
         self._trusted = False
         self._gradient: Vector | None = None
@@ -123,7 +123,7 @@ class FlatObjective:
         pairs = list(zip(self._parameters, self.layout, strict=True))
         if self._low is None:
             return pairs
-        lowered, low = _lowered(self._model), self._cut(self._low)
+        lowered, low = _lowered(self.model), self._cut(self._low)
         for parameter, part in pairs:
             if part.name in lowered:
                 parameter.data = low[part.name]
@@ -148,8 +148,12 @@ class FlatObjective:
         """Begin to read the batch of the next `pick` in another thread."""
         self._loader.prefetch(indices, self._augmentation())
 
+    def close(self) -> None:
+        """End the thread that reads ahead, where there is one."""
+        self._loader.close()
+
     def _augmentation(self) -> np.random.Generator | None:
-        return self._stream(AUGMENTATION, self._picked) if self._train.augments else None
+        return self._stream(AUGMENTATION, self._picked) if self.train.augments else None
 
     def _stream(self, purpose: int, number: int) -> np.random.Generator:
         return np.random.Generator(
@@ -170,7 +174,7 @@ class FlatObjective:
         self._computed += 1
         before = None if self._trusted else devices.global_draws(self.device)
         with self._autocast():
-            output = self._model(batch.inputs)
+            output = self.model(batch.inputs)
         loss = self._task.loss(as_float(output), batch.labels)
         found = torch.autograd.grad(loss, self._parameters, allow_unused=True, materialize_grads=True)
         torch._foreach_copy_(self._views, found)
@@ -199,7 +203,7 @@ class FlatObjective:
     def local_state(self) -> dict[str, Any]:
         """Return the state that outlives a step besides the vectors, as arrays: buffers and generator states."""
         counters = {"drawn": np.array([self._picked, self._computed], dtype=np.int64)}
-        buffers = {f"buffer.{name}": b.detach().cpu().numpy().copy() for name, b in self._model.named_buffers()}
+        buffers = {f"buffer.{name}": b.detach().cpu().numpy().copy() for name, b in self.model.named_buffers()}
         return counters | buffers
 
     def restore_local(self, state: dict[str, Any]) -> None:
@@ -211,7 +215,7 @@ class FlatObjective:
                 "it was written with another workload, or another version of it"
             )
         self._picked, self._computed = (int(n) for n in state["drawn"])
-        for name, buffer in self._model.named_buffers():
+        for name, buffer in self.model.named_buffers():
             buffer.copy_(torch.from_numpy(np.asarray(state[f"buffer.{name}"])))
 
     def synchronize(self) -> None:

@@ -179,21 +179,21 @@ class Mapped:
 
 
 class Subset:
-    """A subset of a source, in the order of the indices `items`, (n,); nothing is copied."""
+    """A subset of a `source`, in the order of the indices `items`, (n,) int64; nothing is copied."""
 
     def __init__(self, source: Source, items: NDArray[np.int64]) -> None:
-        self._source, self._items = source, torch.from_numpy(items)
+        self.source, self.items = source, torch.from_numpy(items)
         self.shape, self.dtype = source.shape, source.dtype
         self.label_shape, self.label_dtype = source.label_shape, source.label_dtype
         self.scale, self.shift = source.scale, source.shift
         self.augments, self.slow = source.augments, source.slow
 
     def __len__(self) -> int:
-        return len(self._items)
+        return len(self.items)
 
     def read(self, at: Tensor, items: Tensor, labels: Tensor, random: np.random.Generator | None) -> None:
         """Read items of the subset; see `Source`."""
-        self._source.read(self._items[at], items, labels, random)
+        self.source.read(self.items[at], items, labels, random)
 
 
 def split_off(train: Source) -> tuple[Subset, Subset]:

@@ -78,8 +78,8 @@ class Steps(Record):
     columns: dict[str, str]
 
 
-class Scored(Record):
-    """One evaluation of the center, written by the rank that decides (rank 0, or the server)."""
+class Evaluation(Record):
+    """The center was scored on the validation part: written by the rank that decides (rank 0, or the server)."""
 
     kind: Literal["evaluation"] = "evaluation"
     seq: int = Field(ge=0)
@@ -116,7 +116,7 @@ class Done(Record):
     """Loss of the center at the last evaluation; on the deciding rank."""
     final_accuracy: float | None = None
     test_loss: float | None = None
-    """Loss of the final center on the test part; on the deciding rank; null if the run was stopped."""
+    """Loss of the final center on the test part; on the deciding rank; null if the run ended early."""
     test_accuracy: float | None = None
     test_seconds: float = 0.0
     """Time for which the clock stood to score the test part, s."""
@@ -152,7 +152,7 @@ class Checkpointed(Record):
     """Time for which the clock stood, s; missing in journals of older versions."""
 
 
-JournalRecord = Annotated[Start | Steps | Scored | Done | Checkpointed | Dropped, Field(discriminator="kind")]
+JournalRecord = Annotated[Start | Steps | Evaluation | Done | Checkpointed | Dropped, Field(discriminator="kind")]
 
 
 class RankExit(Record):
@@ -221,7 +221,7 @@ class IngestAnswer(Record):
     reports: int
     """Number of reports applied."""
     cancel: bool
-    """Whether the run must end: SIGTERM, grace period, SIGKILL, then report `cancelled`."""
+    """Whether the run is cancelled: SIGTERM, grace period, SIGKILL, then report `cancelled`."""
     checkpoints: int = Field(0, ge=0)
     """Number of checkpoints requested so far; when it grows, every rank is sent SIGUSR1 once."""
     fenced: bool = False
@@ -248,7 +248,10 @@ class Described(BaseModel):
 
 
 class FileFault(Record):
-    """A user's algorithm or workload that a cluster cannot offer: import error, name already taken."""
+    """A user's algorithm or workload that a cluster cannot offer: import error, name already taken.
+
+    `name`: of the class, the file or the package.
+    """
 
     kind: Literal["algorithm", "workload"]
     name: str = Field(max_length=255)

@@ -19,7 +19,7 @@ from itertools import accumulate
 from pathlib import Path
 
 from hooke.errors import JournalError
-from hooke.spec.events import Checkpointed, Done, Scored, Start, Steps
+from hooke.spec.events import Checkpointed, Done, Evaluation, Start, Steps
 from hooke.spec.journal import records, unpack
 
 SLACK = 0.005
@@ -38,7 +38,7 @@ class _Rank:
     """Data of one rank's journal."""
 
     role: str = ""
-    scores: list[Scored] = field(default_factory=list)
+    evaluations: list[Evaluation] = field(default_factory=list)
     stops: list[float] = field(default_factory=list)
     """Seconds of each of its checkpoints."""
     restored: bool = False
@@ -63,13 +63,13 @@ def faults(folder: Path) -> list[str]:
     if not ranks:
         return [f"{folder} holds no journal"]
     deciding = next((r for r in ranks.values() if r.role == "server"), ranks[min(ranks)])
-    scorers = [rank for rank in ranks.values() if rank.scores]
-    scores = (scorers[0] if scorers else deciding).scores
-    found = list(_of_scores(scores))
+    evaluating = [rank for rank in ranks.values() if rank.evaluations]
+    evaluations = (evaluating[0] if evaluating else deciding).evaluations
+    found = list(_of_evaluations(evaluations))
     for number, rank in ranks.items():
-        found += [f"rank {number}: {text}" for text in _of_rank(rank, scores)]
+        found += [f"rank {number}: {text}" for text in _of_rank(rank, evaluations)]
         if rank.role == "worker" and not rank.restored:
-            found += [f"rank {number}: {text}" for text in _of_clock(rank, scores, deciding.done)]
+            found += [f"rank {number}: {text}" for text in _of_clock(rank, evaluations, deciding.done)]
     return found
 
 
@@ -81,8 +81,8 @@ def _read(path: Path) -> _Rank:
                 rank.role = record.role
                 rank.restored = rank.restored or record.restored_step is not None
                 rank.crowded = rank.crowded or record.oversubscribed
-            case Scored():
-                rank.scores.append(record)
+            case Evaluation():
+                rank.evaluations.append(record)
             case Checkpointed():
                 rank.stops.append(record.seconds)
             case Done():
@@ -102,23 +102,23 @@ def _slack(rank: _Rank, stops: Iterable[float]) -> float:
     return SLACK + sum(min(SLACK_PER_STOP, LEAST_PER_STOP + SHARE_PER_STOP * stood) for stood in stops)
 
 
-def _of_scores(scores: Sequence[Scored]) -> Iterator[str]:
-    for before, after in zip(scores, scores[1:], strict=False):
+def _of_evaluations(evaluations: Sequence[Evaluation]) -> Iterator[str]:
+    for before, after in zip(evaluations, evaluations[1:], strict=False):
         if after.clock < before.clock or after.wall < before.wall:
             yield f"the clock runs backwards between {before.samples} and {after.samples} samples"
-    for score in scores:
-        if score.step == 0 and score.samples == 0 and score.clock != 0:
-            yield f"the initial weights were scored at clock {score.clock:.3g} s instead of 0"
+    for evaluation in evaluations:
+        if evaluation.step == 0 and evaluation.samples == 0 and evaluation.clock != 0:
+            yield f"the initial weights were scored at clock {evaluation.clock:.3g} s instead of 0"
 
 
-def _of_clock(rank: _Rank, scores: Sequence[Scored], deciding: Done | None) -> Iterator[str]:
+def _of_clock(rank: _Rank, evaluations: Sequence[Evaluation], deciding: Done | None) -> Iterator[str]:
     """Compare the clock with a worker's work until every evaluation, and at the end."""
     sums = list(accumulate(rank.work))
-    seconds = [score.seconds for score in scores]
+    seconds = [evaluation.seconds for evaluation in evaluations]
     moments = [
-        (score.clock, sums[at - 1], [*seconds[:n], *rank.stops])
-        for n, score in enumerate(scores)
-        if (at := bisect_right(rank.walls, score.wall))
+        (evaluation.clock, sums[at - 1], [*seconds[:n], *rank.stops])
+        for n, evaluation in enumerate(evaluations)
+        if (at := bisect_right(rank.walls, evaluation.wall))
     ]
     if deciding and rank.done:
         work = sum(rank.done.phases.get(phase, 0.0) for phase in WORK)
@@ -129,18 +129,18 @@ def _of_clock(rank: _Rank, scores: Sequence[Scored], deciding: Done | None) -> I
             return
 
 
-def _of_rank(rank: _Rank, scores: Sequence[Scored]) -> Iterator[str]:
-    stops = [*(score.seconds for score in scores), *rank.stops]
+def _of_rank(rank: _Rank, evaluations: Sequence[Evaluation]) -> Iterator[str]:
+    stops = [*(evaluation.seconds for evaluation in evaluations), *rank.stops]
     for name, values in (("clock", rank.clocks), ("wall", rank.walls)):
         if any(after < before for before, after in zip(values, values[1:], strict=False)):
             yield f"its {name} runs backwards"
     if not rank.restored:
-        yield from _steps_while_the_clock_stood(rank, scores)
+        yield from _steps_while_the_clock_stood(rank, evaluations)
     if (done := rank.done) is None:
         return
     if abs(sum(done.phases.values()) - done.wall) > ROUNDING * done.wall + SLACK:
         yield f"its phases sum to {sum(done.phases.values()):.3f} s of {done.wall:.3f} s"
-    stood = sum(score.seconds for score in scores) + sum(rank.stops) + done.test_seconds
+    stood = sum(evaluation.seconds for evaluation in evaluations) + sum(rank.stops) + done.test_seconds
     off = done.wall - done.clock
     if off > stood + _slack(rank, stops) and not rank.restored:
         yield (
@@ -149,15 +149,15 @@ def _of_rank(rank: _Rank, scores: Sequence[Scored]) -> Iterator[str]:
         )
 
 
-def _steps_while_the_clock_stood(rank: _Rank, scores: Iterable[Scored]) -> Iterator[str]:
+def _steps_while_the_clock_stood(rank: _Rank, evaluations: Iterable[Evaluation]) -> Iterator[str]:
     """Check that steps which span an evaluation worked only before or after it."""
     if rank.role != "worker":
         return
     begins = [0.0, *rank.walls[:-1]]
-    for score in scores:
-        if score.samples == 0:
+    for evaluation in evaluations:
+        if evaluation.samples == 0:
             continue  # before the clock started
-        begin, end = score.wall, score.wall + score.seconds
+        begin, end = evaluation.wall, evaluation.wall + evaluation.seconds
         for at in range(bisect_left(rank.walls, begin), len(rank.walls)):
             if begins[at] >= end:
                 break

@@ -197,7 +197,7 @@ class Budget(Frozen):
 
 
 class Target(Frozen):
-    """The target: a run stops when it is met, and the times to it are compared."""
+    """The target: a run ends when it is met, and the times to it are compared."""
 
     metric: Literal["validation_accuracy", "validation_loss", "test_accuracy", "test_loss"] = Field(
         "validation_accuracy",
@@ -223,7 +223,7 @@ class Target(Frozen):
         return accuracy >= self.value if self.of_accuracy else loss <= self.value
 
 
-class Evaluation(Frozen):
+class EvaluationSettings(Frozen):
     """How often the center is evaluated on the validation part, off the clock."""
 
     every: int = Field(ge=1, le=10**12, title="Every", description="Samples between evaluations.")
@@ -244,7 +244,7 @@ class ExperimentSpec(Frozen):
     first_seed: int = Field(0, ge=0, le=2**31)
     budget: Budget
     target: Target | None = None
-    evaluation: Evaluation
+    evaluation: EvaluationSettings
     compute: Compute = Compute()
     checkpoint_every: int | None = Field(
         None, ge=1, le=10**12, title="Checkpoint every", description="Samples between checkpoints; empty: none."
@@ -280,10 +280,13 @@ class RunSpec(Frozen):
     virtual: VirtualCluster | None = None
     budget: Budget
     target: Target | None = None
-    evaluation: Evaluation
+    evaluation: EvaluationSettings
     compute: Compute = Compute()
     checkpoint: Literal["never", "on-stop", "always"] = "on-stop"
-    """When to keep a checkpoint: `on-stop` (stopped early: cancelled, wall limit), or `always`, at every end."""
+    """When to keep a checkpoint: `on-stop`, if the run ends early (cancelled, wall limit).
+
+    `always`, at every end.
+    """
     checkpoint_every: int | None = Field(None, ge=1, le=10**12)
     """Samples between checkpoints during the run (unless `checkpoint` is `never`); None: none."""
     on_bad_worker: Literal["fail", "drop"] = "fail"

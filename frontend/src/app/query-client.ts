@@ -5,20 +5,23 @@ import { signedOut } from "./session";
 
 client.setConfig({ baseUrl: "" }); // the server that served this page
 
-export const queryClient = new QueryClient({
-  queryCache: new QueryCache({
-    onError: (error) => {
-      if (statusOf(error) === 401) signedOut();
+/** What every query does: retry what may pass, keep what the stream has not called stale, notice a 401. */
+export function makeQueryClient(): QueryClient {
+  return new QueryClient({
+    queryCache: new QueryCache({
+      onError: (error) => {
+        if (statusOf(error) === 401) signedOut();
+      },
+      onSuccess: () => signedOut(false),
+    }),
+    defaultOptions: {
+      queries: {
+        retry: worthRetrying,
+        retryDelay: (failures) => Math.min(8000, 500 * 2 ** failures),
+        staleTime: 5000, // the event stream says when something changed
+        refetchOnWindowFocus: true,
+      },
+      mutations: { retry: false },
     },
-    onSuccess: () => signedOut(false),
-  }),
-  defaultOptions: {
-    queries: {
-      retry: worthRetrying,
-      retryDelay: (failures) => Math.min(8000, 500 * 2 ** failures),
-      staleTime: 5000, // the event stream says when something changed
-      refetchOnWindowFocus: true,
-    },
-    mutations: { retry: false },
-  },
-});
+  });
+}

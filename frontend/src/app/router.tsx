@@ -1,4 +1,10 @@
-import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  type RouterHistory,
+} from "@tanstack/react-router";
 import { experimentSearch } from "@/features/experiment/search";
 import { newExperimentSearch } from "@/features/new-experiment/search";
 import { runSearch } from "@/features/run/search";
@@ -41,14 +47,17 @@ const run = createRoute({
   component: lazyRouteComponent(() => import("@/features/run/run-screen"), "RunScreen"),
 });
 
-export const router = createRouter({
-  routeTree: root.addChildren([experiments, newExperiment, experiment, run]),
-  defaultPreload: "intent",
-  scrollRestoration: true,
-});
+const routeTree = root.addChildren([experiments, newExperiment, experiment, run]);
+
+/** The routes over the browser's address, or over another history. */
+export function makeRouter(history?: RouterHistory) {
+  return createRouter({ routeTree, history, defaultPreload: "intent", scrollRestoration: true });
+}
+
+export type AppRouter = ReturnType<typeof makeRouter>;
 
 declare module "@tanstack/react-router" {
   interface Register {
-    router: typeof router;
+    router: AppRouter;
   }
 }

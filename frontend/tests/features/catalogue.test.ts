@@ -1,23 +1,20 @@
 import { expect, it } from "vitest";
-import { groupOf } from "@/features/new-experiment/algorithm-picker";
+import { groupOf, payloadOf } from "@/features/new-experiment/algorithm-picker";
 import { meaningless } from "@/features/new-experiment/variants-section";
 import { barsOf } from "@/features/run/staleness";
 import type { AlgorithmView } from "@/lib/client/types.gen";
 
-const method = (name: string, origin = "built-in") => ({ name, origin }) as AlgorithmView;
+const method = (family: string, origin = "built-in", payload: number | null = 1) =>
+  ({ name: "m", family, origin, payload_per_step: payload }) as AlgorithmView;
 
-it("groups methods by what their workers exchange, and a user's own apart", () => {
-  const names = ["hogwild-easgd", "eamsgd", "sma", "downpour", "powersgd", "post-local-sgd", "diloco"];
-  expect(names.map((name) => groupOf(method(name)))).toEqual([
-    "Elastic averaging",
-    "Elastic averaging",
-    "Elastic averaging",
-    "Stochastic gradient descent",
-    "Stochastic gradient descent",
-    "Local steps",
-    "Local steps",
-  ]);
-  expect(groupOf(method("my-easgd", "file"))).toBe("Your own");
+it("groups methods by the family that they declare, and a user's own apart", () => {
+  expect(groupOf(method("Local steps"))).toBe("Local steps");
+  expect(groupOf(method("Gossip", "file"))).toBe("Your own");
+});
+
+it("says what a method moves per step, or that it does not declare it", () => {
+  expect(payloadOf(method("Local steps", "built-in", 0.0833333))).toBe("0.0833 |W| per step");
+  expect(payloadOf(method("Other", "file", null))).toBe("payload not declared");
 });
 
 it("hides what says nothing about how vectors travel", () => {

@@ -90,6 +90,8 @@ it("the empty form compares the baseline of the paper with its successor", () =>
     max_workers: null,
     deterministic: true,
     coordination: "synchronous",
+    family: "Local steps",
+    payload_per_step: 1,
     may_drop: false,
     origin: "built-in",
     hash: "",

@@ -163,7 +163,7 @@ def test_bounds_say_nothing_where_pairs_are_left_out_because_neither_reached_it(
     assert (chosen.claim, chosen.ratio, chosen.low, chosen.missed_by_both) == ("not shown", None, None, 1)
 
 
-def test_of_two_alike_on_average_the_one_that_varies_more_is_not_the_sooner():
+def test_of_two_alike_on_average_the_one_that_varies_more_is_not_the_faster():
     """Both end just before the median time: the seeds that the steady one missed, the other one had luck with."""
     noise = np.random.default_rng(7)
     claims = Counter()
@@ -188,7 +188,7 @@ def test_a_run_that_diverged_is_beyond_every_time_however_early_it_did():
     assert compare(variant, baseline).claim == "at most"
 
 
-def test_a_variant_that_diverged_at_once_is_not_sooner():
+def test_a_variant_that_diverged_at_once_is_not_faster():
     found = compare(reached(30, 31, 29), {seed: diverged(0.01) for seed in range(3)})
     assert found.claim != "faster" and found.low is None
     assert found.ratio <= 1

@@ -6,7 +6,7 @@ import random
 import numpy as np
 import pytest
 from hooke.spec.events import ABSENT
-from hooke_api.metrics.attempts import Begun, keep_scores, keep_steps
+from hooke_api.metrics.attempts import Begun, keep_evaluations, keep_steps
 from hooke_api.metrics.table import COLUMNS, RankColumns, aggregate, writing_workers
 
 
@@ -201,7 +201,7 @@ def test_each_worker_goes_on_from_its_own_step():
 def test_superseded_evaluations_are_hidden_and_none_is_doubled():
     scores = [(1, s, "old") for s in (0, 100, 200, 300)] + [(2, s, "new") for s in (200, 300, 400)]
     begun = [Begun(1, None), Begun(2, 5)]
-    kept = keep_scores(scores, begun, restored_samples=200)
+    kept = keep_evaluations(scores, begun, restored_samples=200)
     assert [(s, who) for _, s, who in kept] == [(0, "old"), (100, "old"), (200, "new"), (300, "new"), (400, "new")]
-    assert [s for _, s, _ in keep_scores(scores[:4], begun, restored_samples=200)] == [0, 100, 200]
-    assert keep_scores(scores[:4], [Begun(1, None), Begun(2, None)], restored_samples=0) == []
+    assert [s for _, s, _ in keep_evaluations(scores[:4], begun, restored_samples=200)] == [0, 100, 200]
+    assert keep_evaluations(scores[:4], [Begun(1, None), Begun(2, None)], restored_samples=0) == []

@@ -5,7 +5,6 @@ import shutil
 import subprocess
 import tempfile
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from hooke_api.base.settings import Settings
 from hooke_api.storage.outbox import announce
 
 from tests.conftest import find_program
+from tests.waiting import LIMIT, wait_for
 
 TOKEN = "t" * 43
 HEADERS = {"Authorization": f"Bearer {TOKEN}"}
@@ -40,7 +40,7 @@ class RedisServer:
             "",
         ]
         self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=self.socket.parent)
-        until(self.socket.exists, "redis listens")
+        wait_for(self.socket.exists, "redis listens")
 
     def stop(self) -> None:
         if self._process is not None:
@@ -58,7 +58,7 @@ class Api:
         self.state = self.server.config.app.state
         self._thread = threading.Thread(target=self.server.run)
         self._thread.start()
-        until(lambda: self.server.started, "uvicorn listens")
+        wait_for(lambda: self.server.started, "uvicorn listens")
         port = self.server.servers[0].sockets[0].getsockname()[1]
         self.url = f"http://127.0.0.1:{port}/api/v1/events"
 
@@ -74,15 +74,12 @@ class Api:
                 run, experiment = f"run_{i % 3}", f"exp_{i % 3}"
                 announce(session, "run", {"id": run, "i": i}, experiment_id=experiment, run_id=run)
 
-    def stop(self) -> float:
-        """End the server as a signal does; return how long it took."""
-        began = time.monotonic()
+    def stop(self) -> None:
+        """End the server as a signal does."""
         if self._thread.is_alive():
             self.server.handle_exit(15, None)
-        self.server._captured_signals.clear()  # it was no real signal: uvicorn would raise it again at the end
-        self._thread.join(20)
-        assert not self._thread.is_alive()
-        return time.monotonic() - began
+        self._thread.join(LIMIT)
+        assert not self._thread.is_alive(), "the server does not end"
 
 
 class Listener:
@@ -99,14 +96,12 @@ class Listener:
         self._leave = threading.Event()
         self._thread = threading.Thread(target=self._run)
         self._thread.start()
-        assert self.opened.wait(10), "the stream did not open"
+        assert self.opened.wait(LIMIT), "the stream did not open"
 
     def _run(self) -> None:
         url, headers, query = self._arguments
         try:
-            with httpx.stream(
-                "GET", url, headers=headers, params=query, timeout=httpx.Timeout(5, read=30)
-            ) as response:
+            with httpx.stream("GET", url, headers=headers, params=query, timeout=LIMIT) as response:
                 assert response.status_code == 200, response.read()
                 self.response_headers = response.headers
                 self._socket = response.extensions["network_stream"].get_extra_info("socket")
@@ -143,18 +138,10 @@ class Listener:
         self._leave.set()
         if not self.closed.is_set():
             self._socket.shutdown(2)
-        self._thread.join(10)
+        self._thread.join(LIMIT)
 
     def close(self) -> None:
         self.kill()
-
-
-def until(condition, what: str, seconds: float = 10.0) -> None:
-    """Wait for a condition, or fail."""
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, f"not within {seconds} s: {what}"
-        time.sleep(0.01)
 
 
 @pytest.fixture
@@ -194,7 +181,9 @@ def settings(tmp_path: Path, database_url: str, redis_server: RedisServer) -> Se
 
 
 @pytest.fixture
-def api(settings: Settings) -> Iterator[Api]:
+def api(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Api]:
+    """Return a server that would wait very long for a stream that does not end."""
+    monkeypatch.setattr("hooke_api.__main__.GRACE_SECONDS", 10 * LIMIT)
     running = Api(settings)
     yield running
     running.stop()

@@ -8,7 +8,7 @@ import pytest
 from hooke_api.storage.outbox import announce
 
 from tests.api.conftest import postgres_url, run_sql
-from tests.api.stream.conftest import until
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.needs("redis", "postgres")
 
@@ -35,5 +35,5 @@ def test_nothing_is_missed_when_slow_and_quick_transactions_mix(api, listen):
         writer.start()
     for writer in writers:
         writer.join()
-    until(lambda: len(listener.events) >= 275, "all events")
+    wait_for(lambda: len(listener.events) >= 275, "all events")
     assert listener.ids == list(range(1, 276))

@@ -2,28 +2,19 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
-import time
 
 import httpx
-from hooke.cluster.lock import holder
+from hooke.cluster.lock import held, holder
 from hooke.cluster.places import Home
 from hooke.cluster.processes import members, sweep
 from hooke.spec.journal import records, unpack
 
-from tests.cluster.bench import wait_for
+from tests.waiting import LIMIT, free_port, wait_for
 
-PATIENCE = 40
 LEASE = 12.0
 """Short, so that a dead supervisor is missed soon; a living one is heard every 5 s, after an outage within 8 s."""
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def comparison(samples, *, seeds=1, virtual=False, algorithm="sync-sgd", workers=2):
@@ -63,11 +54,11 @@ class Site:
         options = ["--port", "0", "--unixsocket", f"{path}/redis.sock", "--save", "", "--dir", str(path)]
         self.start("redis", [redis_server, *options])
         self.start_api()
-        wait_for((self.home.path / "agent-token").exists, PATIENCE, "the agents' token")
+        wait_for((self.home.path / "agent-token").exists, "the agents' token")
         self.start_agent()
-        self.client = httpx.Client(base_url=f"{self.url}/api/v1", timeout=10, trust_env=False)
+        self.client = httpx.Client(base_url=f"{self.url}/api/v1", timeout=LIMIT, trust_env=False)
         self.client.headers["authorization"] = f"Bearer {(self.home.path / 'token').read_text().strip()}"
-        wait_for(self.online, PATIENCE, "the cluster to be online")
+        wait_for(self.online, "the cluster to be online")
 
     def start(self, name, command):
         with (self.path / f"{name}.log").open("ab") as log:
@@ -84,7 +75,7 @@ class Site:
     def kill(self, name, number=signal.SIGKILL):
         process = self.processes[name]
         process.send_signal(number)
-        return process.wait(10)
+        return process.wait(LIMIT)
 
     def online(self):
         try:
@@ -103,16 +94,12 @@ class Site:
     def run(self, run):
         return self.client.get(f"/runs/{run}").raise_for_status().json()
 
-    def wait_state(self, run, *states, seconds=PATIENCE):
+    def wait_state(self, run, *states):
         def reached():
             found = self.run(run)
             return found if found["state"] in states else None
 
-        try:
-            return wait_for(reached, seconds, f"{run} to be {states}")
-        except AssertionError:
-            print(self.run(run)["history"], self.logs())
-            raise
+        return wait_for(reached, lambda: f"{run} to be {states}: {self.run(run)['history']}\n{self.logs()}")
 
     def wait_training(self, run, steps=20):
         """Wait until the API shows that every rank of a run has made steps."""
@@ -122,17 +109,17 @@ class Site:
             phases = self.run(run)["phases"]
             return phases and min(rank["steps"] for rank in phases) >= steps
 
-        wait_for(trained, PATIENCE, "steps")
+        wait_for(trained, "steps")
 
     def supervisor(self, run):
-        return wait_for(lambda: holder(self.home.attempt(run, 1).lock), PATIENCE, "its supervisor")
+        return wait_for(lambda: holder(self.home.attempt(run, 1).lock), "its supervisor")
 
     def logs(self):
         return {path.name: path.read_text()[-3000:] for path in self.path.glob("*.log")}
 
     def assert_complete(self, run, attempt=1):
         """The API's totals of every rank are the journal's: no point lost, none counted twice."""
-        wait_for(self.home.attempt(run, attempt).delivered.exists, PATIENCE, "delivery")
+        wait_for(self.home.attempt(run, attempt).delivered.exists, "delivery")
         stored = {rank["rank"]: rank for rank in self.run(run)["phases"]}
         assert stored
         for rank, totals in stored.items():
@@ -159,5 +146,5 @@ class Site:
         for attempt in attempts:
             if (pid := holder(attempt.lock)) is not None:
                 os.kill(pid, signal.SIGKILL)
-        time.sleep(0.05)
+                wait_for(lambda path=attempt.lock: not held(path), "the end of a supervisor")
         sweep([attempt.id for attempt in attempts])

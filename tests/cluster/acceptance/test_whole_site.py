@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import time
 
 import pytest
 from hooke.cluster import broker
@@ -13,12 +12,12 @@ from hooke.spec.events import LaunchOrder
 from hooke.spec.journal import records
 
 from tests.cluster.acceptance.installation import comparison
-from tests.cluster.bench import Tree, kill9, wait_for
+from tests.cluster.bench import Tree, kill9
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.needs("redis")
 
 ENDLESS = 10**9
-API_DOWN = 60.0 if os.environ.get("HOOKE_SLOW") else 8.0
 
 
 def states(run):
@@ -32,14 +31,12 @@ def test_kill_of_every_kind_of_process_of_a_run(site):
     for run, victim in zip(runs, victims, strict=True):
         site.wait_training(run)
         tree = Tree(site.supervisor(run))
-        began = time.monotonic()
         kill9(
             {"mpirun": tree.mpirun, "hydra_pmi_proxy": tree.proxy, "rank 0": tree.ranks[0]}.get(
                 victim, tree.ranks[1]
             )
         )
-        ended = site.wait_state(run, "failed_infra", seconds=15)
-        assert time.monotonic() - began < 15
+        ended = site.wait_state(run, "failed_infra")
         site.assert_nothing_left(run)
         last = ended["history"][-1]
         assert victim in last["why"], last
@@ -57,14 +54,14 @@ def test_the_api_is_killed_in_mid_run(site):
     site.kill("api")
     journal = site.home.attempt(run, 1).journal(0)
     before = journal.stat().st_size
-    time.sleep(API_DOWN)
-    assert journal.stat().st_size > before, "training goes on"
+    wait_for(lambda: "ConnectError" in supervisor_log(site, run), "a delivery that failed")
+    wait_for(lambda: journal.stat().st_size > before, "training to go on")
     site.start_api()
-    wait_for(site.online, 30, "the API")
+    wait_for(site.online, "the API")
     written = steps_written(site, run)
-    wait_for(lambda: site.run(run)["phases"][0]["steps"] > written, 30, "what was written meanwhile")
+    wait_for(lambda: site.run(run)["phases"][0]["steps"] > written, "what was written meanwhile")
     site.client.post(f"/runs/{run}/cancel")
-    ended = site.wait_state(run, "cancelled", seconds=20)
+    ended = site.wait_state(run, "cancelled")
     assert states(ended) == ["queued", "dispatched", "starting", "running", "cancelled"]
     assert ended["attempt"] == 1
     assert not site.home.attempt(run, 2).path.exists(), "a second attempt"
@@ -85,19 +82,23 @@ def test_the_agent_is_killed_the_message_comes_twice_and_cancel_leaves_nothing(s
     site.start_agent()
     line.launch("local", [order])
     line.probe("local", run, 1)
-    wait_for(lambda: (site.path / "agent.log").read_text().count("hooke.cluster.launch") >= 4, 20, "both messages")
+    wait_for(lambda: (site.path / "agent.log").read_text().count("hooke.cluster.launch") >= 4, "both messages")
 
     shown = site.run(run)["phases"][0]["steps"]
-    wait_for(lambda: site.run(run)["phases"][0]["steps"] > shown, 10, "the run to go on")
+    wait_for(lambda: site.run(run)["phases"][0]["steps"] > shown, "the run to go on")
     assert site.supervisor(run) == supervisor
     assert [pid for pid, found in children(supervisor).items() if found.name == "mpirun"] == [mpirun]
 
     assert site.client.post(f"/runs/{run}/cancel").status_code == 202
-    ended = site.wait_state(run, "cancelled", seconds=20)
+    ended = site.wait_state(run, "cancelled")
     site.assert_nothing_left(run)
     assert states(ended) == ["queued", "dispatched", "starting", "running", "cancelled"]
     site.assert_complete(run)
-    wait_for(lambda: holder(site.home.attempt(run, 1).lock) is None, 10, "its supervisor to leave")
+    wait_for(lambda: holder(site.home.attempt(run, 1).lock) is None, "its supervisor to leave")
+
+
+def supervisor_log(site, run):
+    return site.home.job(site.home.attempt(run, 1).job.read_text()).supervisor_log.read_text()
 
 
 def steps_written(site, run):
@@ -117,7 +118,7 @@ def test_the_supervisor_is_killed(site):
     (run,) = site.submit(comparison(ENDLESS))
     site.wait_training(run)
     kill9(site.supervisor(run))
-    ended = site.wait_state(run, "failed_infra", seconds=60)
+    ended = site.wait_state(run, "failed_infra")
     assert "supervisor died" in ended["history"][-1]["why"]
     assert ended["attempt"] == 1
     site.assert_nothing_left(run)
@@ -128,7 +129,7 @@ def test_virtual_runs_share_a_process_and_one_of_them_is_cancelled(site):
     runs = site.submit(comparison(40_000, seeds=3, virtual=True, workers=4))
     site.wait_state(runs[0], "running")
     assert site.client.post(f"/runs/{runs[2]}/cancel").status_code == 202
-    ended = [site.wait_state(run, "succeeded", "cancelled", seconds=60) for run in runs]
+    ended = [site.wait_state(run, "succeeded", "cancelled") for run in runs]
     assert [run["state"] for run in ended] == ["succeeded", "succeeded", "cancelled"]
     jobs = {site.home.attempt(run, 1).job.read_text() for run in runs}
     assert len(jobs) == 1

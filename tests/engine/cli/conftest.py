@@ -50,7 +50,7 @@ def hooke(tmp_path):
             text=True,
             cwd=tmp_path,
             env=os.environ | (env or {}),
-            timeout=120,
+            timeout=240,
         )
         return Ended(done.returncode, done.stdout, done.stderr)
 

@@ -6,7 +6,6 @@ import os
 import pty
 import signal
 import subprocess
-import time
 
 import numpy as np
 import pytest
@@ -21,17 +20,10 @@ from hooke.workloads import digits_mlp
 from torch import nn
 
 from tests.engine.cli.conftest import RUN, command, processes_of
+from tests.waiting import LIMIT, wait_for
 
 VIRTUAL = {"world": "virtual", "virtual": {"compute_seconds_per_sample": 1e-5}}
 ENDLESS = {"budget": {"samples": 10**9}, "evaluation": {"every": 10**6}}
-
-
-def wait_until(condition, seconds=60.0):
-    until = time.monotonic() + seconds
-    while not (found := condition()):
-        assert time.monotonic() < until, "nothing happened"
-        time.sleep(0.05)
-    return found
 
 
 def test_json_result_equals_the_journals(hooke, spec, tmp_path):
@@ -188,7 +180,7 @@ def endless(tmp_path):
         )  # fmt: skip
         started.append(process)
         journal = folder / "journal.0.jsonl"
-        wait_until(lambda: journal.exists() and '"kind":"steps"' in journal.read_text())
+        wait_for(lambda: journal.exists() and '"kind":"steps"' in journal.read_text(), "steps")
         return process, folder
 
     yield start
@@ -201,12 +193,12 @@ def endless(tmp_path):
 def test_ctrl_c_stops_all_ranks_and_resume_goes_on(endless, hooke, tmp_path):
     process, folder = endless()
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=LIMIT)
     assert process.returncode == 130, err
     found = json.loads(out)
     assert found["state"] == "cancelled"
     assert found["reason"] == "cancelled"
-    assert "stopping all ranks" in err
+    assert "cancelling: all ranks end together" in err
     assert processes_of(folder) == []
     assert list(folder.glob("checkpoints/*/complete.json"))
     budget = {"samples": found["samples"] + 3200}
@@ -225,7 +217,7 @@ def test_a_killed_rank_is_named_and_nothing_is_left(endless):
     process, folder = endless()
     victim = next(iter(records(folder / "journal.1.jsonl"))).pid
     os.kill(victim, signal.SIGKILL)
-    out, err = process.communicate(timeout=15)
+    out, err = process.communicate(timeout=LIMIT)
     assert process.returncode == 1
     assert json.loads(out)["state"] == "failed_infra"
     assert "rank 1" in err
@@ -238,10 +230,11 @@ def test_a_second_ctrl_c_ends_ranks_that_do_not_answer(endless):
     for rank in range(2):
         os.kill(next(iter(records(folder / f"journal.{rank}.jsonl"))).pid, signal.SIGSTOP)
     process.send_signal(signal.SIGINT)
-    time.sleep(1)
+    while "stopping all ranks" not in (line := process.stderr.readline()):
+        assert line, "it ended"
     assert process.poll() is None, "it waits for the ranks to stop together"
     process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=15)
+    out, _ = process.communicate(timeout=LIMIT)
     assert process.returncode == 130
     assert json.loads(out)["state"] == "cancelled"
     assert processes_of(folder) == []
@@ -253,7 +246,7 @@ def test_a_rank_that_ends_too_early_is_a_failure(tmp_path):
     spec = RunSpec.model_validate(RUN)
     local_run.prepare(tmp_path / "out", spec)
     started = local_run.start(tmp_path / "out", spec, program=(str(program),))
-    wait_until(lambda: not started.poll(), seconds=30)
+    wait_for(lambda: not started.poll(), "the end of the run")
     report = started.finish()
     assert report.state == "failed_infra"
     assert report.rank == 1
@@ -270,7 +263,7 @@ def test_a_terminal_gets_a_live_line(spec, tmp_path):
         with contextlib.suppress(OSError):  # the other end was closed
             while chunk := os.read(primary, 4096):
                 shown += chunk
-        assert process.wait(timeout=60) == 0
+        assert process.wait(timeout=LIMIT) == 0
         assert "target reached" in process.stdout.read()
     os.close(primary)
     assert b"starting" in shown
@@ -282,7 +275,7 @@ def test_ranks_do_not_outlive_a_killed_command(endless):
     assert len(processes_of(folder)) >= 4, "mpirun, guards and ranks"
     process.kill()
     process.wait()
-    wait_until(lambda: not processes_of(folder), seconds=15)
+    wait_for(lambda: not processes_of(folder), "the end of its processes")
 
 
 @pytest.mark.parametrize("world", [{}, VIRTUAL], ids=["mpi", "virtual"])

@@ -3,14 +3,15 @@
 import os
 import signal
 import subprocess
-import time
 
 import numpy as np
 from hooke.cluster import local_run
 from hooke.spec.journal import records
 from hooke.spec.specification import RunSpec
 
+from tests.cluster.bench import PROGRAM
 from tests.engine.cli.conftest import RUN, command, processes_of
+from tests.waiting import LIMIT, wait_for
 
 ENDLESS = {"budget": {"samples": 10**9}, "evaluation": {"every": 10**6}}
 VIRTUAL = {
@@ -18,14 +19,6 @@ VIRTUAL = {
     "virtual": {"compute_seconds_per_sample": 1e-5, "compute_source": "chosen for this test"},
 }
 ASYNC = {"algorithm": {"name": "async-easgd", "parameters": {"lr": 0.1, "period": 3}}}
-
-
-def wait_until(condition, seconds=60.0):
-    until = time.monotonic() + seconds
-    while not (found := condition()):
-        assert time.monotonic() < until, "nothing happened"
-        time.sleep(0.05)
-    return found
 
 
 def finals(file):
@@ -49,13 +42,14 @@ def test_a_checkpoint_asked_for_survives_the_death_of_a_rank(hooke, spec, tmp_pa
         text=True,
     ) as process:
         try:
-            wait_until(lambda: all((folder / f"journal.{rank}.jsonl").exists() for rank in range(2)))
+            wait_for(lambda: all((folder / f"journal.{rank}.jsonl").exists() for rank in range(2)), "journals")
             process.send_signal(signal.SIGUSR1)
-            (complete,) = wait_until(lambda: list(folder.glob("checkpoints/*/complete.json")))
-            wait_until(lambda: any(r.kind == "checkpoint" for r in records(folder / "journal.1.jsonl")))
+            (complete,) = wait_for(lambda: list(folder.glob("checkpoints/*/complete.json")), "the checkpoint")
+            journal = folder / "journal.1.jsonl"
+            wait_for(lambda: any(r.kind == "checkpoint" for r in records(journal)), "its record")
             assert process.poll() is None, "the run goes on"
             os.kill(next(iter(records(folder / "journal.1.jsonl"))).pid, signal.SIGKILL)
-            process.communicate(timeout=30)
+            process.communicate(timeout=LIMIT)
         finally:
             process.kill()
     assert process.returncode == 1
@@ -124,13 +118,15 @@ def test_a_center_on_a_server_that_steps_along_is_saved_and_told(hooke, spec, tm
 
 
 def test_a_rank_that_hangs_behind_the_wall_limit_is_ended(tmp_path):
+    """Of a program that knows no wall limit: it would end a run that is not stopped in time by itself."""
     spec = RunSpec.model_validate(RUN | ENDLESS | {"budget": {"samples": 10**9, "max_seconds": 1.0}})
     local_run.prepare(tmp_path / "out", spec)
-    started = local_run.start(tmp_path / "out", spec, backstop=1.0)
+    program = ("-m", "mpi4py", PROGRAM, "--steps", "100000")
+    started = local_run.start(tmp_path / "out", spec, program=program, backstop=1.0)
     try:
-        wait_until(lambda: started.poll() and started.witness.all_started)
+        wait_for(lambda: started.poll() and started.witness.all_started, "the ranks")
         os.kill(started.witness.started[1].pid, signal.SIGSTOP)
-        wait_until(lambda: not started.poll(), seconds=30)
+        wait_for(lambda: not started.poll(), "the end of the run")
     finally:
         started.kill()
     report = started.finish()
@@ -140,13 +136,14 @@ def test_a_rank_that_hangs_behind_the_wall_limit_is_ended(tmp_path):
 
 
 def test_a_rank_that_is_stopped_in_mid_run_ends_it_with_its_name(tmp_path):
-    spec = RunSpec.model_validate(RUN | ENDLESS | {"budget": {"samples": 10**9, "max_stall_seconds": 2}})
+    spec = RunSpec.model_validate(RUN | ENDLESS | {"budget": {"samples": 10**9, "max_stall_seconds": 5}})
     local_run.prepare(tmp_path / "out", spec)
     started = local_run.start(tmp_path / "out", spec)
     try:
-        wait_until(lambda: started.poll() and started.witness.stepped and started.witness.all_started)
+        going = lambda: started.poll() and started.witness.stepped and started.witness.all_started  # noqa: E731
+        wait_for(going, "steps")
         os.kill(started.witness.started[1].pid, signal.SIGSTOP)
-        wait_until(lambda: not started.poll(), seconds=60)
+        wait_for(lambda: not started.poll(), "the end of the run")
     finally:
         started.kill()
     report = started.finish()

@@ -27,7 +27,7 @@ def virtual(
     return run_virtual(size, network, main, collective)  # type: ignore[arg-type]  # parametrised by strings
 
 
-def mpirun(size: int, module: str, *arguments: str, timeout: float = 200) -> subprocess.CompletedProcess[str]:
+def mpirun(size: int, module: str, *arguments: str, timeout: float = 280) -> subprocess.CompletedProcess[str]:
     """Run a test program on `size` ranks with the mpirun beside this interpreter."""
     command = [str(Path(sys.executable).parent / "mpirun"), "-n", str(size)]
     command += [sys.executable, "-m", "mpi4py", "-m", module, *arguments]

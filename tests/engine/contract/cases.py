@@ -6,7 +6,7 @@ A case is one run of one method on a `Quadratic`; `play` plays it on one rank of
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -14,6 +14,7 @@ from unittest import mock
 
 import numpy as np
 from hooke.catalogue.algorithm import Algorithm, catalogue
+from hooke.catalogue.claims import claimed
 from hooke.catalogue.validation import validate_run
 from hooke.comm.base import Comm
 from hooke.comm.virtual.communicator import run_virtual
@@ -98,6 +99,11 @@ class Case:
         return self.kind.model_validate(dict(self.parameters))
 
     @property
+    def centered(self) -> bool:
+        """Return whether what the method conserves has a center in it."""
+        return bool(claimed(self.kind, "conserves") == "weights and center")
+
+    @property
     def rate(self) -> float:
         """Return the moving rate of an elastic method."""
         method = self.method
@@ -111,7 +117,11 @@ class Case:
 
     def pulling(self, a: float) -> Case:
         """Return the case with this moving rate, however its method is given one by default."""
-        return replace(self, parameters=(*self.parameters, ("beta", None), ("alpha", a)))
+        return self.given({"beta": None, "alpha": a})
+
+    def given(self, parameters: Mapping[str, Any]) -> Case:
+        """Return the case with these parameters as well."""
+        return replace(self, parameters=(*self.parameters, *parameters.items()))
 
     @property
     def name(self) -> str:
@@ -170,6 +180,8 @@ class Played:
     """How often the test part was scored; over both attempts of a case in two."""
     served: list[int] = field(default_factory=list)
     """Server: the worker of each exchange, in order."""
+    last_words: bool = False
+    """Server: each worker brings something once more behind its last step."""
     faults: list[str] | None = None
     """What does not hold in the journals, of a case that writes them."""
 
@@ -183,8 +195,9 @@ class Watched(TrainingRank):
         self.objective.seen_by = self
 
     def requests(self, *args: Any, **keywords: Any) -> Iterator[int]:
+        assert isinstance(self.objective, Quadratic)
+        self.objective.last_words = keywords.get("last_words", False)
         for worker in super().requests(*args, **keywords):
-            assert isinstance(self.objective, Quadratic)
             self.objective.served.append(worker)
             yield worker
 
@@ -209,7 +222,7 @@ def objective_of(comm: Comm, case: Case, world: World, first: bool = True) -> Qu
 def train(comm: Comm, case: Case, world: World, folder: Path | None, objective: Quadratic, first: bool) -> Outcome:
     """Hand the problem to the product: the first attempt of a case, or the one that ends it."""
     cut = case.halt * BATCH if case.halt is not None and first else None
-    return train_rank(comm, case.spec(world, cut), folder, objective, objective.stop_requested, resume=not first)
+    return train_rank(comm, case.spec(world, cut), folder, objective, objective.cancel_requested, resume=not first)
 
 
 def play(comm: Comm, case: Case, world: World, folder: Path) -> Played:
@@ -236,13 +249,14 @@ def _report(outcome: Outcome, objective: Quadratic, first: Outcome | None) -> Pl
         center=outcome.center,
         done=outcome.done.model_dump(),
         first=first.done.model_dump() if first else None,
-        scores=[(score.samples, score.loss) for score in outcome.scores],
-        clocks=[score.clock for score in outcome.scores],
+        scores=[(score.samples, score.loss) for score in outcome.evaluations],
+        clocks=[score.clock for score in outcome.evaluations],
         picked=objective.picked,
         spent=objective.spent,
         torn=objective.torn,
         tests=objective.tests,
         served=objective.served,
+        last_words=objective.last_words,
     )
 
 

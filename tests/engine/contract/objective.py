@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from hooke.catalogue.workload import Score
+from hooke.catalogue.workload import Objective, Score
 from hooke.comm.base import Comm, Slice, Vector
 from hooke.spec.specification import Part
 
@@ -90,22 +90,23 @@ class Behaviour:
     poison: tuple[int, float] | None = None
     """(step, value): the gradient of this step holds this value."""
     cancel_at: int | None = None
-    """Ask for a collective stop in this evaluation, counted from 1 (each rank notices its own flag only)."""
+    """Cancel the run in this evaluation, counted from 1 (each rank notices its own flag only)."""
 
 
 @dataclass
-class Quadratic:
+class Quadratic(Objective):
     """One rank's objective (implements `hooke.catalogue.workload.Objective`)."""
 
     family: Quadratics
     comm: Comm
     behaviour: Behaviour
-    stop_requested: threading.Event
+    cancel_requested: threading.Event
     virtual: bool
     first_step: int = 0
     picked: list[list[int]] = field(default_factory=list)
     served: list[int] = field(default_factory=list)
     """Server: the worker of each exchange, in order (noted by `cases.Watched`)."""
+    last_words: bool = False
     seen_by: Any = None
     """The rank that trains it."""
     torn: int = 0
@@ -115,12 +116,7 @@ class Quadratic:
 
     def __post_init__(self) -> None:
         rank = self.comm.rank
-        sizes = self.family.layers
-        stops = np.cumsum(sizes).tolist()
-        self.layout = tuple(
-            Slice(f"layer{k}", stop - size, stop, (4, 5) if size == 20 else (size,))  # one of them is a matrix
-            for k, (size, stop) in enumerate(zip(sizes, stops, strict=True))
-        )
+        self.layout = self.layout_of(self.family)
         self.train_size, self.validation_size, self.test_size = TRAIN, VALIDATION, TEST
         self._h, self._b = torch.from_numpy(self.family.h(rank)), torch.from_numpy(self.family.b(rank))
         self._forces = torch.from_numpy(self.family.forces())
@@ -128,6 +124,15 @@ class Quadratic:
         self.spent = np.zeros(self.family.size)
         """Sum of all gradients returned, float64."""
         self._random = np.random.default_rng([self.behaviour.sleeps or 0, rank])
+
+    @staticmethod
+    def layout_of(family: Quadratics) -> tuple[Slice, ...]:
+        """Return the named slices of every vector; the one of 20 elements is a matrix."""
+        sizes, stops = family.layers, np.cumsum(family.layers).tolist()
+        return tuple(
+            Slice(f"layer{k}", stop - size, stop, (4, 5) if size == 20 else (size,))
+            for k, (size, stop) in enumerate(zip(sizes, stops, strict=True))
+        )
 
     def allocate(self) -> torch.Tensor:
         return torch.zeros(self.family.size)
@@ -175,7 +180,7 @@ class Quadratic:
             return Score(2 * self._loss(weights) * (stop - start), stop - start, stop - start)
         self.evaluations += 1
         if self.evaluations == self.behaviour.cancel_at:
-            self.stop_requested.set()
+            self.cancel_requested.set()
         time.sleep(self.behaviour.scoring)
         count = stop - start
         return Score(self._loss(weights) * count, count // 2, count)

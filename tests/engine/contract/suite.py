@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from hooke.catalogue.algorithm import catalogue
+from hooke.catalogue.algorithm import Algorithm, catalogue
+from hooke.catalogue.claims import Limit, claimed
 from hooke.methods.elastic import Elastic
 
 from tests.engine.contract.cases import Case
@@ -15,32 +17,28 @@ from tests.engine.contract.objective import Quadratics
 
 WORKERS = (2, 4)
 PERIOD = 3
-SWITCH = 4
-"""Post-local SGD: step from which workers are on their own, within the few steps of a case."""
 MOMENTUM = 0.6
+ONLY = "HOOKE_METHODS"
+"""Environment variable: names of the methods that are tested, separated by commas; empty: all of the catalogue."""
+BY_BASE_CLASS = ("momentum_kind", "beta_per")
+"""Options of `Descent` and `Elastic` without a case of their own: they are in those of `momentum`, and in
+`test_elastic.py`."""
+RULES = ("elastic.simultaneous", "elastic.in_rank_order", "elastic.in_order_of_arrival", "elastic.lock_free")
+"""References in which (1) and (2) are all there is to a method without momentum."""
 
-BASE: dict[str, dict[str, Any]] = {"diloco": {"lr": 0.005}}
-"""What a method is given in all of its cases, beside the short period and switch that a short run needs."""
-EXTRA: dict[str, list[dict[str, Any]]] = {
-    "async-sgd": [{"momentum": MOMENTUM, "momentum_at": "worker", "period": PERIOD}],
-    "chip-easgd": [{"parts": 1}],
-    "diloco": [{"inner": "sgd", "momentum": MOMENTUM}],
-    "powersgd": [{"rank": 4}],
-    "sync-easgd": [{"pipelined": True, "period": PERIOD}],
-}
-"""Sets in which one option says something only together with another one."""
-GOVERNED = ("momentum_kind", "momentum_at", "beta_per", "inner")
-"""Options without a case of their own: they are in those of `momentum`, in EXTRA, or in `test_elastic.py`."""
+
+def methods() -> dict[str, type[Algorithm]]:
+    """Return the methods that are tested, by name."""
+    asked = os.environ.get(ONLY, "")
+    return {name: kind for name, kind in catalogue().items() if not asked or name in asked.split(",")}
 
 
 def base(algorithm: str) -> dict[str, Any]:
-    """Return the defaults, but with periods that a run of a few steps has several of."""
-    fields = catalogue()[algorithm].model_fields
-    found = dict(BASE.get(algorithm, {}))
-    if "period" in fields and fields["period"].default > 1:
-        found["period"] = PERIOD
-    if "switch" in fields:
-        found["switch"] = SWITCH
+    """Return what a method is given in all of its cases: a period that a run of a few steps has several of, ..."""
+    kind = catalogue()[algorithm]
+    found = dict(kind.tested_with)
+    if kind.period_field and kind.model_fields[kind.period_field].default > 1:
+        found = {kind.period_field: PERIOD, **found}
     return found
 
 
@@ -51,21 +49,26 @@ def preset(algorithm: str) -> bool:
 
 
 def options(algorithm: str) -> list[dict[str, Any]]:
-    """Return the parameter sets to test: defaults, then each field moved alone to each other option it has."""
-    always = base(algorithm)
-    found: list[dict[str, Any]] = [always]
+    """Return the parameter sets to test: defaults, each field moved alone to each other option, and what the class
+    says belongs together. An option that the method itself warns of, because it does nothing, is left out."""
+    kind, always = catalogue()[algorithm], base(algorithm)
     if preset(algorithm):
-        return found
-    for name, field in catalogue()[algorithm].model_json_schema()["properties"].items():
+        return [always]
+    together = [dict(each) for each in kind.tested_together]
+    grouped = {name for each in together for name in each if name not in ("momentum", kind.period_field)}
+    found: list[dict[str, Any]] = []
+    for name, field in kind.model_json_schema()["properties"].items():
         if field.get("type") == "boolean":
             found.append({name: not field["default"]})
-        elif "enum" in field and name not in GOVERNED:
+        elif "enum" in field and name not in grouped.union(BY_BASE_CLASS):
             found += [{name: value} for value in field["enum"] if value not in (field["default"], "plain")]
-        elif name == "period" and name not in always:
+        elif name == kind.period_field and name not in always:
             found.append({name: PERIOD})
-        elif name == "momentum" and algorithm != "diloco":
+        elif name == "momentum":
             found.append({"momentum": MOMENTUM, "momentum_kind": "nesterov"})
-    return found[:1] + [always | one for one in found[1:] + EXTRA.get(algorithm, [])]
+    told = kind.model_validate(always).warnings(1)
+    alone = [each for each in found if kind.model_validate(always | each).warnings(1) == told]
+    return [always, *(always | each for each in alone + together)]
 
 
 def workers_of(algorithm: str, asked: tuple[int, ...], parameters: dict[str, Any]) -> tuple[int, ...]:
@@ -81,7 +84,7 @@ def family(asked: tuple[int, ...] = WORKERS) -> list[Case]:
     """Return every method with every option on every number of workers."""
     return [
         Case(algorithm, tuple(parameters.items()), workers)
-        for algorithm in catalogue()
+        for algorithm in methods()
         for parameters in options(algorithm)
         for workers in workers_of(algorithm, asked, parameters)
     ]
@@ -93,14 +96,16 @@ def defaults(asked: tuple[int, ...] = WORKERS) -> list[Case]:
 
 
 def spring(case: Case) -> bool:
-    """Return whether it ties workers to a center."""
+    """Return whether it is given a moving rate as elastic methods are."""
     return issubclass(case.kind, Elastic)
 
 
 def elastic(case: Case) -> bool:
-    """Return whether (1) and (2) are all there is to it: a spring, and no momentum."""
-    values = case.values
-    return spring(case) and not values["momentum"] and not values.get("center_momentum") and case.parts == 1
+    """Return whether it claims that (1) and (2) are all there is to it, and has no momentum."""
+    reference = claimed(case.kind, "reference")
+    return not case.values.get("momentum") and (
+        reference in RULES or (reference == "elastic.chips" and case.parts == 1)
+    )
 
 
 def free(case: Case) -> bool:
@@ -113,10 +118,15 @@ def served(case: Case) -> bool:
     return case.kind.coordination == "parameter-server"
 
 
-def plain(case: Case) -> bool:
-    """Return whether it only averages gradients or weights, without momentum: alone, it is sequential SGD."""
-    only = ("sgd", "sync-sgd", "async-sgd", "downpour", "hogwild-sgd", "local-sgd", "post-local-sgd")
-    return case.algorithm in only and not case.values["momentum"]
+def limits_of(kind: type[Algorithm]) -> Sequence[Limit]:
+    """Return the limits that a class itself states: those of its base class need not hold with other defaults."""
+    found: Sequence[Limit] = vars(kind).get("limits", ())
+    return found
+
+
+def claims(name: str, cases: list[Case]) -> list[Case]:
+    """Return the cases of methods that claim this."""
+    return [case for case in cases if claimed(case.kind, name)]
 
 
 def _halted(case: Case) -> Case:

@@ -1,7 +1,7 @@
 """One train clock: what `hooke.spec.invariants` finds in the journals of every method, and in forged ones."""
 
 import pytest
-from hooke.spec.events import STEP_COLUMNS, Done, Scored, Start
+from hooke.spec.events import STEP_COLUMNS, Done, Evaluation, Start
 from hooke.spec.invariants import faults
 from hooke.spec.journal import JournalWriter
 from hooke.trace.phases import PHASES
@@ -63,7 +63,7 @@ def write(folder, rank=0, role="worker", steps=(), scores=(), done=(1.0, 1.0, 1.
     for samples, clock, wall, seconds in scores:
         rest = {"loss": 1.0, "accuracy": 0.5, "reached": False, "step": samples}
         writer.record(
-            lambda seq, a=(samples, clock, wall, seconds), b=rest: Scored(
+            lambda seq, a=(samples, clock, wall, seconds), b=rest: Evaluation(
                 seq=seq, samples=a[0], clock=a[1], wall=a[2], seconds=a[3], **b
             )
         )

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hooke.catalogue.claims import claimed
 
 from tests.engine.contract import suite
 from tests.engine.contract.cases import BATCH, WORLDS, Case
@@ -17,12 +18,19 @@ TOGETHER = [c for c in SPRINGS if c.kind.coordination == "synchronous" and not c
 """Synchronous springs; that overlap moves no bit is checked elsewhere."""
 SYNC = [c for c in TOGETHER if c.values["period"] == 1 and not suite.preset(c.algorithm)]
 IN_TURN = [c for c in SPRINGS if suite.served(c) and c.kind.deterministic]
+
+
+def can_be_heavy(case):
+    """Return whether it has no momentum by default, and takes one without a warning that it does nothing."""
+    heavy = case.given({"momentum": suite.MOMENTUM})
+    return case.values.get("momentum") == 0 and heavy.method.warnings(3) == case.method.warnings(3)
+
+
 CONSERVING = [
     (c, world)
     for c, world in suite.worlds()
-    if suite.spring(c)
-    and not c.values["momentum"]
-    and not c.values.get("center_momentum")
+    if claimed(c.kind, "conserves")
+    and not c.values.get("momentum")
     and c.values.get("updates") != "auto"  # plain stores lose some: see test_elastic.py
 ]
 
@@ -31,41 +39,52 @@ def ids(value):
     return value.name if isinstance(value, Case) else str(value)
 
 
+REFERRED = [pair for pair in suite.worlds() if claimed(pair[0].kind, "reference") and not suite.free(pair[0])]
+"""Cases of methods that name their equations."""
+
+
 @pytest.mark.property("equations")
-@pytest.mark.parametrize(("case", "world"), [pair for pair in suite.worlds() if not suite.free(pair[0])], ids=ids)
+@pytest.mark.parametrize(("case", "world"), REFERRED, ids=ids)
 def test_weights_and_center_follow_the_equations(played, case, world):
     case = suite.straight(case)
     assert_follows(case, played(case, world))
 
 
 @pytest.mark.property("equations")
-@pytest.mark.parametrize("case", [c for c in suite.family((1,)) if suite.free(c)], ids=ids)
+@pytest.mark.parametrize(
+    "case", [c for c in suite.claims("reference", suite.family((1,))) if suite.free(c)], ids=ids
+)
 def test_alone_a_worker_without_locks_follows_the_equations(played, case):
     assert_follows(case, played(case, "virtual"))
 
 
 @pytest.mark.property("equations", "P24")
-@pytest.mark.parametrize("case", [c for c in suite.defaults((5,)) if not suite.free(c)], ids=ids)
+@pytest.mark.parametrize(
+    "case", [c for c in suite.claims("reference", suite.defaults((5,))) if not suite.free(c)], ids=ids
+)
 def test_long_runs_follow_the_equations(played, case):
     longer = replace(case, steps=60)
-    if case.algorithm == "powersgd":
-        longer = replace(longer, parameters=(("rank", 4),))  # uncut: see `assert_follows`
+    if "rank" in case.values:
+        longer = longer.given({"rank": 4})  # uncut: see `assert_follows`
     assert_follows(longer, played(longer, "virtual"), 2e-5)
 
 
 @pytest.mark.property("equations")
 @pytest.mark.parametrize(
-    "case", [c for c in suite.defaults((3,)) if not suite.free(c) and not c.values["momentum"]], ids=ids
+    "case",
+    [c for c in suite.claims("reference", suite.defaults((3,))) if not suite.free(c) and can_be_heavy(c)],
+    ids=ids,
 )
 def test_heavy_ball_follows_the_equations(played, case):
-    inner = (("inner", "sgd"),) if case.algorithm == "diloco" else ()
-    heavy = replace(case, parameters=(*case.parameters, *inner, ("momentum", suite.MOMENTUM)))
+    heavy = case.given({"momentum": suite.MOMENTUM})
     assert_follows(heavy, played(heavy, "virtual"))
 
 
 @pytest.mark.property("P9")
 @pytest.mark.parametrize(
-    "case", [c for c in suite.family() if suite.served(c) and not c.kind.deterministic], ids=ids
+    "case",
+    [c for c in suite.claims("reference", suite.family()) if suite.served(c) and not c.kind.deterministic],
+    ids=ids,
 )
 def test_another_order_of_exchanges_would_be_noticed(played, case):
     case = suite.straight(case)

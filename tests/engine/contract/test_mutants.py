@@ -19,6 +19,7 @@ from hooke.algorithms.sync_easgd import SyncEASGD
 from hooke.algorithms.sync_easgd1 import SyncEASGD1
 from hooke.catalogue import algorithm
 from hooke.comm.virtual.communicator import VirtualComm
+from hooke.errors import AlgorithmError
 from hooke.loop import evaluate
 from hooke.methods.descent import LocalStep
 
@@ -26,8 +27,8 @@ from tests.engine.contract import suite
 from tests.engine.contract.cases import Case, play_virtual
 from tests.engine.contract.expected import assert_follows, center_of, drift
 from tests.engine.contract.objective import Quadratics
-from tests.engine.contract.test_accounts import test_time_of_synchronous_methods as assert_time
 from tests.engine.contract.test_bitwise import assert_same_bits
+from tests.engine.contract.test_virtual_seconds import test_time_of_synchronous_methods as assert_time
 
 SYNC = Case("sync-easgd", workers=4)
 
@@ -269,7 +270,7 @@ def test_a_wrong_rate_conserves_but_does_not_follow_the_equations(catalogued, tm
 def test_a_state_that_is_scratch_breaks_the_restart(catalogued, tmp_path):
     catalogued(ForgetfulCenter)
     straight = play_virtual(SYNC, tmp_path)
-    with pytest.raises((AssertionError, KeyError)):
+    with pytest.raises(AlgorithmError, match="3 of 4 ranks evaluate other weights"):
         assert_same_bits(play_virtual(suite.TWINS["halted and restarted"](SYNC), tmp_path), straight)
 
 
@@ -282,13 +283,13 @@ def test_serving_out_of_turn_moves_bits_with_the_delays(catalogued, tmp_path):
 
 
 def test_an_evaluation_that_writes_moves_bits(monkeypatch, tmp_path):
-    right = evaluate.evaluate_together
+    right = evaluate.stop_and_evaluate
 
     def wrong(r):
         right(r)
         r.evaluated.mul_(1 + 1e-7)
 
-    monkeypatch.setattr("hooke.loop.synchronous.evaluate_together", wrong)
+    monkeypatch.setattr("hooke.loop.synchronous.stop_and_evaluate", wrong)
     hardly = suite.TWINS["hardly evaluated"](SYNC)
     with pytest.raises(AssertionError):
         assert_same_bits(play_virtual(SYNC, tmp_path), play_virtual(hardly, tmp_path))

@@ -1,9 +1,10 @@
 """Each method is a simpler one at a limit (P1, P3, P17): bit by bit where the arithmetic is the same."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from hooke.catalogue.algorithm import catalogue
+from hooke.catalogue.claims import Limit
+from hooke.methods.elastic import Elastic
 
 from tests.engine.contract import suite
 from tests.engine.contract.cases import ONE_HOST, Case
@@ -38,76 +39,82 @@ def near_center(played, this, that, atol=3e-6):
     np.testing.assert_allclose(center_of(played(this, "virtual")), center_of(played(that, "virtual")), atol=atol)
 
 
-@pytest.mark.property("P1")
-@pytest.mark.parametrize(("a", "momentum"), [(0.05, ()), (0.7, ()), (0.7, HEAVY), (0.05, NESTEROV)], ids=ids)
-@pytest.mark.parametrize(
-    "case",
-    [c for c in suite.family((1,)) if suite.spring(c) and not c.values["momentum"]]
-    + [c for c in suite.defaults((1,)) if suite.spring(c) and c.values["momentum"]],
-    ids=ids,
-)
-def test_one_worker_makes_elastic_methods_equal(played, case, a, momentum):
-    """With one worker there is one way to exchange: bitwise, whatever the rate."""
-    own = (("center_momentum", 0.0),) if case.algorithm == "sma" else ()
-    plain = (("momentum", 0.0), ("momentum_kind", "heavy-ball"))
-    period = (("period", case.values.get("period", 1)),)
-    this = replace(case.pulling(a), parameters=(*case.pulling(a).parameters, *own, *plain, *momentum))
-    that = Case("sync-easgd", (*period, *momentum), 1).pulling(a)
-    this = replace(this, network=ONE_HOST) if suite.free(case) else this  # plain stores: one fused addition
-    one, two = played(this, "virtual"), played(that, "virtual")
-    if case.values.get("updates") == "atomic":  # a push is rounded before it is added, not fused with the addition
-        np.testing.assert_allclose(center_of(one), center_of(two), atol=1e-6)
-        return
-    np.testing.assert_array_equal(bits(one[0].weights), bits(two[0].weights))
-    np.testing.assert_array_equal(center_bits(one), center_bits(two))
+KINDS = ({}, {"momentum": suite.MOMENTUM}, {"momentum": suite.MOMENTUM, "momentum_kind": "nesterov"})
+"""No momentum, heavy ball, Nesterov."""
+RATES = (0.05, 0.7)
+"""Moving rates, a soft one and a stiff one."""
 
 
-AVERAGING = ["sync-sgd", "async-sgd", "hogwild-sgd", "local-sgd", "post-local-sgd", "async-msgd", "downpour"]
+def limits():
+    """Return (property, method, limit, workers) of all that methods claim of themselves."""
+    return [
+        pytest.param(limit, name, workers, marks=pytest.mark.property(limit.shows))
+        for name, kind in suite.methods().items()
+        for limit in suite.limits_of(kind)
+        for workers in limit.workers
+    ]
 
 
-@pytest.mark.property("P1", "P17")
-@pytest.mark.parametrize("momentum", EVERY_MOMENTUM, ids=ids)
-@pytest.mark.parametrize("name", AVERAGING)
-def test_one_worker_makes_averaging_methods_sequential(played, name, momentum):
-    period = {"local-sgd": 3, "post-local-sgd": 3, "downpour": 1}.get(name)
-    given = () if period is None else (("period", period),)
-    network = ONE_HOST if name == "hogwild-sgd" else ()  # plain stores: one fused addition
-    this = Case(name, (*given, ("momentum", 0.0), *momentum), 1, network=network)
-    same_center(played, this, Case("sgd", momentum, 1))
+def limit_id(value):
+    if isinstance(value, Limit):
+        return "-".join([value.of, *(f"{key}={said}" for key, said in value.given.items())])
+    return str(value)
 
 
-@pytest.mark.property("P1", of=("async-sgd",))
-def test_momentum_at_a_single_worker_is_momentum_at_the_master(played):
-    for momentum in (HEAVY, NESTEROV):
-        same_center(played, Case("async-sgd", (*momentum, ("momentum_at", "worker")), 1), Case("sgd", momentum, 1))
+def shared(limit, this, that):
+    """Return the parameters that both are given alike: momenta, periods and moving rates that neither states."""
+    stated = {*limit.given, *limit.other}
+    both = {name for kind in (this, that) for name in kind.model_fields if name in set(that.model_fields)}
+    momenta = KINDS if "momentum" in both - stated else ({},)
+    plain = {"momentum": 0.0, "momentum_kind": "heavy-ball"} if "momentum" in both - stated else {}
+    period = this.period_field if this.period_field == that.period_field else None
+    periods = [{period: tau} for tau in (1, suite.PERIOD)] if period and period not in stated else [{}]
+    elastic = issubclass(this, Elastic) and issubclass(that, Elastic) and not stated & {"alpha", "beta", "rho"}
+    rates = [{"beta": None, "alpha": a} for a in RATES] if elastic else [{}]
+    return [plain | mu | tau | a for mu in momenta for tau in periods for a in rates]
 
 
-@pytest.mark.property("P1", of=("mdownpour",))
-def test_mdownpour_of_one_worker_is_nesterov(played):
-    same_center(played, Case("mdownpour", HEAVY, 1), Case("sgd", NESTEROV, 1))
+def sides(limit, name, workers):
+    """Yield the pairs of cases that a limit says are equal: all that is shared, and every option if claimed."""
+    kinds = catalogue()[name], catalogue()[limit.of]
+    same = {"objective": Quadratics(same_batches=True)} if limit.equal_batches else {}
+    other_workers = 1 if limit.equal_batches else workers
+    free = {"network": ONE_HOST} if kinds[0].coordination == "lock-free" else {}  # plain stores: fused additions
+    for given in shared(limit, *kinds):
+        alike = {key: value for key, value in given.items() if key in kinds[0].model_fields}
+        for option in suite.options(name) if limit.every_option else [suite.base(name)]:
+            mine = option | alike | dict(limit.given)
+            if kinds[0].model_validate(mine).faults(workers):
+                continue
+            this = Case(name, tuple(mine.items()), workers, **same, **free)
+            base = suite.base(limit.of) if limit.of == name else {}
+            yield this, Case(limit.of, tuple((base | given | dict(limit.other)).items()), other_workers, **same)
 
 
-@pytest.mark.property("P3")
-@pytest.mark.parametrize("workers", [2, 3, 5])
-@pytest.mark.parametrize(
-    ("this", "that"),
-    [
-        ("async-measgd", "async-easgd"),
-        ("eamsgd", "easgd"),
-        ("async-msgd", "async-sgd"),
-        ("mdownpour", "async-sgd"),
-        ("easgd", "async-easgd"),
-        ("downpour", "async-sgd"),
-        ("sync-easgd2", "sync-easgd"),
-        ("sync-easgd3", "sync-easgd"),
-    ],
-)
-def test_a_preset_without_its_setting_is_the_method(played, this, that, workers):
-    def bare(name):
-        case = Case(name, (("momentum", 0.0), *((("period", 1),) if name != "mdownpour" else ())), workers)
-        return case.pulling(0.05) if suite.spring(case) else case
+@pytest.mark.parametrize(("limit", "algorithm", "workers"), limits(), ids=limit_id)
+def test_at_its_limit_a_method_is_another_one(played, limit, algorithm, workers):
+    """The weights that are evaluated, and those of workers that are tied to a center; bit by bit if claimed."""
+    pairs = list(sides(limit, algorithm, workers))
+    assert pairs, "the claim is about nothing"
+    for this, that in pairs:
+        one, two = played(this, "virtual"), played(that, "virtual")
+        rounded = this.values.get("updates") == "atomic"  # a push is rounded before it is added, not fused with it
+        if limit.of_workers:
+            for mine, other in zip(one[:workers], two[:workers], strict=True):
+                np.testing.assert_array_equal(bits(mine.weights), bits(other.weights))
+        elif limit.exact and not rounded:
+            np.testing.assert_array_equal(center_bits(one), center_bits(two))
+            for mine, other in zip(one[:workers], two[:workers], strict=True) if this.centered else ():
+                np.testing.assert_array_equal(bits(mine.weights), bits(other.weights))
+        else:
+            np.testing.assert_allclose(center_of(one), center_of(two), atol=3e-6)
+        if limit.equal_batches:
+            assert len({bits(report.weights).tobytes() for report in one[:workers]}) == 1, "they are one worker"
 
-    same_center(played, bare(this), bare(that))
+
+def test_every_limit_names_a_method():
+    named = {limit.of for kind in catalogue().values() for limit in kind.limits}
+    assert named <= set(catalogue())
 
 
 @pytest.mark.property("P2", workers=3)
@@ -138,17 +145,6 @@ def test_three_placements_have_one_result(played, workers, period, momentum):
 
 
 @pytest.mark.property("P17", of=("sma",))
-@pytest.mark.parametrize("momentum", EVERY_MOMENTUM, ids=ids)
-@pytest.mark.parametrize("workers", [2, 3, 5])
-def test_sma_without_its_momentum_is_sync_easgd(played, workers, momentum):
-    same_center(
-        played,
-        Case("sma", (("center_momentum", 0.0), ("beta", 0.9), *momentum), workers),
-        Case("sync-easgd", (("beta", 0.9), *momentum), workers),
-    )
-
-
-@pytest.mark.property("P17", of=("sma",))
 @pytest.mark.parametrize("workers", [2, 3, 5])
 def test_sma_as_it_comes_moves_its_center_to_the_mean_of_the_workers(played, workers):
     """a = 1 / P: one exchange without momentum of the center is c' = mean x_i, here after one step of each."""
@@ -170,50 +166,10 @@ def test_one_chip_that_nothing_pulls_is_sync_sgd_with_the_same_reduction(played,
         np.testing.assert_allclose(report.weights, center_of(sync), atol=1e-6)
 
 
-@pytest.mark.property("P17", of=("local-sgd",))
-@pytest.mark.parametrize("workers", [2, 3, 5])
-def test_local_sgd_of_one_step_is_sync_sgd(played, workers):
-    near_center(played, Case("local-sgd", (("period", 1),), workers), Case("sync-sgd", (), workers))
-
-
-@pytest.mark.property("P17", of=("post-local-sgd",))
-@pytest.mark.parametrize("momentum", EVERY_MOMENTUM, ids=ids)
-@pytest.mark.parametrize("workers", [2, 3, 5])
-def test_post_local_sgd_has_two_limits(played, workers, momentum):
-    late = Case("post-local-sgd", (("switch", 10**6), *momentum), workers)
-    same_center(played, late, Case("sync-sgd", momentum, workers))
-    early = Case("post-local-sgd", (("switch", 0), ("period", 3), *momentum), workers)
-    same_center(played, early, Case("local-sgd", (("period", 3), *momentum), workers))
-
-
-@pytest.mark.property("P17")
-@pytest.mark.parametrize("momentum", EVERY_MOMENTUM, ids=ids)
-@pytest.mark.parametrize("workers", [1, 2, 3, 5])
-@pytest.mark.parametrize(
-    ("name", "limit"),
-    [
-        ("slowmo", (("slow_momentum", 0.0), ("slow_lr", 1.0))),
-        ("diloco", (("inner", "sgd"), ("lr", 0.05), ("outer_lr", 1.0), ("outer_momentum", 0.0))),
-    ],
-)
-def test_outer_optimizers_without_momentum_are_local_sgd(played, name, limit, workers, momentum):
-    every = (("period", 3), *momentum)
-    near_center(played, Case(name, (*every, *limit), workers), Case("local-sgd", every, workers))
-
-
-@pytest.mark.property("P17", of=("powersgd",))
-@pytest.mark.parametrize("momentum", EVERY_MOMENTUM, ids=ids)
-@pytest.mark.parametrize("workers", [1, 2, 3, 5])
-def test_powersgd_at_full_rank_is_sync_sgd(played, workers, momentum):
-    near_center(played, Case("powersgd", (("rank", 4), *momentum), workers), Case("sync-sgd", momentum, workers))
-
-
 @pytest.mark.property("P17", of=("chip-easgd",))
 @pytest.mark.parametrize("momentum", EVERY_MOMENTUM, ids=ids)
 @pytest.mark.parametrize("workers", [2, 3, 5])
-def test_chips_of_one_part_are_sync_easgd_and_one_chip_is_sync_sgd(played, workers, momentum):
-    ones = Case("chip-easgd", (("parts", 1), *momentum), workers)
-    same_center(played, ones, Case("sync-easgd", momentum, workers))
+def test_one_chip_is_sync_sgd_bit_by_bit(played, workers, momentum):
     one = Case("chip-easgd", (("parts", workers), *momentum), workers).pulling(0.0)
     this, that = played(one, "virtual"), played(Case("sync-sgd", momentum, workers), "virtual")
     for mine, other in zip(this, that, strict=True):
@@ -228,17 +184,3 @@ def test_one_round_of_an_outer_optimizer_goes_downhill(played, name):
     case = Case(name, (("period", 3), ("lr", 0.05)), 2, steps=3, objective=bowl)
     before = bowl.start(case.seed)
     assert np.linalg.norm(center_of(played(case, "virtual"))) < 0.95 * np.linalg.norm(before)
-
-
-@pytest.mark.property("P5", workers=4)
-@pytest.mark.parametrize("name", ["sync-sgd", "local-sgd", "post-local-sgd", "slowmo", "diloco", "powersgd"])
-def test_identical_workers_are_one(played, name):
-    """Equal batches on all workers: averages change nothing."""
-    same = Quadratics(same_batches=True)
-    given = suite.base(name)
-    many = Case(name, tuple(given.items()), 4, objective=same)
-    one = replace(many, workers=1)
-    near_center(played, many, one)
-    weights = [report.weights for report in played(many, "virtual")]
-    for other in weights[1:]:
-        np.testing.assert_array_equal(bits(other), bits(weights[0]))

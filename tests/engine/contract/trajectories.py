@@ -1,4 +1,4 @@
-"""Pins how every method moves on one small problem. Anew: `python -m tests.engine.contract.trajectories`.
+"""Pins how every method moves on one small problem. Anew: `make algorithms`.
 
 Losses of the center at every evaluation, and the last center and weights of worker 0, in virtual time with 3
 workers (4 where 3 are impossible, 1 for a sequential method). Not bit by bit: processors differ in the last one.
@@ -44,7 +44,3 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             text = json.dumps(trajectory(case, play_virtual(case, Path(folder))), indent=1)
         (PLACE / f"{case.algorithm}.json").write_text(text + "\n")
-
-
-if __name__ == "__main__":
-    main()

@@ -22,7 +22,7 @@ RANKS = 2
 
 @functools.cache
 def answers():
-    done = mpirun(RANKS, "tests.engine.hardware.program", timeout=100)
+    done = mpirun(RANKS, "tests.engine.hardware.program")
     assert done.returncode == 0, f"status {done.returncode}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
     return json.loads(done.stdout)
 

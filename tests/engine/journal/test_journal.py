@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from hooke.errors import JournalError
-from hooke.spec.events import STEP_COLUMNS, Done, Scored, Start
+from hooke.spec.events import STEP_COLUMNS, Done, Evaluation, Start
 from hooke.spec.journal import BLOCK_SECONDS, BLOCK_STEPS, JournalWriter, parse, read_new, records, unpack
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -27,8 +27,8 @@ def row(step: int, **values: float) -> tuple[float, ...]:
     return tuple(given_values.get(name, 0) for name in STEP_COLUMNS)
 
 
-def scored(seq: int, loss: float = 0.5) -> Scored:
-    return Scored(
+def scored(seq: int, loss: float = 0.5) -> Evaluation:
+    return Evaluation(
         seq=seq, step=3, samples=96, clock=1.0, wall=1.5, loss=loss, accuracy=0.25, seconds=0.5, reached=False
     )
 

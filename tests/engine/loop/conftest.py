@@ -40,7 +40,7 @@ Play = Callable[[str, World], Played]
 def mpi_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("loop")
     (folder / "setups.pkl").write_bytes(pickle.dumps(SETUPS))
-    ended = mpirun(program.WORLD, program.__name__, str(folder), timeout=120)
+    ended = mpirun(program.WORLD, program.__name__, str(folder))
     if ended.returncode:
         pytest.fail(f"the program ended with status {ended.returncode}:\n{ended.stderr[-6000:]}", pytrace=False)
     return folder

@@ -32,6 +32,10 @@ class HostEASGD(Algorithm):
         del workers
         return self.lr * self.rho
 
+    def notes(self, workers: int) -> dict[str, str]:
+        """Return the moving rate."""
+        return {"moving rate": f"{self.rate(workers):g}"}
+
     def run(self, r: Rank) -> None:
         """Step, worker or server."""
         x, c, total, a = r.params, r.buffer(r.params), r.buffer(r.params), self.rate(r.workers)

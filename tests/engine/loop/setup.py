@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -20,13 +21,48 @@ from hooke.spec.specification import RunSpec, canonical
 
 from tests.engine.contract.objective import Behaviour, Quadratic, Quadratics
 from tests.engine.loop.methods import known
+from tests.waiting import wait_for
 
 World = Literal["mpi", "virtual"]
 BATCH = 4
 NETWORK = {"latency": 1e-5, "seconds_per_byte": 1e-8, "compute_seconds_per_sample": 1e-4, "compute_jitter": 0.3}
 
 
-class Moody(Quadratic):
+HELD = 40
+"""Gradients of every other worker that a slow one waits for, under MPI."""
+
+
+class Ordered(Quadratic):
+    """Under MPI, what real processes do comes in the order that a setup asks for, however busy the machine is."""
+
+    setup: Setup
+    folder: Path
+
+    def gradient(self, batch: Any) -> float:
+        if not self.virtual:
+            self._keep_the_order()
+        return super().gradient(batch)
+
+    def _keep_the_order(self) -> None:
+        setup, mine, count = self.setup, self.comm.rank, len(self.picked)
+        if setup.slow and setup.slow[0] == mine and count == 2:
+            others = [self._mark(rank) for rank in range(setup.workers) if rank != mine]
+            wait_for(lambda: all(mark.exists() for mark in others), f"{HELD} gradients of all others")
+        elif setup.slow and count == HELD:
+            self._mark(mine).touch()
+        for bad, step in setup.poison:
+            if bad == mine and count > step:
+                self._mark(mine).touch()
+            elif bad != mine and count == 5 and setup.every > 15:  # before an evaluation or a checkpoint is due
+                wait_for(self._mark(bad).exists, f"the bad gradient of worker {bad}")
+        if setup.cancel and setup.cancel[0] != mine and self.evaluations >= setup.cancel[1]:
+            time.sleep(0.02)  # so that the rank that was asked to stop can say so before the others are done
+
+    def _mark(self, rank: int) -> Path:
+        return self.folder / f"went.{rank}"
+
+
+class Moody(Ordered):
     """Its gradients depend on how many there were: a state of its own, beside every vector."""
 
     moods = 0
@@ -57,7 +93,7 @@ class Setup:
     changes: tuple[tuple[str, Any], ...] = ()
     """Further keys of the specification."""
     slow: tuple[int, float] | None = None
-    """(worker, extra seconds per gradient)."""
+    """(worker, extra virtual seconds per gradient); under MPI its second one waits for HELD of all others each."""
     poison: tuple[tuple[int, int], ...] = ()
     """(worker, its step whose gradient is NaN)."""
     sleeps: int | None = None
@@ -110,21 +146,22 @@ def run_rank(comm: Comm, setup: Setup, world: World, folder: Path | None, resume
     bad = dict(setup.poison).get(comm.rank)
     behaviour = Behaviour(
         sleeps=setup.sleeps,
-        slow=setup.slow[1] if setup.slow and setup.slow[0] == comm.rank else 0.0,
+        slow=setup.slow[1] if setup.slow and setup.slow[0] == comm.rank and world == "virtual" else 0.0,
         poison=None if bad is None else (bad, np.nan),
         cancel_at=setup.cancel[1] if setup.cancel and setup.cancel[0] == comm.rank and not resume else None,
     )
     family = Quadratics(spread=0.3)
-    kind = Moody if setup.moody else Quadratic
+    kind = Moody if setup.moody else Ordered
     objective = kind(family, comm, behaviour, threading.Event(), world == "virtual")
+    objective.setup, objective.folder = setup, folder
     objective.mass = 0.0
     if folder is not None and comm.rank == 0:
         folder.mkdir(exist_ok=True)
         (folder / "spec.json").write_text(canonical(spec))
     comm.barrier()
     with known():
-        out = train_rank(comm, spec, folder, objective, objective.stop_requested, resume, options=RankOptions())
-    scores = [(score.samples, score.loss) for score in out.scores]
+        out = train_rank(comm, spec, folder, objective, objective.cancel_requested, resume, options=RankOptions())
+    scores = [(score.samples, score.loss) for score in out.evaluations]
     picked, start = len(objective.picked), family.start(spec.seed)
     return Report(out.weights, out.center, out.done, scores, picked, objective.spent, start, objective.mass)
 

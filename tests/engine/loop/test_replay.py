@@ -127,7 +127,7 @@ def test_runs_that_cannot_be_replayed_are_refused(played, tmp_path):
         read_order(played("served, twice", "virtual").folder)
     stopped = Setup("async-easgd", steps=3000, cancel=(3, 2))
     play_virtual(stopped, tmp_path / "stopped")
-    with pytest.raises(LaunchError, match="stopped from outside"):
+    with pytest.raises(LaunchError, match="ended early"):
         read_order(tmp_path / "stopped")
     with pytest.raises(LaunchError, match="no run to replay"):
         read_order(tmp_path)

@@ -68,4 +68,4 @@ def play(
     spec = spec_of(name, world)
     objective = Judged(FAMILY, comm, behaviour or Behaviour(sleeps=3), threading.Event(), world == "virtual")
     trace = trace_of(folder, spec, comm.rank) if traced else None
-    train_rank(comm, spec, folder, objective, objective.stop_requested, trace=trace)
+    train_rank(comm, spec, folder, objective, objective.cancel_requested, trace=trace)

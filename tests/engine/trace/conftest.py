@@ -31,7 +31,7 @@ class Traced:
 @pytest.fixture(scope="session")
 def mpi_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("traced")
-    ended = mpirun(RANKS, program.__name__, str(folder), timeout=120)
+    ended = mpirun(RANKS, program.__name__, str(folder))
     if ended.returncode:
         pytest.fail(f"the program ended with status {ended.returncode}:\n{ended.stderr[-6000:]}", pytrace=False)
     return folder

@@ -12,6 +12,7 @@ from hooke.trace.recording import Trace, TracedLedger
 from tests.engine.comm.worlds import A, B, virtual
 from tests.engine.trace.cases import CASES, EVALUATION, FAMILY, NETWORK, RANKS, STEPS
 from tests.engine.trace.rules import check, span, track
+from tests.waiting import LIMIT
 
 BOTH = pytest.mark.parametrize("world", ["virtual", "mpi"])
 EVERY = pytest.mark.parametrize("name", CASES)
@@ -44,7 +45,7 @@ def test_it_keeps_the_rules_of_the_format(traced, name, world):
     about = run.document["otherData"]
     assert about["simulated"] == (world == "virtual")
     assert about["clocks"] == 1
-    assert 0 <= about["start_spread_seconds"] < 1
+    assert 0 <= about["start_spread_seconds"] < (1 if world == "virtual" else LIMIT)
     titles = [e["args"]["name"] for e in run.document["traceEvents"] if e["name"] == "process_name"]
     assert len(titles) == RANKS
     assert all(("simulated" in title) == (world == "virtual") for title in titles)
@@ -114,6 +115,7 @@ def test_every_exchange_is_there(traced, world):
 @EVERY
 def test_hidden_time_lies_in_the_background_and_outside_of_waits(traced, name, world):
     run = traced(name, world)
+    late = 1 if world == "virtual" else 1e9  # nanoseconds: for how long a process may not run between two looks
     for rank, done in enumerate(run.done):
         hidden, behind = track(run.document, rank, "hidden"), track(run.document, rank, "background")
         assert seconds(hidden) == pytest.approx(done.hidden, rel=1e-6, abs=grain(hidden))
@@ -124,7 +126,7 @@ def test_hidden_time_lies_in_the_background_and_outside_of_waits(traced, name, w
             name_of = slice_["name"].removeprefix("hidden ")
             # a transfer is timed by those who carry it, a little before the operation that begins it returns
             assert any(
-                b <= began + 1 and ended <= e + 1e6 for b, e in (span(s) for s in behind if s["name"] == name_of)
+                b <= began + 1 and ended <= e + late for b, e in (span(s) for s in behind if s["name"] == name_of)
             )
         for before, after in zip(hidden, hidden[1:], strict=False):
             assert span(before)[1] <= span(after)[0], "a moment is hidden once"

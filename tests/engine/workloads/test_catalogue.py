@@ -118,9 +118,9 @@ def test_real_fashion_mnist(data_root, monkeypatch):
         pytest.skip(f"NOT TESTED HERE: {data_root} holds no fashion-mnist")
     monkeypatch.setenv("HOOKE_DATA", str(data_root))
     objective = workload("fashion-lenet")().build()
-    published = objective._train._source
+    published = objective.train.source
     assert torch.bincount(published.labels).tolist() == [6000] * 10
-    assert torch.bincount(objective._test.labels).tolist() == [1000] * 10
+    assert torch.bincount(objective.test.labels).tolist() == [1000] * 10
     # the published mean and deviation of the training pixels, 0.2860 and 0.3530
     pixels = published.inputs[::10].float() / 255
     assert float(pixels.mean()) == pytest.approx(0.286, abs=0.005)
@@ -132,10 +132,10 @@ def test_real_mnist(mnist, monkeypatch):
     objective = MnistLenet().build()
     assert (objective.train_size, objective.validation_size, objective.test_size) == (54_000, 6_000, 10_000)
     assert objective.layout[-1].stop == 431_080
-    assert torch.bincount(objective._train._source.labels).tolist() == [
+    assert torch.bincount(objective.train.source.labels).tolist() == [
         5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949,
     ]  # fmt: skip
-    assert torch.bincount(objective._test.labels).tolist() == [
+    assert torch.bincount(objective.test.labels).tolist() == [
         980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009,
     ]  # fmt: skip
     weights, gradient = objective.initial(0), objective.allocate()

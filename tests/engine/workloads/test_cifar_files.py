@@ -42,8 +42,8 @@ def test_the_published_records(tmp_path):
     objective = workload("cifar-alexnet")(hidden=4).build(CPU)
     assert (objective.train_size, objective.validation_size, objective.test_size) == (45, 5, 10)
     assert objective.notes["data"] == "original"
-    assert objective._train._source.inputs[13].numpy().tobytes() == table[13, 1:].tobytes()
-    assert objective._test.inputs[4].numpy().tobytes() == table[54, 1:].tobytes()
+    assert objective.train.source.inputs[13].numpy().tobytes() == table[13, 1:].tobytes()
+    assert objective.test.inputs[4].numpy().tobytes() == table[54, 1:].tobytes()
     batch = objective.pick([12])  # item 0 is held out
     red = batch.inputs[0, 0].numpy()
     np.testing.assert_allclose(red, (table[13, 1:1025].reshape(32, 32) / 255 - 0.4914) / 0.2470, atol=1e-5)

@@ -52,7 +52,7 @@ def test_the_same_weights_as_a_plain_loop_with_torch_optim():
     model = resnet(1)
     model.load_state_dict(objective.views(weights.clone()), strict=False)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
-    data = objective._train
+    data = objective.train
     for step in range(5):
         index = torch.from_numpy(np.random.default_rng(step).integers(0, 70, 16))
         optimizer.zero_grad()
@@ -61,7 +61,7 @@ def test_the_same_weights_as_a_plain_loop_with_torch_optim():
     train(objective, weights, 0, 5)
     plain = torch.cat([p.detach().reshape(-1) for p in model.parameters()])
     torch.testing.assert_close(weights, plain, rtol=1e-3, atol=1e-5)
-    for (name, ours), theirs in zip(objective._model.named_buffers(), model.buffers(), strict=True):
+    for (name, ours), theirs in zip(objective.model.named_buffers(), model.buffers(), strict=True):
         torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5, msg=name)
 
 
@@ -137,7 +137,7 @@ def test_a_restored_worker_goes_on_bitwise():
     forgetful = make(seed=5, rank=2)
     lost = straight.initial(0)
     train(forgetful, lost, 0, 4)
-    forgetful._picked = forgetful._computed = 0
+    forgetful.restore_local(forgetful.local_state() | {"drawn": np.zeros(2, np.int64)})
     train(forgetful, lost, 4, 8)
     assert not torch.equal(lost, weights), "augmentation and dropout do not depend on their counters"
 
@@ -205,11 +205,11 @@ def test_batch_statistics_of_evaluation_are_renewed_from_fixed_training_samples(
     # by hand: mean over batches of 256 of each batch's mean and variance
     views = objective.views(other)
     at = torch.arange(STATISTICS_SAMPLES) * count // STATISTICS_SAMPLES
-    x = objective._train.inputs[at].float() / 255
+    x = objective.train.inputs[at].float() / 255
     maps = functional.conv2d(x, views["0.weight"], views["0.bias"])
     mean = torch.stack([part.mean((0, 2, 3)) for part in maps.split(256)]).mean(0)
     variance = torch.stack([part.var((0, 2, 3)) for part in maps.split(256)]).mean(0)
-    held = objective._validation
+    held = objective.validation
     y = functional.conv2d(held.inputs.float() / 255, views["0.weight"], views["0.bias"])
     y = functional.batch_norm(y, mean, variance, views["1.weight"], views["1.bias"])
     out = functional.linear(functional.relu(y).flatten(1), views["5.weight"], views["5.bias"])
@@ -234,14 +234,14 @@ def test_reading_ahead_changes_nothing():
     for ahead in (False, True):
         whole = Mapped(Squares()), Mapped(Squares())
         objective = FlatObjective(tiny, *whole, validation=whole[0], place=Place(Compute(device="cpu")))
-        assert objective._loader.worthwhile
+        assert objective.reads_ahead
         found = []
         for now, after in zip(batches, [*batches[1:], batches[0]], strict=True):
             batch = objective.pick(now)
             if ahead:
                 objective.prefetch(after)
             found.append((batch.inputs.clone(), batch.labels.clone()))
-        objective._loader.close()
+        objective.close()
         seen.append(found)
     for (x, a), (y, b), at in zip(*seen, batches, strict=True):
         assert torch.equal(x, y)
@@ -255,7 +255,7 @@ def test_what_was_read_ahead_in_vain_is_not_used():
     objective = FlatObjective(tiny, *whole, validation=whole[0], place=Place(Compute(device="cpu")))
     objective.prefetch([1, 2, 3])
     assert objective.pick([4, 5, 6]).labels.tolist() == [4, 5, 6]
-    objective._loader.close()
+    objective.close()
 
 
 def test_devices(monkeypatch):

@@ -9,6 +9,7 @@ import torch
 from hooke.catalogue.workload import Place, workload
 from hooke.errors import DataInvalid, DataMissing
 from hooke.objective.image_folder import DEVIATION, MEAN, ImageFolder
+from hooke.objective.loader import Loader
 from hooke.spec.specification import Compute
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -95,11 +96,11 @@ def test_a_worker_trains_on_a_folder(tmp_path, monkeypatch):
     assert torch.isfinite(gradient).all()
     assert objective.evaluate(weights, 0, 1).count == 1
     assert objective.evaluate(weights, 0, 6, "test").count == 6
-    pixels, _ = read(objective._test, [3])
+    pixels, _ = read(objective.test, [3])
     expected = (pixels[0] / 255 - np.array(MEAN)) / np.array(DEVIATION)
-    seen = objective._scorer._parts["test"].load([3]).inputs[0].permute(1, 2, 0).numpy()
+    seen = Loader(objective.test, objective.device, torch.float32).load([3]).inputs[0].permute(1, 2, 0).numpy()
     np.testing.assert_allclose(seen, expected, atol=1e-5)
-    objective._loader.close()
+    objective.close()
 
 
 MEMORY = """

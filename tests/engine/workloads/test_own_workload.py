@@ -95,7 +95,7 @@ def test_functions_become_a_objective(tmp_path):
     score = objective.evaluate(weights, 0, 4, "test")
     model = nn.Linear(2, 4)
     model.load_state_dict(objective.views(weights))
-    out = model(objective._test.inputs).detach()
+    out = model(objective.test.inputs).detach()
     assert score.correct == int((out.argmax(1) == 1).sum())
     assert score.loss_sum == pytest.approx(4 * float(nn.functional.cross_entropy(out, torch.ones(4).long())))
 

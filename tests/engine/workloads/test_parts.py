@@ -74,7 +74,7 @@ def assert_parts(objective, published: list[bytes], test: list[bytes]) -> None:
     Data sets have some items twice, so items are counted.
     """
     held = rule(len(published))
-    parts = [hashes(part) for part in (objective._train, objective._validation, objective._test)]
+    parts = [hashes(part) for part in (objective.train, objective.validation, objective.test)]
     assert sum(parts, Counter()) == Counter(published + test)
     assert parts[0] == Counter(item for i, item in enumerate(published) if i not in held)
     assert parts[1] == Counter(item for i, item in enumerate(published) if i in held)
@@ -131,7 +131,7 @@ def test_no_piece_of_a_text_reaches_into_another_part(tmp_path, monkeypatch):
     objective = workload("text-transformer")(path="t.txt", context=8, width=8, heads=1, layers=1).build(CPU)
     vocabulary = sorted(set(text))
     where = []
-    for part in (objective._train, objective._validation, objective._test):
+    for part in (objective.train, objective.validation, objective.test):
         items, labels = (torch.empty(len(part), 8, dtype=torch.int64) for _ in range(2))
         part.read(torch.arange(len(part)), items, labels, None)
         pieces = torch.cat([items, labels[:, -1:]], 1).tolist()

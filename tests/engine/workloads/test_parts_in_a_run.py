@@ -59,7 +59,7 @@ def test_every_test_item_is_read_once_when_all_else_is_over(reads, method):
     assert Counter(reads[first:]) == Counter((test, i) for i in range(360))
     held = rule(1437)
     seen = Counter(i for _, i in reads[:first])
-    assert {seen[i] for i in held} == {len(decided(outcomes).scores)}, "validation items: once per evaluation"
+    assert {seen[i] for i in held} == {len(decided(outcomes).evaluations)}, "validation items: once per evaluation"
     assert sum(n for i, n in seen.items() if i not in held) >= 9600
 
 

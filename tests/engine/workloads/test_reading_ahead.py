@@ -99,4 +99,4 @@ def test_an_error_while_reading_ahead_is_raised_where_the_batch_is_wanted():
     failing.prefetch([6, 7])
     with pytest.raises(OSError, match="disk 7"):
         failing.pick([6, 7])
-    failing._loader.close()
+    failing.close()

@@ -7,6 +7,7 @@ import pytest
 import torch
 from hooke.catalogue.workload import Place, workload
 from hooke.errors import DataInvalid, DataMissing
+from hooke.objective.loader import Loader
 from hooke.spec.specification import Compute
 from hooke.workloads import text_transformer
 from pydantic import ValidationError
@@ -33,9 +34,9 @@ def test_samples_and_their_next_characters(tmp_path, monkeypatch):
     for row, start in enumerate((0, 700)):
         assert "".join(letters[c] for c in batch.inputs[row]) == text[start : start + 16]
         assert "".join(letters[c] for c in batch.labels[row]) == text[start + 1 : start + 17]
-    validation = objective._scorer._parts["validation"].load([0, 5])
+    validation = Loader(objective.validation, objective.device, torch.float32).load([0, 5])
     assert "".join(letters[c] for c in validation.inputs[1]) == text[972 + 80 : 972 + 96]
-    test = objective._scorer._parts["test"].load([0, 6])
+    test = Loader(objective.test, objective.device, torch.float32).load([0, 6])
     assert "".join(letters[c] for c in test.labels[1]) == text[1080 + 97 : 1080 + 113]
 
 

@@ -48,7 +48,7 @@ def test_resnet20_learns(tmp_path):
             lambda: resnet(3, KINDS), images(128, 1), images(9, 3), "relu", validation=images(64, 2)
         ),
     )
-    first, last = outcome.scores
+    first, last = outcome.evaluations
     assert (first.samples, last.samples) == (0, 320)
     assert outcome.weights.size == 269_722 - 6 * 65
     assert first.accuracy < 0.5

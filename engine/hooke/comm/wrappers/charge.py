@@ -25,6 +25,8 @@ class Account:
     """Intervals (start, end) in which the rank was in an operation, since the oldest pending transfer began."""
     parts: int = 0
     """Number of communicators created by `split`."""
+    phase: Phase = Phase.COMMUNICATE
+    """What operations are charged to."""
 
     def count(self, posted: float, completed: float) -> float:
         """Return the hidden seconds of a completed transfer that have not been counted yet."""
@@ -54,16 +56,15 @@ class Charged(Wrapper):
         self.ledger = ledger
         self.trace = ledger.trace
         self.account = Account() if account is None else account
-        self._phase = Phase.COMMUNICATE
 
     @contextmanager
     def under(self, phase: Phase) -> Iterator[None]:
-        """Charge operations in the body to another phase; for example, waiting without a request is idle."""
-        before, self._phase = self._phase, phase
+        """Charge operations in the body, of all parts, to another phase; for example, idle without a request."""
+        before, self.account.phase = self.account.phase, phase
         try:
             yield
         finally:
-            self._phase = before
+            self.account.phase = before
 
     @contextmanager
     def charged(self, what: str, peer: int = NOBODY, x: Vector | None = None) -> Iterator[None]:
@@ -72,7 +73,7 @@ class Charged(Wrapper):
         For the trace: its name (one of `hooke.trace.records.OPERATIONS`), the other rank, and the vector.
         """
         ledger, trace, traffic = self.ledger, self.trace, self.traffic
-        before = ledger.interrupt(self._phase)
+        before = ledger.interrupt(self.account.phase)
         entered = ledger.since
         if trace is not None:
             trace.peer = peer
@@ -85,7 +86,7 @@ class Charged(Wrapper):
                 self.account.blocked.append((entered, ledger.since))
             if trace is not None:
                 sent = traffic.payload - payload, traffic.wire - wire, traffic.messages - messages
-                trace.operated(what, self.part, before, self._phase, entered, ledger.since, x, sent)
+                trace.operated(what, self.part, before, self.account.phase, entered, ledger.since, x, sent)
 
     def found(self, peer: int) -> None:
         """Record the other rank of the current operation in the trace, once it is known."""

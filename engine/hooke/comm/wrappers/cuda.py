@@ -9,9 +9,9 @@ import torch
 from hooke.comm.wrappers.staged import Staging
 
 
-def staging(objective: Any) -> Staging | None:
-    """Return the staging that an objective's vectors need; None if they are in main memory."""
-    return Cuda() if str(getattr(objective, "device", "cpu")).startswith("cuda") else None
+def staging(device: object) -> Staging | None:
+    """Return the staging for vectors of a device (`cpu`, `cuda:0`); None for main memory."""
+    return Cuda() if str(device).startswith("cuda") else None
 
 
 class Cuda:

@@ -101,6 +101,10 @@ class Staged(Wrapper):
         """Return the same communicator with a wire type that keeps no residual."""
         return Staged(self.inner.without_feedback(), self.staging) if isinstance(self.inner, Wrapper) else self
 
+    def in_full(self) -> Comm:
+        """Return the same, around a wire that rounds nothing."""
+        return Staged(self.inner.in_full(), self.staging) if isinstance(self.inner, Wrapper) else self
+
     def window(self, initial: Vector, owner: int = 0) -> Window:
         """Return a window in host memory."""
         if not self.staging.takes(initial):

@@ -122,6 +122,11 @@ class Timed(Charged):
         inner = self.inner.without_feedback() if isinstance(self.inner, Wrapper) else self.inner
         return Timed(inner, self.ledger, self.account, self.residuals, self.part)
 
+    def in_full(self) -> Timed:
+        """Return the same ranks, charged to the same ledger, by a wire that rounds nothing."""
+        inner = self.inner.in_full() if isinstance(self.inner, Wrapper) else self.inner
+        return Timed(inner, self.ledger, self.account, self.residuals, self.part)
+
     def window(self, initial: Vector, owner: int = 0) -> Window:
         """Return a window on a copy of the owner's vector, whose operations are charged."""
         with self.charged("make window", owner, initial):

@@ -129,6 +129,10 @@ class Wire(Wrapper):
         """Return the same communicator without residuals."""
         return Wire(self.inner, self._wire, False, self.residuals, self._prefix)
 
+    def in_full(self) -> Comm:
+        """Return what this wire goes by."""
+        return self.inner
+
     def split(self, color: int, key: int = 0) -> Comm:
         """Return the subgroup's communicator with the same wire type and residuals."""
         prefix = f"{self._prefix}part-{self._parts}."

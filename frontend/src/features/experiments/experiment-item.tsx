@@ -12,7 +12,7 @@ function hint({ state, baseline, runs }: ExperimentSummary): string {
   const failed = (runs.failed_user ?? 0) + (runs.failed_infra ?? 0);
   if (failed > 0) return `${failed} run${failed > 1 ? "s" : ""} failed`;
   if (state === "succeeded") return `verdict ready, against ${baseline}`;
-  if (state === "cancelled") return "stopped before its verdict";
+  if (state === "cancelled") return "cancelled before its verdict";
   return `baseline ${baseline}`;
 }
 

@@ -1,29 +1,53 @@
-import { Select } from "@mantine/core";
+import { Select, type SelectProps, Text } from "@mantine/core";
 import { useState } from "react";
 import type { AlgorithmView } from "@/lib/client/types.gen";
+import { formatNumber } from "@/lib/format/numbers";
 import type { Path } from "./document";
 import { useField } from "./form-context";
 
-const LOCAL = ["local-sgd", "post-local-sgd", "slowmo", "diloco"];
-const GROUPS = ["Your own", "Elastic averaging", "Stochastic gradient descent", "Local steps"] as const;
+const OWN = "Your own";
 
-/** Where a method stands in the list: by what its workers exchange. */
-export function groupOf(algorithm: AlgorithmView): (typeof GROUPS)[number] {
-  if (algorithm.origin !== "built-in") return "Your own";
-  if (LOCAL.includes(algorithm.name)) return "Local steps";
-  return /easgd|eamsgd|^sma$/.test(algorithm.name) ? "Elastic averaging" : "Stochastic gradient descent";
+/** Where a method stands in the list: users' own ones first, then under the heading that the method declares. */
+export function groupOf(algorithm: AlgorithmView): string {
+  return algorithm.origin === "built-in" ? algorithm.family : OWN;
+}
+
+/** What a worker asks to move per local step with the method's defaults, in vectors of all weights |W|. */
+export function payloadOf(algorithm: AlgorithmView): string {
+  const { payload_per_step: payload } = algorithm;
+  return payload === null ? "payload not declared" : `${formatNumber(payload)} |W| per step`;
 }
 
 function options(algorithms: readonly AlgorithmView[]) {
-  return GROUPS.map((group) => ({
+  const groups = [...new Set(algorithms.map(groupOf))].sort(
+    (a, b) => Number(b === OWN) - Number(a === OWN) || a.localeCompare(b),
+  );
+  return groups.map((group) => ({
     group,
     items: algorithms
       .filter((one) => groupOf(one) === group)
       .map((one) => ({ value: one.name, label: one.title })),
-  })).filter(({ items }) => items.length > 0);
+  }));
 }
 
 const SHARED = { searchable: true, nothingFoundMessage: "No method has such a name", maxDropdownHeight: 380 };
+
+/** An option of the list: the method's title, and what it moves. */
+function optionOf(algorithms: readonly AlgorithmView[]): SelectProps["renderOption"] {
+  return ({ option }) => {
+    const algorithm = algorithms.find((one) => one.name === option.value);
+    return (
+      <div>
+        {option.label}
+        {algorithm && (
+          <Text component="div" size="xs" c="dimmed">
+            {payloadOf(algorithm)}
+          </Text>
+        )}
+      </div>
+    );
+  };
+}
 
 /** The method of one variant; a name that nobody offers any more stays to be seen. */
 export function AlgorithmField({
@@ -43,6 +67,7 @@ export function AlgorithmField({
     <Select
       {...control}
       {...SHARED}
+      renderOption={optionOf(algorithms)}
       label="Algorithm"
       error={error}
       allowDeselect={false}
@@ -69,6 +94,7 @@ export function AddVariant({
   return (
     <Select
       {...SHARED}
+      renderOption={optionOf(algorithms)}
       key={added}
       size="xs"
       w={200}

@@ -69,7 +69,7 @@ export function WorkloadSection({ workloads }: { workloads: readonly WorkloadVie
   );
 }
 
-/** When a run stops, and what counts as solved. */
+/** When a run ends, and what counts as solved. */
 export function BudgetSection({ workloads }: { workloads: readonly WorkloadView[] }) {
   const { draft, change } = useForm();
   const target = valueAt(draft, ["target"]);
@@ -99,7 +99,7 @@ export function BudgetSection({ workloads }: { workloads: readonly WorkloadView[
       </div>
       <Switch
         mt={18}
-        label="Stop at a target, and compare the time to it"
+        label="End at a target, and compare the time to it"
         data-testid="has-target"
         checked={isJson(target)}
         onChange={(event) => {

@@ -31,23 +31,32 @@ function fieldsOnPage(root: HTMLElement | null): string[] {
   );
 }
 
-/** Once per click on Start, so that a repeated request makes no second experiment. */
 function newKey(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
     byte.toString(16).padStart(2, "0"),
   ).join("");
 }
 
+/**
+ * Submit. Until the draft changes every request carries the same key, so that neither a double click nor a second
+ * try after an answer that got lost makes a second experiment.
+ */
 function useStart() {
   const navigate = useNavigate();
-  return useMutation({
+  const [key, setKey] = useState(newKey);
+  const post = useMutation({
     mutationFn: async (draft: Json) => {
-      const headers = { "Idempotency-Key": newKey() };
+      const headers = { "Idempotency-Key": key };
       const { data } = await createExperiment({ body: asSpec(draft), headers, throwOnError: true });
       return data;
     },
     onSuccess: ({ id }) => navigate({ to: "/experiments/$experimentId", params: { experimentId: id } }),
   });
+  const renew = () => {
+    post.reset();
+    setKey(newKey());
+  };
+  return { post, renew };
 }
 
 /** The form and, beside it, what it would run and the same document as JSON. */
@@ -56,9 +65,9 @@ export function Builder({ start, algorithms, workloads, clusters }: BuilderProps
   const [fields, setFields] = useState<string[]>([]);
   const form = useRef<HTMLDivElement>(null);
   const { query, settled } = usePlan(draft);
-  const post = useStart();
-  const error = query.error ?? post.error;
-  const faults = faultsOf(error);
+  const { post, renew } = useStart();
+  const faults = faultsOf(query.error ?? post.error);
+  const refused = post.isError && faults.length === 0; // said beside the button; the plan still stands
 
   useLayoutEffect(() => {
     const found = fieldsOnPage(form.current);
@@ -74,7 +83,7 @@ export function Builder({ start, algorithms, workloads, clusters }: BuilderProps
   }
 
   const change = (next: (old: Json) => Json) => {
-    post.reset();
+    renew();
     setDraft(next);
   };
   return (
@@ -102,13 +111,19 @@ export function Builder({ start, algorithms, workloads, clusters }: BuilderProps
               </Tabs.Tab>
             </Tabs.List>
             <Tabs.Panel value="plan">
-              <PlanPanel plan={query.data} error={error} faults={faults} settled={settled} focus={focus} />
+              <PlanPanel
+                plan={query.data}
+                error={query.error ?? (refused ? null : post.error)}
+                faults={faults}
+                settled={settled}
+                focus={focus}
+              />
             </Tabs.Panel>
             <Tabs.Panel value="json">
               <JsonEditor />
             </Tabs.Panel>
           </Tabs>
-          {post.isError && faults.length === 0 && (
+          {refused && (
             <Alert color="red" mt={12} title="It was not started">
               {explain(post.error)}
             </Alert>

@@ -86,10 +86,18 @@ export function NumberField({
   );
 }
 
-/** A number or a word: what reads as a number is one. */
+function readMixed(text: string): number | string | undefined {
+  const trimmed = text.trim();
+  if (trimmed === "") return undefined;
+  return /^-?\d+$/.test(trimmed) ? Number(trimmed) : trimmed;
+}
+
+/** A number or a word: what reads as a number is one. An empty field leaves the value to its default. */
 export function MixedField({ path, label, description, fallback }: FieldProps) {
   const { value, set, error, control } = useField(path);
-  const shown = value ?? fallback;
+  const [typed, setTyped] = useState<string>();
+  const current = String(value ?? fallback ?? "");
+  const agrees = typed !== undefined && readMixed(typed) === value;
   return (
     <TextInput
       {...control}
@@ -97,10 +105,10 @@ export function MixedField({ path, label, description, fallback }: FieldProps) {
       description={description}
       error={error}
       autoComplete="off"
-      value={shown === undefined || shown === null ? "" : String(shown)}
+      value={agrees ? typed : current}
       onChange={(event) => {
-        const text = event.currentTarget.value.trim();
-        set(text === "" ? undefined : /^-?\d+$/.test(text) ? Number(text) : text);
+        setTyped(event.currentTarget.value);
+        set(readMixed(event.currentTarget.value));
       }}
     />
   );

@@ -47,6 +47,10 @@ export type AlgorithmView = {
      */
     documentation: string;
     /**
+     * Family
+     */
+    family: string;
+    /**
      * Hash
      */
     hash: string;
@@ -78,6 +82,10 @@ export type AlgorithmView = {
     parameters: {
         [key: string]: unknown;
     };
+    /**
+     * Payload Per Step
+     */
+    payload_per_step: number | null;
     /**
      * Servers
      */
@@ -296,7 +304,7 @@ export type ClusterView = {
     /**
      * Problems
      */
-    problems: Array<FileFaultView>;
+    problems: Array<FileFault>;
     /**
      * Seen At
      */
@@ -556,11 +564,11 @@ export type Estimate = {
 };
 
 /**
- * Evaluation
+ * EvaluationSettings
  *
  * How often the center is evaluated on the validation part, off the clock.
  */
-export type Evaluation = {
+export type EvaluationSettings = {
     /**
      * Every
      *
@@ -617,7 +625,7 @@ export type ExperimentSpec = {
      * Description
      */
     description?: string;
-    evaluation: Evaluation;
+    evaluation: EvaluationSettings;
     /**
      * First Seed
      */
@@ -776,7 +784,7 @@ export type ExperimentView = {
 /**
  * Fault
  *
- * One fault of a request: where, as a JSON Pointer into the body (or `query/name`), and what.
+ * One fault of a document: `pointer` is an RFC 6901 JSON Pointer into it as sent (or `query/name`).
  */
 export type Fault = {
     /**
@@ -790,11 +798,13 @@ export type Fault = {
 };
 
 /**
- * FileFaultView
+ * FileFault
  *
- * Something of a user's that a cluster cannot offer, and why.
+ * A user's algorithm or workload that a cluster cannot offer: import error, name already taken.
+ *
+ * `name`: of the class, the file or the package.
  */
-export type FileFaultView = {
+export type FileFault = {
     /**
      * Error
      */
@@ -1489,7 +1499,7 @@ export type SpeedUp = {
 /**
  * Target
  *
- * The target: a run stops when it is met, and the times to it are compared.
+ * The target: a run ends when it is met, and the times to it are compared.
  */
 export type Target = {
     /**

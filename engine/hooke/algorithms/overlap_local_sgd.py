@@ -1,0 +1,65 @@
+"""Overlap Local SGD: local steps with an anchor whose average is formed behind the next round."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from hooke.catalogue.claims import Limit, after_steps, all_reduce, identical_workers
+from hooke.catalogue.rank import Rank
+from hooke.comm.base import Pending
+from hooke.methods.descent import Periodic
+
+
+class OverlapLocalSGD(Periodic):
+    """Overlap Local SGD.
+
+    tau times   x_i' = x_i - lr g_i(x_i);   then, for all,   x_i' = x_i - a (x_i - z)
+    meanwhile   v' = beta v + mean_i x_i - z,   z' = z + v'                of the x_i after their pull
+
+    Each worker is pulled back to the anchor z, which is the same on all of them, once in tau steps. The average
+    from which the next anchor is made is not waited for: its all-reduce runs behind the next tau steps, and is
+    needed at the next pull. Cost per tau steps: max(0, 2 log2(P) (A + |W| B) - tau steps). beta is the anchor
+    momentum; a = 1, beta = 0 is Local SGD whose average comes a round late.
+
+    Readings: the exchange follows the tau-th step, and the first pull is to the initial weights. What is evaluated
+    is the anchor of the averages begun so far. The authors' program adds momentum to each worker's own move before
+    the average; its mean is v. Defaults (tau 2, a 0.6, beta 0.7) are this implementation's. Momentum of the local
+    steps is the worker's own.
+
+    Reference: Wang, Liang, Joshi, "Overlap Local-SGD", ICASSP 2020 (arXiv 2002.09539).
+    """
+
+    family = "Local steps"
+    reference = "overlap.overlap_local_sgd"
+    exchange = after_steps(all_reduce, behind="period")
+    limits = [
+        Limit("sgd", {"pull": 0.0}, workers=(1,), exact=True, shows="P1", of_workers=True),
+        identical_workers("overlap-local-sgd"),
+    ]
+    accesses = 13
+
+    period: int = Field(2, ge=1, le=10_000, title="Period", description="Local steps per exchange (tau).")
+    pull: float = Field(0.6, ge=0, le=1, title="Pull-back", description="Share of the way to the anchor (a).")
+    anchor_momentum: float = Field(
+        0.7, ge=0, lt=1, title="Anchor momentum", description="Share of the anchor's last move (beta)."
+    )
+
+    def run(self, r: Rank) -> None:
+        """Step, pull to the anchor, and have the next anchor averaged meanwhile."""
+        x, z, v, total = r.params, r.state("anchor", like=r.params), r.state("anchor move"), r.buffer(r.params)
+        step = self.local_step(r)
+        under_way: list[Pending] = []
+
+        def flush() -> None:
+            """Make the anchor of the average under way."""
+            if under_way:
+                under_way.pop().wait()
+                v.mul_(self.anchor_momentum).add_(total, alpha=1 / r.workers).sub_(z)
+                z.add_(v)
+
+        for t in r.steps(evaluated=z, flush=flush):
+            step.apply(step.gradient())
+            if (t + 1) % self.period == 0:
+                flush()
+                x.lerp_(z, self.pull)
+                under_way.append(r.comm.iallreduce(x, into=total))

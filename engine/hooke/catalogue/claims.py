@@ -1,0 +1,205 @@
+"""What a method declares about itself, for the tests that verify it and for the page that lists what was verified.
+
+A claim is about the code of one `run`: a class with a `run` of its own inherits none (see `claimed`). The contract
+suite skips a property that nobody claims, with a message, and docs/algorithms.md lists it as not verified.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:  # an algorithm's parameters are read where there is no NumPy
+    from hooke.comm.base import Slice
+
+Operation = Literal["all-reduce", "broadcast", "reduce", "message", "read", "add"]
+Behind = Literal["nothing", "gradient", "period"]
+"""What a transfer runs behind: nothing, the gradient of its step, or all steps until the next exchange."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One local step, counted from 0: of all workers together (synchronous), or of one worker."""
+
+    t: int
+    workers: int
+    layout: tuple[Slice, ...]
+    seed: int
+    """Of the run."""
+
+    @property
+    def elements(self) -> int:
+        """Return |W|, the length of every vector."""
+        return self.layout[-1].stop
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """One operation on vectors of `elements` float32 values among `ranks` ranks, in `groups` disjoint groups."""
+
+    operation: Operation
+    elements: int
+    ranks: int = 2
+    groups: int = 1
+    behind: Behind = "nothing"
+    begins: Literal["before", "after"] = "before"
+    """Before the gradient of its step, or after the step's update."""
+
+
+Transfers = Sequence[Transfer]
+Exchange = Callable[[Any, Step], Transfers]
+"""What a method, given as the first argument, moves at a step."""
+
+
+def nothing(step: Step) -> Transfers:
+    """Return no transfer."""
+    del step
+    return ()
+
+
+def all_reduce(step: Step) -> Transfers:
+    """Return one all-reduce of |W| among all workers."""
+    return (Transfer("all-reduce", step.elements, step.workers),)
+
+
+def swap(step: Step) -> Transfers:
+    """Return a vector sent to the server, and its reply."""
+    return (Transfer("message", step.elements), Transfer("message", step.elements))
+
+
+def read_and_add(step: Step) -> Transfers:
+    """Return a shared vector read, and another one added to it."""
+    return (Transfer("read", step.elements), Transfer("add", step.elements))
+
+
+def before_steps(
+    transfers: Callable[[Step], Transfers], behind: Callable[[Any], Behind] | Behind = "nothing"
+) -> Exchange:
+    """Return the exchange of a method that moves these at its steps 0, tau, 2 tau, ..."""
+
+    def exchange(method: Any, step: Step) -> Transfers:
+        if step.t % method.exchange_period():
+            return ()
+        hidden = behind(method) if callable(behind) else behind
+        return [replace(each, behind=hidden) for each in transfers(step)]
+
+    return exchange
+
+
+def after_steps(transfers: Callable[[Step], Transfers], behind: Behind = "nothing") -> Exchange:
+    """Return the exchange of a method that moves these after every tau-th step."""
+
+    def exchange(method: Any, step: Step) -> Transfers:
+        if (step.t + 1) % method.exchange_period():
+            return ()
+        return [replace(each, behind=behind, begins="after") for each in transfers(step)]
+
+    return exchange
+
+
+def overlap_of(method: Any) -> Behind:
+    """Return what the exchange of a method with a parameter `overlap` runs behind."""
+    return "gradient" if method.overlap else "nothing"
+
+
+def inside_and_between_chips(method: Any, step: Step) -> Transfers:
+    """Return the sums inside each chip of `parts` workers, and those between the first workers of all chips."""
+    size, chips = step.elements, step.workers // method.parts
+    inside = Transfer("all-reduce", size, method.parts, chips)
+    if step.t % method.period:
+        return (inside,)
+    between = Transfer("all-reduce", size, chips, behind=overlap_of(method))
+    return inside, between, Transfer("broadcast", size, method.parts, chips)
+
+
+ANY = (1, 2, 3, 5)
+"""Numbers of workers with which a limit is tried that holds for any number."""
+
+
+@dataclass(frozen=True)
+class Limit:
+    """With parameters `given` the evaluated weights are those of method `of` with parameters `other`.
+
+    Learning rate, momentum and moving rate that neither side gives are the same on both, whatever they are.
+    """
+
+    of: str
+    given: Mapping[str, Any] = field(default_factory=dict)
+    other: Mapping[str, Any] = field(default_factory=dict)
+    workers: tuple[int, ...] = (2, 3, 5)
+    exact: bool = False
+    """Bit by bit; else up to the rounding of float32."""
+    shows: Literal["P1", "P3", "P5", "P7", "P17"] = "P17"
+    """The property that it shows."""
+    every_option: bool = False
+    """Whatever else the method is given."""
+    equal_batches: bool = False
+    """All workers draw the same batches, and `of` has one worker."""
+    of_workers: bool = False
+    """It is about the weights of the workers, not about those that are evaluated."""
+
+    def at(self, **given: Any) -> Limit:
+        """Return the same limit where the method is given these, too."""
+        return replace(self, given={**self.given, **given})
+
+
+def one_worker(**given: Any) -> Limit:
+    """Return the claim that with one worker a method is sequential SGD, bit by bit."""
+    return Limit("sgd", given, workers=(1,), exact=True, shows="P1")
+
+
+def identical_workers(of: str) -> Limit:
+    """Return the claim of a method that workers with equal batches are its one worker."""
+    return Limit(of, workers=(2, 4), shows="P5", equal_batches=True)
+
+
+LENET = ((20, 1, 5, 5), (20,), (50, 20, 5, 5), (50,), (500, 800), (500,), (10, 500), (10,))
+"""Shapes of the weights for which `payload_per_step` is said: those of LeNet on MNIST."""
+STEPS = 1000
+
+
+@functools.cache
+def payload_per_step(cls: Any, workers: int = 4) -> float | None:
+    """Return what a worker asks to move per local step, in vectors of all weights; None: it is not claimed.
+
+    With the method's defaults (None where a parameter has none), on LeNet, on average over the first 1,000 steps.
+    """
+    exchange = claimed(cls, "exchange")
+    if exchange is None or any(field.is_required() for field in cls.model_fields.values()):
+        return None
+    workers = workers if cls.max_workers is None else cls.max_workers
+    method, step = cls(), Step(0, workers, _layout(LENET), 0)
+    asked = sum(_asked(each) for t in range(STEPS) for each in exchange(method, replace(step, t=t)))
+    sharing = workers if cls.coordination == "synchronous" else 1
+    return asked / step.elements / STEPS / sharing
+
+
+def _asked(transfer: Transfer) -> int:
+    """Return the elements that all its ranks together ask to move: see `hooke.comm.wrappers.timed`."""
+    asking = {"all-reduce": transfer.ranks, "broadcast": 1, "reduce": transfer.ranks - 1}
+    alone = transfer.ranks == 1
+    return 0 if alone else transfer.groups * transfer.elements * asking.get(transfer.operation, 1)
+
+
+def _layout(shapes: Sequence[tuple[int, ...]]) -> tuple[Slice, ...]:
+    from hooke.comm.base import Slice
+
+    stops = list(itertools.accumulate(math.prod(shape) for shape in shapes))
+    return tuple(
+        Slice(str(k), stop - math.prod(shape), stop, shape)
+        for k, (shape, stop) in enumerate(zip(shapes, stops, strict=True))
+    )
+
+
+def claimed(cls: type[Any], name: str) -> Any:
+    """Return what a class claims under this name of its own `run`, or None: it claims nothing."""
+    for each in cls.__mro__:
+        if name in vars(each):
+            return vars(each)[name]
+        if "run" in vars(each):
+            return None
+    return None

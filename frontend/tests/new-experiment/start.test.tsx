@@ -1,0 +1,100 @@
+import { screen, within } from "@testing-library/react";
+import { describe, expect, it } from "vitest";
+import { CATALOGUE, cluster } from "../support/fixtures/catalogue";
+import { experiment, SPEC } from "../support/fixtures/experiment";
+import { apiServer, Refusal } from "../support/server";
+import { card, openForm, part, refill, shownDocument } from "./form";
+
+const server = apiServer();
+const editor = (): HTMLTextAreaElement => screen.getByLabelText("Specification as JSON");
+
+describe("the JSON beside the form", () => {
+  it("follows the form, and the form follows it", async () => {
+    const { user } = await openForm(server);
+    await refill(user, screen.getByLabelText("Batch"), "48");
+    await user.click(screen.getByRole("tab", { name: "JSON" }));
+    expect(JSON.parse(editor().value)).toMatchObject({ batch: 48 });
+    await refill(user, editor(), JSON.stringify({ ...SPEC, checkpoint_every: 5000 }));
+    expect(screen.getByLabelText(/Name of the experiment/)).toHaveValue("Digits, three ways");
+    expect(screen.getAllByTestId("variant-card")).toHaveLength(3);
+    expect(screen.getByLabelText("Checkpoint every")).toHaveValue("5000");
+    expect(await shownDocument(user)).toEqual({ ...SPEC, checkpoint_every: 5000 });
+  });
+
+  it.each([
+    ["{ no", /JSON|property/],
+    ["[]", /A specification is an object/],
+    ['{"variants": {}}', /“variants” is a list of objects/],
+  ])(
+    "keeps %s as it was typed, says why it cannot be shown, and leaves the form alone",
+    async (text, why) => {
+      const { user } = await openForm(server);
+      await user.click(screen.getByRole("tab", { name: "JSON" }));
+      await refill(user, editor(), text);
+      expect(editor()).toHaveValue(text);
+      expect(editor()).toBeInvalid();
+      expect(editor()).toHaveAccessibleDescription(why);
+      expect(screen.getAllByTestId("variant-card")).toHaveLength(2);
+      await user.tab();
+      expect(editor()).toHaveValue(text);
+      await refill(user, editor(), "{}");
+      expect(editor()).toBeValid();
+      expect(screen.queryAllByTestId("variant-card")).toHaveLength(0);
+    },
+  );
+
+  it("takes fields that the form does not know, and passes them on", async () => {
+    const { user } = await openForm(server);
+    await user.click(screen.getByRole("tab", { name: "JSON" }));
+    await refill(user, editor(), JSON.stringify({ ...SPEC, notes: { by: "me" } }));
+    await refill(user, screen.getByLabelText("Batch"), "8");
+    expect(await shownDocument(user)).toEqual({ ...SPEC, notes: { by: "me" }, batch: 8 });
+  });
+});
+
+describe("where it starts", () => {
+  it("is the example when asked for, and when its button is clicked", async () => {
+    const { user } = await openForm(server, "/new?example=true");
+    expect(screen.getByLabelText(/Name of the experiment/)).toHaveValue(
+      "Who reaches 97 % first on the digits?",
+    );
+    expect(screen.getAllByTestId("variant-card")).toHaveLength(5);
+    await refill(user, screen.getByLabelText(/Name of the experiment/), "Mine");
+    await user.click(screen.getByRole("button", { name: "Fill in the example" }));
+    expect(screen.getByLabelText(/Name of the experiment/)).toHaveValue(
+      "Who reaches 97 % first on the digits?",
+    );
+  });
+
+  it("is the specification of the experiment that is cloned", async () => {
+    const spec = { ...SPEC, variants: [{ name: "Old", algorithm: "retired" }], baseline: "Old" };
+    server.on("GET /experiments/*", experiment({ spec }));
+    const { user } = await openForm(server, "/new?clone=exp_7");
+    expect(server.askedFor("GET /experiments/*").map(({ path }) => path)).toEqual([
+      "/api/v1/experiments/exp_7",
+    ]);
+    expect(card(0).getByRole("combobox", { name: "Algorithm" })).toHaveValue("retired"); // nobody offers it any more
+    expect(await shownDocument(user)).toEqual(spec);
+  });
+
+  it("says which catalogue could not be read, and reads it when told", async () => {
+    server.on("GET /algorithms", new Refusal(500, "No agent has answered."));
+    const opening = openForm(server).catch(() => undefined);
+    server.on("GET /algorithms", new Refusal(500, "No agent has answered."));
+    const alert = await screen.findByRole("alert");
+    expect(alert).toHaveTextContent("The form could not be made. No agent has answered.");
+    server.on("GET /algorithms", CATALOGUE);
+    within(alert).getByRole("button", { name: "Try again" }).click();
+    await opening;
+    expect(await screen.findByTestId("form")).toBeVisible();
+  });
+
+  it("learns of a cluster as soon as its agent registers", async () => {
+    const { user } = await openForm(server, "/new", []);
+    await user.click(part("clusters").getByRole("button", { name: "Add cluster" }));
+    expect(await screen.findByText("No cluster is registered yet")).toBeVisible();
+    server.on("GET /clusters", { items: [cluster("lab", { cores: 4 })] });
+    server.send("clusters", {}, 3);
+    expect(await screen.findByRole("menuitem", { name: "lab (4 cores)" })).toBeVisible();
+  });
+});

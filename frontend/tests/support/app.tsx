@@ -1,0 +1,49 @@
+/** Opens the dashboard at an address, over a test's server, as main.tsx does over the real one. */
+import { MantineProvider } from "@mantine/core";
+import { createMemoryHistory } from "@tanstack/react-router";
+import { act, render } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { EventSource } from "eventsource";
+import type { ReactNode } from "react";
+import { onTestFinished } from "vitest";
+import { App } from "@/app/app";
+import { makeQueryClient } from "@/app/query-client";
+import { makeRouter } from "@/app/router";
+import { signedOut } from "@/app/session";
+import { EventStream } from "@/lib/events/event-stream";
+import { resolver, theme } from "@/lib/theme/theme";
+import type { ApiServer } from "./server";
+
+/** What a person does; no pause between keys, and no style sheet that could take an element from the pointer. */
+const person = () => userEvent.setup({ delay: null, pointerEventsCheck: 0 });
+
+export function openApp(server: ApiServer, address: string) {
+  signedOut(false);
+  const queries = makeQueryClient();
+  const { queries: usual } = queries.getDefaultOptions();
+  queries.setDefaultOptions({ queries: { ...usual, retryDelay: 1 } });
+  const stream = new EventStream(`${server.url}/api/v1/events`, (url) => new EventSource(url));
+  const router = makeRouter(createMemoryHistory({ initialEntries: [address] }));
+  const view = render(<App router={router} queries={queries} stream={stream} />);
+  onTestFinished(() => {
+    view.unmount();
+    stream.close();
+    queries.clear();
+  });
+  return { user: person(), address: () => router.state.location.href, router };
+}
+
+/** One component with the theme around it, and nothing else. */
+export function show(component: ReactNode) {
+  const wrapped = (child: ReactNode) => (
+    <MantineProvider theme={theme} cssVariablesResolver={resolver} defaultColorScheme="auto">
+      {child}
+    </MantineProvider>
+  );
+  const view = render(wrapped(component));
+  return { user: person(), again: (next: ReactNode) => view.rerender(wrapped(next)), unmount: view.unmount };
+}
+
+/** Let the browser draw one frame, and what follows from it. */
+export const frame = () =>
+  act(() => new Promise<void>((done) => requestAnimationFrame(() => setTimeout(done))));

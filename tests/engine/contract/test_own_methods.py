@@ -1,0 +1,27 @@
+"""The suite verifies own methods, too: `HOOKE_PATH=FOLDER HOOKE_METHODS=NAME pytest tests/engine/contract`."""
+
+import os
+import re
+import subprocess
+import sys
+
+from tests.engine.contract import suite
+from tests.engine.contract.conftest import ROOT
+
+OWN = {"elastic-gossip", "lookahead-easgd"}
+
+
+def test_the_examples_pass_the_suite():
+    """Both worlds. What a class does not claim is skipped by name: the one claims nothing, the other all."""
+    command = [sys.executable, "-m", "pytest", "tests/engine/contract", "-q", "-p", "no:cacheprovider"]
+    command += ["-p", "no:xdist", "-k", " or ".join(sorted(OWN))]
+    own = {"HOOKE_PATH": str(ROOT / "examples/own"), suite.ONLY: ",".join(sorted(OWN)), "PYTHONPATH": str(ROOT)}
+    ended = subprocess.run(
+        command, check=False, cwd=ROOT, env=os.environ | own, capture_output=True, text=True, timeout=280
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    passed, skipped = (int(re.search(rf"(\d+) {word}", ended.stdout)[1]) for word in ("passed", "skipped"))
+    assert passed > 250
+    assert skipped == 4
+    said = re.findall(r"NOT VERIFIED: (\S+) (names no equations|does not|names no limit)", ended.stdout)
+    assert {name for name, _ in said} == {"lookahead-easgd"}

@@ -1,0 +1,182 @@
+"""Seconds of the virtual world, where every price is known, and staleness."""
+
+import math
+from dataclasses import replace
+
+import pytest
+from hooke.catalogue.algorithm import catalogue
+from hooke.catalogue.claims import Step, claimed
+from hooke.spec.journal import records, unpack
+
+from tests.engine.contract import suite
+from tests.engine.contract.cases import BATCH, NETWORK, Case, play_virtual
+from tests.engine.contract.objective import Quadratic
+from tests.engine.contract.traffic import seconds
+
+QUIET = (("compute_jitter", 0.0),)
+MEMORY = 100e9
+"""Bytes per second of the virtual cluster's memory, by default."""
+SLOW = 1e-3
+"""Latency of a network on which every exchange takes longer than a gradient."""
+
+
+def ids(value):
+    return value.name if isinstance(value, Case) else str(value)
+
+
+def weight_bytes(case):
+    return 4 * case.objective.size
+
+
+def total(reports, what):
+    return sum(report.done[what] for report in reports)
+
+
+def transfers_of(case, t):
+    layout = Quadratic.layout_of(case.objective)
+    return claimed(case.kind, "exchange")(case.method, Step(t, case.workers, layout, case.seed))
+
+
+def pipelined(case):
+    return any(each.behind == "period" for t in range(case.steps) for each in transfers_of(case, t))
+
+
+def sums_of_all(case):
+    """Return whether nothing travels but sums over all workers, for which the schedules say the time."""
+    moved = {(each.operation, each.ranks) for t in range(case.steps) for each in transfers_of(case, t)}
+    return moved <= {("all-reduce", case.workers)}
+
+
+TOGETHER = [
+    case
+    for case in suite.claims("exchange", suite.family((2, 4)))
+    if case.kind.coordination == "synchronous" and sums_of_all(case)
+]
+
+
+def quiet(played, case, slow_network):
+    """Play a case without jitter and evaluations; return its reports, and (latency, seconds per byte)."""
+    network = (*QUIET, ("latency", SLOW)) if slow_network else QUIET
+    reports = played(replace(case, network=network, every=10**6), "virtual")
+    return reports, (SLOW if slow_network else NETWORK["latency"], NETWORK["seconds_per_byte"])
+
+
+def prices(case):
+    """Return seconds per step of: compute, one message of |W|, and the update of a worker and of a server."""
+    compute = BATCH * NETWORK["compute_seconds_per_sample"]
+    message = NETWORK["latency"] + weight_bytes(case) * NETWORK["seconds_per_byte"]
+    worker = weight_bytes(case) * case.method.vector_accesses(server=False) / MEMORY
+    server = weight_bytes(case) * case.method.vector_accesses(server=True) / MEMORY
+    return compute, message, worker, server
+
+
+@pytest.mark.parametrize("slow_network", [False, True])
+@pytest.mark.property("P19")
+@pytest.mark.parametrize("case", [c for c in TOGETHER if not pipelined(c)], ids=ids)
+def test_time_of_synchronous_methods(played, case, slow_network):
+    """A step takes transfers + max(compute, what runs behind it) + update."""
+    reports, latency = quiet(played, case, slow_network)
+    compute, _, update, _ = prices(case)
+    steps = [transfers_of(case, t) for t in range(len(reports[0].picked))]
+    shown = [seconds([each for each in step if each.behind == "nothing"], *latency) for step in steps]
+    behind = [seconds([each for each in step if each.behind == "gradient"], *latency) for step in steps]
+    waiting = sum(max(0.0, each - compute) for each in behind)
+    expected = sum(shown) + waiting + len(steps) * (compute + update)
+    if case.workers > 1 and any(steps):
+        assert (max(map(sum, zip(shown, behind, strict=True))) > compute) == slow_network
+    for report in reports:
+        assert report.done["clock"] == pytest.approx(expected, rel=1e-3)
+        assert report.done["phases"]["communicate"] == pytest.approx(sum(shown) + waiting, rel=1e-3, abs=1e-9)
+        hidden = sum(min(compute, each) for each in behind)
+        assert report.done["hidden"] == pytest.approx(hidden, rel=1e-3, abs=1e-9)
+
+
+@pytest.mark.parametrize("slow_network", [False, True])
+@pytest.mark.property("P19")
+@pytest.mark.parametrize("case", [c for c in TOGETHER if pipelined(c)], ids=ids)
+def test_time_of_a_pipeline(played, case, slow_network):
+    """The larger of all compute and update, and of all transfers end to end, which the last step waits for."""
+    reports, latency = quiet(played, case, slow_network)
+    compute, _, update, _ = prices(case)
+    steps, ended = len(reports[0].picked), 0.0
+    for t in range(steps):
+        for each in transfers_of(case, t):
+            # it begins when it is posted and the one before has ended; the end waits for the last of them
+            posted = (t + (each.begins == "after")) * (compute + update)
+            ended = max(ended, posted) + seconds([each], *latency)
+            assert (seconds([each], *latency) > compute + update) == slow_network
+    own = steps * (compute + update)
+    for report in reports:
+        assert report.done["clock"] == pytest.approx(max(own, ended), rel=1e-3)
+        exposed = report.done["clock"] - own
+        assert report.done["phases"]["communicate"] == pytest.approx(exposed, rel=1e-3, abs=1e-9)
+
+
+@pytest.mark.property("P19")
+@pytest.mark.parametrize("slow_network", [False, True])
+@pytest.mark.parametrize(
+    "case", [c for c in suite.claims("exchange", suite.family((1, 2, 4, 8))) if suite.free(c)], ids=ids
+)
+def test_time_of_methods_without_a_lock(played, case, slow_network):
+    """Nobody is nearer to the center than another, and its link carries P vectors per round, each way.
+
+    With overlap max(compute, read + addition) per exchange, else their sum; a saturated link is the limit.
+    """
+    network = (*QUIET, ("latency", 2e-3)) if slow_network else QUIET
+    case = replace(case, network=network, every=10**6, steps=120)
+    reports = played(case, "virtual")
+    compute, message, update, _ = prices(case)
+    message += dict(network).get("latency", NETWORK["latency"]) - NETWORK["latency"]
+    period, behind = case.method.exchange_period(), transfers_of(case, 0)[0].behind == "gradient"
+    steps = [len(report.picked) for report in reports]
+    assert max(steps) - min(steps) <= period
+    exchange = 2 * message + 3 * weight_bytes(case) / MEMORY
+    own = max(compute, exchange) if behind else compute + exchange
+    alone = own + (period - 1) * compute + period * update
+    saturated = case.workers * message
+    round_ = max(alone, saturated)
+    assert reports[0].done["clock"] == pytest.approx(120 / period * round_, rel=0.08, abs=case.workers * message)
+    assert reports[0].done["clock"] >= 120 / period * alone * 0.999
+    hidden = total(reports, "hidden")
+    assert hidden > 0 if behind else hidden == 0
+
+
+@pytest.mark.parametrize("case", [c for c in suite.family((2, 4)) if c.values.get("mode") == "serial"], ids=ids)
+def test_time_of_the_literal_listing(played, case):
+    """Nothing overlaps: each turn is center down, gradient, weights up."""
+    reports = played(replace(case, network=QUIET, every=10**6), "virtual")
+    compute, message, update, server = prices(case)
+    turns = len(reports[-1].served)
+    assert reports[-1].done["clock"] == pytest.approx(
+        turns * (compute + 2 * message + server), rel=0.01, abs=2 * update + server
+    )
+
+
+@pytest.mark.parametrize("case", [c for c in suite.family((4,)) if c.values.get("mode") == "ordered"], ids=ids)
+def test_the_one_port_of_the_server_saturates(played, case):
+    """Concurrent workers: where messages are dear, the server's own link is the limit, P exchanges per sweep."""
+    dear = replace(case, network=(*QUIET, ("latency", 2e-3)), every=10**6, steps=40)
+    reports = played(dear, "virtual")
+    sweeps = len(reports[-1].served) / case.workers
+    assert reports[-1].done["clock"] >= sweeps * case.workers * 2e-3
+    literal = replace(dear, parameters=(("mode", "serial"),))
+    assert reports[-1].done["clock"] < played(literal, "virtual")[-1].done["clock"]
+
+
+@pytest.mark.property("P12")
+@pytest.mark.parametrize("workers", [1, 2, 3, 5])
+@pytest.mark.parametrize(
+    "name", [c.algorithm for c in suite.claims("exchange", suite.one_slow()) if suite.served(c)]
+)
+def test_staleness_of_equal_workers_is_one_less_than_their_number(tmp_path, name, workers):
+    """Between two exchanges of a worker all others exchange once. The first pushes are fresher: those of Async SGD
+    were all pulled before there was any update, so that the k-th has missed k."""
+    once = ((catalogue()[name].period_field, 1),)
+    case = Case(name, once, workers, steps=30, journal=True, network=QUIET)
+    reports = play_virtual(case, tmp_path)
+    blocks = [r for r in records(tmp_path / f"journal.{workers}.jsonl") if r.kind == "steps"]
+    measured = [value for block in blocks for value in unpack("staleness", block.columns["staleness"])]
+    assert all(math.isnan(value) for value in measured[:workers])
+    fresh = list(range(workers)) if reports[-1].last_words else []
+    assert measured[workers : workers + len(fresh)] == fresh
+    assert set(measured[workers + len(fresh) :]) == {workers - 1}

@@ -1,0 +1,66 @@
+"""What a method that declares its exchange must move, and how long that takes in virtual time.
+
+From the schedules alone. A message of n float32 values takes A + 4 n B. The tree moves a sum in 2 (P - 1) messages
+of n, 2 log2 P of them one after the other; halving in 2 log2 P messages per rank, which add up to as many values;
+broadcast and reduce are one way of the tree.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from hooke.catalogue.claims import Step, Transfer, claimed
+
+from tests.engine.contract.cases import Case, Played
+from tests.engine.contract.objective import Quadratic
+
+WORD = 4
+"""Bytes of a float32."""
+
+
+@dataclass
+class Moved:
+    """What all ranks together have asked for and sent."""
+
+    payload: int = 0
+    wire: int = 0
+    messages: int = 0
+
+
+def transfers(case: Case, reports: list[Played]) -> list[Transfer]:
+    """Return what the declared exchange says of all steps: of all workers at once, or of each worker's own."""
+    exchange = claimed(case.kind, "exchange")
+    alone = case.kind.coordination != "synchronous"
+    counts = [len(report.picked) for report in reports[: case.workers]]
+    steps = [t for count in (counts if alone else counts[:1]) for t in range(count)]
+    layout = Quadratic.layout_of(case.objective)
+    return [each for t in steps for each in exchange(case.method, Step(t, case.workers, layout, case.seed))]
+
+
+def moved(case: Case, every: Iterable[Transfer]) -> Moved:
+    """Return what these take with the case's collective."""
+    total = Moved()
+    for each in every:
+        p, size = each.ranks, WORD * each.elements
+        if p == 1 and each.operation in ("all-reduce", "broadcast", "reduce"):
+            continue
+        ways = {"all-reduce": 2, "broadcast": 1, "reduce": 1}.get(each.operation)
+        asked = {"all-reduce": p, "broadcast": 1, "reduce": p - 1}.get(each.operation, 1)
+        total.payload += each.groups * asked * size
+        total.wire += each.groups * (1 if ways is None else ways * (p - 1)) * size
+        halved = case.collective == "halving" and each.operation == "all-reduce"
+        messages = 2 * p * int(math.log2(p)) if halved else 1 if ways is None else ways * (p - 1)
+        total.messages += each.groups * messages
+    return total
+
+
+def seconds(every: Iterable[Transfer], latency: float, per_byte: float) -> float:
+    """Return what transfers one after the other take with the tree."""
+    ways = {"all-reduce": 2, "broadcast": 1, "reduce": 1}
+    return sum(
+        (ways[each.operation] * math.ceil(math.log2(each.ranks)) if each.operation in ways else 1)
+        * (latency + WORD * each.elements * per_byte)
+        for each in every
+    )
