@@ -1,4 +1,4 @@
-"""Keyset cursors: where a page ended, sealed so that nobody builds or edits one."""
+"""Keyset cursors: the last key of a page, signed so that clients cannot build or edit one."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ _SIGNATURE = 12
 
 
 class Cursors:
-    """Seals and opens the last key of a page; a cursor of one list does not open another."""
+    """Encodes and decodes the last key of a page; a cursor is valid for one list only."""
 
     def __init__(self, token: str) -> None:
         self._key = hashlib.sha256(b"hooke cursor key\0" + token.encode()).digest()
 
     def seal(self, listing: str, key: str | int) -> str:
-        """Return the opaque text for the last key of a page."""
+        """Return the cursor of the last key of a page."""
         body = json.dumps([listing, key]).encode()
         return base64.urlsafe_b64encode(self._sign(body) + body).decode().rstrip("=")
 
     def open(self, listing: str, cursor: str) -> str:
-        """Return the key in a cursor; raises Invalid for one that this server did not make for this list."""
+        """Return the key of a cursor. Raises Invalid unless this server made it for this list."""
         try:
             raw = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
         except (binascii.Error, ValueError):

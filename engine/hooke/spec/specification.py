@@ -102,10 +102,7 @@ class Variant(Frozen):
 
 
 class VirtualCluster(Frozen):
-    """A simulated network and processor: the same algorithm code in virtual time.
-
-    Results are labelled simulated.
-    """
+    """A simulated network and processor: the same algorithm code in virtual time; results are labelled."""
 
     latency: float = Field(7.2e-6, ge=0, le=10, title="Latency", description="Seconds per message (A).")
     seconds_per_byte: float = Field(

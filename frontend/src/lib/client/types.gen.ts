@@ -151,7 +151,7 @@ export type Band = {
 /**
  * BandAnswer
  *
- * Mean and band over seeds for a whole experiment: what its charts draw.
+ * Mean and band over seeds for an experiment, for its charts.
  */
 export type BandAnswer = {
     /**
@@ -494,7 +494,7 @@ export type Compute = {
 /**
  * DroppedView
  *
- * A worker without which the run went on.
+ * A worker that was dropped from the run.
  */
 export type DroppedView = {
     /**
@@ -522,7 +522,7 @@ export type DroppedView = {
 /**
  * DryRun
  *
- * The answer to a valid dry run; nothing is stored.
+ * The response to a valid dry run; nothing is stored.
  */
 export type DryRun = {
     /**
@@ -538,7 +538,7 @@ export type DryRun = {
 /**
  * Estimate
  *
- * A mean over seeds with its 95% t interval, cut to what is possible; `low`, `high` are null where n < 2.
+ * A mean over seeds with its 95% t interval, clipped to possible values; `low`, `high` are null for n < 2.
  */
 export type Estimate = {
     /**
@@ -659,7 +659,7 @@ export type ExperimentSpec = {
 /**
  * ExperimentSummary
  *
- * A row of the list: no series, no spec. `state` is derived: running while any run is not terminal.
+ * A row of the list, without specification. `state` is derived: running while any run is not terminal.
  */
 export type ExperimentSummary = {
     /**
@@ -717,7 +717,7 @@ export type ExperimentSummary = {
 /**
  * ExperimentView
  *
- * One experiment, whole.
+ * One experiment with all details.
  */
 export type ExperimentView = {
     /**
@@ -826,7 +826,7 @@ export type FileFault = {
 /**
  * Live
  *
- * The process answers.
+ * The process responds.
  */
 export type Live = {
     /**
@@ -838,7 +838,7 @@ export type Live = {
 /**
  * LogLineView
  *
- * One line of output; `position` goes into `after` to read on.
+ * One line of output; pass `position` as `after` to continue.
  */
 export type LogLineView = {
     /**
@@ -890,7 +890,7 @@ export type LogPage = {
 /**
  * PhaseTotals
  *
- * Seconds per phase of one rank since its loop began, and what it moved.
+ * Seconds per phase of one rank since the start of its loop, and its traffic.
  */
 export type PhaseTotals = {
     /**
@@ -964,7 +964,7 @@ export type PhaseTotals = {
 /**
  * PlannedRunView
  *
- * One run that an experiment would make.
+ * One run that an experiment would create.
  */
 export type PlannedRunView = {
     /**
@@ -1042,7 +1042,7 @@ export type ProblemDetails = {
 /**
  * Ready
  *
- * Whether requests can be served, and if not, why.
+ * Whether requests can be served, with reasons if not.
  */
 export type Ready = {
     /**
@@ -1081,7 +1081,7 @@ export type RunState = 'queued' | 'dispatched' | 'starting' | 'running' | 'lost'
 /**
  * RunSummary
  *
- * A row of the list; the figures are kept up to date at ingest, so no list touches points.
+ * A row of the list; its figures are computed at ingest, so lists do not read points.
  */
 export type RunSummary = {
     /**
@@ -1202,7 +1202,7 @@ export type RunSummary = {
 /**
  * RunView
  *
- * One run, whole.
+ * One run with all details.
  */
 export type RunView = {
     /**
@@ -1367,7 +1367,7 @@ export type RunView = {
 /**
  * Series
  *
- * One metric of one run: min, max, first and last of every bucket, so spikes stay; null is NaN.
+ * One metric of one run: min, max, first and last of every bucket; null is NaN.
  */
 export type Series = {
     /**
@@ -1377,7 +1377,7 @@ export type Series = {
     /**
      * N
      *
-     * Points kept in this answer.
+     * Points in this response.
      */
     n: number;
     /**
@@ -1403,7 +1403,7 @@ export type Series = {
 /**
  * SeriesAnswer
  *
- * Series of many runs on one axis, in the order asked.
+ * Series of several runs on one axis, in the order of the query.
  */
 export type SeriesAnswer = {
     /**
@@ -1423,7 +1423,7 @@ export type SeriesAnswer = {
 /**
  * SeriesQuery
  *
- * Which runs, which metrics, over what, and how fine.
+ * Runs, metrics, axis and resolution of a query.
  */
 export type SeriesQuery = {
     /**
@@ -1437,7 +1437,7 @@ export type SeriesQuery = {
     /**
      * Points
      *
-     * At most so many points of each series.
+     * Maximum number of points per series.
      */
     points?: number;
     /**
@@ -1451,7 +1451,7 @@ export type SeriesQuery = {
  *
  * Baseline's time to target over this variant's, paired by seed: geometric mean, 95% t interval of logs.
  *
- * A time lies between two evaluations; the interval knows that.
+ * The interval accounts for times being known only to lie between two evaluations.
  */
 export type SpeedUp = {
     /**
@@ -1557,7 +1557,7 @@ export type TimeToTarget = {
 /**
  * TransitionView
  *
- * One change of state: when, who, why, and the evidence.
+ * One change of state: time, actor, reason and evidence.
  */
 export type TransitionView = {
     /**
@@ -1622,7 +1622,7 @@ export type Variant = {
 /**
  * Version
  *
- * What runs here.
+ * The versions of this server.
  */
 export type Version = {
     /**
@@ -1638,9 +1638,7 @@ export type Version = {
 /**
  * VirtualCluster
  *
- * A simulated network and processor: the same algorithm code in virtual time.
- *
- * Results are labelled simulated.
+ * A simulated network and processor: the same algorithm code in virtual time; results are labelled.
  */
 export type VirtualCluster = {
     /**
@@ -1821,7 +1819,7 @@ export type StreamEventsData = {
         /**
          * Last-Event-Id
          *
-         * Wins over `after`.
+         * Takes precedence over `after`.
          */
         'last-event-id'?: number | null;
     };
@@ -1905,7 +1903,7 @@ export type CreateExperimentData = {
         /**
          * Idempotency-Key
          *
-         * Sent again with the same document, the answer is the experiment made the first time.
+         * A repeated request with the same key and document returns the experiment created first.
          */
         'Idempotency-Key'?: string | null;
     };
@@ -2009,7 +2007,7 @@ export type ReadBandsData = {
         /**
          * Points
          *
-         * At most so many points of each band.
+         * Maximum number of points per band.
          */
         points?: number;
     };
