@@ -171,7 +171,7 @@ function ClusterCard({ index, cluster, clusters }: CardProps) {
           <TextField
             path={[...path, "virtual", "compute_source"]}
             label="Compute time is"
-            description="What it was measured on; empty: made up"
+            description="What it was measured on; empty: an assumption"
           />
         )}
       </div>
