@@ -1,6 +1,6 @@
-"""An audit of the product from outside: what it computes, and what its clocks say, against equations alone.
+"""An independent audit of the product: its results and its clocks, compared with the published equations.
 
-`python -m audit` starts runs as a user does, by the command `hooke run`, with a workload that nothing in the
-product knows (`own/workloads/sine_net.py`), and compares what they leave with simulations in float64 that are
-written here, from the equations. Nothing here imports the product, its tests or its benchmarks.
+`python -m audit` starts runs with the command `hooke run`, like a user, with a workload that is not part of the
+product (`own/workloads/sine_net.py`), and compares the results with float64 simulations of the equations. Nothing
+here imports the product, its tests or its benchmarks.
 """

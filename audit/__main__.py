@@ -1,4 +1,4 @@
-"""`python -m audit`: run every case, print the table, end with status 0 only if everything holds."""
+"""`python -m audit`: run every case and print the table; exit status 0 only if every check passes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def chosen(only: list[str], world: str | None) -> list[Case]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the audit that the command line asks for; return the exit status."""
+    """Run the audit with the given command line; return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m audit", description=__doc__)
     parser.add_argument(
         "--only", nargs="+", default=[], choices=sorted(METHODS), metavar="METHOD", help="these methods"

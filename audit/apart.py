@@ -1,8 +1,8 @@
-"""Methods whose workers do not step together, from their equations, in the order in which a run's server answered.
+"""Simulations of asynchronous methods, from their equations, in the order of exchanges of a run's server.
 
 Sources: arXiv 1708.02983 (Original, Async and Hogwild EASGD, Async SGD), 1412.6651 (EASGD, EAMSGD, DOWNPOUR,
-MDOWNPOUR). A method without locks has no order: with one worker it is exact, with several the audit asks whether
-all that was pushed has arrived.
+MDOWNPOUR). A lock-free method has no order: with one worker the simulation is exact, with several workers the
+audit checks that no update was lost.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def async_easgd(seen: Seen, p: Parameters) -> Finals:
 
 
 def original_easgd(seen: Seen, p: Parameters) -> Finals:
-    """The same in rank order: worker t mod P has turn t, whatever the log says."""
+    """Async EASGD in rank order: worker t mod P has turn t, independently of the log."""
     turns = [t % seen.workers for t in range(sum(map(len, seen.items)))]
     if seen.order != turns:
         raise ValueError("the server did not answer in rank order")
@@ -47,7 +47,7 @@ def original_easgd(seen: Seen, p: Parameters) -> Finals:
 def async_sgd(seen: Seen, p: Parameters) -> Finals:
     """Pull x = c; tau times x' = x - lr g; push the sum u of the g; at the master v' = mu v - lr u, c' = c + v'.
 
-    A velocity of the worker's own: it pushes the sum of its moves. With one step per exchange x stays as pulled.
+    With a velocity of its own, a worker pushes the sum of its moves. With one step per exchange x stays as pulled.
     Nesterov's momentum at the master: workers pull c + mu v.
     """
     own = p["momentum_at"] == "worker" and p["momentum"] > 0
@@ -71,7 +71,7 @@ def async_sgd(seen: Seen, p: Parameters) -> Finals:
 
 
 def hogwild_sgd(seen: Seen, p: Parameters) -> Finals:
-    """x = c; tau moves along x; c' = c + their sum. One worker: nobody else stores."""
+    """x = c; tau moves along x; c' = c + their sum. One worker only."""
     c, x, step = seen.start, seen.start, Step(p)
     while seen.left(0):
         x, moves = c, np.zeros_like(c)
@@ -89,10 +89,10 @@ def hogwild_easgd(seen: Seen, p: Parameters) -> Finals:
 
 
 def missing(method: str, seen: Seen, p: Parameters, center: Array, weights: list[Array]) -> float:
-    """Return what is missing of all that workers without locks pushed, over the largest element expected.
+    """Return the missing part of all pushed updates, relative to the largest element expected.
 
     Hogwild SGD: c = c_0 + all moves. Hogwild EASGD: c + sum_i x_i = (P + 1) x_0 + all moves, because an exchange
-    conserves it. Moves follow from the points at which the run says that it took its gradients.
+    conserves it. Moves follow from the recorded points of the gradients.
     """
     expected = seen.start * (1 if method == "hogwild-sgd" else seen.workers + 1)
     for i in range(seen.workers):

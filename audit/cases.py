@@ -1,4 +1,4 @@
-"""What is audited: methods with settings, in which worlds, and what besides is asked of each."""
+"""The cases of the audit: methods with settings, worlds, and additional checks."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from audit.product import NETWORK
 
 BATCH, SEED = 4, 5
 STEP_SECONDS, SCORE_SECONDS = 0.002, 0.060
-"""What a gradient and an evaluation of the center take under MPI, beside computing: so much that it shows."""
+"""Additional seconds of a gradient and of an evaluation under MPI, large enough to reveal a wrong clock."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """One method with settings on `workers` workers: `steps` each, an evaluation after every `every` of all."""
+    """One method with settings on `workers` workers: `steps` steps each, an evaluation every `every` steps."""
 
     method: str
     settings: dict[str, Any] = field(default_factory=dict)
@@ -29,7 +29,7 @@ class Case:
 
     @property
     def title(self) -> str:
-        """Return settings as a reader wants them."""
+        """Return the settings for display."""
         said = [f"{name}={value}" for name, value in self.settings.items() if name != "lr"]
         return " ".join(said) + (" (target at start)" if self.asks == "target" else "")
 
@@ -85,7 +85,7 @@ TOGETHER: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "powersgd": ({"rank": 2, "momentum": 0.5}, {"rank": 3}),
     "original-easgd": ({"alpha": 0.3, "mode": "ordered"}, {"rho": 2.0, "mode": "serial", "momentum": 0.5}),
 }
-"""Methods without chance: settings for two workers in both worlds, and for four in virtual time."""
+"""Deterministic methods: settings for two workers in both worlds, and for four in virtual time."""
 SERVED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "async-easgd": ({"alpha": 0.3, "period": 2}, {"rho": 2.0, "momentum": 0.5, "momentum_kind": "nesterov"}),
     "async-measgd": ({"alpha": 0.2, "momentum": 0.5}, {"rho": 1.0, "momentum": 0.7, "period": 3}),
@@ -103,7 +103,10 @@ FREE: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
     "hogwild-sgd": ({"momentum": 0.5}, {"period": 2, "lr": 0.05}, {"period": 3, "lr": 0.03, "momentum": 0.5}),
     "hogwild-easgd": ({"alpha": 0.3}, {"alpha": 0.2, "period": 2}, {"alpha": 0.2, "momentum": 0.5}),
 }
-"""One worker, which is exact; two in both worlds and four in virtual time: all that they push must arrive."""
+"""Lock-free methods: one worker, which is exact.
+
+Two in both worlds and four in virtual time, without lost updates.
+"""
 
 
 def cases() -> Iterator[Case]:
@@ -125,7 +128,7 @@ def cases() -> Iterator[Case]:
 
 
 def _clocks() -> Iterator[Case]:
-    """Yield cases in which a clock that a rank keeps to itself goes wrong by a multiple of every slack."""
+    """Yield cases in which the clock of a single rank would be wrong by a multiple of every slack."""
     alone = Case("easgd", {"period": 30, "beta": 0.3}, workers=1, worlds=("mpi",), steps=120, every=30)
     yield alone
     yield replace(alone, workers=2, steps=90)

@@ -1,11 +1,11 @@
-"""What the journals of one run must say of time, whatever the method and the world.
+"""Invariants of the clocks in the journals of one run, for every method and both worlds.
 
-The train clock is the wall time less the evaluations and checkpoints, for all ranks alike: while it stands, nobody
-works. It starts when the initial weights have been scored: that evaluation is in no rank's seconds.
+The train clock is wall time without evaluations and checkpoints, the same on all ranks: while it stands, no rank
+works. It starts after the evaluation of the initial weights, which is not in any rank's seconds.
 
-Measured seconds of several processes agree only as well as an operating system wakes them up, hence a slack. MPI:
-SLACK, and SLACK_EACH for every time that the clock stood, which is a few turns of a scheduler with more ranks than
-cores. Virtual time: VIRTUAL_SLACK for every time that it stood, a hundred latencies of the audit's network.
+The seconds of several processes agree only up to the wake-up latency of the operating system, hence a slack. MPI:
+SLACK, plus SLACK_EACH for every time that the clock stood, a few time slices with more ranks than cores. Virtual
+time: VIRTUAL_SLACK for every time that it stood, a hundred latencies of the audit's network.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from audit.journal import PHASES, Journal
 SLACK, SLACK_EACH, VIRTUAL_SLACK = 0.010, 0.005, 1e-4
 WORK = ("data", "compute", "update")
 INSIDE = 0.015
-"""How far behind the beginning and before the end of a standstill a step must end to be inside, in seconds."""
+"""Minimum distance in seconds of a step's end from both ends of a standstill to count as inside."""
 ROUNDING = 1e-6
-"""Of sums of seconds in float64; columns in float32 are granted a relative 1e-5 more."""
+"""Relative rounding error of sums of seconds in float64; columns in float32 are allowed 1e-5 more."""
 
 
 def deciding(journals: list[Journal]) -> Journal:
@@ -31,12 +31,12 @@ def deciding(journals: list[Journal]) -> Journal:
 
 
 def on_the_way(journals: list[Journal]) -> list[Any]:
-    """Return the evaluations for which the clock stood: all but that of the initial weights."""
+    """Return the evaluations during which the clock stood: all except that of the initial weights."""
     return [score for score in deciding(journals).evaluations if score["samples"]]
 
 
 def stood(journals: list[Journal]) -> tuple[float, float]:
-    """Return for how many seconds the clock of a run stood, as its records say, and the slack."""
+    """Return the seconds for which the clock of a run stood, from its records, and the slack."""
     decides = deciding(journals)
     seconds = [record["seconds"] for record in [*on_the_way(journals), *decides.checkpoints]]
     times = len(seconds) + 1
@@ -45,7 +45,7 @@ def stood(journals: list[Journal]) -> tuple[float, float]:
 
 
 def off_for(journal: Journal, seconds: float) -> float:
-    """Return for how long a rank may be off the clock: evaluations and checkpoints, and the test at the end."""
+    """Return the seconds that a rank may be off the clock: evaluations, checkpoints, and the test at the end."""
     return seconds + float(journal.done.get("test_seconds", 0.0))
 
 
@@ -55,24 +55,24 @@ def work(journal: Journal) -> float:
 
 
 def work_until(journal: Journal, wall: float) -> float:
-    """Return the seconds that a rank had worked in the steps that it had ended by then."""
+    """Return the seconds that a rank had worked in the steps completed by then."""
     ended = journal.rows["wall"] <= wall if journal.rows else slice(0)
     return float(sum(journal.rows[phase][ended].sum() for phase in WORK if journal.rows))
 
 
 def margin(journals: list[Journal]) -> float:
-    """Return the run's clock less the longest work of a worker, seconds; must not be negative."""
+    """Return the run's clock minus the longest work of a worker, s; must not be negative."""
     return float(deciding(journals).done["clock"] - max(work(j) for j in journals if j.works))
 
 
 def off_clock(journals: list[Journal]) -> float:
-    """Return the largest wall - clock of a rank less the evaluations' seconds; must not exceed the slack."""
+    """Return the largest wall - clock of a rank minus the evaluations' seconds; must not exceed the slack."""
     seconds = stood(journals)[0]
     return float(max(j.done["wall"] - j.done["clock"] - off_for(j, seconds) for j in journals))
 
 
 def faults(journals: list[Journal], expects_target: bool = False) -> list[str]:
-    """Return every invariant that these journals break, with the numbers."""
+    """Return every invariant violated by these journals, with the numbers."""
     found = [*_beginning(journals), *_totals(journals), *_standstills(journals)]
     for rank, journal in enumerate(journals):
         found += [f"rank {rank}: {why}" for why in _alone(journal)]
@@ -104,7 +104,7 @@ def _totals(journals: list[Journal]) -> list[str]:
 
 
 def _standstills(journals: list[Journal]) -> list[str]:
-    """Return the steps that ended while the clock stood; those of a server are exchanges, and must not either."""
+    """Return the steps that ended while the clock stood, including exchanges of a server."""
     found, scores = [], on_the_way(journals)
     for rank, journal in enumerate(journals):
         wall = journal.rows.get("wall", np.empty(0))
@@ -142,7 +142,7 @@ def _target(journals: list[Journal]) -> list[str]:
 
 
 def _beginning(journals: list[Journal]) -> list[str]:
-    """Return what is wrong with the time of the initial weights' evaluation: their target is met at 0."""
+    """Return faults of the time of the initial weights' evaluation, which must be 0."""
     first = deciding(journals).evaluations[0]
     times = first["clock"], first["wall"]
     return (

@@ -1,4 +1,4 @@
-"""Reads what a run leaves: journals, final vectors, and the notes of the audit's own workload.
+"""Reads the output of a run: journals, final vectors, and the notes of the audit's own workload.
 
 A journal is JSON Lines. A record of kind `steps` holds columns of n values each: base64 of little-endian numbers.
 """
@@ -19,13 +19,13 @@ from audit.simulate import Seen
 TYPES = {"step": "<i8", "samples": "<i8", "payload": "<i8", "wire": "<i8", "messages": "<i4", "worker": "<i4"} | {
     name: "<f8" for name in ("clock", "wall")
 }
-"""Of columns; all others are float32."""
+"""Types of columns; all others are float32."""
 PHASES = ("data", "compute", "communicate", "update", "evaluate", "idle")
 
 
 @dataclass
 class Journal:
-    """One rank's: first and last record, rows by column, evaluations, checkpoints."""
+    """The journal of one rank: first and last record, rows by column, evaluations, checkpoints."""
 
     start: dict[str, Any] = field(default_factory=dict)
     done: dict[str, Any] = field(default_factory=dict)
@@ -40,7 +40,7 @@ class Journal:
 
 
 def read(path: Path) -> Journal:
-    """Return a journal; ValueError where it has no first or no last record."""
+    """Return a journal. Raises ValueError without a first or a last record."""
     found, blocks = Journal(), []
     for line in path.read_text().splitlines():
         record = json.loads(line)
@@ -73,15 +73,15 @@ def read_all(folder: Path) -> list[Journal]:
 
 
 def finals(path: Path) -> dict[str, Any]:
-    """Return what `--save` wrote: float32 vectors `center`, `worker_0`..."""
+    """Return the vectors written by `--save`: float32 vectors `center`, `worker_0`..."""
     with np.load(path) as file:
         return {name: file[name] for name in file.files if name != "spec"}
 
 
 def seen(journals: list[Journal], notes: Path, batch: int, seed: int) -> Seen:
-    """Return what the workers noted, each worker's notes found by the losses that its journal tells.
+    """Return the notes of the workers, assigned to workers by the losses in their journals.
 
-    ValueError where no notes, or more than one worker's, fit a journal.
+    Raises ValueError if no notes, or those of several workers, match a journal.
     """
     width = 1 + batch + SIZE
     found = [np.fromfile(path).reshape(-1, width) for path in sorted(notes.glob("*.f64"))]

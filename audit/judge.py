@@ -1,4 +1,4 @@
-"""Compares runs with the simulations, bit by bit with one another, and their clocks with the invariants."""
+"""Compares runs with the simulations, bit by bit with each other, and their clocks with the invariants."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ METHODS: dict[str, Method] = {
     "sync-easgd3": together.sync_easgd,
     "sync-sgd": together.sync_sgd,
 }
-"""Methods of the catalogue, and whose equations are theirs; `python -m audit` names those that it lacks."""
+"""Method of the catalogue -> its equations; `python -m audit` reports missing ones."""
 PRESETS = {"eamsgd": {"momentum_kind": "nesterov"}, "mdownpour": {"momentum_kind": "nesterov"}}
-"""What a method's name says of a setting that no case gives."""
+"""Settings implied by a method's name."""
 ROUNDINGS, HALF_UNIT = 4, 2.0**-24
 GROWS = 100.0
-"""From here on a method is said to make rounding grow."""
+"""Growth from which the summary names a run."""
 
 
 @dataclass
 class Row:
-    """One run of one case in one world, and what is wrong with it."""
+    """One run of one case in one world, with its faults."""
 
     case: Case
     world: str
@@ -62,29 +62,29 @@ class Row:
     """Largest relative differences from the simulation: final center, final weights, points of all gradients."""
     tolerance: float = 0.0
     growth: float = 1.0
-    """By how much the simulation enlarges a small change of its initial weights until its end."""
+    """Factor by which the simulation amplifies a small change of its initial weights until its end."""
     missing: float | None = None
-    """Lock-free methods on several workers: what of the pushes did not arrive, relative."""
+    """Lock-free methods on several workers: relative part of the updates that did not arrive."""
     equal: list[str] = field(default_factory=list)
-    """What else ended with the same bits."""
+    """Other results with the same bits."""
     margin: float | None = None
     off_clock: float | None = None
-    """Seconds: clock less the longest work; off the clock beyond the evaluations' own."""
+    """Seconds: clock minus the longest work; off the clock beyond the evaluations' own."""
     faults: list[str] = field(default_factory=list)
 
 
 def tolerance(seen: Seen, growth: float = 1.0) -> float:
-    """Return how far float32 may be from the equations, relative to the largest element of a vector.
+    """Return the bound on the error of float32, relative to the largest element of a vector.
 
-    Every gradient's step rounds an element of a vector about four times (gradient, move, pull, sum), each time by
-    at most 2^-24 of the largest; those of all steps at most add up. Where the equations themselves make a small
-    change grow, what the first step has rounded comes out that much larger.
+    Every step rounds an element about four times (gradient, move, pull, sum), each time by at most 2^-24 of the
+    largest; the errors of all steps at most add up. If the equations amplify small changes, the error of the first
+    step is amplified by the same factor.
     """
     return ROUNDINGS * HALF_UNIT * (sum(map(len, seen.items)) + growth)
 
 
 def growth(method: Method, seen: Seen, p: Parameters, center: Array) -> float:
-    """Return by how much the simulation enlarges a small relative change of its initial weights until its end.
+    """Return the factor by which the simulation amplifies a small relative change of its initial weights.
 
     The largest of four directions. About 1 for all methods but PowerSGD, whose orthonormal bases depend on
     differences of nearly parallel columns.
@@ -95,7 +95,7 @@ def growth(method: Method, seen: Seen, p: Parameters, center: Array) -> float:
 
 
 def equations(case: Case, run: Run, row: Row, method: str | None = None) -> None:
-    """Compare a run with the simulation of its method (or of another one); note differences and faults."""
+    """Compare a run with the simulation of its method (or of another one); record differences and faults."""
     seen, method = run.seen, method or case.method
     if seen is None:
         raise ValueError("this run was not asked to note what it was given")

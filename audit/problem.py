@@ -1,4 +1,4 @@
-"""The audit's workload once more, in NumPy float64: data, initial weights and gradient, from the formulas alone.
+"""The audit's workload in NumPy float64: data, initial weights and gradient, from the formulas.
 
 out = W2 sin(W1 x + b1) + b2;   f = mean over the batch of |out - y|^2 / 2;   d = 4 inputs, 6 units, 3 outputs.
 """
@@ -16,7 +16,7 @@ SIZE = 51
 
 
 def _rounded(values: Array) -> Array:
-    """Return what a float32 holds of these values: data and initial weights are given in it."""
+    """Return the values rounded to float32, the type of data and initial weights."""
     return values.astype(np.float32).astype(np.float64)
 
 

@@ -1,4 +1,4 @@
-"""The product as a user has it: the command `hooke run`, a specification in a file, and what it leaves."""
+"""Runs the product as a user does: the command `hooke run` with a specification file, and its output."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from audit.simulate import Seen
 HERE = Path(__file__).resolve().parent
 OWN = HERE / "own"
 SECONDS = 180.0
-"""After which a run counts as hanging."""
+"""Time limit of a run, s."""
 NETWORK = {
     "latency": 1e-6,
     "seconds_per_byte": 1e-9,
@@ -28,18 +28,18 @@ NETWORK = {
 
 
 class Failed(Exception):
-    """A run that did not end as it should; the message is the end of its output."""
+    """A run that failed; the message is the end of its output."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """What one run left."""
+    """The output of one run."""
 
     folder: Path
     finals: dict[str, Any]
     journals: list[Journal]
     seen: Seen | None
-    """What its workers noted; None of a run that was not asked to note anything."""
+    """The notes of its workers; None for a run without notes."""
 
 
 def command() -> str:
@@ -49,7 +49,7 @@ def command() -> str:
 
 
 def methods() -> set[str]:
-    """Return the methods that the product brings along; raises Failed."""
+    """Return the built-in methods of the product. Raises Failed."""
     environment = {name: value for name, value in os.environ.items() if name != "HOOKE_PATH"}
     arguments = [command(), "algorithms", "--json"]
     ended = subprocess.run(
@@ -61,9 +61,9 @@ def methods() -> set[str]:
 
 
 def run(spec: dict[str, Any], folder: Path, *options: str, notes: bool = True, path: str = "") -> Run:
-    """Start `hooke run` with a specification in `folder` (a new one, unless it resumes), and read what it left.
+    """Start `hooke run` with a specification in `folder` (a new one, unless it resumes), and read its output.
 
-    `path`: further folders of users' files. Raises Failed.
+    `path`: additional folders of user files. Raises Failed.
     """
     place = folder.parent
     place.mkdir(parents=True, exist_ok=True)

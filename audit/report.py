@@ -34,7 +34,7 @@ def cells(row: Row) -> tuple[str, ...]:
 
 
 def table(rows: Iterable[Row]) -> str:
-    """Return all rows under their head, in columns, with every fault below its row."""
+    """Return the table with a header, with faults below their rows."""
     lines = [(HEAD, []), *((cells(row), row.faults) for row in rows)]
     widths = [max(len(line[k]) for line, _ in lines) for k in range(len(HEAD))]
     text = []
@@ -47,7 +47,7 @@ def table(rows: Iterable[Row]) -> str:
 def summary(
     rows: Sequence[Row], found: Sequence[tuple[Wrong, Row]], unknown: Sequence[str], seconds: float
 ) -> str:
-    """Return the largest differences, what was found of the mistakes made on purpose, and the last line.
+    """Return the largest differences, the result on the deliberate errors, and the last line.
 
     `unknown`: methods that only the audit has; each is a fault.
     """

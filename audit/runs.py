@@ -1,4 +1,4 @@
-"""Starts all runs of an audit: virtual ones side by side, MPI ones alone, so that nobody disturbs their clocks."""
+"""Starts all runs of an audit: virtual ones in parallel, MPI ones one at a time, because of their clocks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Say = Callable[[str], None]
 
 @dataclass
 class Audited:
-    """One case: its rows in the order of worlds, and its runs as far as they came."""
+    """One case: its rows in the order of worlds, and its completed runs."""
 
     case: Case
     rows: dict[str, Row] = field(default_factory=dict)
@@ -51,14 +51,14 @@ def _abreast(abreast: int, do: Callable[[Audited], None], todo: list[Audited]) -
 def _first(each: Audited, *, world: str, place: Path) -> None:
     case = each.case
     try:
-        notes = case.asks != "target"  # there, nobody takes a step
+        notes = case.asks != "target"  # no steps are taken there
         each.runs[world] = run(case.spec(world), place / case.key / world, notes=notes)
     except (Failed, OSError, ValueError) as error:
         each.rows[world].faults.append(f"no result: {error}")
 
 
 def _again(each: Audited, *, place: Path) -> None:
-    """Go on from the virtual run's checkpoint, or replay the MPI run; compare every bit."""
+    """Resume from the virtual run's checkpoint, or replay the MPI run; compare the results bit by bit."""
     case, home = each.case, place / each.case.key
     world = "virtual" if case.asks == "bits" else "mpi"
     row = each.rows[world]

@@ -1,4 +1,4 @@
-"""What all simulated methods share: the batches that the workers had, a worker's step, the moving rate."""
+"""Shared by all simulations: the batches of the workers, a worker's step, the moving rate."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ DEFAULTS: dict[str, Any] = {
     "slow_momentum": 0.5, "slow_lr": 1.0, "inner": "adamw", "decay": 0.1, "outer_lr": 0.7, "outer_momentum": 0.9,
     "rank": 2, "pull": 0.6, "anchor_momentum": 0.7,
 }  # fmt: skip
-"""What docs/algorithms.md says that a parameter is where nobody gives it."""
+"""Default values of parameters, from docs/algorithms.md."""
 
 
 @dataclass
 class Seen:
-    """What the workers of a run were given, and at which weights they took their gradients: the run's own notes.
+    """The notes of a run: the items and the weights of every gradient.
 
-    `items[i]` (steps, batch) and `points[i]` (steps, 51) of worker i; `order`: whom a server answered, one after
-    the other, last words included.
+    `items[i]` (steps, batch) and `points[i]` (steps, 51) of worker i; `order`: the workers of a server's
+    exchanges, in order, including the last ones.
     """
 
     items: list[NDArray[np.int64]]
@@ -39,14 +39,14 @@ class Seen:
     start: Array = field(default_factory=problem.start)
     """The initial weights of the simulation."""
     apart: float = 0.0
-    """Largest difference so far between a simulated point and the noted one, over the largest weight."""
+    """Largest difference so far between a simulated and a recorded point, relative to the largest weight."""
     done: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.done = [0] * len(self.items)
 
     def anew(self, start: Array) -> Seen:
-        """Return the same for another simulation, which begins at other weights."""
+        """Return the same notes for another simulation with different initial weights."""
         return Seen(self.items, self.points, list(self.order), self.seed, start)
 
     @property
@@ -56,21 +56,21 @@ class Seen:
 
     @property
     def rounds(self) -> int:
-        """Return the steps of each worker; ValueError where they differ, which no synchronous method may do."""
+        """Return the steps of each worker. Raises ValueError if they differ."""
         (steps,) = {len(items) for items in self.items}
         return steps
 
     def left(self, i: int) -> int:
-        """Return how many steps worker i has still to take."""
+        """Return the number of remaining steps of worker i."""
         return len(self.items[i]) - self.done[i]
 
     def gradient(self, i: int, x: Array) -> Array:
-        """Return worker i's next gradient at x; take note of how far the run's own point was from it."""
+        """Return worker i's next gradient at x; record the distance of the run's own point from x."""
         self.apart = max(self.apart, difference(self.points[i][self.done[i]], x))
         return self._next(i, x)
 
     def found(self, i: int) -> Array:
-        """Return worker i's next gradient at the point that the run noted, where no equation says which it was."""
+        """Return worker i's next gradient at the recorded point, if the equations do not determine it."""
         return self._next(i, self.points[i][self.done[i]])
 
     def _next(self, i: int, x: Array) -> Array:
@@ -80,7 +80,7 @@ class Seen:
 
 
 def difference(one: Array, other: Array) -> float:
-    """Return the largest difference of two vectors over the largest element of the other (infinite for NaN)."""
+    """Return the largest difference of two vectors over the largest element of `other` (infinite for NaN)."""
     found = float(np.max(np.abs(one - other)) / np.max(np.abs(other)))
     return found if np.isfinite(found) else np.inf
 

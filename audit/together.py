@@ -1,4 +1,4 @@
-"""Methods whose workers all step together, from their equations; each returns center and every worker's weights.
+"""Simulations of synchronous methods, from their equations; each returns the center and every worker's weights.
 
 All right-hand sides are old values. Sources: arXiv 1708.02983 (Sync SGD, Sync EASGD, chips), 1901.02244 (SMA),
 1805.09767 and 1808.07217 (Local SGD), 1910.00643 (SlowMo), 2002.09539 (Overlap Local
@@ -42,7 +42,7 @@ def sync_easgd(seen: Seen, p: Parameters, mu: float = 0.0) -> Finals:
 
 
 def sma(seen: Seen, p: Parameters) -> Finals:
-    """Sync EASGD whose center goes on by mu of its last move."""
+    """Sync EASGD with momentum mu of the center."""
     return sync_easgd(seen, p, p["center_momentum"])
 
 
@@ -92,7 +92,7 @@ def overlap_local_sgd(seen: Seen, p: Parameters) -> Finals:
 
 
 def post_local_sgd(seen: Seen, p: Parameters) -> Finals:
-    """Sync SGD for t < t0, Local SGD from there."""
+    """Sync SGD for t < t0, then Local SGD."""
     return local_sgd(seen, p, p["switch"])
 
 
@@ -131,7 +131,7 @@ def diloco(seen: Seen, p: Parameters) -> Finals:
 def powersgd(seen: Seen, p: Parameters) -> Finals:
     """M_i = G_i + e_i,  L = orth(mean M_i Q),  Q' = mean M_i^T L,  M^ = L Q'^T,  e_i' = M_i - M^,  x' = x - lr M^.
 
-    Vectors (biases) travel whole. Q begins as the seeded normal draw of PyTorch's generator.
+    Vectors (biases) are not compressed. The initial Q is a seeded normal draw of PyTorch's generator.
     """
     x, step = seen.start, Step(p)
     errors = [np.zeros_like(x) for _ in range(seen.workers)]

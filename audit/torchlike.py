@@ -1,8 +1,8 @@
-"""PyTorch's normal draws on the processor, from their definition: what PowerSGD's first basis is drawn with.
+"""PyTorch's normal draws on the CPU, from their definition, for the initial basis of PowerSGD.
 
 `torch.randn(n, generator=torch.Generator().manual_seed(seed))` for n >= 16, float32: a Mersenne Twister (Matsumoto
-and Nishimura 1998), its lowest 24 bits as a uniform number, and Box and Muller's transformation of pairs that lie
-eight apart.
+and Nishimura 1998), its lowest 24 bits as a uniform number, and the Box-Muller transformation of pairs at a
+distance of eight.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from audit.problem import Array
 
 
 def normal(count: int, seed: int) -> Array:
-    """Return `count` >= 16 draws, to the rounding of float32."""
+    """Return `count` >= 16 draws, up to rounding in float32."""
     if count < 16:
         raise ValueError(f"PyTorch draws fewer than 16 numbers in another way; {count} were asked for")
     twister = np.random.RandomState(seed)

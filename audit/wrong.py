@@ -1,7 +1,6 @@
-"""Methods that are wrong on purpose: each is a shipped one with one change, which the audit must report.
+"""Deliberate errors: shipped methods with one changed line, which the audit must detect.
 
-An audit that finds nothing shows nothing unless it can find something. Every change is made in a copy of the
-method's file, which the product then runs as a user's own method.
+The change is made in a copy of the method's file, which the product runs as a user method.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ WRONG = (
 
 
 def find(wrong: Wrong, place: Path) -> Row:
-    """Return the row of a run with this mistake; faults where it was not found, or could not be made."""
+    """Return the row of a run with this error, with a fault if it was not detected or could not be made."""
     case = Case(f"wrong-{wrong.of}", dict(wrong.settings), worlds=("virtual",))
     row, faults = Row(case, "virtual"), []
     source = (ALGORITHMS / f"{wrong.of.replace('-', '_')}.py").read_text()

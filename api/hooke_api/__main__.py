@@ -15,43 +15,43 @@ from hooke_api.app import create_app
 from hooke_api.base.settings import Settings
 
 GRACE_SECONDS = 3
-"""How long requests may go on after the signal to end; streams end at once, by `app.state.stopping`."""
+"""Seconds that requests may continue after the signal to end; streams end at once, by `app.state.stopping`."""
 _LAST_SECONDS = 12
-"""From the signal until an end that hangs is cut off, by a watchdog that needs no lock of Python's."""
+"""Seconds from the signal until a hanging process is ended by a watchdog that needs no Python lock."""
 
 
 class Server(uvicorn.Server):
-    """Uvicorn that tells open streams to end before it waits for them: Ctrl-C would hang on them otherwise."""
+    """Uvicorn that ends open streams before it waits for requests; otherwise Ctrl-C would hang on them."""
 
     def __init__(self, config: uvicorn.Config, stopping: asyncio.Event, last: float | None = None) -> None:
-        """`last`: seconds from the signal until this process is cut off; None where it is somebody else's."""
+        """`last`: seconds from the signal until this process is ended; None if it has other tasks (tests)."""
         super().__init__(config)
         self._stopping = stopping
         self._last = last
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Remember the loop: a signal handler may not touch an event otherwise."""
+        """Store the loop, which a signal handler needs to set an event."""
         self._loop = asyncio.get_running_loop()
         await super().startup(sockets)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Take a signal: end streams, then the server."""
+        """Handle a signal: end streams, then the server."""
         if self._last is not None:
-            faulthandler.dump_traceback_later(self._last, exit=True)  # says where it hangs
+            faulthandler.dump_traceback_later(self._last, exit=True)  # logs where it hangs
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._stopping.set)
         super().handle_exit(sig, frame)
 
 
 def make_server(settings: Settings, last: float | None = None) -> Server:
-    """Return the server for these settings, ready to `run()`; `last` as `Server` says."""
+    """Return the server for these settings, ready to `run()`; `last`: see `Server`."""
     app = create_app(settings)
     config = uvicorn.Config(
         app,
         host=settings.host,
         port=settings.port,
-        access_log=False,  # the login address holds the token
+        access_log=False,  # the login address contains the token
         log_level=settings.log_level,
         http="httptools",
         ws="none",

@@ -1,4 +1,4 @@
-"""The application: `create_app(settings)` puts the parts together and does nothing else."""
+"""The application: `create_app(settings)` assembles the parts."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ ROOMS = (
 
 
 def create_app(settings: Settings | None = None) -> FastAPI:
-    """Return the application; `app.state` holds settings, database, bus, and `stopping`, set at its end."""
+    """Return the application; `app.state` holds settings, database, bus, and the event `stopping`."""
     settings = settings or Settings()
     app = FastAPI(
         title="Hooke",
@@ -58,7 +58,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.state.bus = Bus(settings.redis_url)
     app.state.database = Database(settings.url, committed=app.state.bus.ping)
     app.state.cursors = Cursors(settings.token)
-    app.state.agents = settings.agents  # made now, if it was absent: an agent may be waiting for the file
+    app.state.agents = settings.agents  # created now if missing: an agent may be waiting for the file
     app.state.stopping = asyncio.Event()
     app.state.sessions = Sessions(settings)
     errors.install(app)

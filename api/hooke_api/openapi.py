@@ -1,4 +1,4 @@
-"""`python -m hooke_api.openapi > api/openapi.json` writes the OpenAPI document that the repository keeps."""
+"""`python -m hooke_api.openapi > api/openapi.json` writes the OpenAPI document of the repository."""
 
 from __future__ import annotations
 

@@ -1,3 +1,3 @@
-"""Hooke's engine: algorithms of distributed training, the loop that runs them, and the agents of a cluster."""
+"""Hooke's engine: distributed training algorithms, the loop that runs them, and the agents of clusters."""
 
 __version__ = "0.1.0"

@@ -1,15 +1,15 @@
 """The errors of the engine: each says what happened, where, and what to do.
 
 HookeError
-├── SpecError          an experiment or run specification is invalid; carries one Fault per fault
-├── NotFound           a name that no catalogue, folder or file answers to
-├── DataMissing        a workload's files are absent; says what to put where
+├── SpecError          an experiment or run specification is invalid; has one Fault per fault
+├── NotFound           a name that is in no catalogue, folder or file
+├── DataMissing        a workload's files are missing; says which files to put where
 ├── DataInvalid        a workload's file is damaged, or not in its format
 ├── CommError          an exchange between ranks failed
 │   └── Deadlock       every rank of a virtual world waits for another
-├── NumericalError     NaN or Inf in a vector that would have reached the center; names rank and step
-├── CheckpointError    a checkpoint is incomplete or belongs to another run
-├── JournalError       a journal holds a line that no version of the format explains
+├── NumericalError     NaN or Inf in a vector, detected before it reaches the center; names rank and step
+├── CheckpointError    a checkpoint is incomplete, damaged, or belongs to another run
+├── JournalError       a journal contains a line that is not in its format
 └── LaunchError        mpirun, a guard or a supervisor could not be started
 """
 
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 
 class HookeError(Exception):
-    """Root of every error that the engine raises on purpose."""
+    """Base class of all errors that the engine raises deliberately."""
 
 
 @dataclass(frozen=True)
@@ -39,11 +39,11 @@ class SpecError(HookeError):
 
 
 class NotFound(HookeError):
-    """A name that no catalogue, folder or file answers to."""
+    """A name that is in no catalogue, folder or file."""
 
 
 class DataMissing(HookeError):
-    """The files of a workload are absent."""
+    """The files of a workload are missing."""
 
 
 class DataInvalid(HookeError):
@@ -55,7 +55,7 @@ class CommError(HookeError):
 
 
 class Deadlock(CommError):
-    """Every rank of a virtual world waits for another one; the message lists who waits for whom."""
+    """Every rank of a virtual world waits for another; the message lists what each waits for."""
 
 
 class AlgorithmError(HookeError):
@@ -63,7 +63,7 @@ class AlgorithmError(HookeError):
 
 
 class NumericalError(HookeError):
-    """A NaN or Inf was about to reach the center."""
+    """NaN or Inf in a vector, detected before it reaches the center."""
 
 
 class CheckpointError(HookeError):
@@ -71,7 +71,7 @@ class CheckpointError(HookeError):
 
 
 class JournalError(HookeError):
-    """A journal line cannot be explained by the format."""
+    """A journal contains a line that is not in its format."""
 
 
 class LaunchError(HookeError):

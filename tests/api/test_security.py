@@ -2,7 +2,6 @@
 
 import stat
 import time
-from types import SimpleNamespace
 
 import httpx
 import pytest
@@ -31,7 +30,7 @@ def test_health_is_open_and_everything_else_is_not(service, anyone):
     for path in ("/livez", "/api/v1/livez", "/version", "/api/v1/version"):
         assert anyone.get(path).status_code == 200
     assert anyone.get("/readyz").status_code == 503  # these tests have no Redis
-    assert "redis does not answer" in anyone.get("/readyz").json()["reasons"][0]
+    assert "redis does not respond" in anyone.get("/readyz").json()["reasons"][0]
     for path in service.app.openapi()["paths"]:
         if path.rpartition("/")[2] not in ("livez", "readyz", "version"):
             for method in service.app.openapi()["paths"][path]:

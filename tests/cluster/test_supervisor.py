@@ -81,7 +81,7 @@ def test_cancel_kills_a_rank_that_does_not_listen_and_its_children(bench):
     ("budget", "said"),
     [
         ({"max_stall_seconds": 5}, "no step and no evaluation for"),
-        ({"max_seconds": 1}, "behind its wall limit of 1 s: a rank hangs: rank 1 is stopped by a signal"),
+        ({"max_seconds": 1}, "after its wall limit of 1 s: a rank hangs: rank 1 is stopped by a signal"),
     ],
 )
 def test_a_rank_that_is_stopped_ends_the_run_with_its_name(bench, budget, said):

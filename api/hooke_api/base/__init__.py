@@ -1,1 +1,1 @@
-"""What every part of the API stands on: settings, errors, schemas, identifiers, cursors, intervals, security."""
+"""Shared by all parts of the API: settings, errors, schemas, identifiers, cursors, intervals, security."""

@@ -1,4 +1,4 @@
-"""Keyset cursors: where a page ended, signed so that nobody builds or edits one."""
+"""Keyset cursors: the last key of a page, signed so that clients cannot build or edit one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hooke_api.base.errors import Invalid
 
 
 class Cursors:
-    """Seals and opens the last key of a page; a cursor of one list does not open another."""
+    """Encodes and decodes the last key of a page; a cursor is valid for one list only."""
 
     def __init__(self, token: str) -> None:
         self._signer = URLSafeSerializer(
@@ -19,11 +19,11 @@ class Cursors:
         )
 
     def seal(self, listing: str, key: str | int) -> str:
-        """Return the opaque text for the last key of a page."""
+        """Return the cursor of the last key of a page."""
         return str(self._signer.dumps([listing, key]))
 
     def open(self, listing: str, cursor: str) -> str:
-        """Return the key in a cursor; raises Invalid for one that this server did not make for this list."""
+        """Return the key of a cursor. Raises Invalid unless this server made it for this list."""
         try:
             found, key = self._signer.loads(cursor)
         except BadData:

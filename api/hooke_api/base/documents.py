@@ -1,4 +1,4 @@
-"""Experiments as request bodies: read by the engine's one validator, described by its schema."""
+"""Experiments as request bodies: parsed by the engine's validator, described by its schema."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def storable(text: str) -> bool:
 
 
 def storable_text(text: str) -> str:
-    """Return output as text that every database can store: a program may print anything."""
+    """Return program output as text that every database can store."""
     return text if storable(text) else "".join(c if storable(c) else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
@@ -31,7 +31,7 @@ def _parse(document: Any) -> ExperimentSpec:
 
 def _unstorable(document: Any) -> Iterator[Fault]:
     pending: list[tuple[tuple[object, ...], Any]] = [((), document)]
-    while pending:  # not recursive: a document may be nested as deep as its parser allows
+    while pending:  # not recursive: a document may be nested as deeply as its parser allows
         path, value = pending.pop()
         if isinstance(value, str) and not storable(value):
             yield Fault(pointer(*path), "contains a zero byte or half of a surrogate pair")
@@ -46,5 +46,5 @@ def _unstorable(document: Any) -> Iterator[Fault]:
 
 
 SubmittedExperiment = Annotated[ExperimentSpec, PlainValidator(_parse, json_schema_input_type=ExperimentSpec)]
-"""The body of a request that carries an experiment, in form only: what it names is checked by `plan`, which knows
-the clusters. Faults become SpecError, each with its JSON Pointer."""
+"""A request body with an experiment, validated syntactically; `plan`, which knows the clusters, checks the names
+in it. Faults are raised as SpecError, each with a JSON Pointer."""

@@ -1,14 +1,14 @@
-"""Errors: every 4xx and 5xx is an RFC 9457 problem, whoever raised it.
+"""Errors: every 4xx and 5xx response is an RFC 9457 problem.
 
 ApiError
 ├── Malformed        400  not JSON, or a header that cannot be read
 ├── Unauthorized     401  no token, a wrong one, or an expired session
 ├── Forbidden        403  a request of another origin
 ├── NotFound         404  nothing has this id
-├── Conflict         409  the thing is not in a state in which this can be done
+├── Conflict         409  not possible in the present state of the resource
 ├── TooLarge         413  the body is larger than the limit
 ├── Misdirected      421  the Host header names another server
-└── Invalid          422  the document has faults; carries one Fault each
+└── Invalid          422  the document has faults; has one Fault for each
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ log = structlog.get_logger("hooke.api")
 
 
 class ApiError(Exception):
-    """Root of the errors that the API raises on purpose: knows its status, its kind and its title."""
+    """Base class of the errors that the API raises deliberately, with status, kind and title."""
 
     status: ClassVar[int] = 500
     kind: ClassVar[str] = "internal"
@@ -52,7 +52,7 @@ class Malformed(ApiError):
 
 
 class Unauthorized(ApiError):
-    """The request does not show who sends it."""
+    """The request has no valid credential."""
 
     status, kind, title = 401, "unauthorized", "A valid token is needed"
 
@@ -61,7 +61,7 @@ class Unauthorized(ApiError):
 
 
 class Forbidden(ApiError):
-    """The sender is known and may not do this."""
+    """The sender is authenticated but not allowed to do this."""
 
     status, kind, title = 403, "forbidden", "This is not allowed"
 
@@ -69,11 +69,11 @@ class Forbidden(ApiError):
 class ResourceNotFound(ApiError):
     """Nothing has this id."""
 
-    status, kind, title = 404, "not-found", "There is no such thing"
+    status, kind, title = 404, "not-found", "Not found"
 
 
 class Conflict(ApiError):
-    """The thing is not in a state in which this can be done."""
+    """Not possible in the present state of the resource."""
 
     status, kind, title = 409, "conflict", "This cannot be done now"
 
@@ -103,8 +103,8 @@ class Invalid(ApiError):
 
 
 _BY_STATUS: dict[int, tuple[str, str]] = {
-    404: ("not-found", "There is no such thing"),
-    405: ("method-not-allowed", "The address exists, the method does not"),
+    404: ("not-found", "Not found"),
+    405: ("method-not-allowed", "The method is not allowed for this address"),
 }
 
 
@@ -128,12 +128,12 @@ def problem(
         request_id=getattr(request.state, "request_id", ""),
         errors=list(faults),
     )
-    text = json.dumps(body.model_dump())  # ASCII: a fault may quote half of a surrogate pair
+    text = json.dumps(body.model_dump())  # ASCII, because a fault may quote half of a surrogate pair
     return Response(text, status, headers, media_type="application/problem+json")
 
 
 async def on_api_error(request: Request, error: Exception) -> Response:
-    """Answer an ApiError."""
+    """Return the response to an ApiError."""
     assert isinstance(error, ApiError)  # noqa: S101 - the registration below says so; this tells the type checker
     return problem(
         request,
@@ -147,13 +147,13 @@ async def on_api_error(request: Request, error: Exception) -> Response:
 
 
 async def on_spec_error(request: Request, error: Exception) -> Response:
-    """Answer a specification with faults."""
+    """Return the response to a specification with faults."""
     assert isinstance(error, SpecError)  # noqa: S101 - as above
     return await on_api_error(request, Invalid.of(error.faults))
 
 
 async def on_http_error(request: Request, error: Exception) -> Response:
-    """Answer what Starlette raises: unknown addresses, wrong methods."""
+    """Return the response to exceptions of Starlette: unknown addresses, wrong methods."""
     assert isinstance(error, HTTPException)  # noqa: S101 - as above
     kind, title = _BY_STATUS.get(error.status_code, ("http", str(error.detail)))
     headers = dict(error.headers) if error.headers else None
@@ -161,7 +161,7 @@ async def on_http_error(request: Request, error: Exception) -> Response:
 
 
 async def on_validation_error(request: Request, error: Exception) -> Response:
-    """Answer a query, path or body that FastAPI refused: body faults as JSON Pointers, others as `query/name`."""
+    """Return the response to a request rejected by FastAPI: JSON Pointers for the body, `query/name` otherwise."""
     assert isinstance(error, RequestValidationError)  # noqa: S101 - as above
     faults = [_fault(item) for item in error.errors()]
     if any(item["type"] == "json_invalid" for item in error.errors()):
@@ -176,13 +176,13 @@ def _fault(item: dict[str, Any]) -> Fault:
 
 
 async def on_unstorable(request: Request, error: Exception) -> Response:
-    """Answer a document that fits its schema but not the database: 20 digits, a zero byte in a text."""
+    """Return the response to a document that the database cannot store: 20 digits, a zero byte in a text."""
     log.warning("a value that cannot be stored", path=request.url.path, error=str(error)[:500])
-    return await on_api_error(request, Invalid("a number is too large, or a text holds a character no text may"))
+    return await on_api_error(request, Invalid("a number is too large, or a text contains a forbidden character"))
 
 
 async def on_surprise(request: Request, error: Exception) -> Response:
-    """Log an error that nobody foresaw, and answer without its details."""
+    """Log an unexpected error and return a response without its details."""
     request_id = getattr(request.state, "request_id", "")
     log.error("unexpected error", request_id=request_id, path=request.url.path, exc_info=error)
     detail = f"The server's log has the details under request id {request_id}."
@@ -190,7 +190,7 @@ async def on_surprise(request: Request, error: Exception) -> Response:
 
 
 def install(app: FastAPI) -> None:
-    """Register the handlers on an application; what none of them takes, the gate answers with `on_surprise`."""
+    """Register the handlers on an application; for all other exceptions the gate uses `on_surprise`."""
     app.add_exception_handler(ApiError, on_api_error)
     app.add_exception_handler(SpecError, on_spec_error)
     app.add_exception_handler(HTTPException, on_http_error)

@@ -1,7 +1,7 @@
 """Identifiers: a prefix that says what it names, and a UUIDv7 in 32 hexadecimal digits.
 
-UUIDv7 (RFC 9562 section 5.7) sorts by time of creation: the newest rows lie together in every index, and `ORDER BY
-id` is the order of creation. Those that one process makes within a millisecond keep their order too.
+UUIDv7 (RFC 9562 section 5.7) sorts by time of creation: the newest rows are adjacent in every index, and `ORDER BY
+id` is the order of creation. Ids made by one process within a millisecond keep their order too.
 """
 
 from __future__ import annotations

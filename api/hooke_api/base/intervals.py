@@ -1,4 +1,4 @@
-"""The two statistics that every comparison here rests on: a mean with its t interval, and quantiles of t."""
+"""Statistics of comparisons: mean with t interval, and quantiles of t."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Interval:
 def t_quantile(degrees: int, confidence: float = CONFIDENCE) -> float:
     """Return the two-sided quantile of Student's t: P(|T| <= q) = confidence, with `degrees` >= 1 of freedom.
 
-    SciPy is imported here, on first use: an API that serves no comparison never pays for it. `stdtrit` is the
-    function beneath `scipy.stats.t.ppf`, without the second that importing `scipy.stats` takes.
+    SciPy is imported on first use, because not every API process needs it. `stdtrit` is the function behind
+    `scipy.stats.t.ppf`, without the second that importing `scipy.stats` takes.
     """
     from scipy.special import stdtrit
 
@@ -33,7 +33,7 @@ def t_quantile(degrees: int, confidence: float = CONFIDENCE) -> float:
 
 
 def interval(values: Sequence[float]) -> Interval:
-    """Return mean and 95% t interval of independent values; nothing is assumed of fewer than two."""
+    """Return mean and 95% t interval of independent values; no interval for fewer than two."""
     n = len(values)
     if n == 0:
         return Interval(None, None, None, 0)

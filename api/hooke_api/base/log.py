@@ -9,7 +9,7 @@ import structlog
 
 
 def configure(level: str) -> None:
-    """Set up structlog and route the standard library's warnings and errors to the same stream."""
+    """Configure structlog, and send the standard library's warnings and errors to the same stream."""
     threshold = logging.getLevelNamesMapping().get(level.upper(), logging.INFO)
     renderer: structlog.types.Processor = (
         structlog.dev.ConsoleRenderer() if sys.stderr.isatty() else structlog.processors.JSONRenderer()

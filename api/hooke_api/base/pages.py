@@ -1,4 +1,4 @@
-"""The few pages that the API writes itself: signing in, and a dashboard that was not built."""
+"""HTML pages of the API itself: sign-in, and the hint for a missing dashboard."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def sign_in(*, expired: bool = False, wrong: bool = False) -> HTMLResponse:
     """Return the page for a browser that has no session."""
     lead = "Your session has ended. " if expired else ""
     if wrong:
-        lead = "That token does not open this server: a restart with a new home folder makes a new one. "
+        lead = "That token is not valid for this server: every home folder has a token of its own. "
     return page(
         "Sign in to Hooke",
-        f"<p>{lead}Open the address that Hooke printed when it started; it holds the token.</p>"
+        f"<p>{lead}Open the address that Hooke printed when it started; it contains the token.</p>"
         "<p>Or paste the token: it is in the file <code>token</code> of the home folder "
         "(<code>HOOKE_HOME</code>, by default <code>~/.hooke</code>).</p>"
         '<form action="/login"><input name="token" aria-label="Token" autocomplete="off" autofocus> '
@@ -42,7 +42,7 @@ def sign_in(*, expired: bool = False, wrong: bool = False) -> HTMLResponse:
 
 
 def not_built() -> HTMLResponse:
-    """Return the page shown where the dashboard's files are absent."""
+    """Return the page shown if the dashboard has not been built."""
     return page(
         "The dashboard is not built yet",
         "<p>The server is up, but its dashboard has not been built. In the repository, run:</p>"

@@ -1,4 +1,4 @@
-"""The base of every response: immutable, documented, NaN never on the wire."""
+"""The base class of responses: immutable, documented, without NaN in the JSON."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Who may: the gate before every request, sessions, and the tokens of agents and attempts.
+"""Authentication: the gate before every request, sessions, and the tokens of agents and attempts.
 
-One start-up token opens everything. Programs send it as a bearer token; a browser exchanges it once, at `/login`,
-for a signed cookie. The gate is plain ASGI, so streams pass through it untouched.
+One start-up token grants full access. Programs send it as a bearer token; a browser exchanges it once, at
+`/login`, for a signed cookie. The gate is plain ASGI, so it does not buffer streams.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ API = "/api/v1"
 OPEN = frozenset({"/livez", "/readyz", "/version", f"{API}/livez", f"{API}/readyz", f"{API}/version", "/login"})
 """Paths that need no token."""
 OTHER_TOKENS = frozenset({f"{API}/ingest", f"{API}/agents/hello", f"{API}/agents/proof"})
-"""Paths whose endpoints check a token of their own."""
+"""Paths whose endpoints check a different token."""
 OWNER = "owner"
-"""Who asks, until there are users: the holder of the start-up token."""
+"""The only user at present: the holder of the start-up token."""
 SESSION_SECONDS = 30 * 24 * 3600
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 HEADERS = {
     "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",  # the address of the login page holds the token
+    "referrer-policy": "no-referrer",  # the address of the login page contains the token
     "x-frame-options": "DENY",
     "content-security-policy": (
         "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; object-src 'none'; "
@@ -53,23 +53,23 @@ HEADERS = {
 
 
 def digest(token: str) -> str:
-    """Return what is stored of a token: its SHA-256 in hexadecimal."""
+    """Return the SHA-256 of a token in hexadecimal, for storage."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 
 def attempt_token(agents: str, run: str, attempt: int) -> str:
-    """Return the secret of an attempt. Derived, not stored: an order sent again carries the same one."""
+    """Return the token of an attempt. It is derived, not stored, so a repeated order contains the same one."""
     key = hashlib.sha256(b"hooke attempt key\0" + agents.encode()).digest()
     return hmac.new(key, f"{run}.{attempt}".encode(), hashlib.sha256).hexdigest()
 
 
 def same(given: str, expected: str) -> bool:
-    """Return whether two secrets are equal, in a time that does not tell where they differ."""
+    """Return whether two secrets are equal, in constant time."""
     return hmac.compare_digest(given.encode(), expected.encode())
 
 
 def bearer(headers: Headers) -> str | None:
-    """Return the bearer token of a request, if it carries one."""
+    """Return the bearer token of a request, or None."""
     kind, _, token = headers.get("authorization", "").partition(" ")
     return token.strip() if kind.lower() == "bearer" and token.strip() else None
 
@@ -83,20 +83,20 @@ def require_agent(request: Request) -> None:
 
 
 class Sessions:
-    """Signed cookies with their time of issue; nothing is stored, a new start-up token ends them all."""
+    """Signed cookies with their time of issue; not stored, invalidated by a new start-up token."""
 
     def __init__(self, settings: Settings) -> None:
         self.name = f"hooke-session-{settings.port}"
-        """Cookies are shared by all ports of a host; instances must not sign each other's users out."""
+        """Contains the port, because cookies are shared by all ports of a host."""
         self._token = settings.token
         self._signer = TimestampSigner(self._token, salt="hooke session", digest_method=hashlib.sha256)
 
     def issue(self) -> str:
-        """Return a fresh cookie value."""
+        """Return a new cookie value."""
         return self._signer.sign(OWNER).decode()
 
     def valid(self, value: str) -> bool:
-        """Return whether this server issued the value and it is not too old."""
+        """Return whether this server issued the value and it has not expired."""
         return self._signer.validate(value, max_age=SESSION_SECONDS)
 
     def opens(self, token: str) -> bool:
@@ -104,7 +104,7 @@ class Sessions:
         return same(token, self._token)
 
     def cookie(self, headers: Headers) -> str | None:
-        """Return the session cookie of a request, if it carries one."""
+        """Return the session cookie of a request, or None."""
         try:
             found = SimpleCookie(headers.get("cookie", "")).get(self.name)
         except CookieError:
@@ -122,7 +122,7 @@ class Gate:
         self.hosts = {"localhost", "127.0.0.1", "[::1]", *(host.lower() for host in settings.allowed_hosts)}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request pass, or answer it with a problem."""
+        """Pass a request on, or respond with a problem."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -149,15 +149,15 @@ class Gate:
             else:
                 await self.app(scope, passed, sending)
         except ClientDisconnect:
-            return  # nobody is left to answer
+            return  # the client has disconnected
         except Exception as error:
             if started:
-                raise  # half an answer is out: only breaking the connection can tell
+                raise  # part of the response has been sent: close the connection
             answer = await on_surprise(request, error)
             await answer(scope, receive, sending)
 
     async def _admit(self, request: Request, receive: Receive) -> Response | Receive:
-        """Return the refusal of a request, or the receive that its handler reads the body from."""
+        """Return the response that rejects a request, or the `receive` from which its handler reads the body."""
         try:
             self._host(request)
             self._text(request)
@@ -169,7 +169,7 @@ class Gate:
         name = urlsplit("//" + request.headers.get("host", "")).netloc.lower()
         bare = name if name.endswith("]") else name.rpartition(":")[0] or name
         if bare not in self.hosts:
-            raise Misdirected(f"this server is not {bare!r}; HOOKE_ALLOWED_HOSTS may name it")
+            raise Misdirected(f"this server is not {bare!r}; HOOKE_ALLOWED_HOSTS may add that name")
 
     def _text(self, request: Request) -> None:
         if "%00" in request.scope.get("query_string", b"").decode("latin-1") or "\0" in request.url.path:
@@ -182,7 +182,9 @@ class Gate:
         given = bearer(request.headers)
         if given is not None:
             if not self.sessions.opens(given):
-                raise Unauthorized("this token does not open this server; the file `token` in HOOKE_HOME does")
+                raise Unauthorized(
+                    "this token is not valid for this server; the valid one is in the file `token` in HOOKE_HOME"
+                )
             return None
         cookie = self.sessions.cookie(request.headers)
         if cookie is not None and self.sessions.valid(cookie):
@@ -196,10 +198,10 @@ class Gate:
     def _origin(self, request: Request) -> None:
         origin = request.headers.get("origin")
         if origin is None or urlsplit(origin).netloc.lower() != request.headers.get("host", "").lower():
-            raise Forbidden(f"a browser's change must come from a page of this server, not from {origin!r}")
+            raise Forbidden(f"a change by a browser must come from a page of this server, not from {origin!r}")
 
     async def _body(self, request: Request, receive: Receive) -> Receive:
-        """Read the body up to the limit, before anything parses it; return a receive that replays it."""
+        """Read the body up to the limit, before it is parsed; return a `receive` that replays it."""
         ingest = request.url.path == f"{API}/ingest"
         limit = self.settings.ingest_limit if ingest else self.settings.body_limit
         announced = request.headers.get("content-length", "0")

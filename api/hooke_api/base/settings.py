@@ -1,4 +1,4 @@
-"""Settings of the API: environment variables that begin with HOOKE_, and the two secrets in its home folder."""
+"""Settings of the API: environment variables with the prefix HOOKE_, and the two secrets in its home folder."""
 
 from __future__ import annotations
 
@@ -13,54 +13,57 @@ _ROOT = Path(__file__).resolve().parents[3]
 
 
 class Settings(BaseSettings):
-    """Everything that may differ between two instances; `HOOKE_PORT=8471` sets `port`, and so on."""
+    """The settings of an instance; `HOOKE_PORT=8471` sets `port`, and so on."""
 
     model_config = SettingsConfigDict(env_prefix="HOOKE_", extra="ignore", frozen=True)
 
     home: Path = Field(default_factory=lambda: Path.home() / ".hooke")
-    """Folder of this instance: database, secrets, runs. Two instances need two."""
+    """Folder of this instance: database, secrets, runs. Every instance needs its own."""
     database_url: str | None = None
     """An SQLAlchemy URL, `postgresql+psycopg://...`; default: SQLite, `hooke.db` in the home folder."""
     redis_url: str = "redis://127.0.0.1:6379/0"
-    """Carries tasks to the agents and hints to browsers; `unix:///path/redis.sock` for a socket."""
+    """Redis for orders to agents and notifications of events; `unix:///path/redis.sock` for a socket."""
     host: str = "127.0.0.1"
     port: int = Field(7450, ge=0, le=65535)
     allowed_hosts: list[str] = Field(default_factory=list)
-    """Further values of the Host header (without port) that are this server; a defence against DNS rebinding."""
+    """Additional host names of this server (without port), checked against DNS rebinding."""
     start_token: str | None = Field(None, alias="HOOKE_TOKEN")
-    """Start-up token; default: the file `token` in the home folder, made when absent."""
+    """Start-up token; default: the file `token` in the home folder, created when missing."""
     agent_token: str | None = None
-    """What agents present; default: the file `agent-token` in the home folder, made when absent."""
+    """Token of agents; default: the file `agent-token` in the home folder, created when missing."""
     migrations: Path = _ROOT / "migrations"
-    """Folder of the Alembic migrations; the default is right in a clone, an installation sets it."""
+    """Folder of the Alembic migrations; the default is for a clone."""
     dashboard: Path = Path(__file__).resolve().parents[1] / "dashboard"
     """Folder of the built dashboard."""
     log_level: str = "info"
 
     body_limit: int = 1024 * 1024
-    """Bytes of a request body, except ingest."""
+    """Maximum bytes of a request body, except ingest."""
     ingest_limit: int = 16 * 1024 * 1024
-    """Bytes of an ingest body as sent."""
+    """Maximum bytes of an ingest body as sent."""
     inflated_limit: int = 128 * 1024 * 1024
-    """Bytes of an ingest body after decompression: a bomb stops here."""
+    """Maximum bytes of an ingest body after decompression."""
     events_kept: int = 100_000
-    """Events older than the newest so many are forgotten; a stream asking for them is told to fetch again."""
+    """Number of events kept; a stream that asks for older ones gets `reset`."""
 
     schedule: bool = True
-    """Whether this process takes part in scheduling; one leader at a time does the work."""
+    """Whether this process takes part in scheduling; one leader at a time schedules."""
     schedule_seconds: float = Field(0.3, gt=0)
     lease_seconds: float = Field(40.0, gt=0)
-    """A run whose supervisor was silent for so long is lost; nothing expires before the API was up this long."""
+    """Seconds of silence of a supervisor after which its run is lost.
+
+    Also the minimum uptime of the API for that.
+    """
     resend_seconds: float = Field(20.0, gt=0)
-    """A dispatched run that did not start in this time is sent again."""
+    """Seconds after which a dispatched run that has not started is sent again."""
     probe_seconds: float = Field(10.0, gt=0)
-    """A lost run is probed so often until its agent answers."""
+    """Interval between probes of a lost run, s."""
     agent_seconds: float = Field(40.0, gt=0)
-    """A cluster whose agent was silent for so long is offline."""
+    """Seconds of silence of an agent after which its cluster is offline."""
     leader_seconds: float = Field(5.0, gt=0)
-    """A scheduling process that died is replaced after so long."""
+    """Seconds after which the leadership of a dead process is taken over."""
     max_attempts: int = Field(2, ge=1)
-    """A run whose attempt died with proof starts again until it had so many."""
+    """Maximum number of attempts of a run; a new one starts when the previous one is proven dead."""
 
     @property
     def url(self) -> str:
@@ -69,19 +72,19 @@ class Settings(BaseSettings):
 
     @property
     def token(self) -> str:
-        """Return the start-up token; make it on first use."""
+        """Return the start-up token; create it on first use."""
         return self.start_token or secret(self.home / "token")
 
     @property
     def agents(self) -> str:
-        """Return the token of agents; make it on first use."""
+        """Return the token of agents; create it on first use."""
         return self.agent_token or secret(self.home / "agent-token")
 
 
 def secret(path: Path) -> str:
-    """Return the secret in a file only its owner can read; write a new one when there is none.
+    """Return the secret in a file that only its owner can read; create the file if it is missing.
 
-    The file appears whole under its name or not at all, so two processes that start together agree.
+    Creation is atomic, so two processes that start together agree.
     """
     try:
         return path.read_text().strip()
@@ -93,7 +96,7 @@ def secret(path: Path) -> str:
     with os.fdopen(descriptor, "w") as file:
         file.write(secrets.token_urlsafe(32) + "\n")
     try:
-        os.link(draft, path)  # fails, unlike rename, when another process was first
+        os.link(draft, path)  # fails, unlike rename, if another process was first
     except FileExistsError:
         pass
     finally:

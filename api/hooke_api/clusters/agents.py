@@ -1,4 +1,4 @@
-"""What agents say: who they are, and whether an attempt is alive."""
+"""Endpoints of agents: registration, and proof that an attempt is alive or dead."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NAME: TypeAdapter[str] = TypeAdapter(Name)
 
 @router.post("/hello", operation_id="agent_hello", status_code=204)
 def agent_hello(said: AgentHello, request: Request, database: DatabaseOf) -> None:
-    """Register a cluster, or say that its agent is still there; bearer token of agents."""
+    """Register a cluster, or renew its registration; bearer token of agents."""
     try:
         _NAME.validate_python(said.name)
     except ValidationError as error:
@@ -36,6 +36,9 @@ def agent_hello(said: AgentHello, request: Request, database: DatabaseOf) -> Non
 
 @router.post("/proof", operation_id="agent_proof", status_code=204)
 def agent_proof(proof: AgentProof, request: Request, database: DatabaseOf) -> None:
-    """Say whether an attempt is alive: only a proven death lets the next attempt start; bearer token of agents."""
+    """Report whether an attempt is alive; the next attempt starts only after proven death.
+
+    Bearer token of agents.
+    """
     with database.write() as session:
         leases.prove(session, proof, request.app.state.settings)

@@ -1,7 +1,7 @@
-"""What each cluster offers, from what its agent reported: the host of the API has no files of users.
+"""The catalogue of each cluster, as reported by its agent; the API host has no user files.
 
-A built-in algorithm or workload of the same source as here is validated by its own class; everything else by its
-JSON Schema, and once more by the engine when it runs.
+A built-in algorithm or workload with the same source as here is validated by its class; everything else by its
+JSON Schema, and again by the engine when it runs.
 """
 
 from __future__ import annotations
@@ -24,71 +24,71 @@ from hooke_api.models import CatalogueEntry, Cluster
 
 @dataclass(frozen=True)
 class Reported:
-    """An algorithm or workload that is only described: its schema, and what else was said of it."""
+    """An algorithm or workload known only by its description: JSON Schema and other reported fields."""
 
     document: Mapping[str, Any]
 
     @property
     def hash(self) -> str | None:
-        """SHA-256 of its source file, or None where nobody said."""
+        """SHA-256 of its source file, or None if unknown."""
         found = self.document.get("hash")
         return found if isinstance(found, str) else None
 
     @property
     def own(self) -> bool:
-        """A user's own: everything that does not call itself built-in."""
+        """Whether it is a user's own, that is, not reported as built-in."""
         return str(self.document.get("origin", "built-in")) != "built-in"
 
     @property
     def servers(self) -> int:
-        """Ranks that only hold the center."""
+        """Number of servers."""
         return int(self.document.get("servers") or 0)
 
     @property
     def classes(self) -> int | None:
-        """Nothing: only its class could tell."""
+        """None: known only to its class."""
         return None
 
     @property
     def max_workers(self) -> int | None:
-        """Workers that it can use at most."""
+        """Maximum number of workers, or None."""
         found = self.document.get("max_workers")
         return found if isinstance(found, int) and found >= 1 else None
 
     @property
     def coordination(self) -> Coordination:
-        """Who tells a worker to go on; what an agent does not say is `synchronous`."""
+        """What lets a worker take its next step; `synchronous` if not reported."""
         said = self.document.get("coordination")
         return cast(Coordination, said) if said in get_args(Coordination) else "synchronous"
 
     @property
     def may_drop(self) -> bool:
-        """It goes on without a worker whose numbers went bad."""
+        """Whether it can continue without a worker that has NaN or Inf."""
         return bool(self.document.get("may_drop"))
 
     @property
     def period_field(self) -> str | None:
-        """The parameter that says how many local steps lie between two exchanges of a worker."""
-        found = self.document.get("period_field", "period")  # which agents of version 0.1 do not report
+        """Name of the parameter with the number of local steps per exchange."""
+        found = self.document.get("period_field", "period")  # not reported by agents of version 0.1
         return found if isinstance(found, str) else None
 
     def exchange_period(self, values: Mapping[str, Any]) -> int:
-        """Return that number of local steps, at most; 1 where no parameter says it."""
+        """Return the maximum number of local steps per exchange; 1 without such a parameter."""
         found = values.get(self.period_field or "")
         return found if isinstance(found, int) and found >= 1 else 1
 
     def faults(self, values: Mapping[str, Any], workers: int) -> list[str]:
-        """Return nothing: only its class could tell, when the run starts."""
+        """Return an empty list: only its class can check this, when the run starts."""
         del values, workers
         return []
 
     def warnings(self, values: Mapping[str, Any], workers: int) -> list[str]:
-        """Return nothing: only its class could tell, when the run starts."""
+        """Return an empty list: only its class can check this, when the run starts."""
         del values, workers
         return []
 
     def resolve(self, values: Mapping[str, Any], *prefix: object) -> tuple[dict[str, Any], list[Fault]]:
-        """Return the parameters with the defaults of the schema, and what does not fit it."""
+        """Return the parameters with the defaults of the schema, and the violations of the schema."""
         schema = self.document.get("schema")
         if not isinstance(schema, dict):
             return dict(values), []
@@ -102,14 +102,14 @@ class Reported:
 
 
 def _misfits(schema: dict[str, Any], values: Mapping[str, Any], prefix: tuple[object, ...]) -> Iterator[Fault]:
-    """Return one problem for each place where the values do not fit."""
-    from jsonschema import Draft202012Validator, SchemaError  # not before somebody brings a file of their own
+    """Return one fault for each location that violates the schema."""
+    from jsonschema import Draft202012Validator, SchemaError  # only needed for user files
     from referencing import Registry
     from referencing.exceptions import Unresolvable
 
     try:
         Draft202012Validator.check_schema(schema)
-        # a registry of nothing: a schema may refer to itself, never to the network
+        # an empty registry: references resolve within the schema, never over the network
         validator = Draft202012Validator(schema, registry=Registry())
         for error in validator.iter_errors(dict(values)):
             place = [*prefix, *error.absolute_path]
@@ -125,12 +125,12 @@ def _misfits(schema: dict[str, Any], values: Mapping[str, Any], prefix: tuple[ob
             else:
                 yield Fault(pointer(*place), error.message)
     except (SchemaError, Unresolvable) as error:
-        why = f"the schema that its agent reported is none: {str(error).splitlines()[0]}"
+        why = f"the schema reported by its agent is invalid: {str(error).splitlines()[0]}"
         yield Fault(pointer(*prefix[:-1]), why)
 
 
 def _offer(kind: Kind, document: Mapping[str, Any]) -> Any:
-    """Return the offer of one reported entry: the class that is at hand, if it is the same."""
+    """Return the offer of one reported entry: the local class if its source is the same."""
     name = str(document["name"])
     known: Offer | None = getattr(brought_along(), f"{kind}s").get(name)
     reported = Reported(document)
@@ -140,7 +140,7 @@ def _offer(kind: Kind, document: Mapping[str, Any]) -> Any:
 
 
 def offered(session: Session, hosts: Collection[str] | None = None) -> dict[str, Catalogue]:
-    """Return what registered clusters offer, all or some; one that never said offers what is built in."""
+    """Return the catalogues of all or some registered clusters; the built-in one for clusters without a report."""
     query = select(CatalogueEntry.cluster, CatalogueEntry.kind, CatalogueEntry.document)
     clusters = select(Cluster.name, Cluster.problems)
     if hosts is not None:
@@ -159,9 +159,9 @@ def offered(session: Session, hosts: Collection[str] | None = None) -> dict[str,
 
 
 def described(session: Session, kind: Kind) -> list[dict[str, Any]]:
-    """Return every algorithm or workload that a cluster offers, by name, with where: `offers` is cluster -> hash.
+    """Return every offered algorithm or workload by name; `offers` maps clusters to source hashes.
 
-    Where clusters hold different sources under one name, the built-in one is described, else that of the first.
+    If clusters have different sources under one name, the built-in one is described, otherwise that of the first.
     """
     known = {name: describe(kind, item) for name, item in built_in(kind).items()}
     found: dict[str, dict[str, Any]] = {name: entry | {"offers": {}} for name, entry in known.items()}
@@ -178,7 +178,7 @@ def described(session: Session, kind: Kind) -> list[dict[str, Any]]:
 
 
 def _whole(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a reported entry with every field that a view has, whatever its agent left out."""
+    """Return a reported entry with all fields of a view, with defaults for missing ones."""
     schema, payload = document.get("schema"), document.get("payload_per_step")
     reported = Reported(document)
     return {

@@ -15,7 +15,7 @@ router = APIRouter()
 
 @router.get("/clusters", operation_id="list_clusters", tags=["clusters"])
 def list_clusters(request: Request, database: DatabaseOf) -> ClusterList:
-    """List the clusters whose agents have registered, with what they have free."""
+    """List the registered clusters with their free slots."""
     silence = timedelta(seconds=request.app.state.settings.agent_seconds)
     with database.read() as session:
         return ClusterList(items=service.views(session, silence))

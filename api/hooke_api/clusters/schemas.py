@@ -1,4 +1,4 @@
-"""What the API says of clusters and of the catalogues."""
+"""Responses about clusters and catalogues."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ class ClusterView(View):
     cores: int
     slots: int
     busy: int
-    """Slots taken by runs that are dispatched, starting, running or lost."""
+    """Slots occupied by runs that are dispatched, starting, running or lost."""
     launcher: str
     online: bool
-    """Its agent said something in the last 40 s."""
+    """Whether its agent has reported in the last 40 s."""
     seen_at: datetime
     hardware: dict[str, str | int | float]
     versions: dict[str, str]
     problems: list[FileFault]
-    """Files of users that its agent could not read, or whose names are taken."""
+    """User files that its agent could not read, or whose names are already taken."""
 
 
 class ClusterList(View):
@@ -35,7 +35,7 @@ class ClusterList(View):
 
 
 class Offered(View):
-    """Where an algorithm or a workload comes from, and which clusters offer it."""
+    """Origin of an algorithm or a workload, and the clusters that offer it."""
 
     origin: str
     """built-in | file | entry point"""
@@ -52,11 +52,11 @@ class AlgorithmView(Offered):
     title: str
     documentation: str
     coordination: str
-    """synchronous | parameter-server | lock-free: who tells a worker to go on."""
+    """synchronous | parameter-server | lock-free: what lets a worker take its next step."""
     family: str
     """The heading under which the method is listed."""
     payload_per_step: float | None
-    """What a worker asks to move per local step with the defaults, in vectors of all weights; null: unknown."""
+    """Payload of a worker per local step with default parameters, in vectors of all weights; null: unknown."""
     may_drop: bool
     """It goes on without a worker whose numbers went bad."""
     servers: int
@@ -81,7 +81,7 @@ class AlgorithmList(View):
     items: list[AlgorithmView]
     communication: dict[str, Any]
     compute: dict[str, Any]
-    """JSON Schema of how gradients are computed: `compute` of an experiment."""
+    """JSON Schema of `compute` of an experiment."""
 
 
 class WorkloadList(View):

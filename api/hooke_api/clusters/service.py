@@ -1,4 +1,4 @@
-"""Clusters: what their agents say of them, and how many of their slots are taken."""
+"""Clusters: registration by their agents, and occupied slots."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from hooke_api.storage.outbox import announce, wake_scheduler
 
 
 def hello(session: Session, said: AgentHello, silence: timedelta) -> None:
-    """Store what an agent says of its cluster; a new or returning cluster wakes the scheduler."""
+    """Store the hello of an agent; a new or returning cluster wakes the scheduler."""
     at = now()
     cluster = session.get(Cluster, said.name, with_for_update=True)
     news = cluster is None or cluster.seen_at < at - silence
@@ -73,7 +73,7 @@ def views(session: Session, silence: timedelta) -> list[ClusterView]:
 
 
 def _view(cluster: Cluster, held: Iterable[tuple[int, bool]], at: datetime, silence: timedelta) -> ClusterView:
-    # a simulated run computes on all of its host, however many workers it simulates
+    # a simulated run uses its whole host, independently of the number of simulated workers
     busy = sum(cluster.slots if simulated else ranks for ranks, simulated in held)
     return ClusterView(
         name=cluster.name,
@@ -90,7 +90,7 @@ def _view(cluster: Cluster, held: Iterable[tuple[int, bool]], at: datetime, sile
 
 
 def algorithms(session: Session) -> AlgorithmList:
-    """Return the algorithms that specifications may name: the ones that a cluster offers."""
+    """Return the algorithms offered by any cluster."""
     items = [AlgorithmView.model_validate(_renamed(entry)) for entry in described(session, "algorithm")]
     return AlgorithmList(
         items=items, communication=Communication.model_json_schema(), compute=Compute.model_json_schema()
@@ -98,7 +98,7 @@ def algorithms(session: Session) -> AlgorithmList:
 
 
 def workloads(session: Session) -> WorkloadList:
-    """Return the workloads that specifications may name."""
+    """Return the workloads offered by any cluster."""
     items = [WorkloadView.model_validate(_renamed(entry)) for entry in described(session, "workload")]
     return WorkloadList(items=items)
 

@@ -1,4 +1,4 @@
-"""The runs of one variant in one place, and what each seed says."""
+"""The runs of one variant on one cluster with one number of workers, by seed."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from hooke_api.comparisons.crossing import Crossing
 from hooke_api.models import Run
 
 FINISHED = frozenset({RunState.SUCCEEDED, RunState.TIMED_OUT})
-"""Runs that ended as they were meant to."""
+"""States of runs that ended normally."""
 FAILED = frozenset({RunState.FAILED_USER, RunState.FAILED_INFRA})
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One variant on one cluster with one number of workers: a run for each seed."""
+    """One variant on one cluster with one number of workers: one run per seed."""
 
     variant: str
     runs: list[Run]
 
     @property
     def by_seed(self) -> dict[int, Run]:
-        """Return one run for each seed: cells that a one-worker method has twice count once."""
+        """Return one run per seed; duplicate cells of a one-worker method count once."""
         found: dict[int, Run] = {}
         for run in self.runs:
             if run.seed not in found or (run.state in FINISHED and found[run.seed].state not in FINISHED):
@@ -32,15 +32,15 @@ class Cell:
         return found
 
     def finished(self, figure: Callable[[Run], float | None]) -> dict[int, float]:
-        """Return a figure of every finished seed that has it, by seed."""
+        """Return a figure by seed, for finished runs that have it."""
         values = {seed: figure(run) for seed, run in self.by_seed.items() if run.state in FINISHED}
         return {seed: value for seed, value in values.items() if value is not None}
 
     def crossings(self) -> dict[int, Crossing]:
-        """Return when every seed met the target that says something of it.
+        """Return the time to the target by seed, for the runs that allow a conclusion.
 
-        One that diverged never does: leaving it out would compare only the seeds that a method survived. One that
-        ended by another error, or that a machine or a person ended, says nothing.
+        A diverged run never meets the target; leaving it out would compare only the seeds that a method survived.
+        A run that ended with another error, or was ended by a machine or a person, is left out.
         """
         told = {seed: run for seed, run in self.by_seed.items() if run.state in FINISHED or run.diverged}
         found = {seed: _crossing(run) for seed, run in told.items()}

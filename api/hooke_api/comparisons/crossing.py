@@ -1,9 +1,9 @@
-"""When a run met its target, and what two such times say of their ratio.
+"""The time at which a run met its target, and the range of its logarithm.
 
-Accuracy is known at evaluations only, so a run met its target somewhere between the last evaluation that had not
-met it and the first that had. What is not known is made a bound: a time that can only be longer (the run ended
-without the target) is cut off at the last clock that is known; one that can only be shorter (the target was met in
-the first interval, whose beginning is 0 and has no logarithm) counts as that interval's end.
+Accuracy is known only at evaluations, so a run met its target between the last evaluation below it and the first
+one that met it. Unknown ends become bounds: a time that can only be longer (the run ended without the target) is
+censored at the last known clock; a time that can only be shorter (the target was met in the first interval, whose
+start 0 has no logarithm) counts as the end of that interval.
 """
 
 from __future__ import annotations
@@ -17,14 +17,17 @@ from hooke_api.comparisons.ranges import Range
 
 @dataclass(frozen=True)
 class Crossing:
-    """When one run met its target: train-clock seconds."""
+    """The time at which one run met its target, in train-clock seconds."""
 
     after: float
-    """Clock of the last evaluation that had not met it, >= 0; of a run that never met it, its last clock."""
+    """Clock of the last evaluation that had not met the target, >= 0.
+
+    Of a run that never met it, its last clock.
+    """
     by: float | None
-    """Clock of the first evaluation that met it; None: it never did within its budget, or diverged."""
+    """Clock of the first evaluation that met the target; None: not met within the budget, or diverged."""
     diverged: bool = False
-    """It ended by NaN or Inf: it never reaches the target, however early that was."""
+    """Whether it ended with NaN or Inf: it never reaches the target, however early it ended."""
 
     @property
     def met(self) -> bool:
@@ -33,27 +36,27 @@ class Crossing:
 
     @property
     def observed(self) -> bool:
-        """Return whether it says anything: a run that ended before its first step, not diverging, does not."""
+        """Return whether it can be compared; a run that ended before its first step, without diverging, cannot."""
         return self.met or self.diverged or self.after > 0
 
     @property
     def at_start(self) -> bool:
-        """Return whether the target was met before the first step: a time of 0, which has no ratio."""
+        """Return whether the target was met before the first step; a time of 0 has no ratio."""
         return self.by is not None and self.by <= 0
 
     @property
     def seconds(self) -> float:
-        """Return the time as it is usually given: the clock of the meeting evaluation, else the last clock."""
+        """Return the usual time to target: the clock of the evaluation that met it, otherwise the last clock."""
         return self.after if self.by is None else self.by
 
 
 def horizon(crossings: Iterable[Crossing]) -> float:
-    """Return the largest clock that any of the runs was seen at, s: a run that diverged is cut off there."""
+    """Return the largest clock of the runs, s, at which diverged runs are censored."""
     return max((crossing.seconds for crossing in crossings), default=0.0)
 
 
 def log_time(crossing: Crossing, longest: float) -> Range:
-    """Return where the logarithm of a time above 0 lies; `longest` is where a run that diverged is cut off, s."""
+    """Return the range of the logarithm of a time > 0; diverged runs are censored at `longest`, s."""
     if crossing.by is None:
         seconds = math.log(longest if crossing.diverged else crossing.after)
         return Range(seconds, seconds, seconds, open_above=True)

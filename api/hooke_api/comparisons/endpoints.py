@@ -13,6 +13,6 @@ router = APIRouter(tags=["comparisons"])
 
 @router.get("/experiments/{experiment_id}/comparison", operation_id="read_comparison")
 def read_comparison(experiment_id: str, database: DatabaseOf) -> Comparison:
-    """Return which variant reaches the target first, with intervals, and what may be said in words."""
+    """Return which variant reaches the target first, with intervals and the conclusions in words."""
     with database.read() as session:
         return service.answer_comparison(session, experiment_id)

@@ -1,9 +1,9 @@
-"""A mean, its 95% interval and its p values from figures that are known as ranges only.
+"""Mean, 95% interval and p value of values that are known only as ranges.
 
-The lower ends are a sample of their own whose mean is at most the true one, so the lower end of its t interval is
-one for the true mean too; the upper ends likewise. What the ranges hide of the spread is added, as if each value
-lay anywhere in its range: without it a few equal ranges would claim to have no spread at all, and three seeds
-would miss the true mean in up to 7% of cases on one side (docs/decisions/0020-one-rule-of-verdict.md).
+The lower ends are a sample whose mean is at most the true one, so the lower end of its t interval is also a bound
+for the true mean; likewise for the upper ends. The variance hidden by the ranges is added, as for values uniformly
+distributed in their ranges. Without it, a few equal ranges would have no variance at all, and three seeds would
+miss the true mean in up to 7% of cases on one side (docs/decisions/0020-one-rule-of-verdict.md).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hooke_api.base.intervals import t_quantile
 
 @dataclass(frozen=True)
 class Range:
-    """Where a value lies: between `low` and `high`, or anywhere beyond an open end; `point` stands for it."""
+    """The range of a value: between `low` and `high`, or beyond an open end; `point` is its estimate."""
 
     low: float
     high: float
@@ -37,7 +37,7 @@ class Range:
 
 @dataclass(frozen=True)
 class Mean:
-    """The mean of ranges: null is what they leave open, or what fewer than two cannot say."""
+    """The mean of ranges; None for open ends, or with fewer than two values."""
 
     point: float | None
     low: float | None
@@ -68,7 +68,7 @@ def mean_of(ranges: Sequence[Range]) -> Mean:
 
 
 def _mean_and_error(values: Sequence[float], hidden: float) -> tuple[float, float]:
-    """Return the mean of values and its standard error, where `hidden` is added to their variance."""
+    """Return the mean of values and its standard error, with `hidden` added to their variance."""
     n = len(values)
     mean = math.fsum(values) / n
     variance = math.fsum((value - mean) ** 2 for value in values) / (n - 1)
@@ -76,7 +76,7 @@ def _mean_and_error(values: Sequence[float], hidden: float) -> tuple[float, floa
 
 
 def _p(mean: float, error: float, degrees: int) -> float:
-    """Return the two-sided p value of a mean above 0; 1 of one that is not."""
+    """Return the two-sided p value of a mean above 0; 1 for other means."""
     from scipy.special import stdtr
 
     if mean <= 0:

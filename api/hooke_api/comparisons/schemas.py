@@ -1,4 +1,4 @@
-"""What the API says of comparisons. Every figure has a unit, an interval and the n behind it."""
+"""Responses about comparisons. Every figure has a unit, an interval and the number of seeds n."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hooke_api.base.schema import View
 
 
 class Estimate(View):
-    """A mean over seeds with its 95% t interval, cut to what is possible; `low`, `high` are null where n < 2."""
+    """A mean over seeds with its 95% t interval, clipped to possible values; `low`, `high` are null for n < 2."""
 
     mean: float | None
     low: float | None
@@ -23,7 +23,7 @@ class TimeToTarget(View):
     """Train-clock seconds to the target over seeds; seeds that missed it are censored at their last clock."""
 
     median: float | None
-    """Null where half of the seeds or more missed the target."""
+    """Null if half of the seeds or more missed the target."""
     low: float | None = Field(description="Least over the seeds that reached it.")
     high: float | None = Field(description="Greatest over the seeds that reached it.")
     reached: int
@@ -34,7 +34,7 @@ class TimeToTarget(View):
 class SpeedUp(View):
     """Baseline's time to target over this variant's, paired by seed: geometric mean, 95% t interval of logs.
 
-    A time lies between two evaluations; the interval knows that.
+    The interval accounts for times being known only to lie between two evaluations.
     """
 
     ratio: float | None
@@ -44,13 +44,13 @@ class SpeedUp(View):
     censored: int
     """Pairs in which one side missed the target or diverged: the ratio is a bound."""
     left_out: int
-    """Pairs that say nothing: neither side reached the target, or one met it before its first step."""
+    """Excluded pairs: neither side reached the target, or one met it before its first step."""
     comparisons: int
-    """How many comparisons of this cluster and number of workers the claim was corrected for (Holm)."""
+    """Number of comparisons of this cluster and number of workers, for Holm's correction of the claim."""
     p_adjusted: float | None
-    """Two-sided p value of the ratio being 1, after that correction; null where there is no comparison."""
+    """Two-sided p value of the ratio being 1, after that correction; null without a comparison."""
     claim: Literal["baseline", "faster", "slower", "same", "not shown", "at least", "at most", "no claim"]
-    """`same`: practically, the whole interval lies within 5% of 1. `at least` / `at most`: only a bound is known.
+    """`same`: the whole interval lies within 5% of 1. `at least` / `at most`: only a bound is known.
     `not shown`: the interval includes 1, or does not exclude it after the correction. `no claim`: fewer than 3
     pairs, or unpaired."""
     sentence: str
@@ -73,9 +73,9 @@ class ComparisonRow(View):
     time_to_target: TimeToTarget | None
     speed_up: SpeedUp
     accuracy: Estimate
-    """Validation accuracy of the center at the end, fraction; the test part's where `note` says so."""
+    """Validation accuracy of the center at the end, fraction; test accuracy if `note` says so."""
     test_accuracy: Estimate
-    """Test accuracy of the final center, fraction: scored once for each run, and nothing was chosen by it."""
+    """Test accuracy of the final center, fraction: scored once per run, not used for any decision."""
     communication_fraction: Estimate
     """Exposed communication / (wall - evaluate), mean over workers, fraction."""
     hidden: Estimate
@@ -85,11 +85,11 @@ class ComparisonRow(View):
     throughput: Estimate
     """Samples per train-clock second, all workers."""
     staleness: Estimate
-    """Mean center updates between a worker's read and its write; n is 0 where it is not measured."""
+    """Mean number of center updates between a worker's read and its write; n is 0 if not measured."""
     lost_mass: Estimate
-    """Share of the pushed update mass that a lock-free method lost, fraction; n is 0 for all others."""
+    """Fraction of the pushed update mass lost by a lock-free method; n is 0 for other methods."""
     phases: dict[str, float]
-    """Mean share of (wall) per phase over workers and seeds; sums to 1 where there is data."""
+    """Mean share of wall time per phase over workers and seeds; sums to 1 if there is data."""
 
 
 class Comparison(View):
@@ -100,8 +100,8 @@ class Comparison(View):
     target: str | None
     """The target in words, or null."""
     note: str | None
-    """What is to be known of all figures: that the experiment was made without a validation part."""
+    """Remark on all figures: the experiment was made without a validation part."""
     complete: bool
     rows: list[ComparisonRow]
     sentences: list[str]
-    """One per (cluster, workers): what may be said, with interval, 'simulated' and 'oversubscribed' where due."""
+    """One per (cluster, workers): the conclusion with interval, marked 'simulated', 'oversubscribed' if so."""

@@ -1,4 +1,4 @@
-"""The comparison of an experiment, from the figures that ingest keeps up to date: no point is read."""
+"""The comparison of an experiment, from the figures computed at ingest; no points are read."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from hooke_api.models import Experiment, RankTotals, Run
 
 @dataclass(frozen=True)
 class PhaseSums:
-    """What the ranks of one run add up to."""
+    """Totals over the ranks of one run."""
 
     shares: dict[str, float]
     """Share of wall time per phase, mean over workers; empty before the first step."""
@@ -36,7 +36,7 @@ class PhaseSums:
 
 
 def answer_comparison(session: Session, experiment_id: str) -> Comparison:
-    """Return the comparison of an experiment as far as its runs are; raises NotFound."""
+    """Return the comparison of an experiment with its present runs. Raises NotFound."""
     experiment = session.get(Experiment, experiment_id)
     if experiment is None:
         raise ResourceNotFound(f"no experiment has the id {experiment_id!r}")
@@ -64,7 +64,7 @@ def answer_comparison(session: Session, experiment_id: str) -> Comparison:
 
 
 def _without_validation(target: Target | None, runs: Sequence[Run]) -> bool:
-    """Return whether evaluations scored the test part, or were to."""
+    """Return whether evaluations score the test part."""
     return (target is not None and target.part == "test") or any(run.evaluated_part == "test" for run in runs)
 
 
@@ -112,7 +112,7 @@ def _row(  # noqa: PLR0913 - what a row is made of
 
     def estimate(unit: str, figure: Callable[[Run], float | None]) -> Estimate:
         found = interval(list(cell.finished(figure).values()))
-        # a t interval knows no bounds, but no figure here is negative, and a share is at most 1
+        # a t interval has no bounds, but no figure here is negative, and a share is at most 1
         low = None if found.low is None else max(0.0, found.low)
         high = min(1.0, found.high) if unit == "fraction" and found.high is not None else found.high
         return Estimate(mean=found.mean, low=low, high=high, n=found.n, unit=unit)
@@ -160,7 +160,7 @@ def _row(  # noqa: PLR0913 - what a row is made of
 def _time_to_target(cell: Cell) -> TimeToTarget:
     crossings = list(cell.crossings().values())
     reached = sorted(c.seconds for c in crossings if c.met)
-    known = 2 * len(reached) > len(crossings)  # the middle is not among those that missed it
+    known = 2 * len(reached) > len(crossings)  # the median is not among the seeds that missed it
     missed = [float("inf")] * (len(crossings) - len(reached))
     return TimeToTarget(
         median=statistics.median([*reached, *missed]) if known else None,
@@ -191,7 +191,7 @@ def _row_sentence(
 
 
 def _without_target(cells: dict[str, Cell], baseline: str) -> dict[str, str]:
-    """Return what is said of each variant where no target was set, paired by seed."""
+    """Return the conclusion on each variant for an experiment without a target, paired by seed."""
     base = cells[baseline]
     others = {name: cell for name, cell in cells.items() if name != baseline}
     compared = {n: compare_values(c.finished(throughput), base.finished(throughput)) for n, c in others.items()}

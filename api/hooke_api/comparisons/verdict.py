@@ -1,15 +1,15 @@
-"""The one rule of verdict: what may be said of two variants' times to the target, from runs paired by seed.
+"""The verdict rule: conclusions about two variants' times to the target, from runs paired by seed.
 
-The ratio is the geometric mean over seeds of the baseline's time over the variant's, its interval the 95% t
-interval of the logarithms. It knows what is not known: a time lies between two evaluations (`crossing`), so each
-logarithm is a range (`ranges`). Where a time is cut off, the pair's logarithm is replaced by one that is never
-larger (the baseline's time was cut) or never smaller (the variant's): the lower end of the replaced values'
-interval, or the upper, still bounds the mean: "at least", "at most". With both, nothing does.
+The ratio is the geometric mean over seeds of the baseline's time divided by the variant's; its interval is the 95%
+t interval of the logarithms. A time is known only to lie between two evaluations (`crossing`), so each logarithm
+is a range (`ranges`). If a time is censored, the pair's logarithm is replaced by one that is never larger (the
+baseline's time was censored) or never smaller (the variant's). The lower, or upper, end of the interval then still
+bounds the mean: "at least", "at most". If both occur, there is no bound.
 
-A pair that neither reached, or that met the target before the first step, says nothing and is left out. Where some
-pairs are left out because neither reached it, bounds say nothing either: of two methods alike on average, the one
-that varies more would be left with the seeds that it was lucky with. Of several comparisons in one verdict each
-must pass Holm's correction.
+A pair in which neither side reached the target, or one met it before the first step, is excluded. If pairs are
+excluded because neither side reached the target, bounds are not valid either: of two methods that are equal on
+average, the one with the larger variance would keep only the seeds on which it was lucky. With several
+comparisons, each must pass Holm's correction.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from hooke_api.comparisons.crossing import Crossing, horizon, log_time
 from hooke_api.comparisons.ranges import Range, mean_of
 
 LEAST_PAIRS = 3
-"""Fewer pairs than this and nothing is claimed."""
+"""Minimum number of pairs for a claim."""
 
 MARGIN = 1.05
-"""Two times whose ratio lies, with its whole interval, within this factor of 1 are practically the same."""
+"""Two times are practically the same if the whole interval of their ratio lies within this factor of 1."""
 
 FARTHEST = 700.0
-"""Logarithms are cut off here: an end of an interval stays a finite number, and is not 0."""
+"""Logarithms are clipped to this value, so that the ends of an interval are finite and not 0."""
 
 Claim = Literal["baseline", "faster", "slower", "same", "not shown", "at least", "at most", "no claim"]
 OPPOSITE: dict[Claim, Claim] = {
@@ -44,10 +44,10 @@ Key = TypeVar("Key", bound=Hashable)
 
 @dataclass(frozen=True)
 class Verdict:
-    """Baseline's time over the variant's: 2 means that the variant needs half the time.
+    """Baseline's time divided by the variant's: 2 means that the variant needs half the time.
 
-    `ratio` is the geometric mean over pairs, of clocks of the evaluations that met the target; null where nothing
-    bounds it. Only `low` is known of "at least", only `high` of "at most".
+    `ratio` is the geometric mean over pairs, from the clocks of the evaluations that met the target; None without
+    a bound. For "at least" only `low` is known, for "at most" only `high`.
     """
 
     claim: Claim
@@ -55,25 +55,25 @@ class Verdict:
     low: float | None = None
     high: float | None = None
     pairs: int = 0
-    """Seeds behind the ratio."""
+    """Number of seeds in the ratio."""
     missed_by_baseline: int = 0
-    """Of `pairs`: the baseline's run did not reach the target; some of them may have diverged."""
+    """Of `pairs`: the baseline's run did not reach the target, including diverged ones."""
     missed_by_variant: int = 0
     diverged_by_baseline: int = 0
-    """Of `missed_by_baseline`: ended by NaN or Inf."""
+    """Of `missed_by_baseline`: ended with NaN or Inf."""
     diverged_by_variant: int = 0
     missed_by_both: int = 0
-    """Left out of `pairs`: neither side reached the target."""
+    """Excluded from `pairs`: neither side reached the target."""
     met_at_start: int = 0
-    """Left out of `pairs`: a side met the target before its first step, a time of 0."""
+    """Excluded from `pairs`: a side met the target before its first step, a time of 0."""
     in_first_interval: int = 0
-    """Of `pairs`: a side met the target by its first evaluation after the start: how early is not known."""
+    """Of `pairs`: a side met the target at its first evaluation after the start; its time has no lower bound."""
     coarse: bool = False
-    """1 is not excluded, but would be if the evaluations that met the target were the times themselves."""
+    """The interval includes 1, but would not if the times were exactly those of the evaluations."""
     p: float | None = None
     """Two-sided p value of the mean logarithm being 0."""
     p_adjusted: float | None = None
-    """The same after Holm's correction for `comparisons`."""
+    """`p` after Holm's correction for `comparisons`."""
     comparisons: int = 1
 
     @property
@@ -83,7 +83,7 @@ class Verdict:
 
     @property
     def shown_alone(self) -> bool:
-        """Return whether the interval excludes 1, as it would do for a single comparison."""
+        """Return whether the interval excludes 1 without a correction for several comparisons."""
         return self.pairs >= LEAST_PAIRS and self.p is not None and self.p < 1 - CONFIDENCE
 
     @property
@@ -103,7 +103,7 @@ class Verdict:
 
 
 def compare(baseline: Mapping[int, Crossing], variant: Mapping[int, Crossing]) -> Verdict:
-    """Return the verdict on a variant; both sides are given by seed, and only common seeds are pairs."""
+    """Return the verdict on a variant. Both sides are given by seed; the common seeds are the pairs."""
     common = [
         (baseline[seed], variant[seed])
         for seed in sorted(baseline.keys() & variant.keys())
@@ -113,7 +113,7 @@ def compare(baseline: Mapping[int, Crossing], variant: Mapping[int, Crossing]) -
     pairs = [(b, v) for b, v in moved if b.met or v.met]
     longest = horizon([*baseline.values(), *variant.values()])
     logs = [log_time(b, longest) - log_time(v, longest) for b, v in pairs]
-    if len(pairs) < len(moved):  # the pairs left were chosen by their outcome: a bound of them bounds no mean
+    if len(pairs) < len(moved):  # the remaining pairs were selected by their outcome, so bounds are not valid
         logs = [replace(log, open_below=True, open_above=True) if _one_sided(log) else log for log in logs]
     return replace(
         _judge(logs),
@@ -145,9 +145,11 @@ def compare_values(above: Mapping[int, float], below: Mapping[int, float]) -> Ve
 
 
 def holm(verdicts: Mapping[Key, Verdict]) -> dict[Key, Verdict]:
-    """Return the verdicts after Holm's correction for as many comparisons as have a p value.
+    """Return the verdicts after Holm's correction for the comparisons that have a p value.
 
-    With p values in ascending order the i-th of k counts (k - i + 1) times, and none stays below an earlier one.
+    With p values in ascending order, the i-th of k is multiplied by (k - i + 1), and made no smaller than the one
+    before. Source: S. Holm, "A simple sequentially rejective multiple test procedure", Scand. J. Statist. 6
+    (1979).
     """
     tested = [(v.p, key) for key, v in verdicts.items() if v.p is not None and v.pairs >= LEAST_PAIRS]
     adjusted: dict[Key, Verdict] = dict(verdicts)
@@ -172,7 +174,7 @@ def _judge(logs: Sequence[Range]) -> Verdict:
 
 
 def _claimed(v: Verdict) -> Verdict:
-    """Return the verdict with the claim that its figures allow."""
+    """Return the verdict with the claim that follows from its figures."""
     return replace(v, claim=_claim(v))
 
 

@@ -1,4 +1,4 @@
-"""Verdicts in plain English: short, with units, with the n behind them, and no word more than was shown."""
+"""Verdicts as English sentences, with units and the number of seeds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hooke_api.comparisons.verdict import LEAST_PAIRS, MARGIN, Claim, Verdict
 
 @dataclass(frozen=True)
 class ComparedPlace:
-    """Where a group of runs was executed, and how far they are."""
+    """Cluster and progress of a group of runs."""
 
     cluster: str
     workers: int
@@ -40,7 +40,7 @@ def count(n: int, noun: str) -> str:
 
 
 def figure(value: float) -> str:
-    """Return a ratio in about two digits, and in more where fewer would say 1."""
+    """Return a ratio with about two digits, or more if it would otherwise be rounded to 1."""
     if value >= 10:
         return f"{value:,.0f}"
     if value < 0.1:
@@ -60,7 +60,7 @@ def describe_target(target: Target) -> str:
 
 
 def describe_parts(target: Target | None, without_validation: bool) -> str | None:
-    """Return what is to be known of an experiment made without a validation part; None of all others."""
+    """Return the remark on an experiment made without a validation part; None for others."""
     if not without_validation:
         return None
     judged = "evaluations scored" if target is None else "the target was judged on"
@@ -68,7 +68,7 @@ def describe_parts(target: Target | None, without_validation: bool) -> str | Non
 
 
 def short(variant: str, verdict: Verdict) -> str:
-    """Return one variant's part of a group's sentence: name, figure, interval, n, what was left out."""
+    """Return one variant's part of a group's sentence: name, figure, interval, n, excluded pairs."""
     v = verdict.swapped if verdict.claim in ("slower", "at most") else verdict
     notes = [f"n={v.pairs}"]
     if left := v.missed_by_both + v.met_at_start:
@@ -86,7 +86,7 @@ def short(variant: str, verdict: Verdict) -> str:
 
 
 def _bound(v: Verdict) -> str:
-    """Return the end of a one-sided interval: what is known, where the mean of what was seen is no estimate."""
+    """Return the known end of a one-sided interval; the mean of censored values is not an estimate."""
     return f"at least {figure(v.low or 0)}" if v.high is None else f"at most {figure(v.high or 0)}"
 
 
@@ -101,7 +101,7 @@ def _ends(v: Verdict) -> str:
 
 
 def _why_open(v: Verdict, baseline: str, variant: str) -> str:
-    """Return what leaves an end of the interval open, or both."""
+    """Return the reason for the open end or ends of the interval."""
     sides = [
         (baseline, v.missed_by_baseline, v.diverged_by_baseline),
         (variant, v.missed_by_variant, v.diverged_by_variant),
@@ -129,7 +129,7 @@ def _left_out(v: Verdict) -> list[str]:
 
 
 def _notes(v: Verdict, marks: str) -> str:
-    """Return how many seeds are behind a verdict, how many were left out and why, and the correction."""
+    """Return the number of seeds, the excluded ones with reasons, and the correction."""
     notes = [f"{count(v.pairs, 'seed')}{marks}", *_left_out(v)]
     if v.comparisons > 1:
         notes.append(f"after correction for {v.comparisons} comparisons")
@@ -190,7 +190,7 @@ GROUPS: tuple[tuple[str, tuple[Claim, ...]], ...] = (
 def group_sentence(
     place: ComparedPlace, baseline: str, target: str, verdicts: Sequence[tuple[str, Verdict]]
 ) -> str:
-    """Return what may be said of one cluster and number of workers, all variants in one sentence."""
+    """Return the conclusions for one cluster and number of workers, all variants in one sentence."""
     parts = []
     for title, claims in GROUPS:
         items = [short(name, v) for name, v in verdicts if v.claim in claims]
@@ -207,7 +207,7 @@ def group_sentence(
 
 
 def without_target(variant: str, accuracy: Interval, throughput: Verdict) -> str:
-    """Return one variant's accuracy and throughput against the baseline's, where no target was set."""
+    """Return one variant's accuracy and throughput relative to the baseline, if there is no target."""
     n = min(accuracy.n, throughput.pairs)
     if n < LEAST_PAIRS:
         return f"{variant} (no claim: {count(n, 'pair')} of finished seeds, and {LEAST_PAIRS} are needed)"

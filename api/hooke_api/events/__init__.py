@@ -1,1 +1,1 @@
-"""What changed, on its way to browsers: hints over Redis, one reader of the events table, streams."""
+"""Events to browsers: notifications over Redis, one reader of the events table, streams."""

@@ -1,7 +1,7 @@
-"""Hints over Redis: after a commit, say that there is something new.
+"""Notifications over Redis after commits.
 
-The database is the truth; a lost hint only costs time. The scheduler listens for hints to look at once,
-streams to send at once; both also look by themselves.
+The events themselves are in the database, so a lost notification only causes a delay. Scheduler and streams react
+to notifications, and also poll.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ CHANNEL = "hooke.events"
 log = structlog.get_logger("hooke.bus")
 
 PAUSE_SECONDS = 5.0
-"""Seconds without another try after a failure: a request must not wait for a Redis that is down."""
+"""Seconds without another attempt after a failure: a request must not wait for an unavailable Redis."""
 
 
 class Bus:
-    """A publisher that never fails: when Redis is down, pings are dropped and said so once in a while."""
+    """A publisher that never raises: without Redis, notifications are dropped, with an occasional warning."""
 
     def __init__(self, url: str) -> None:
         self._redis = redis.Redis.from_url(url, socket_timeout=0.5, socket_connect_timeout=0.5)
         self._silent_until = 0.0
         self.wake = threading.Event()
-        """Set when the scheduler of this process should look at the queue now."""
+        """Set when the scheduler of this process should check the queue at once."""
 
     def ping(self, position: int, wake: bool = False) -> None:
-        """Tell every process that events up to `position` are committed, and whether the queue changed."""
+        """Notify every process that events up to `position` are committed, and whether the queue has changed."""
         if wake:
             self.wake.set()
         if time.monotonic() < self._silent_until:
@@ -43,10 +43,10 @@ class Bus:
             self._redis.publish(CHANNEL, json.dumps(message))
         except redis.RedisError as error:
             self._silent_until = time.monotonic() + PAUSE_SECONDS
-            log.warning("redis does not answer: streams go on by looking themselves", error=str(error))
+            log.warning("redis does not respond: streams poll the database", error=str(error))
 
     def answers(self) -> str | None:
-        """Return null where Redis answers, else why not."""
+        """Return None if Redis responds, otherwise the reason."""
         try:
             self._redis.ping()
         except redis.RedisError as error:

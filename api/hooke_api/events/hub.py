@@ -1,7 +1,7 @@
-"""What streams follow: one reader of the events table and one Redis subscription per process, while one listens.
+"""The source of streams: one reader of the events table and one Redis subscription per process with streams.
 
-Hints from Redis say only that there is something new. The events themselves always come from the database, where
-positions become visible in order, so nobody can miss one; without Redis the hub looks every LOOK_SECONDS.
+Notifications from Redis only announce new events. The events are always read from the database, where positions
+become visible in order, so none can be missed; without Redis the hub polls every LOOK_SECONDS.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from hooke_api.models import Event, NumberSequence
 from hooke_api.storage.database import Database
 
 LOOK_SECONDS = 2.0
-"""How long a lost hint can delay an event."""
+"""Polling interval, s: the maximum delay of an event by a lost notification."""
 TAIL = 1000
-"""The newest events, kept in memory for all streams; who is further behind is told to fetch again."""
+"""Number of newest events kept in memory for all streams; a stream further behind gets `reset`."""
 _PAUSES = (0.5, 1.0, 2.0, 5.0)
 
 log = structlog.get_logger("hooke.stream")
@@ -43,24 +43,24 @@ class StreamItem:
 
 @dataclass(frozen=True)
 class Choice:
-    """Which events a stream wants: those of any of these experiments or runs; all of them if it names none."""
+    """Filter of a stream: events of any of these experiments or runs; all events if both are empty."""
 
     experiments: frozenset[str] = frozenset()
     runs: frozenset[str] = frozenset()
 
     def wants(self, item: StreamItem) -> bool:
-        """Return whether the stream wants this event."""
+        """Return whether the filter matches this event."""
         if not self.experiments and not self.runs:
             return True
         return item.experiment_id in self.experiments or item.run_id in self.runs
 
 
 class Behind(Exception):
-    """A stream is so far behind that it had better fetch again."""
+    """A stream is too far behind and must fetch everything again."""
 
 
 class Hub:
-    """Shared by all streams of a process; lives while there is one."""
+    """Shared by all streams of a process; active while there is a stream."""
 
     def __init__(self, database: Database, redis_url: str, stopping: asyncio.Event) -> None:
         self._database = database
@@ -73,7 +73,7 @@ class Hub:
         self._tail: deque[StreamItem] = deque()
         self._floor = 0
         self.position = -1
-        """Newest position read; the tail holds everything above the floor. -1: nothing read yet."""
+        """Newest position read; the tail holds all events above the floor. -1: nothing read yet."""
 
     @asynccontextmanager
     async def listening(self) -> AsyncIterator[None]:
@@ -98,7 +98,7 @@ class Hub:
         self._tasks = [asyncio.create_task(work()) for work in (self._follow, self._listen, self._watch_stop)]
 
     async def moved(self, position: int) -> None:
-        """Return once there is something after a position, or the server stops."""
+        """Return when there are events after a position, or the server stops."""
         while self.position <= position and not self.stopping.is_set():
             await self._moved.wait()
 
@@ -107,7 +107,7 @@ class Hub:
         self._moved = asyncio.Event()
 
     async def oldest(self) -> int:
-        """Return the oldest position that can still be asked for: what comes after it is all there."""
+        """Return the oldest valid position: all events after it are stored."""
         return await asyncio.to_thread(self._oldest)
 
     def _oldest(self) -> int:
@@ -116,7 +116,7 @@ class Hub:
             return first - 1 if first is not None else _newest(session)
 
     async def after(self, position: int, choice: Choice) -> list[StreamItem]:
-        """Return the events after a position that the stream wants, oldest first; raises Behind if too many."""
+        """Return the matching events after a position, oldest first. Raises Behind if there are too many."""
         if position >= self._floor:
             return [item for item in self._tail if item.position > position and choice.wants(item)]
         found = await asyncio.to_thread(self._read, position, choice, TAIL + 1)
@@ -135,7 +135,7 @@ class Hub:
             return [StreamItem(*row) for row in session.execute(query)]
 
     async def _follow(self) -> None:
-        """Read what is new on every hint, and every LOOK_SECONDS anyway."""
+        """Read new events on every notification, and every LOOK_SECONDS."""
         while True:
             with suppress(TimeoutError):
                 async with asyncio.timeout(LOOK_SECONDS):
@@ -144,7 +144,7 @@ class Hub:
             try:
                 await self._look()
             except SQLAlchemyError as error:
-                log.warning("the database does not answer: streams wait", error=type(error).__name__)
+                log.warning("the database does not respond: streams wait", error=type(error).__name__)
 
     async def _look(self) -> None:
         if self.position < 0:
@@ -167,8 +167,8 @@ class Hub:
             return _newest(session)
 
     async def _listen(self) -> None:
-        """Turn hints into looks; while Redis is away, try again and again."""
-        import redis.asyncio  # not before somebody listens: it takes a while
+        """Trigger a read on every notification; reconnect while Redis is unavailable."""
+        import redis.asyncio  # imported on first use, because it is slow
 
         failures = 0
         while True:
@@ -177,12 +177,12 @@ class Hub:
                 async with client, client.pubsub() as subscription:
                     await subscription.subscribe(CHANNEL)
                     async for _ in subscription.listen():
-                        # also on the confirmation of the subscription: look for what was missed before it
+                        # also on the confirmation of the subscription: read events missed before it
                         failures = 0
                         self._ping.set()
             except (redis.RedisError, OSError) as error:
                 if failures == 0:
-                    log.warning("redis does not answer: streams look by themselves", error=str(error))
+                    log.warning("redis does not respond: streams poll the database", error=str(error))
             await asyncio.sleep(_PAUSES[min(failures, len(_PAUSES) - 1)])
             failures += 1
 

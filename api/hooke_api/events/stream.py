@@ -1,7 +1,7 @@
-"""`GET /events`: what changes, as server-sent events that resume where they broke off.
+"""`GET /events`: changes as resumable server-sent events.
 
-A stream is a position in the events table. It pulls what comes after, as fast as its reader takes it, so a slow
-reader costs no memory: once it is too far behind it is told `reset` and goes on from the newest event.
+A stream is a position in the events table and reads the events after it as fast as its client accepts them. A slow
+client therefore uses no memory; if it falls too far behind, it gets `reset` and continues from the newest event.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pydantic import StringConstraints
 from hooke_api.events.hub import Behind, Choice, Hub, StreamItem
 
 POINTS_SECONDS = 0.25
-"""A stream sends the newest `points` of each run at most once in this time."""
+"""Minimum interval between two `points` events of a run in a stream, s; only the newest is sent."""
 RETRY_MILLISECONDS = 1000
 """How long a browser waits before it connects again."""
 
@@ -30,7 +30,7 @@ Position = Annotated[int, Query(ge=0, le=2**62)]
 
 
 def hub_of(app: Any) -> Hub:
-    """Return the application's hub; the first stream makes it."""
+    """Return the application's hub; created by the first stream."""
     if not hasattr(app.state, "hub"):
         app.state.hub = Hub(app.state.database, app.state.settings.redis_url, app.state.stopping)
     hub: Hub = app.state.hub
@@ -38,7 +38,7 @@ def hub_of(app: Any) -> Hub:
 
 
 def coalesce(batch: Sequence[StreamItem]) -> list[StreamItem]:
-    """Return the events without those `points` that newer points of the same run supersede."""
+    """Return the events without `points` that are superseded by newer points of the same run."""
     newest = {item.run_id: item.position for item in batch if item.kind == "points"}
     return [item for item in batch if item.kind != "points" or newest[item.run_id] == item.position]
 
@@ -49,9 +49,11 @@ async def stream_events(
     experiment: Annotated[list[Id] | None, Query(description="Events of these experiments; may repeat.")] = None,
     run: Annotated[list[Id] | None, Query(description="Events of these runs; may repeat.")] = None,
     after: Annotated[Position | None, Query(description="Begin after this position; default: now.")] = None,
-    last_event_id: Annotated[int | None, Header(ge=0, le=2**62, description="Wins over `after`.")] = None,
+    last_event_id: Annotated[
+        int | None, Header(ge=0, le=2**62, description="Takes precedence over `after`.")
+    ] = None,
 ) -> AsyncIterator[ServerSentEvent]:
-    """Stream what changes: replay after a position, then follow; resumes by Last-Event-ID."""
+    """Stream changes: replay events after a position, then follow; resumable with Last-Event-ID."""
     asked = after if last_event_id is None else last_event_id
     choice = Choice(frozenset(experiment or ()), frozenset(run or ()))
     async for event in follow(hub_of(request.app), asked, choice):
@@ -65,7 +67,7 @@ async def follow(hub: Hub, asked: int | None, choice: Choice) -> AsyncIterator[S
         if asked is not None:
             reset = not await hub.oldest() <= asked <= hub.position
             position = hub.position if reset else asked
-        # an id without data: a browser remembers it, so that nothing is missed if the first event never arrives
+        # an id without data: a browser stores it, so that nothing is missed if the first event never arrives
         yield ServerSentEvent(id=str(position), retry=RETRY_MILLISECONDS)
         if reset:
             yield _reset(position)
@@ -98,7 +100,7 @@ def _reset(position: int) -> ServerSentEvent:
 
 
 async def _sleep(seconds: float, stopping: asyncio.Event) -> None:
-    """Wait, but not longer than the server lives."""
+    """Sleep, or return when the server stops."""
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await stopping.wait()

@@ -21,14 +21,14 @@ Key = Annotated[
         alias="Idempotency-Key",
         min_length=1,
         max_length=255,
-        description="Sent again with the same document, the answer is the experiment made the first time.",
+        description="A repeated request with the same key and document returns the experiment created first.",
     ),
 ]
 
 
 @router.post("/dry-run", operation_id="validate_experiment")
 def validate_experiment(spec: SubmittedExperiment, database: DatabaseOf) -> DryRun:
-    """Validate an experiment and show the runs it would make; nothing is stored."""
+    """Validate an experiment and return the runs that it would create; nothing is stored."""
     with database.read() as session:
         return service.dry_run(session, spec)
 
@@ -37,7 +37,7 @@ def validate_experiment(spec: SubmittedExperiment, database: DatabaseOf) -> DryR
 def create_experiment(
     spec: SubmittedExperiment, database: DatabaseOf, response: Response, key: Key = None
 ) -> ExperimentView:
-    """Submit an experiment: it and its runs are stored, and the runs queued, or nothing is."""
+    """Submit an experiment: store it and queue its runs, in one transaction."""
     made = service.create(database, spec, OWNER, key)
     response.headers["location"] = f"/api/v1/experiments/{made.id}"
     return made
@@ -61,6 +61,6 @@ def read_experiment(experiment_id: str, database: DatabaseOf) -> ExperimentView:
 
 @router.post("/{experiment_id}/cancel", operation_id="cancel_experiment", status_code=202)
 def cancel_experiment(experiment_id: str, database: DatabaseOf) -> ExperimentView:
-    """Cancel every run of an experiment that has not ended; those that run end within seconds."""
+    """Cancel every run of an experiment that has not ended; active runs end within seconds."""
     with database.write() as session:
         return service.cancel(session, experiment_id, OWNER)

@@ -1,4 +1,4 @@
-"""What the API says of experiments."""
+"""Responses about experiments."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hooke_api.base.schema import View
 
 
 class PlannedRunView(View):
-    """One run that an experiment would make."""
+    """One run that an experiment would create."""
 
     variant: str
     cluster: str
@@ -25,15 +25,15 @@ class PlannedRunView(View):
 
 
 class DryRun(View):
-    """The answer to a valid dry run; nothing is stored."""
+    """The response to a valid dry run; nothing is stored."""
 
     runs: list[PlannedRunView]
     warnings: list[Fault]
-    """What is allowed but deserves a thought: more ranks than cores, fewer than 3 seeds, a stability bound, ..."""
+    """Settings that are allowed but probably not intended: more ranks than cores, fewer than 3 seeds, ..."""
 
 
 class ExperimentSummary(View):
-    """A row of the list: no series, no spec. `state` is derived: running while any run is not terminal."""
+    """A row of the list, without specification. `state` is derived: running while any run is not terminal."""
 
     id: str
     number: int
@@ -51,12 +51,12 @@ class ExperimentSummary(View):
 
 
 class ExperimentView(ExperimentSummary):
-    """One experiment, whole."""
+    """One experiment with all details."""
 
     spec: ExperimentSpec
     fingerprint: str
     warnings: list[Fault]
-    """What was said of it when it was submitted."""
+    """The warnings at its submission."""
 
 
 class ExperimentPage(View):

@@ -1,4 +1,4 @@
-"""Experiments: plan, store, list, cancel. A transaction each; nothing is stored when anything is wrong."""
+"""Experiments: plan, store, list, cancel; each in one transaction."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ LISTING = "experiments"
 
 
 def plan(session: Session, spec: ExperimentSpec) -> list[PlannedRun]:
-    """Return the runs that an experiment makes on the registered clusters.
+    """Return the runs of an experiment on the registered clusters.
 
-    Raises SpecError where it asks for something that one of its clusters does not offer, or not like this.
+    Raises SpecError for anything that one of its clusters does not offer, or that violates its schema.
     """
     catalogues = offered(session, {cluster.host for cluster in spec.clusters})
     check_experiment(spec, catalogues)
@@ -41,7 +41,7 @@ def plan(session: Session, spec: ExperimentSpec) -> list[PlannedRun]:
 
 
 def dry_run(session: Session, spec: ExperimentSpec) -> DryRun:
-    """Return the runs an experiment would make, and what about it deserves a thought."""
+    """Return the runs that an experiment would create, and its warnings."""
     planned = plan(session, spec)
     return DryRun(runs=[_planned_view(run) for run in planned], warnings=warnings(session, spec, planned))
 
@@ -60,16 +60,16 @@ def _planned_view(run: PlannedRun) -> PlannedRunView:
 
 
 def create(database: Database, spec: ExperimentSpec, who: str, key: str | None) -> ExperimentView:
-    """Store an experiment and its runs, queued; with the key of an earlier request, return what that one made.
+    """Store an experiment and queue its runs; with the key of an earlier request, return its experiment.
 
-    Raises SpecError for a cluster nobody registered, Invalid for a key that came with another document before.
+    Raises SpecError for an unknown cluster, Invalid for a key that was used with a different document.
     """
     try:
         with database.write() as session:
             found = _made_with(session, key, who, spec)
             return view(session, found or _insert(session, spec, who, key))
     except IntegrityError:
-        # the same key in another transaction that was faster: its experiment is the answer
+        # a concurrent transaction with the same key was first: return its experiment
         with database.read() as session:
             found = _made_with(session, key, who, spec)
             if found is None:
@@ -82,7 +82,7 @@ def _made_with(session: Session, key: str | None, who: str, spec: ExperimentSpec
     if found is None:
         return None
     if found.body_sha256 != fingerprint(spec):
-        raise Invalid("this Idempotency-Key came with another document before")
+        raise Invalid("this Idempotency-Key was used with a different document before")
     return session.get_one(Experiment, found.experiment_id)
 
 
@@ -187,7 +187,7 @@ def view(session: Session, experiment: Experiment) -> ExperimentView:
 
 
 def cancel(session: Session, experiment_id: str, who: str) -> ExperimentView:
-    """Ask for the end of every run that has not ended."""
+    """Cancel every run that has not ended."""
     experiment = get(session, experiment_id)
     runs = session.scalars(
         select(Run)

@@ -1,4 +1,4 @@
-"""What is allowed in an experiment but deserves a thought before it costs an hour."""
+"""Warnings about an experiment: settings that are allowed but probably not intended."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hooke_api.models import Cluster
 
 
 def warnings(session: Session, spec: ExperimentSpec, planned: list[PlannedRun]) -> list[Fault]:
-    """Return the warnings of a valid experiment: where in the document, and a sentence."""
+    """Return the warnings about a valid experiment, each with a JSON Pointer."""
     return [
         *experiment_warnings(spec, planned),
         *_about_seeds(spec),
@@ -59,7 +59,7 @@ def _about_cores(session: Session, spec: ExperimentSpec, planned: list[PlannedRu
 
 
 def _about_precision(session: Session, spec: ExperimentSpec, planned: list[PlannedRun]) -> Iterator[Fault]:
-    """An agent from before this was asked does not say, and nothing is said of it."""
+    """Warn about emulated bf16; clusters with older agents do not report it and get no warning."""
     if spec.compute.precision != "bf16" or spec.compute.device == "cuda":
         return
     hosts = select(Cluster).where(Cluster.name.in_({run.host for run in planned})).order_by(Cluster.name)

@@ -1,1 +1,1 @@
-"""What supervisors send: read and checked as a whole, stored once, with the figures that follow from it."""
+"""Ingest: requests of supervisors are validated as a whole and stored once, with the derived figures."""

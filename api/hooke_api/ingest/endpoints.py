@@ -31,9 +31,9 @@ log = structlog.get_logger("hooke.ingest")
 
 @router.post("/ingest", operation_id="ingest")
 async def ingest(request: Request) -> IngestAnswer:
-    """Store what an attempt journaled and renew its lease; gzip; bearer token of the attempt.
+    """Store journal records of an attempt and renew its lease; gzip; bearer token of the attempt.
 
-    The answer says what is stored without gap, so the sender knows where to go on, and whether the run is to end.
+    The response contains the highest sequence numbers stored without gap, and whether the run must end.
     """
     state = request.app.state
     token = bearer(request.headers)
@@ -43,7 +43,7 @@ async def ingest(request: Request) -> IngestAnswer:
 
 
 def receive(database: Database, settings: Settings, token: str | None, encoding: str, body: bytes) -> IngestAnswer:
-    """Check the token before the body costs anything, read the body, store it."""
+    """Check the token, then decode and store the body."""
     with database.read() as session:
         owner = session.scalar(select(Attempt).where(Attempt.token_sha256 == digest(token or "")))
     if owner is None:
@@ -56,7 +56,7 @@ def receive(database: Database, settings: Settings, token: str | None, encoding:
 
 
 def store(session: Session, received: Received, lease: timedelta) -> IngestAnswer:
-    """Store what is new in a request, in the transaction of `session`; return what is stored."""
+    """Store the new records of a request in the transaction of `session`; return the acknowledgements."""
     sent = received.ingest
     run = session.get_one(Run, sent.run, with_for_update=True, populate_existing=True)
     attempt = session.get_one(Attempt, (sent.run, sent.attempt), populate_existing=True)

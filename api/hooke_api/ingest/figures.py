@@ -1,4 +1,4 @@
-"""From journal records to chunks, totals and the figures of a run: computed once, at ingest."""
+"""Computes chunks, totals and the figures of a run from journal records, once, at ingest."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from hooke_api.storage import blocks
 from hooke_api.storage.outbox import announce
 
 SUMMED = (*(phase.value for phase in PHASES), "hidden", "payload", "wire", "messages")
-"""Step columns whose sums are totals of a rank."""
+"""Step columns that are summed to totals of a rank."""
 
 
 class Figures:
-    """What one request changes in an attempt's figures; the caller holds the lock on the run's row."""
+    """Changes of an attempt's figures by one request; the caller holds the lock on the run's row."""
 
     def __init__(self, session: Session, run: Run, attempt: Attempt) -> None:
         self.session = session
@@ -45,12 +45,12 @@ class Figures:
         self.points = False
         self.ended: list[Done] = []
         self.part = run.evaluated_part or "test"
-        """What evaluations score; a rank's `start` record, which comes first, says so."""
+        """Part of the data that evaluations score, from a rank's `start` record."""
 
     def add(self, rank: int, items: Sequence[Item]) -> int:
-        """Store the records of a rank that follow on what is stored; return the highest seq stored without gap.
+        """Store the next records of a rank; return the highest seq stored without gap.
 
-        Records that are stored already are skipped; those after a gap are left for when the gap is filled.
+        Records that are already stored are skipped; records after a gap are ignored until the gap is filled.
         """
         totals = self.ranks.get(rank) or self._new_rank(rank)
         fresh: list[StepBlock] = []
@@ -67,7 +67,7 @@ class Figures:
         return totals.stored
 
     def finish(self, current: bool) -> None:
-        """Bring the run's own figures up to date, if this attempt owns it, and announce new points."""
+        """Update the run's figures, if this attempt owns it, and announce new points."""
         if not current:
             return
         run = self.run
@@ -104,7 +104,7 @@ class Figures:
         announce(self.session, "points", data, experiment_id=run.experiment_id, run_id=run.id)
 
     def _evaluated_before(self, evaluation: Evaluation) -> float:
-        """Return the train clock of the last evaluation before this one, also of an earlier attempt; else 0."""
+        """Return the train clock of the previous evaluation, also of an earlier attempt; 0 if there is none."""
         clocks = select(func.max(StoredEvaluation.clock)).where(StoredEvaluation.run_id == self.run.id)
         before = self.session.scalar(clocks.where(StoredEvaluation.samples < evaluation.samples))
         return min(before or 0.0, evaluation.clock)
@@ -191,7 +191,7 @@ def mean_fraction(ranks: list[RankTotals]) -> float | None:
 
 
 def mean_staleness(ranks: list[RankTotals]) -> float | None:
-    """Return the mean over all exchanges that any rank counted."""
+    """Return the mean staleness over the exchanges of all ranks."""
     counted = [(int(staleness), count) for rank in ranks for staleness, count in (rank.staleness or {}).items()]
     total = sum(count for _, count in counted)
     return sum(staleness * count for staleness, count in counted) / total if total else None

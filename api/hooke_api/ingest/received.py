@@ -1,4 +1,4 @@
-"""What a supervisor sent, read and checked as a whole before any of it is stored."""
+"""Decodes and validates an ingest request as a whole before anything is stored."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hooke_api.base.errors import Invalid, Malformed, TooLarge
 from hooke_api.storage.blocks import BlockError, Column, decode
 
 MAY_BE_NAN = frozenset({"loss", "staleness"})
-"""Step columns in which NaN means something: a server has no loss, a diverged run a NaN one."""
+"""Step columns that may contain NaN: a server has no loss, and a diverged run a NaN loss."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Received:
 
 
 def inflate(body: bytes, encoding: str, limit: int) -> bytes:
-    """Return the body without its gzip; raises TooLarge as soon as it grows beyond the limit."""
+    """Return the decompressed body. Raises TooLarge as soon as it exceeds the limit."""
     if encoding in ("", "identity"):
         return body
     if encoding != "gzip":
@@ -61,7 +61,7 @@ def inflate(body: bytes, encoding: str, limit: int) -> bytes:
 
 
 def read(body: bytes) -> Received:
-    """Return the request in a JSON body; raises Malformed or Invalid with every fault, and stores nothing."""
+    """Return the request of a JSON body. Raises Malformed, or Invalid with all faults."""
     try:
         ingest = Ingest.model_validate_json(body)
     except ValidationError as error:
@@ -91,7 +91,7 @@ def read(body: bytes) -> Received:
 
 
 def _place(loc: tuple[int | str, ...]) -> str:
-    # pydantic names the branch of a tagged union after the record's index: it is no place in the document
+    # pydantic adds the branch of a tagged union after the record's index; it is not part of the document
     kinds = {"start", "steps", "evaluation", "done", "checkpoint", "dropped"}
     return pointer(*(part for k, part in enumerate(loc) if not (part in kinds and isinstance(loc[k - 1], int))))
 
@@ -134,5 +134,5 @@ def _report_faults(ingest: Ingest) -> Iterator[Fault]:
     stamped = [(("reports", i), r.unix) for i, r in enumerate(ingest.reports)]
     stamped += [(("logs", i), line.unix) for i, line in enumerate(ingest.logs)]
     for place, unix in stamped:
-        if not 0 <= unix < 2**33:  # NaN fails too
+        if not 0 <= unix < 2**33:  # also false for NaN
             yield Fault(pointer=pointer(*place, "unix"), message="not seconds since 1970")

@@ -1,1 +1,1 @@
-"""`hooke up` and `hooke demo`: everything on one machine, started together, restarted singly, stopped together."""
+"""`hooke up` and `hooke demo`: all components on one machine."""

@@ -1,4 +1,4 @@
-"""The runs that are in progress on this machine when Hooke stops or starts."""
+"""Runs in progress on this machine when Hooke stops or starts."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ GRACE = 6.0
 
 
 def unfinished(home: Path) -> list[AttemptFolder]:
-    """Return every attempt of which the API has not acknowledged all."""
+    """Return every attempt with data that the API has not acknowledged."""
     return [attempt for attempt in Home(home).attempts() if not attempt.delivered.exists()]
 
 
 def supervisors(home: Path) -> set[int]:
-    """Return the living supervisors of this folder: by their arguments, since a young one holds no lock yet."""
+    """Return the running supervisors of this folder, by their arguments: a new one has no lock yet."""
     jobs = f"{home / 'jobs'}/"
     found = set()
     for process in psutil.process_iter(["cmdline"]):
@@ -33,9 +33,10 @@ def supervisors(home: Path) -> set[int]:
 
 
 async def end_all(home: Path, grace: float = GRACE) -> list[int]:
-    """End every attempt of this folder: SIGTERM to its supervisor, after `grace` SIGKILL to whatever is left.
+    """End every attempt of this folder: SIGTERM to its supervisor, SIGKILL to remaining processes after `grace`.
 
-    Call it while the API still answers, so that the ends are reported. Return the processes that resisted.
+    Call it while the API still responds, so that the ends are reported. Return the processes that could not be
+    killed.
     """
     asked: set[int] = set()
     until = time.monotonic() + grace

@@ -21,13 +21,13 @@ from hooke_api.local.verdict import show
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "comparison.yaml"
 LOOK_SECONDS = 1.0
 SILENCE = 60.0
-"""Seconds for which the API may be silent (it is being started again) before the demonstration gives up."""
+"""Seconds without a response of the API (it may be restarting) after which the demonstration gives up."""
 PLAIN_WIDTH = 160
-"""Columns of the verdict where standard output is not a terminal."""
+"""Width of the verdict in columns if standard output is not a terminal."""
 
 
 class Demonstration:
-    """One experiment from submission to verdict, as any client of the API would do it."""
+    """One experiment from submission to verdict, through the public API."""
 
     def __init__(self, document: dict[str, Any], console: Console | None = None) -> None:
         self.document = document
@@ -37,7 +37,7 @@ class Demonstration:
 
     @classmethod
     def of(cls, path: Path | None) -> Demonstration:
-        """Read the experiment from a YAML or JSON file; the example comparison where none is given."""
+        """Read the experiment from a YAML or JSON file; by default the example comparison."""
         path = path or EXAMPLE
         try:
             document = read(path)
@@ -48,7 +48,10 @@ class Demonstration:
         return cls(document)
 
     async def run(self, platform: Platform) -> bool:
-        """Return whether every run succeeded. Cancels the experiment when it is cancelled itself."""
+        """Run the experiment; return whether every run succeeded.
+
+        Cancels the experiment if it is cancelled itself.
+        """
         async with platform.client() as client:
             experiment = await self._submit(client)
             self.console.print(f"Experiment {experiment['number']}: {experiment['name']}", highlight=False)
@@ -98,21 +101,21 @@ class Demonstration:
 
 
 def show_warnings(console: Console, experiment: dict[str, Any]) -> None:
-    """Print what an accepted experiment deserves a thought for: pointer and sentence, one line each."""
+    """Print the warnings about an accepted experiment, one line each."""
     for warning in experiment["warnings"]:
         where = warning["pointer"] or "/"
         console.print(f"warning: {where}: {warning['message']}", highlight=False, markup=False, soft_wrap=True)
 
 
 async def _get(client: httpx.AsyncClient, path: str, **query: Any) -> dict[str, Any]:
-    """Return the JSON answer of a GET; waits while the API is being started again."""
+    """Return the JSON response to a GET; waits while the API is restarting."""
     until = time.monotonic() + SILENCE
     while True:
         try:
             return dict((await client.get(path, params=query)).raise_for_status().json())
         except httpx.TransportError as error:
             if time.monotonic() > until:
-                raise StartError(f"the API has been silent for {SILENCE:g} s: {error}") from error
+                raise StartError(f"the API has not responded for {SILENCE:g} s: {error}") from error
             await asyncio.sleep(LOOK_SECONDS)
 
 
@@ -128,7 +131,7 @@ async def _all_runs(client: httpx.AsyncClient, experiment: str) -> list[dict[str
 
 
 class Meter:
-    """Progress of a list of runs: a live bar on a terminal, else a line whenever a run has ended."""
+    """Progress of a list of runs: a live bar on a terminal, otherwise a line for every run that ends."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -169,7 +172,7 @@ class Meter:
 
 
 def remaining(runs: list[dict[str, Any]], elapsed: float) -> str:
-    """Return a guess of the time left in words; empty while there is too little to guess from."""
+    """Return an estimate of the remaining time as text; empty if there is not enough data."""
     parts = [1.0 if run["state"] in TERMINAL else min(1.0, run["samples"] / run["budget"]) for run in runs]
     share = sum(parts) / max(1, len(parts))
     if share < 0.05 or share == 1:

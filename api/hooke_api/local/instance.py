@@ -1,8 +1,8 @@
-"""One local installation: its folder, its lock, its port, and the note it leaves for the next start.
+"""One local instance: its folder, its lock, its port, and the note for the next start.
 
-HOME/up.lock      held by the living `hooke up`; the kernel frees it, whatever happens
+HOME/up.lock      held by the running `hooke up`; released by the kernel
 HOME/up.json      address and processes (pid and start time) of the latest start
-HOME/logs/        output of the parts; the previous start's beside it as *.log.1
+HOME/logs/        output of the parts; that of the previous start as *.log.1
 HOME/token        start-up token of the browser; HOME/agent-token that of the agent
 HOME/runs, jobs   the agent's; HOME/hooke.db the API's
 """
@@ -30,21 +30,21 @@ _SOCKET_LIMIT = 107
 
 
 class StartError(HookeError):
-    """Hooke cannot start here; the message says why and what to do."""
+    """Hooke cannot start; the message contains the reason and the remedy."""
 
 
 @dataclass
 class Note:
-    """What one start leaves for the next: where it answered, and which processes were its parts."""
+    """The note of one start for the next: its address and the processes of its parts."""
 
     url: str = ""
     port: int = 0
     parts: dict[str, tuple[int, int]] = field(default_factory=dict)
-    """Name -> (pid, start time in clock ticks since boot): together they cannot mean another process."""
+    """Name -> (pid, start time in clock ticks since boot), which identify a process."""
 
     @classmethod
     def read(cls, path: Path) -> Note:
-        """Return the note at `path`; an empty one where there is none, or none that can be read."""
+        """Return the note at `path`; an empty one if it is missing or cannot be read."""
         try:
             found = json.loads(path.read_text())
             parts = {name: (int(pid), int(started)) for name, (pid, started) in found["parts"].items()}
@@ -62,7 +62,7 @@ class Instance:
     """The folder of one installation, owned by this process until `close`."""
 
     def __init__(self, home: Path) -> None:
-        """Take the folder, or raise StartError with the address of who has it."""
+        """Lock the folder. Raises StartError with the address of the instance that has it."""
         self.home = home.expanduser().resolve()
         self.home.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.logs = self.home / "logs"
@@ -83,14 +83,14 @@ class Instance:
         try:
             for folder in (self.runtime.parent, self.runtime):
                 _private(folder)
-        except BaseException:  # also Ctrl-C: whatever it is goes on upwards, but never with the folder locked
+        except BaseException:  # also Ctrl-C: unlock the folder before passing it on
             self._lock.release()
             raise
 
     def choose_port(self, host: str, asked: int | None) -> str | None:
-        """Set `port`; return a sentence when it is not the expected one. StartError when `asked` is taken.
+        """Set `port`; return a message if it is not the expected one. Raises StartError if `asked` is taken.
 
-        The port of the previous start comes first: runs that outlived it still post there.
+        The port of the previous start is tried first, because surviving runs still post there.
         """
         if asked:
             if not self._take(host, asked):
@@ -104,9 +104,9 @@ class Instance:
         raise StartError(f"no port of {host} between {DEFAULT_PORT} and {last} is free: choose one with --port")
 
     def _take(self, host: str, port: int) -> bool:
-        """Reserve a port among the instances of this user, and try whether anybody else has it.
+        """Reserve a port among the instances of this user, and check that no other program uses it.
 
-        The reservation is a socket in Linux' abstract name space: no file, and the kernel frees it.
+        The reservation is a socket in Linux's abstract name space: no file, released by the kernel.
         """
         reservation = socket.socket(socket.AF_UNIX)
         try:
@@ -123,11 +123,11 @@ class Instance:
 
     @property
     def socket(self) -> Path:
-        """Return where the private Redis listens."""
+        """Return the socket path of the private Redis."""
         return self.runtime / "redis.sock"
 
     def close(self) -> None:
-        """Give everything back; the data stays."""
+        """Release lock and port; the data stays."""
         shutil.rmtree(self.runtime, ignore_errors=True)
         while self._reserved:
             self._reserved.pop().close()
@@ -135,7 +135,7 @@ class Instance:
 
 
 def bindable(host: str, port: int) -> bool:
-    """Return whether a server could listen there now."""
+    """Return whether a server can listen on this address."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -147,9 +147,9 @@ def bindable(host: str, port: int) -> bool:
 
 
 def runtime_folder(home: Path) -> Path:
-    """Return where this user's private folder for the sockets of `home` belongs; its path is always short.
+    """Return the private folder, with a short path, for the sockets of `home`.
 
-    The name of a unix socket has at most 107 bytes, so it cannot lie under an arbitrary home.
+    The path of a unix socket has at most 107 bytes, so sockets cannot be placed in an arbitrary home.
     """
     name = hashlib.sha256(os.fsencode(home)).hexdigest()[:12]
     for base in (os.environ.get("XDG_RUNTIME_DIR"), tempfile.gettempdir(), "/tmp"):  # noqa: S108 - owner checked below

@@ -1,7 +1,7 @@
-"""Keeps a few processes alive: starts them, starts one again when it ends, ends them in order.
+"""Starts processes, restarts them when they end, and stops them in order.
 
-Every part is tethered by `hooke.cluster.guard --tether`: it gets SIGTERM from the kernel when this process dies,
-so even a `kill -9` leaves none of them behind.
+Every part runs under `hooke.cluster.guard --tether`: the kernel sends it SIGTERM when this process dies, so even a
+`kill -9` leaves none of them behind.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from hooke.cluster.processes import signal_all, start_time
 FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 30.0
 HEALTHY = 20.0
-"""Seconds after which an end counts as the first one again."""
+"""Uptime in seconds after which the count of consecutive ends restarts."""
 GRACE = 5.0
 """Seconds between SIGTERM and SIGKILL."""
 
 
 @dataclass(frozen=True)
 class KeptProcess:
-    """One process of the installation."""
+    """One part: a process of the instance."""
 
     name: str
     command: tuple[str, ...]
@@ -39,13 +39,13 @@ class KeptProcess:
 class Keeper:
     """Owns one part: `start`, then `keep` as a task, then `stop`. All in the thread of one event loop.
 
-    `changed` is called with every new process; `say` with a sentence when the part had to be started again.
+    `changed` is called with every new process, `say` with a message when the part is restarted.
     """
 
     def __init__(self, part: KeptProcess, changed: Callable[[str, int], None], say: Callable[[str], None]) -> None:
         self.part = part
         self.ends = 0
-        """How often it ended in quick succession, unasked."""
+        """Number of consecutive unexpected ends."""
         self._changed = changed
         self._say = say
         self._process: asyncio.subprocess.Process | None = None
@@ -58,7 +58,7 @@ class Keeper:
         return self._process is not None and self._process.returncode is None
 
     async def start(self) -> None:
-        """Start the part and watch it from now on."""
+        """Start the part and watch it."""
         if self.part.log.exists():
             self.part.log.replace(self.part.log.with_suffix(".log.1"))
         await self._spawn()
@@ -74,7 +74,7 @@ class Keeper:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                start_new_session=True,  # Ctrl-C is for this process, which ends the parts in order
+                start_new_session=True,  # Ctrl-C must reach only this process, which stops the parts in order
             )
         self._changed(self.part.name, self._process.pid)
 
@@ -93,7 +93,7 @@ class Keeper:
             await self._spawn()
 
     async def stop(self, grace: float = GRACE) -> None:
-        """End the part: SIGTERM, then SIGKILL after `grace` seconds; return when it is gone."""
+        """Stop the part: SIGTERM, then SIGKILL after `grace` seconds; return when it has ended."""
         self._stopping = True
         if self._process is not None and self._process.returncode is None:
             self._signal(signal.SIGTERM)
@@ -103,11 +103,11 @@ class Keeper:
                 self.kill()
                 await self._process.wait()
         if self._task is not None:
-            self._task.cancel()  # it may be in the pause before a new start
+            self._task.cancel()  # it may be in the delay before a restart
             await asyncio.gather(self._task, return_exceptions=True)
 
     def kill(self) -> None:
-        """End the part at once."""
+        """Kill the part."""
         self._stopping = True
         self._signal(signal.SIGKILL)
 
@@ -116,7 +116,7 @@ class Keeper:
             try:
                 self._process.send_signal(number)
             except ProcessLookupError:
-                return  # it ended just now
+                return  # it has just ended
 
     def tail(self, lines: int = 15) -> str:
         """Return the last lines of the part's output."""
@@ -131,7 +131,7 @@ def _ending(code: int) -> str:
 
 
 def end_left_over(parts: dict[str, tuple[int, int]], grace: float = GRACE) -> list[str]:
-    """End what a killed start left: each (pid, start time) that still is that process. Return their names."""
+    """Stop the processes left by a killed start, identified by (pid, start time). Return their names."""
 
     def living() -> dict[str, int]:
         return {name: pid for name, (pid, started) in parts.items() if start_time(pid) == started}

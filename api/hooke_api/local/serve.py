@@ -1,4 +1,4 @@
-"""The life of one `hooke up`: start, say where, do the task if there is one, wait for Ctrl-C, stop."""
+"""The main loop of `hooke up`: start, print the address, run the task if there is one, wait for Ctrl-C, stop."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from hooke_api.local.platform import Platform, say
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 FAILED = 1
 INTERRUPTED = 130
-"""Exit status when the user left before the task had ended, as shells report an interrupt."""
+"""Exit status if the user interrupts the task, as in shells."""
 
 
 class ServedTask(Protocol):
-    """Something to do once the platform answers."""
+    """A task to run when the platform is ready."""
 
     def run(self, platform: Platform) -> Coroutine[object, object, bool]:
-        """Do it; return whether all went well. Cancelled when the user leaves."""
+        """Run the task; return whether it succeeded. Cancelled when the user interrupts it."""
 
 
 def serve(home: Path, host: str, port: int | None, task: ServedTask | None = None, end: bool = False) -> int:
@@ -40,7 +40,7 @@ async def _life(platform: Platform, task: ServedTask | None, end: bool) -> int:
     leave = asyncio.Event()
 
     def on_signal() -> None:
-        if leave.is_set():  # asked twice: no grace
+        if leave.is_set():  # second request: no grace period
             platform.hurry()
         leave.set()
 
@@ -67,7 +67,7 @@ async def _life(platform: Platform, task: ServedTask | None, end: bool) -> int:
 
 
 async def _unless(leave: asyncio.Event, work: Coroutine[object, object, bool]) -> bool | None:
-    """Return what `work` returns; None, with `work` cancelled, where the user leaves first."""
+    """Return the result of `work`; None, with `work` cancelled, if the user interrupts it first."""
     working = asyncio.ensure_future(work)
     leaving = asyncio.ensure_future(leave.wait())
     try:

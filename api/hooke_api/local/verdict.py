@@ -25,7 +25,7 @@ COLUMNS = (
 
 
 def show(console: Console, comparison: dict[str, Any]) -> None:
-    """Print what `GET /experiments/{id}/comparison` answered."""
+    """Print the response to `GET /experiments/{id}/comparison`."""
     if comparison["target"]:
         console.print(f"\nTarget: {comparison['target']}; baseline: {comparison['baseline']}", highlight=False)
     if comparison["note"]:
@@ -51,7 +51,7 @@ def table(cluster: str, workers: int, rows: Sequence[dict[str, Any]]) -> Table:
 
 
 def cells(row: dict[str, Any]) -> list[str]:
-    """Return one row of the table; a dash is a figure that does not exist."""
+    """Return one row of the table; a dash is a missing figure."""
     return [
         row["variant"],
         f"{row['finished']}/{row['runs']}",
@@ -72,7 +72,7 @@ def _time(time: dict[str, Any] | None) -> str:
 
 
 def _speed_up(speed: dict[str, Any]) -> tuple[str, str]:
-    """Return the ratio with its interval, what may be claimed, and the seeds behind it."""
+    """Return the ratio with its interval, and the claim with the number of seeds."""
     claim, ratio, low, high = (speed[name] for name in ("claim", "ratio", "low", "high"))
     words = {"at least": "faster", "at most": "slower", "same": "practically the same"}.get(claim, claim)
     if claim == "baseline":
@@ -81,7 +81,7 @@ def _speed_up(speed: dict[str, Any]) -> tuple[str, str]:
     words += f", n={speed['pairs']}{left_out}"
     if claim == "no claim" or ratio is None:
         return "-", words
-    if claim == "at least":  # what is only known as a bound leaves this end of the interval
+    if claim == "at least":  # only this end of the interval is known
         return f">= {low:.2f}x", words
     if claim == "at most":
         return f"<= {high:.2f}x", words

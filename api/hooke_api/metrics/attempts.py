@@ -1,6 +1,6 @@
-"""Which points of several attempts count: those of the newest, and of earlier ones up to where it went on.
+"""Selects the valid points of several attempts: those of the newest, and of earlier ones up to its checkpoint.
 
-Superseded points stay stored and are hidden here, so a curve never doubles back.
+Superseded points stay stored and are hidden here, so a curve never goes backwards.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from hooke_api.metrics.table import COLUMNS, Column
 
 @dataclass(frozen=True)
 class Begun:
-    """An attempt of which some rank has begun, and the step it was restored to (null: from the start)."""
+    """An attempt with at least one started rank, and the step of its checkpoint (None: from the start)."""
 
     number: int
     restored_step: int | None
@@ -26,8 +26,8 @@ def keep_steps(
 ) -> dict[int, dict[str, Column]]:
     """Return the columns of each rank without superseded steps.
 
-    columns: by (attempt, rank). Where a rank has stepped in a later attempt, its first step there says where
-    it went on: with a server every worker has its own. Before that, the restored step of the attempt does.
+    columns: by (attempt, rank). The first step of a rank in a later attempt determines where it continued, because
+    with a server every worker has its own; before that step, the restored step of the attempt is used.
     """
     numbers = sorted({attempt for attempt, _ in columns} | {b.number for b in begun})
     restored = {b.number: b.restored_step or 0 for b in begun}

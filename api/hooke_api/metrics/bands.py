@@ -1,8 +1,7 @@
-"""Mean and 95% t interval over seeds on a common grid, drawn so that a growing curve never jumps.
+"""Mean and 95% t interval over seeds on a common grid that is stable while curves grow.
 
-Seeds are not sampled at the same x (train clocks never agree), so each seed is interpolated linearly between
-its own neighbouring points, and never beyond its first and last one: where a seed does not reach, it does not
-count, and `n` says how many do.
+Seeds are not sampled at the same x, because train clocks differ. Each seed is interpolated linearly between its
+own neighbouring points, and not extrapolated; `n` is the number of seeds at each grid point.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ def grid_step(reach: float, cells: int, unit: float) -> float:
     """Return the least unit * 2^k (k any integer) of which at most `cells` fit into `reach` > 0."""
     k = math.ceil(math.log2(reach / (cells * unit)))
     step = unit * 2.0**k
-    while math.floor(reach / step) > cells:  # log2 rounds
+    while math.floor(reach / step) > cells:  # log2 may be rounded
         step *= 2
     return step
 
@@ -51,9 +50,8 @@ def grid_step(reach: float, cells: int, unit: float) -> float:
 def common_grid(curves: Sequence[Curve], most: int, unit: float) -> Floats:
     """Return at most `most` x values, ascending: multiples of a step, and the last x of seeds that ended.
 
-    The step is `unit` times a power of two, so when the curves outgrow the grid every second multiple goes
-    and the others stay where they are. Last points are there so that a curve ends where its seed did, not at
-    the multiple before.
+    The step is `unit` times a power of two, so when the curves outgrow the grid every second multiple is dropped
+    and the others do not move. The last points are included so that a curve ends where its seed did.
     """
     curves = [c for c in curves if len(c.x)]
     if not curves:
@@ -69,13 +67,13 @@ def common_grid(curves: Sequence[Curve], most: int, unit: float) -> Floats:
 
 
 def interpolate(curve: Curve, grid: Floats) -> Floats:
-    """Return y of one seed at the grid: NaN outside its range, beside a gap, and on a gap."""
+    """Return y of one seed on the grid: NaN outside its range, in a gap, and next to a gap."""
     x, y = curve.x, curve.y
     if not len(x):
         return np.full(len(grid), np.nan)
     left = np.clip(np.searchsorted(x, grid, side="right") - 1, 0, len(x) - 1)
     right = np.minimum(left + 1, len(x) - 1)
-    with np.errstate(invalid="ignore"):  # inf - inf beside a gap: NaN is meant
+    with np.errstate(invalid="ignore"):  # inf - inf next to a gap: NaN is intended
         gap = x[right] - x[left]
         part = np.where(gap > 0, (grid - x[left]) / np.where(gap > 0, gap, 1.0), 0.0)
         between = np.where(part > 0, y[left] + part * (y[right] - y[left]), y[left])

@@ -1,7 +1,7 @@
-"""The curves of runs, kept in memory while they are looked at, and never stale.
+"""A cache of the curves of runs, validated on every request.
 
-Before every answer the number of chunks and evaluations of each run is compared with what the kept curves
-were made from; of a run that goes on, only new chunks are read.
+Before every response the number of chunks and evaluations of each run is compared with those of the cached curves;
+for a run in progress, only new chunks are read.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from sqlalchemy.orm import Session
 from hooke_api.metrics.loading import Curves, Facts, Kept, load, read_keys
 
 KEPT_BYTES = 96 * 1024 * 1024
-"""Curves that were looked at longest ago go first: 100 runs of 10,000 steps fit well."""
+"""Size of the cache; least recently used curves are evicted. 100 runs of 10,000 steps fit."""
 
 
 class CurveStore:
-    """One per process; safe for threads, because what it keeps is replaced and never changed."""
+    """The cache of a process; thread-safe, because entries are replaced and never modified."""
 
     def __init__(self, limit: int = KEPT_BYTES) -> None:
         self._limit = limit
@@ -28,7 +28,7 @@ class CurveStore:
         self._lock = threading.Lock()
 
     def read(self, session: Session, runs: Sequence[Facts]) -> dict[str, Curves]:
-        """Return the curves of these runs as they are in the session's transaction."""
+        """Return the curves of these runs as of the session's transaction."""
         keys = read_keys(session, runs)
         found: dict[str, Curves] = {}
         old: dict[str, Kept] = {}

@@ -15,7 +15,7 @@ router = APIRouter(tags=["metrics"])
 
 
 def curve_store(request: Request) -> CurveStore:
-    """Return the application's curve store; the first request makes it."""
+    """Return the application's curve store; created by the first request."""
     state = request.app.state
     if not hasattr(state, "curves"):
         state.curves = CurveStore()
@@ -28,7 +28,7 @@ Store = Annotated[CurveStore, Depends(curve_store)]
 
 @router.post("/series", operation_id="query_series")
 def query_series(query: SeriesQuery, database: DatabaseOf, store: Store) -> SeriesAnswer:
-    """Return series of many runs on one axis: at most `points` of each, spikes kept, gaps as null."""
+    """Return series of several runs on one axis: at most `points` each, with extremes; gaps are null."""
     with database.read() as session:
         return service.answer_series(session, store, query)
 
@@ -40,7 +40,7 @@ def read_bands(  # noqa: PLR0913 - the query of the URL, one parameter each
     store: Store,
     metric: Annotated[list[Metric] | None, Query(description="May repeat; default: validation_accuracy.")] = None,
     axis: Axis = "clock",
-    points: Annotated[int, Query(ge=16, le=5000, description="At most so many points of each band.")] = 400,
+    points: Annotated[int, Query(ge=16, le=5000, description="Maximum number of points per band.")] = 400,
 ) -> BandAnswer:
     """Return mean and 95% t interval over seeds for every variant, cluster and number of workers."""
     metrics: list[Metric] = list(dict.fromkeys(metric or ("validation_accuracy",)))

@@ -1,4 +1,4 @@
-"""Reading runs, chunks and evaluations from the database, and making curves of them."""
+"""Reads runs, chunks and evaluations from the database and computes curves."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ IDS_PER_QUERY = 500
 ByRank = dict[tuple[int, int], dict[str, Column]]
 """(attempt, rank) -> columns."""
 Left = dict[tuple[int, int], int]
-"""(attempt, worker) -> how many steps it had done when the attempt went on without it."""
+"""(attempt, worker) -> number of its steps when it was dropped."""
 Key = tuple[int, int, int, int, int, bool]
-"""Chunks, highest chunk id, evaluations, ranks that began, workers that left, whether the run has ended: equal
-keys, equal curves."""
+"""Number of chunks, highest chunk id, numbers of evaluations, started ranks and dropped workers, whether the run
+has ended. Equal keys mean equal curves."""
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What must be known of a run to draw it."""
+    """Properties of a run needed to draw it."""
 
     id: str
     experiment_id: str
@@ -46,11 +46,11 @@ class Facts:
     evaluated_part: str | None
     batch: int
     coordination: str | None
-    """How its cluster describes the algorithm; null where it described none."""
+    """Coordination reported by its cluster for the algorithm; None if not reported."""
 
     @property
     def lockstep(self) -> bool:
-        """Return whether step s of every worker belongs to one round, a server or not."""
+        """Return whether step s of every worker belongs to the same round, with or without a server."""
         coordination = self.coordination
         if coordination is None and self.algorithm in (known := built_in("algorithm")):
             coordination = known[self.algorithm].cls.coordination
@@ -64,7 +64,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Evaluations:
-    """The evaluations of a run, ascending in samples; loss and accuracy are NaN where they are not finite."""
+    """The evaluations of a run, ascending in samples; loss and accuracy that are not finite are NaN."""
 
     samples: Floats
     clock: Floats
@@ -75,7 +75,7 @@ class Evaluations:
 
 @dataclass(frozen=True)
 class Curves:
-    """Everything that can be drawn of one run."""
+    """All curves of one run."""
 
     table: Table
     evaluations: Evaluations
@@ -83,7 +83,7 @@ class Curves:
 
 @dataclass(frozen=True)
 class Kept:
-    """What is kept of a run: its curves, and what they were made from while more may come."""
+    """Cache entry of a run: its curves and, while it is in progress, the data they were computed from."""
 
     key: Key
     curves: Curves
@@ -98,7 +98,7 @@ class Kept:
 
 
 def read_facts(session: Session, *where: ColumnElement[bool]) -> list[Facts]:
-    """Return the facts of the runs that meet the conditions, in order of number."""
+    """Return the facts of the runs that match the conditions, in order of number."""
     found = {
         "batch": Run.spec["batch"].as_integer(),
         "coordination": CatalogueEntry.document["coordination"].as_string(),
@@ -146,7 +146,7 @@ def read_keys(session: Session, runs: Sequence[Facts]) -> dict[str, Key]:
 def load(
     session: Session, runs: Sequence[Facts], keys: Mapping[str, Key], old: Mapping[str, Kept]
 ) -> dict[str, Kept]:
-    """Return what is to be kept of these runs; of those in `old`, only newer chunks are read."""
+    """Return the cache entries of these runs; for those in `old`, only newer chunks are read."""
     begun, evaluations, left = _begun(session, runs), _evaluations(session, runs), _left(session, runs)
     found = {}
     for run in runs:
@@ -161,12 +161,12 @@ def _new_columns(session: Session, run: str, key: Key, old: Kept | None) -> ByRa
         columns, count = _columns(session, run, old.columns, after=old.key[1])
         if old.key[0] + count == key[0]:
             return columns
-        # else a chunk with a lower id was committed later: read again
+        # otherwise a chunk with a lower id was committed later: read again
     return _columns(session, run, {})[0]
 
 
 def _columns(session: Session, run: str, known: ByRank, after: int | None = None) -> tuple[ByRank, int]:
-    """Return the columns, those of chunks after an id joined to the known ones, and how many chunks were read."""
+    """Return the known columns extended by chunks after an id, and the number of chunks read."""
     query = select(Chunk.attempt, Chunk.rank, Chunk.n, Chunk.header, Chunk.data)
     query = query.where(Chunk.run_id == run).order_by(Chunk.attempt, Chunk.rank, Chunk.seq)
     if after is not None:
@@ -201,7 +201,7 @@ def _curves(
 
 
 def _rank(rank: int, server: bool, columns: dict[str, Column], last: int | None) -> RankColumns:
-    """Return the columns of a rank; `last` is the step at which it left, if it did."""
+    """Return the columns of a rank; `last` is the step at which it was dropped, if it was."""
     stored = columns["step"][-1] if len(columns["step"]) else 0
     return RankColumns(rank, server, columns, left=last is not None and stored >= last)
 
@@ -211,7 +211,7 @@ def _length(columns: dict[str, Column] | None) -> int:
 
 
 def _begun(session: Session, runs: Sequence[Facts]) -> dict[str, list[Begun]]:
-    """Return the attempts of each run that have begun, oldest first."""
+    """Return the started attempts of each run, oldest first."""
     found: dict[str, list[Begun]] = defaultdict(list)
     of_attempt = (RankTotals.run_id == Attempt.run_id, RankTotals.attempt == Attempt.number)
     some_rank = select(RankTotals.rank).where(*of_attempt, RankTotals.host.is_not(None)).exists()
@@ -224,7 +224,7 @@ def _begun(session: Session, runs: Sequence[Facts]) -> dict[str, list[Begun]]:
 
 
 def _left(session: Session, runs: Sequence[Facts]) -> dict[str, Left]:
-    """Return without whom the attempts of each run went on."""
+    """Return the dropped workers of the attempts of each run."""
     gone = DroppedWorker
     found: dict[str, Left] = defaultdict(dict)
     for ids in _parts(runs):

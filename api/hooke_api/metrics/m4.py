@@ -1,9 +1,9 @@
-"""M4 downsampling: of every bucket the first, last, least and greatest value, so that no spike is lost.
+"""M4 downsampling: keeps the first, last, minimum and maximum of every bucket, so that no spike is lost.
 
 Source: Jugel, Jerzak, Hackenbroich, Markl, "M4: A Visualization-Oriented Time Series Data Aggregation",
-VLDB 2014. Here a bucket is 2^k consecutive points, counted from the first point of the series. So a bucket
-that is full never changes when points are appended, and when the answer would grow beyond its limit two
-buckets become one: what is kept then is a part of what was kept before. No point ever moves.
+VLDB 2014. Here a bucket is 2^k consecutive points, counted from the first point of the series. A full bucket
+therefore does not change when points are appended. When the result would exceed its limit, pairs of buckets are
+merged, and the points then kept are a subset of those kept before. No point ever moves.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 LEAST_POINTS = 16
-"""Fewer points than this could not show one bucket with its gaps on either side."""
+"""Minimum number of points: one bucket with gaps on either side."""
 
 
 def bucket_size(n: int, most: int, per_bucket: int) -> int:
-    """Return the least power of two whose buckets of `n` points keep at most `most` points together."""
+    """Return the smallest power of two for which the buckets of `n` points keep at most `most` points in total."""
     size = 1
     while per_bucket * -(-n // size) > most:
         size *= 2
@@ -27,7 +27,7 @@ def bucket_size(n: int, most: int, per_bucket: int) -> int:
 
 
 def _extremes(y: Floats, size: int, of: str) -> Indices:
-    """Return the index of the least or greatest value of each bucket; the last bucket may be short."""
+    """Return the index of the minimum or maximum of each bucket; the last bucket may be short."""
     pick = np.argmin if of == "min" else np.argmax
     full = len(y) // size * size
     found: Indices = pick(y[:full].reshape(-1, size), axis=1) + np.arange(0, full, size)
@@ -42,13 +42,13 @@ def _gaps(missing: NDArray[np.bool_], size: int) -> Indices:
 
 
 def m4(y: Floats, most: int) -> Indices:
-    """Return the indices to keep, ascending: at most `most` of them, first and last point always among them.
+    """Return the indices to keep, ascending, at most `most`, always including the first and last point.
 
-    y: values in the order of their x, shape (n,). A value that is not finite is a gap: every bucket that has
-    gaps keeps its first one beside the extremes of what is there. Raises ValueError if most < LEAST_POINTS.
+    y: values in the order of their x, shape (n,). Values that are not finite are gaps: every bucket with gaps
+    keeps the first one in addition to the extremes. Raises ValueError if most < LEAST_POINTS.
     """
     if most < LEAST_POINTS:
-        raise ValueError(f"asked for at most {most} points; {LEAST_POINTS} is the least")
+        raise ValueError(f"at least {LEAST_POINTS} points are required, not {most}")
     n = len(y)
     if n <= most:
         return np.arange(n, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""What the API says of series. Columns, not rows: x and y are arrays of equal length."""
+"""Responses about series, by columns: x and y are arrays of equal length."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ Metric = Literal[
     "throughput",
     "staleness",
 ]
-"""What can be drawn. Evaluations are of the validation part; those of runs made without one, and no others, are
-`test_accuracy` and `test_loss`."""
+"""The metrics. Evaluations are of the validation part; `test_accuracy` and `test_loss` are the evaluations of runs
+made without one, and of no others."""
 Axis = Literal["clock", "wall", "samples", "step", "bytes"]
 """The x of a chart: train clock, wall, global samples, local gradients per worker (samples over workers and
 batch), or bytes sent so far by all ranks. No epochs: the API does not know the size of a training set."""
 RunId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 
 MOST_ANSWERED = 2_000_000
-"""Points of one answer, over all its series."""
+"""Maximum number of points of a response, over all series."""
 
 
 class SeriesQuery(Frozen):
-    """Which runs, which metrics, over what, and how fine."""
+    """Runs, metrics, axis and resolution of a query."""
 
     runs: list[RunId] = Field(min_length=1, max_length=500)
     metrics: list[Metric] = Field(min_length=1, max_length=len(get_args(Metric)))
     axis: Axis = "clock"
-    points: int = Field(500, ge=16, le=10_000, description="At most so many points of each series.")
+    points: int = Field(500, ge=16, le=10_000, description="Maximum number of points per series.")
 
     @model_validator(mode="after")
     def _not_too_much(self) -> SeriesQuery:
@@ -46,18 +46,18 @@ class SeriesQuery(Frozen):
 
 
 class Series(View):
-    """One metric of one run: min, max, first and last of every bucket, so spikes stay; null is NaN."""
+    """One metric of one run: min, max, first and last of every bucket; null is NaN."""
 
     run: str
     metric: Metric
     x: list[float]
     y: list[float | None]
-    n: int = Field(description="Points kept in this answer.")
+    n: int = Field(description="Points in this response.")
     of: int = Field(description="Points stored.")
 
 
 class SeriesAnswer(View):
-    """Series of many runs on one axis, in the order asked."""
+    """Series of several runs on one axis, in the order of the query."""
 
     axis: Axis
     unit: str
@@ -78,15 +78,15 @@ class Band(View):
     """Lower end of the 95% t interval of the mean; null where n < 2."""
     high: list[float | None]
     n: list[int]
-    """Seeds that reach this far: mean and band are over these."""
+    """Number of seeds at each point, over which mean and band are computed."""
     runs: list[str]
 
 
 class BandAnswer(View):
-    """Mean and band over seeds for a whole experiment: what its charts draw."""
+    """Mean and band over seeds for an experiment, for its charts."""
 
     axis: Axis
     unit: str
     bands: list[Band]
     position: int
-    """Event position up to which this answer is complete; the stream goes on after it."""
+    """Event position up to which this response is complete; the stream continues after it."""

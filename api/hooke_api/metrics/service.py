@@ -1,9 +1,9 @@
-"""Series of runs and bands of experiments: which x and y, then how many of them.
+"""Series of runs and bands of experiments.
 
-What the metrics mean: `train_loss` is the mean batch loss of P gradients (see `hooke_api.metrics.table`);
-`communication_fraction` and `throughput` are totals since the start over train clock so far; `staleness` has a
-point where an exchange knew it; `validation_accuracy` and `validation_loss` are the evaluations of the center.
-Runs made without a validation part have theirs as `test_accuracy` and `test_loss`.
+Metrics: `train_loss` is the mean batch loss of P gradients (see `hooke_api.metrics.table`);
+`communication_fraction` and `throughput` are totals since the start divided by the train clock; `staleness` has a
+point for every row with a known staleness; `validation_accuracy` and `validation_loss` are the evaluations of the
+center, called `test_accuracy` and `test_loss` for runs made without a validation part.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ UNITS: dict[Axis, str] = {"samples": "samples", "step": "steps per worker", "byt
 
 
 def unit(axis: Axis, runs: Sequence[Facts]) -> str:
-    """Return the unit of an axis; virtual seconds are never passed off as seconds."""
+    """Return the unit of an axis; virtual seconds are labelled."""
     if axis in UNITS:
         return UNITS[axis]
     worlds = {run.simulated for run in runs}
@@ -66,26 +66,26 @@ def _rows(run: Facts, table: Table, axis: Axis) -> Floats:
 
 
 def _evaluated(run: Facts, curves: Curves, y: Floats, axis: Axis) -> tuple[Floats, Floats]:
-    """Return x and y of an evaluated metric; bytes and steps are those of the row at its samples."""
+    """Return x and y of an evaluation metric; bytes and steps are those of the row with the same samples."""
     evaluations, table = curves.evaluations, curves.table
     if axis == "step":
         return evaluations.samples / (run.workers * run.batch), y
     if axis != "bytes":
         return {"clock": evaluations.clock, "wall": evaluations.wall, "samples": evaluations.samples}[axis], y
     known = np.ones(len(y), dtype=bool)
-    if not run.ended:  # the steps before the newest evaluations may not have arrived: their bytes would move
+    if not run.ended:  # steps before the newest evaluations may be missing, and their bytes would change later
         known = evaluations.samples <= (table.samples[-1] if len(table) else 0)
     row = np.searchsorted(table.samples, evaluations.samples[known], side="right") - 1
     return np.append(table.bytes, 0.0)[row], y[known]  # row -1 (before the first step) reads the 0
 
 
 def _plain(values: Floats) -> list[float | None]:
-    """Return numbers as JSON can say them: what is not finite is null."""
+    """Return numbers for JSON: null if not finite."""
     return [v if math.isfinite(v) else None for v in values.tolist()]
 
 
 def answer_series(session: Session, store: CurveStore, query: SeriesQuery) -> SeriesAnswer:
-    """Return the series asked for, runs outermost; raises NotFound for a run there is not."""
+    """Return the series of a query, ordered by run, then metric. Raises NotFound for an unknown run."""
     known = {run.id: run for run in read_facts(session, Run.id.in_(query.runs))}
     missing = [run for run in query.runs if run not in known]
     if missing:
@@ -108,8 +108,8 @@ def answer_bands(
 ) -> BandAnswer:
     """Return mean and band over seeds of every variant x cluster x workers, in the order of the runs.
 
-    Raises NotFound for an experiment there is not. `position` is read in the same transaction as the points, so
-    the stream that goes on after it misses nothing.
+    Raises NotFound for an unknown experiment. `position` is read in the same transaction as the points, so a
+    stream that continues after it misses nothing.
     """
     if session.scalar(select(Experiment.id).where(Experiment.id == experiment)) is None:
         raise ResourceNotFound(f"no experiment has the id {experiment!r}")

@@ -1,15 +1,16 @@
 """The curves of one run, aggregated over its ranks: one row for every P gradients.
 
-A row stands for P gradients, one round of the run:
+A row covers P gradients, one round of the run:
 
-- where the `coordination` is synchronous, row s is step s of every worker, whether a server takes part or not;
-- with a parameter server or without locks, all gradients are put in the order of wall time since the common start
-  and every P of them are a row. (Averaging equal step numbers instead would set the step that a slow
-  worker does at the end beside one that a fast worker did long before.)
+- with synchronous `coordination`, row s is step s of every worker, with or without a server;
+- with a parameter server or without locks, all gradients are sorted by wall time since the common start, and every
+P
+  of them are a row. (Averaging equal step numbers instead would combine a late step of a slow worker with an early
+  one of a fast worker.)
 
-Rows are made only as far as every worker has reported, so that a row never changes afterwards; a worker without
-which the run goes on is waited for until its last step has arrived, and no longer. Above 32 workers only some of
-them write steps; samples and bytes are then scaled up from those.
+Rows are computed only as far as every worker has reported, so that a row never changes; a dropped worker counts
+until its last step has arrived. With more than 32 workers only some of them write steps; samples and bytes are
+then scaled up.
 """
 
 from __future__ import annotations
@@ -27,18 +28,18 @@ Indices = NDArray[np.int64]
 Column = NDArray[Any]
 
 COLUMNS = ("step", "samples", "clock", "wall", "loss", "communicate", "wire", "staleness")
-"""The columns of a journal from which curves are made."""
+"""The columns of a journal from which curves are computed."""
 
 
 @dataclass(frozen=True)
 class RankColumns:
-    """What one rank wrote, superseded steps left out: arrays of equal length, one per name in COLUMNS."""
+    """The steps of one rank without superseded ones: arrays of equal length, one per name in COLUMNS."""
 
     rank: int
     server: bool
     columns: dict[str, Column]
     left: bool = False
-    """The run goes on without this worker, and all of its steps are here: nothing more will come of it."""
+    """Whether this worker was dropped and all of its steps are present."""
 
     def __len__(self) -> int:
         return len(self.columns["step"])
@@ -49,21 +50,21 @@ class RankColumns:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of one run, ascending in samples, clock, wall and bytes alike."""
+    """Rows of one run, ascending in samples, clock, wall and bytes."""
 
     samples: Floats
     """Global samples after the row."""
     clock: Floats
-    """Train clock, s, when the last gradient of the row was done."""
+    """Train clock at the end of the last gradient of the row, s."""
     wall: Floats
     bytes: Floats
-    """Sent so far by all ranks, the server included."""
+    """Bytes sent so far by all ranks, including the server."""
     loss: Floats
     """Mean batch loss of the row's gradients."""
     fraction: Floats
-    """Exposed communication so far over train clock so far, mean over workers."""
+    """Exposed communication so far divided by the train clock so far, mean over workers."""
     staleness_at: Indices
-    """Rows in which an exchange of known staleness took place."""
+    """Rows with at least one exchange of known staleness."""
     staleness: Floats
     """Mean staleness in those rows, center updates."""
 
@@ -84,7 +85,7 @@ def writing_workers(workers: int) -> tuple[int, ...]:
 def aggregate(ranks: Sequence[RankColumns], workers: int, batch: int, lockstep: bool, ended: bool) -> Table:
     """Return the table of a run of `workers` workers.
 
-    `ended`: nothing will follow, so the last, incomplete row is made of what there is.
+    `ended`: no more steps will follow, so an incomplete last row is included.
     """
     writers = [r for r in ranks if not r.server and len(r)]
     silent = [r for r in ranks if not r.server and not len(r)]
@@ -98,7 +99,7 @@ def aggregate(ranks: Sequence[RankColumns], workers: int, batch: int, lockstep: 
     sent += _sent(servers, [_latest(s, wall) for s in servers], len(wall))
     samples = scale * batch * rows.gradients
     if lockstep:
-        samples = writers[0]["samples"][: len(wall)]  # a restored run does not begin at 0
+        samples = writers[0]["samples"][: len(wall)]  # a resumed run does not begin at 0
     at, staleness = _staleness(ranks, wall)
     return Table(
         samples=samples,
@@ -124,7 +125,7 @@ class _Lockstep:
         self._writers = writers
         self._n = min(len(w) for w in writers)
         self.latest: list[Indices] = [np.arange(self._n)] * len(writers)
-        """For each worker, the index of its last step within each row, or before; -1 where it has none."""
+        """For each worker, the index of its last step within or before each row; -1 if it has none."""
         self.sizes = np.full(self._n, len(writers), dtype=np.float64)
         self.gradients = np.cumsum(self.sizes)
 
@@ -137,13 +138,13 @@ class _Lockstep:
 
 
 class _Merged:
-    """Every P gradients, in the order of wall time, are a row."""
+    """A row is P consecutive gradients in the order of wall time."""
 
     def __init__(self, writers: Sequence[RankColumns], ended: bool) -> None:
         self._writers = writers
         walls = np.concatenate([w["wall"] for w in writers])
         self._order = np.argsort(walls, kind="stable")
-        if not ended:  # beyond this moment some worker may have more to report
+        if not ended:  # after this time some worker may report more steps
             reported = min((w["wall"][-1] for w in writers if not w.left), default=np.inf)
             known = np.searchsorted(walls[self._order], reported, side="right")
             self._order = self._order[: known // len(writers) * len(writers)]
@@ -161,7 +162,7 @@ class _Merged:
 
 
 def _latest(rank: RankColumns, wall: Floats) -> Indices:
-    """Return the index of the rank's last row at each of these times; -1: none yet."""
+    """Return the index of the rank's last step at each of these times; -1: none yet."""
     return np.searchsorted(rank["wall"], wall, side="right") - 1
 
 
@@ -174,7 +175,7 @@ def _sent(ranks: Sequence[RankColumns], latest: Sequence[Indices], n: int) -> Fl
 
 
 def _fraction(writers: Sequence[RankColumns], latest: Sequence[Indices]) -> Floats:
-    """Return the mean over the workers that have begun of communicate so far / train clock."""
+    """Return communicate so far / train clock, mean over the workers that have started."""
     total, count = np.zeros(len(latest[0])), np.zeros(len(latest[0]))
     for worker, index in zip(writers, latest, strict=True):
         begun = (index >= 0) & (worker["clock"][index] > 0)
@@ -192,7 +193,7 @@ def _staleness(ranks: Sequence[RankColumns], wall: Floats) -> tuple[Indices, Flo
     at = np.searchsorted(
         wall, np.concatenate([r["wall"][k] for r, k in zip(ranks, known, strict=True)]), side="left"
     )
-    inside = at < len(wall)  # the last rows are still waiting for somebody
+    inside = at < len(wall)  # the last rows are still incomplete
     count = np.bincount(at[inside], minlength=len(wall))
     total = np.bincount(at[inside], weights=values[inside], minlength=len(wall))
     rows = np.flatnonzero(count)

@@ -1,10 +1,10 @@
-"""The tables. Migrations in `migrations/` create them; a test proves that both say the same.
+"""The tables, created by the migrations in `migrations/`; a test compares both.
 
-Conventions: ids are text (`run_` + UUIDv7); times are UTC; owned tables carry `project_id` and `created_by`; there
-are no lazy relationships, so a query is always visible where it is made. Points are stored as columns
-(`Chunk`), and everything that a list or a table shows is a plain column kept up to date at ingest.
+Conventions: ids are text (`run_` + UUIDv7); times are UTC; owned tables have `project_id` and `created_by`; there
+are no lazy relationships, so every query is explicit. Points are stored as packed columns (`Chunk`); figures of
+lists and tables are plain columns updated at ingest.
 
-All of them are imported here, because Base.metadata knows only tables whose classes were made.
+All tables are imported here, because Base.metadata contains only tables whose classes exist.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What all tables share: the base class, types, and conventions for names."""
+"""Shared by all tables: base class, types and naming conventions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 DEFAULT_PROJECT = "prj_default"
-"""The one project there is until users can make more."""
+"""The only project at present."""
 
 
 def now() -> datetime:
@@ -31,13 +31,13 @@ def now() -> datetime:
 
 
 class Moment(TypeDecorator[datetime]):
-    """A point in time; SQLite forgets that it is UTC, so it is said again on the way out."""
+    """A point in time in UTC; SQLite does not store the zone, so it is added on reading."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002 - the signature is SQLAlchemy's
-        """Return the time in UTC; refuse one that does not say its zone."""
+        """Return the time in UTC. Raises ValueError without a zone."""
         if value is not None and value.tzinfo is None:
             raise ValueError(f"a time without zone: {value}")
         return None if value is None else value.astimezone(UTC)
@@ -50,14 +50,14 @@ class Moment(TypeDecorator[datetime]):
 
 
 State = Enum(RunState, native_enum=False, length=16, values_callable=lambda kind: [state.value for state in kind])
-"""A RunState, stored as its word."""
+"""A RunState, stored as text."""
 
 Serial = BigInteger().with_variant(Integer, "sqlite")
-"""A number that the database allots; only INTEGER does so in SQLite."""
+"""An auto-increment number; SQLite supports this only for INTEGER."""
 
 
 class Base(DeclarativeBase):
-    """Names for every constraint, so that migrations can name what they change."""
+    """Base class with names for all constraints, for migrations."""
 
     metadata = MetaData(
         naming_convention={
@@ -77,7 +77,7 @@ class Base(DeclarativeBase):
 
 
 class Owned:
-    """Columns of every table that belongs to somebody."""
+    """Columns of tables with an owner."""
 
     project_id: Mapped[str] = mapped_column(String(40), ForeignKey("projects.id"), default=DEFAULT_PROJECT)
     created_by: Mapped[str] = mapped_column(String(120))

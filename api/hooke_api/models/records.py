@@ -1,4 +1,4 @@
-"""What attempts report: chunks of steps, evaluations, totals, logs, checkpoints."""
+"""Tables of data reported by attempts: chunks of steps, evaluations, totals, logs, checkpoints."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ class Chunk(Base):
     attempt: Mapped[int]
     rank: Mapped[int]
     seq: Mapped[int] = mapped_column(BigInteger)
-    """Seq of its first journal record; several blocks of one request become one chunk."""
+    """Seq of its first journal record; the blocks of one request are joined to one chunk."""
     n: Mapped[int]
-    """Steps."""
+    """Number of steps."""
     header: Mapped[dict[str, Any]]
-    """column -> [offset in bytes, dtype]; a column that is absent is all NaN."""
+    """column -> [offset in bytes, dtype]; for missing columns see `hooke.spec.events.ABSENT`."""
     data: Mapped[bytes] = mapped_column(LargeBinary)
 
 
 class StoredEvaluation(Base):
-    """An evaluation of the center, as its journal record says it."""
+    """An evaluation of the center, from its journal record."""
 
     __tablename__ = "evaluations"
 
@@ -51,7 +51,7 @@ class StoredEvaluation(Base):
 
 
 class RankTotals(Base):
-    """One rank of one attempt: who it is, how far its journal is stored, and its phase totals, s."""
+    """One rank of one attempt: identity, stored part of its journal, phase totals in s."""
 
     __tablename__ = "phase_totals"
 
@@ -62,11 +62,11 @@ class RankTotals(Base):
     stored: Mapped[int] = mapped_column(BigInteger, default=-1)
     """Highest seq stored without gap."""
     notes: Mapped[dict[str, Any]] = mapped_column(default=dict)
-    """What was chosen for it and why: device, placement, exchange path, ..."""
+    """Choices made for this rank, with reasons: device, placement, exchange path, ..."""
     staleness: Mapped[dict[str, Any]] = mapped_column(default=dict)
-    """Exchanges by staleness, from its `done` record."""
+    """Staleness -> number of exchanges, from its `done` record."""
     ended: Mapped[str | None] = mapped_column(String(16))
-    """The reason in its `done` record; from then on the totals are the rank's own, exact ones."""
+    """The reason in its `done` record; after that, the totals are the exact ones of that record."""
     host: Mapped[str | None] = mapped_column(String(255))
     pid: Mapped[int | None]
     unix: Mapped[float | None]
@@ -104,7 +104,7 @@ class Log(Base):
 
 
 class Checkpoint(Base):
-    """A checkpoint that lies on the cluster."""
+    """A checkpoint on the cluster."""
 
     __tablename__ = "checkpoints"
 
@@ -118,21 +118,21 @@ class Checkpoint(Base):
     bytes: Mapped[int] = mapped_column(BigInteger)
     sha256: Mapped[str] = mapped_column(String(64))
     at: Mapped[datetime | None]
-    """When its record arrived."""
+    """Time of arrival of its record."""
 
 
 class DroppedWorker(Base):
-    """A worker without which an attempt went on."""
+    """A worker that was dropped from an attempt."""
 
     __tablename__ = "dropped_workers"
 
     run_id: Mapped[str] = mapped_column(String(40), ForeignKey("runs.id"), primary_key=True)
     attempt: Mapped[int] = mapped_column(primary_key=True)
     rank: Mapped[int] = mapped_column(primary_key=True)
-    """Who wrote it down; `worker` is who left."""
+    """The rank that recorded it; `worker` is the dropped one."""
     seq: Mapped[int] = mapped_column(BigInteger, primary_key=True)
     worker: Mapped[int]
     step: Mapped[int] = mapped_column(BigInteger)
     why: Mapped[str] = mapped_column(Text)
     at: Mapped[datetime]
-    """When its record arrived."""
+    """Time of arrival of its record."""

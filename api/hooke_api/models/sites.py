@@ -1,4 +1,4 @@
-"""Clusters, and what their agents can run."""
+"""Clusters and their catalogues."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hooke_api.models.base import Base, Owned
 
 
 class Cluster(Owned, Base):
-    """A named place where runs execute, as its agent describes it."""
+    """A named place where runs execute, as described by its agent."""
 
     __tablename__ = "clusters"
 
@@ -23,13 +23,13 @@ class Cluster(Owned, Base):
     hardware: Mapped[dict[str, Any]]
     versions: Mapped[dict[str, Any]]
     problems: Mapped[list[dict[str, Any]]] = mapped_column(default=list)
-    """Files of users that it cannot offer: `FileFault`s."""
+    """User files that it cannot offer: `FileFault`s."""
     created_at: Mapped[datetime]
     seen_at: Mapped[datetime]
 
 
 class CatalogueEntry(Base):
-    """An algorithm or workload that a cluster's agent reported."""
+    """An algorithm or workload reported by a cluster's agent."""
 
     __tablename__ = "catalogue"
 
@@ -38,4 +38,4 @@ class CatalogueEntry(Base):
     """algorithm or workload."""
     name: Mapped[str] = mapped_column(String(64), primary_key=True)
     document: Mapped[dict[str, Any]]
-    """One item as `hooke.catalogue.discovery.describe` returns it."""
+    """One entry as returned by `hooke.catalogue.discovery.describe`."""

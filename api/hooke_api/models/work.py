@@ -1,4 +1,4 @@
-"""Work: experiments, runs, attempts, what happened to them, and who schedules."""
+"""Experiments, runs, attempts, their transitions and events, and the scheduling leader."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hooke_api.models.base import Base, Owned, Serial, State
 
 
 class Project(Base):
-    """What owns experiments and clusters; one, `prj_default`, for now."""
+    """The owner of experiments and clusters; at present only `prj_default`."""
 
     __tablename__ = "projects"
 
@@ -23,7 +23,7 @@ class Project(Base):
 
 
 class NumberSequence(Base):
-    """A number that only grows. Its row is locked until the transaction ends, so numbers appear in order."""
+    """An increasing number. Its row is locked until the transaction ends, so numbers appear in order."""
 
     __tablename__ = "counters"
 
@@ -40,7 +40,7 @@ class Experiment(Owned, Base):
 
     id: Mapped[str] = mapped_column(String(40), primary_key=True)
     number: Mapped[int]
-    """1, 2, 3, ... within the project: what people say to each other."""
+    """1, 2, 3, ... within the project, for display."""
     name: Mapped[str] = mapped_column(String(120))
     description: Mapped[str] = mapped_column(Text)
     workload: Mapped[str] = mapped_column(String(64))
@@ -51,7 +51,7 @@ class Experiment(Owned, Base):
     """ExperimentSpec as JSON, aliases included."""
     fingerprint: Mapped[str] = mapped_column(String(64))
     warnings: Mapped[list[dict[str, Any]]] = mapped_column(default=list)
-    """What was said of it when it was submitted: pointer and message each."""
+    """Warnings at its submission, each with pointer and message."""
     created_at: Mapped[datetime]
     finished_at: Mapped[datetime | None]
     """When the last run became terminal."""
@@ -76,20 +76,20 @@ class Run(Owned, Base):
     algorithm: Mapped[str] = mapped_column(String(64))
     cluster: Mapped[str] = mapped_column(String(64))
     host: Mapped[str] = mapped_column(String(64))
-    """The registered cluster whose slots the run takes."""
+    """The registered cluster whose slots the run occupies."""
     simulated: Mapped[bool]
     workers: Mapped[int]
     servers: Mapped[int]
     seed: Mapped[int] = mapped_column(BigInteger)
     spec: Mapped[dict[str, Any]] = mapped_column(deferred=True)
-    """RunSpec as JSON; loaded only when asked for (`undefer(Run.spec)`)."""
+    """RunSpec as JSON; loaded on request only (`undefer(Run.spec)`)."""
     fingerprint: Mapped[str] = mapped_column(String(64))
     budget: Mapped[int] = mapped_column(BigInteger)
     """Samples."""
 
     state: Mapped[RunState] = mapped_column(State)
     attempt: Mapped[int] = mapped_column(default=1)
-    """The attempt that owns the run; figures below are of this one."""
+    """The attempt that owns the run; the figures below are those of this attempt."""
     cancel_requested: Mapped[bool] = mapped_column(Boolean, default=False)
     created_at: Mapped[datetime]
     started_at: Mapped[datetime | None]
@@ -100,7 +100,7 @@ class Run(Owned, Base):
     """The part of the data that evaluations score: `validation`; `test` of a run made without one; null before it
     begins."""
     accuracy: Mapped[float | None]
-    """Of the latest evaluation of the center."""
+    """Accuracy of the latest evaluation of the center, fraction."""
     loss: Mapped[float | None]
     test_accuracy: Mapped[float | None]
     """Of the final center on the test part, scored once, after the end; null before, and where it ended early."""
@@ -110,21 +110,21 @@ class Run(Owned, Base):
     target_after: Mapped[float | None]
     """Train clock of the last evaluation before that one, s (0: there was none); null with time_to_target."""
     diverged: Mapped[bool] = mapped_column(Boolean, default=False)
-    """It ended by NaN or Inf."""
+    """Whether it ended with NaN or Inf."""
     communication_fraction: Mapped[float | None]
     clock: Mapped[float] = mapped_column(default=0.0)
     """Train clock of the latest point or evaluation, s."""
     staleness: Mapped[float | None]
-    """Mean over all exchanges, where it is measured."""
+    """Mean over all exchanges, if measured."""
     lost_mass: Mapped[float | None]
-    """Share of the pushed update mass that a lock-free method lost."""
+    """Fraction of the pushed update mass lost by a lock-free method."""
     oversubscribed: Mapped[bool] = mapped_column(Boolean, default=False)
     hardware: Mapped[dict[str, Any]] = mapped_column(deferred=True, default=dict)
     versions: Mapped[dict[str, Any]] = mapped_column(deferred=True, default=dict)
 
 
 class Attempt(Base):
-    """One execution of a run: its secret, its lease and what has been received of it."""
+    """One execution of a run: its token, its lease and the received data."""
 
     __tablename__ = "attempts"
 
@@ -133,19 +133,19 @@ class Attempt(Base):
     token_sha256: Mapped[str] = mapped_column(String(64), unique=True)
     created_at: Mapped[datetime]
     sent_at: Mapped[datetime | None]
-    """When its launch order was last put on the queue; null: it still has to be."""
+    """Time at which its launch order was last sent; null: not sent yet."""
     leased_until: Mapped[datetime | None]
-    """By the API's own clock, from its supervisor's last beat; null: it never spoke."""
+    """End of the lease by the API's own clock; null: its supervisor has not reported yet."""
     asked_at: Mapped[datetime | None]
-    """When its agent was last asked to cancel it, or whether it lives."""
+    """Time at which its agent was last asked to cancel or to probe it."""
     reports: Mapped[int] = mapped_column(default=0)
-    """State reports applied."""
+    """Number of state reports applied."""
     logs: Mapped[int] = mapped_column(BigInteger, default=-1)
     """Highest log seq stored without gap."""
     checkpoints_asked: Mapped[int] = mapped_column(default=0)
-    """How often somebody asked for a checkpoint."""
+    """Number of requested checkpoints."""
     restored_step: Mapped[int | None] = mapped_column(BigInteger)
-    """The step it went on from; points of earlier attempts after it are superseded."""
+    """The step of the checkpoint it resumed from; later points of earlier attempts are superseded."""
 
 
 class Transition(Base):
@@ -169,7 +169,7 @@ class Transition(Base):
 
 
 class IdempotencyKey(Base):
-    """The answer to a POST that carried an Idempotency-Key."""
+    """The result of a POST with an Idempotency-Key."""
 
     __tablename__ = "idempotency_keys"
 
@@ -181,7 +181,7 @@ class IdempotencyKey(Base):
 
 
 class Leader(Base):
-    """Which process schedules; whoever renews the row before it expires."""
+    """The scheduling process, which renews the row before it expires."""
 
     __tablename__ = "leaders"
 
@@ -191,14 +191,14 @@ class Leader(Base):
 
 
 class Event(Base):
-    """What changed, for streams. `position` comes from a Counter, so positions become visible in order."""
+    """An event for streams. `position` comes from a NumberSequence, so positions become visible in order."""
 
     __tablename__ = "events"
     __table_args__ = (Index(None, "experiment_id", "position"), Index(None, "run_id", "position"))
 
     position: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
     kind: Mapped[str] = mapped_column(String(16))
-    """experiment, run, points, logs or clusters; docs/http-api.md says what `data` holds for each."""
+    """experiment, run, points, logs or clusters; for `data` of each kind see docs/http-api.md."""
     experiment_id: Mapped[str | None] = mapped_column(String(40))
     run_id: Mapped[str | None] = mapped_column(String(40))
     data: Mapped[dict[str, Any]]

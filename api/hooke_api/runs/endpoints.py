@@ -26,7 +26,7 @@ def list_runs(
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
     cursor: str | None = None,
 ) -> RunPage:
-    """List runs: those of one experiment in its order, else newest first."""
+    """List runs: of one experiment in the order of its expansion, otherwise newest first."""
     chosen = service.Filter(experiment, tuple(state or ()), variant, cluster)
     with database.read() as session:
         return service.page(session, request.app.state.cursors, chosen, limit, cursor)
@@ -41,14 +41,14 @@ def read_run(run_id: str, database: DatabaseOf) -> RunView:
 
 @router.post("/{run_id}/cancel", operation_id="cancel_run", status_code=202)
 def cancel_run(run_id: str, database: DatabaseOf) -> RunView:
-    """Cancel a run: at once while it is queued, else within seconds; one that has ended stays as it is."""
+    """Cancel a run: at once if it is queued, otherwise within seconds; no effect on a run that has ended."""
     with database.write() as session:
         return service.cancel(session, run_id, OWNER)
 
 
 @router.post("/{run_id}/checkpoint", operation_id="checkpoint_run", status_code=202)
 def checkpoint_run(run_id: str, database: DatabaseOf) -> RunView:
-    """Ask a running run for a checkpoint: it goes on, and `checkpoints` shows it within seconds; 409 otherwise."""
+    """Request a checkpoint of a running run, which continues; listed in `checkpoints` within seconds; else 409."""
     with database.write() as session:
         return service.checkpoint(session, run_id)
 
@@ -63,6 +63,6 @@ def read_logs(
         int | None, Query(ge=-1, le=2**31 - 1, description="Only this rank; -1 is mpirun and the supervisor.")
     ] = None,
 ) -> LogPage:
-    """Read what the ranks of a run wrote to stdout and stderr, over all its attempts."""
+    """Read the output of the ranks of a run to stdout and stderr, over all its attempts."""
     with database.read() as session:
         return service.logs(session, run_id, after, limit, rank)

@@ -1,4 +1,4 @@
-"""What the API says of runs."""
+"""Responses about runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hooke_api.base.schema import View
 
 
 class TransitionView(View):
-    """One change of state: when, who, why, and the evidence."""
+    """One change of state: time, actor, reason and evidence."""
 
     attempt: int
     source: RunState | None
@@ -27,13 +27,13 @@ class TransitionView(View):
 
 
 class PhaseTotals(View):
-    """Seconds per phase of one rank since its loop began, and what it moved."""
+    """Seconds per phase of one rank since the start of its loop, and its traffic."""
 
     rank: int
     role: str
     host: str | None
     notes: dict[str, str]
-    """What was chosen for this rank and why: device, placement, exchange path, ..."""
+    """Choices made for this rank, with reasons: device, placement, exchange path, ..."""
     steps: int
     wall: float
     data: float
@@ -49,7 +49,7 @@ class PhaseTotals(View):
 
 
 class DroppedView(View):
-    """A worker without which the run went on."""
+    """A worker that was dropped from the run."""
 
     attempt: int
     worker: int
@@ -63,17 +63,17 @@ class CheckpointView(View):
 
     attempt: int
     samples: int
-    """Global samples that it stands for."""
+    """Global samples at the checkpoint."""
     path: str
     """Its folder on the cluster."""
     ranks: int
-    """Files in it, as far as their ranks have said so."""
+    """Number of its files reported so far, one per rank."""
     bytes: int
     at: datetime | None
 
 
 class RunSummary(View):
-    """A row of the list; the figures are kept up to date at ingest, so no list touches points."""
+    """A row of the list; its figures are computed at ingest, so lists do not read points."""
 
     id: str
     experiment_id: str
@@ -92,22 +92,22 @@ class RunSummary(View):
     samples: int
     budget: int
     evaluated_part: Part | None
-    """What evaluations score: the validation part; the test part where there was none; null before it began."""
+    """Part of the data that evaluations score: validation, or test if there was none; null before the start."""
     accuracy: float | None
-    """Of the latest evaluation of the center, fraction."""
+    """Accuracy of the latest evaluation of the center, fraction."""
     loss: float | None
     test_accuracy: float | None
-    """Of the final center on the test part, fraction: scored once, after the end; nothing was chosen by it. Null
-    before, where the run ended early, and of runs made without a validation part."""
+    """Accuracy of the final center on the test part, fraction: scored once, after the end, not used for any
+    decision. Null before the end, if the run ended early, and for runs made without a validation part."""
     test_loss: float | None
     time_to_target: float | None
-    """Train clock, s; null where the target was not (yet) reached."""
+    """Train clock, s; null if the target has not been reached."""
     communication_fraction: float | None
-    """Exposed / (wall - evaluate), mean over workers."""
+    """Exposed communication / (wall - evaluate), mean over workers."""
     staleness: float | None
-    """Mean over all exchanges; null where the method has none, or before its end."""
+    """Mean over all exchanges; null if the method has none, or before the end."""
     lost_mass: float | None
-    """Share of the pushed update mass that a lock-free method lost; null elsewhere."""
+    """Fraction of the pushed update mass lost by a lock-free method; null for other methods."""
     oversubscribed: bool
     created_at: datetime
     started_at: datetime | None
@@ -115,14 +115,14 @@ class RunSummary(View):
 
 
 class RunView(RunSummary):
-    """One run, whole."""
+    """One run with all details."""
 
     spec: dict[str, Any]
     fingerprint: str
     history: list[TransitionView]
     phases: list[PhaseTotals]
     staleness_histogram: dict[int, int]
-    """Exchanges by staleness, all ranks together: center updates between a worker's read and its write."""
+    """Staleness (center updates between a worker's read and its write) -> number of exchanges, over all ranks."""
     dropped: list[DroppedView]
     checkpoints: list[CheckpointView]
     hardware: dict[str, str | int | float]
@@ -137,7 +137,7 @@ class RunPage(View):
 
 
 class LogLineView(View):
-    """One line of output; `position` goes into `after` to read on."""
+    """One line of output; pass `position` as `after` to continue."""
 
     position: int
     attempt: int

@@ -1,4 +1,4 @@
-"""Runs: list, read, cancel, checkpoint, logs; figures are columns kept at ingest: nothing here touches points."""
+"""Runs: list, read, cancel, checkpoint, logs. Figures are columns computed at ingest; points are not read here."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from hooke_api.scheduling import lifecycle
 
 @dataclass(frozen=True)
 class Filter:
-    """Which runs a list shows; null means any."""
+    """Filter of a list of runs; None means any."""
 
     experiment: str | None = None
     states: tuple[RunState, ...] = ()
@@ -38,7 +38,7 @@ class Filter:
 
     @property
     def listing(self) -> str:
-        """Return the name of the order that a cursor belongs to."""
+        """Return the name of the list and order for which a cursor is valid."""
         return "runs of an experiment" if self.experiment else "runs"
 
     def apply(self, query: Select[Run]) -> Select[Run]:
@@ -56,7 +56,7 @@ class Filter:
 
 
 def page(session: Session, cursors: Cursors, chosen: Filter, limit: int, cursor: str | None) -> RunPage:
-    """Return one page: within an experiment in the order of its expansion, else newest first."""
+    """Return one page: of an experiment in the order of its expansion, otherwise newest first."""
     query = chosen.apply(select(Run))
     if chosen.experiment is not None:
         after = int(cursors.open(chosen.listing, cursor)) if cursor else 0
@@ -75,7 +75,7 @@ def page(session: Session, cursors: Cursors, chosen: Filter, limit: int, cursor:
 
 
 def get(session: Session, run_id: str) -> Run:
-    """Return a run with its specification; raises NotFound."""
+    """Return a run with its specification. Raises NotFound."""
     whole = (undefer(Run.spec), undefer(Run.hardware), undefer(Run.versions))
     found = session.get(Run, run_id, options=whole)
     if found is None:
@@ -84,7 +84,7 @@ def get(session: Session, run_id: str) -> Run:
 
 
 def view(session: Session, run: Run) -> RunView:
-    """Return one run, whole: history of states, phases of the attempt that owns it."""
+    """Return one run with the history of its states and the phases of the attempt that owns it."""
     history = session.scalars(select(Transition).where(Transition.run_id == run.id).order_by(Transition.id))
     totals = session.scalars(
         select(RankTotals)
@@ -114,7 +114,7 @@ def _histogram(totals: Sequence[RankTotals]) -> dict[int, int]:
 
 
 def _checkpoints(rows: Sequence[Checkpoint]) -> list[CheckpointView]:
-    """Return one entry per folder; each rank wrote a file of its own into it, the latest of which counts."""
+    """Return one entry per folder; every rank writes one file to it, and the latest counts."""
     folders: dict[tuple[int, str], dict[int, Checkpoint]] = {}
     for row in sorted(rows, key=lambda row: row.seq):
         folders.setdefault((row.attempt, row.path.rpartition("/")[0]), {})[row.rank] = row
@@ -138,7 +138,7 @@ def _of_run(session: Session, run: Run, kind: type[DroppedWorker] | type[Checkpo
 
 
 def cancel(session: Session, run_id: str, who: str) -> RunView:
-    """Cancel a run; one that has ended stays as it is."""
+    """Cancel a run; no effect on a run that has ended."""
     get(session, run_id)
     run = session.get_one(Run, run_id, with_for_update=True, populate_existing=True)
     lifecycle.cancel(session, run, who)
@@ -147,7 +147,7 @@ def cancel(session: Session, run_id: str, who: str) -> RunView:
 
 
 def checkpoint(session: Session, run_id: str) -> RunView:
-    """Ask for a checkpoint of a run; raises Conflict where none could follow."""
+    """Request a checkpoint of a run. Raises Conflict unless the run can write one."""
     get(session, run_id)
     run = session.get_one(Run, run_id, with_for_update=True, populate_existing=True)
     if run.state is not RunState.RUNNING:
@@ -161,7 +161,7 @@ def checkpoint(session: Session, run_id: str) -> RunView:
 
 
 def logs(session: Session, run_id: str, after: int, limit: int, rank: int | None) -> LogPage:
-    """Return lines of output after a position, in the order in which they arrived."""
+    """Return lines of output after a position, in the order of arrival."""
     get(session, run_id)
     query = select(Log).where(Log.run_id == run_id, Log.position > after)
     if rank is not None:

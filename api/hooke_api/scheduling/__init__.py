@@ -1,1 +1,1 @@
-"""Which run goes where, and a run's life: scheduler, leader, queue, leases, transitions."""
+"""Scheduling and run states: scheduler, leader, queue, leases, transitions."""

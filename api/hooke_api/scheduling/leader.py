@@ -1,4 +1,4 @@
-"""Who schedules: of all API processes on one database, one."""
+"""Leader election: one of the API processes on a database schedules."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hooke_api.storage.database import Database
 
 
 class Leadership:
-    """A row that one process holds and renews; another takes it once it has expired."""
+    """A row that one process holds and renews; another one takes it over after it has expired."""
 
     def __init__(self, database: Database, term: timedelta) -> None:
         self.database = database
@@ -24,7 +24,7 @@ class Leadership:
         self._until: datetime | None = None
 
     def hold(self) -> bool:
-        """Return whether this process leads now; renews early enough that the row never expires while it works."""
+        """Return whether this process leads; renews the row early enough that it does not expire meanwhile."""
         at = now()
         if self._until is not None and at < self._until - self.term * 2 / 3:
             return True
@@ -50,6 +50,6 @@ class Leadership:
         return True
 
     def give_back(self) -> None:
-        """Let the next process lead at once."""
+        """Release the row, so that another process can lead at once."""
         with self.database.write() as session:
             session.execute(delete(Leader).where(Leader.name == "scheduler", Leader.holder == self.name))

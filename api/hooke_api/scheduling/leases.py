@@ -1,7 +1,7 @@
-"""Leases: a run is believed to run only while its supervisor is heard.
+"""Leases: a run counts as running only while its supervisor reports.
 
-All times are the API's own. Silence makes a run `lost`, never more: a new attempt needs an agent's proof that
-the old one is dead and can never start, because a supervisor that cannot reach the API goes on training.
+All times are the API's own. Silence makes a run `lost`, nothing else: a new attempt requires an agent's proof that
+the old one is dead and can never start, because training continues while a supervisor cannot reach the API.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from hooke_api.models import Attempt, Run, Transition
 from hooke_api.scheduling.lifecycle import Cause, move
 
 LEASED = (RunState.DISPATCHED, RunState.STARTING, RunState.RUNNING)
-"""States that a silent supervisor makes `lost`; a dispatched run only once it was heard."""
+"""States that become `lost` on silence of the supervisor; for a dispatched run, only after its first report."""
 
 
 def renew(session: Session, run: Run, attempt: Attempt, until: datetime) -> None:
-    """Renew the lease of the attempt that owns a run; a lost run is found again."""
+    """Renew the lease of the attempt that owns a run; a lost run becomes active again."""
     attempt.leased_until = until
     if run.state is RunState.LOST:
         back = RunState.RUNNING if _ran(session, run) else RunState.STARTING
-        move(session, run, back, Cause("lease", "its supervisor was heard again"))
+        move(session, run, back, Cause("lease", "its supervisor reports again"))
 
 
 def _ran(session: Session, run: Run) -> bool:
@@ -38,7 +38,7 @@ def _ran(session: Session, run: Run) -> bool:
 
 
 def due(session: Session, at: datetime) -> bool:
-    """Return whether any lease has run out."""
+    """Return whether any lease has expired."""
     query = (
         select(Run.id)
         .join(Attempt, (Attempt.run_id == Run.id) & (Attempt.number == Run.attempt))
@@ -48,7 +48,7 @@ def due(session: Session, at: datetime) -> bool:
 
 
 def expire(session: Session, at: datetime) -> int:
-    """Make every run whose lease has run out lost; return how many."""
+    """Mark every run with an expired lease as lost; return their number."""
     rows = session.execute(
         select(Run, Attempt)
         .join(Attempt, (Attempt.run_id == Run.id) & (Attempt.number == Run.attempt))
@@ -58,14 +58,14 @@ def expire(session: Session, at: datetime) -> int:
     count = 0
     for run, attempt in rows.all():
         assert attempt.leased_until is not None  # noqa: S101 - the query says so
-        silent = f"no word from its supervisor; its lease ended at {attempt.leased_until:%H:%M:%S} UTC"
+        silent = f"no report from its supervisor; its lease expired at {attempt.leased_until:%H:%M:%S} UTC"
         attempt.asked_at = None
         count += move(session, run, RunState.LOST, Cause("lease", silent))
     return count
 
 
 def unproven(session: Session, at: datetime, pause: timedelta) -> list[tuple[Run, Attempt]]:
-    """Return the runs about which their agents are to be asked now: lost ones, and those that are to end."""
+    """Return the runs to be probed now: lost ones, and those that must end."""
     rows = session.execute(
         select(Run, Attempt)
         .join(Attempt, (Attempt.run_id == Run.id) & (Attempt.number == Run.attempt))
@@ -80,12 +80,15 @@ def unproven(session: Session, at: datetime, pause: timedelta) -> list[tuple[Run
 
 
 def prove(session: Session, proof: AgentProof, settings: Settings) -> None:
-    """Act on an agent's word: life changes nothing, death ends the attempt or begins the next one."""
+    """Apply an agent's proof: no change if the attempt is alive.
+
+    Otherwise end the run or start the next attempt.
+    """
     run = session.get(Run, proof.run, with_for_update=True)
     if proof.alive or run is None or run.attempt != proof.attempt or run.state in TERMINAL:
         return
     if run.state is RunState.QUEUED:
-        return  # never sent: an agent that does not know it says nothing new
+        return  # never sent, so it is unknown to the agent
     if run.cancel_requested:
         move(session, run, RunState.CANCELLED, Cause("agent", f"no process is left: {proof.why}"))
         return
@@ -108,4 +111,4 @@ UNTRAINED: dict[str, Any] = {
     "communication_fraction": None,
     "clock": 0.0,
 }
-"""The figures of a run whose attempt has not reported yet."""
+"""The figures of a run before the first report of its attempt."""

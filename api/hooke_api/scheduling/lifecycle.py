@@ -1,8 +1,7 @@
-"""A run's life: the one place that changes a run's state.
+"""Changes of a run's state, which are made only here.
 
-Every change is a compare-and-set in the database: it names the state and the attempt it believes in, and of two
-sessions that believe the same only one succeeds. Changes that `hooke.spec.states.TRANSITIONS` does not list are
-refused.
+Every change is a compare-and-set in the database on state and attempt, so of two concurrent sessions only one
+succeeds. Changes that are not in `hooke.spec.states.TRANSITIONS` are rejected.
 """
 
 from __future__ import annotations
@@ -20,16 +19,16 @@ from hooke_api.models import Experiment, Run, Transition, now
 from hooke_api.storage.outbox import announce, wake_scheduler
 
 ACTIVE = frozenset({RunState.DISPATCHED, RunState.STARTING, RunState.RUNNING, RunState.LOST})
-"""States in which a run holds slots of its cluster."""
+"""States in which a run occupies slots of its cluster."""
 
 
 class IllegalTransition(Exception):
-    """A change of state that no rule allows."""
+    """A change of state that is not allowed."""
 
 
 @dataclass(frozen=True)
 class Cause:
-    """Who says so, why, and what was seen."""
+    """Actor, reason and evidence of a change."""
 
     who: str
     why: str
@@ -41,10 +40,10 @@ class Cause:
 
 
 def move(session: Session, run: Run, state: RunState, evidence: Cause, **changes: Any) -> bool:
-    """Move a run from the state and attempt that `run` shows to another state; return whether it still was there.
+    """Change the state of a run, provided its state and attempt are those of `run`; return whether they were.
 
-    `changes` are further columns set with it (`attempt=2`). On success `run` shows the new values, the
-    transition is stored and announced. Raises IllegalTransition where no rule allows it.
+    `changes` are further columns to set (`attempt=2`). On success `run` has the new values, and the transition is
+    stored and announced. Raises IllegalTransition if it is not allowed.
     """
     source = run.state
     if state not in TRANSITIONS.get(source, frozenset()):
@@ -58,7 +57,7 @@ def move(session: Session, run: Run, state: RunState, evidence: Cause, **changes
     if not _compare_and_set(session, run, values):
         return False
     for name, value in values.items():
-        set_committed_value(run, name, value)  # the database has it already: not to be written again
+        set_committed_value(run, name, value)  # already written to the database
     session.add(transition(run.id, run.attempt, source, state, evidence, at))
     announce_run(session, run)
     if state in TERMINAL:
@@ -105,8 +104,8 @@ def announce_run(session: Session, run: Run) -> None:
 
 
 def _finish_experiment(session: Session, experiment_id: str, at: datetime) -> None:
-    # the row lock lets the last two runs of an experiment, ending at once, see each other; it is the weaker
-    # kind, because PostgreSQL itself holds a share of the row for every run that refers to it
+    # the row lock makes the last two runs of an experiment, ending at once, see each other; a weak lock, because
+    # PostgreSQL itself holds a shared lock on the row for every run that refers to it
     lock = select(Experiment.id).where(Experiment.id == experiment_id)
     session.execute(lock.with_for_update(key_share=True))
     session.flush()
@@ -122,7 +121,7 @@ def _finish_experiment(session: Session, experiment_id: str, at: datetime) -> No
 
 
 def cancel(session: Session, run: Run, who: str) -> bool:
-    """Cancel a run: a queued one has ended at once, an active one when its supervisor or agent confirms.
+    """Cancel a run: a queued one ends at once, an active one when its supervisor or agent confirms.
 
     Return whether anything changed.
     """

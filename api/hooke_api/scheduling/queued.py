@@ -1,4 +1,4 @@
-"""The queue as it lies in the database: which cluster is free, what goes there next, what has to be sent."""
+"""The queue in the database: free clusters, the next runs of a cluster, and orders to be sent."""
 
 from __future__ import annotations
 
@@ -14,14 +14,13 @@ from hooke_api.models import Attempt, Cluster, Run
 from hooke_api.scheduling.lifecycle import ACTIVE
 
 BATCH = 64
-"""Virtual runs that share one process at most."""
+"""Maximum number of virtual runs per process."""
 
 
 def free_hosts(session: Session, seen_since: datetime) -> list[str]:
-    """Return the clusters that are online, have queued runs, and on which nothing runs.
+    """Return the clusters that are online, have queued runs, and have no active run.
 
-    Every run takes its cluster whole: a timed MPI run must not share cores with anything, and a virtual one
-    computes on all of them.
+    Every run occupies its whole cluster: a timed MPI run must not share cores, and a virtual one uses all of them.
     """
     taken = exists().where(Run.host == Cluster.name, Run.state.in_(ACTIVE))
     wanted = exists().where(Run.host == Cluster.name, Run.state == RunState.QUEUED)
@@ -30,13 +29,13 @@ def free_hosts(session: Session, seen_since: datetime) -> list[str]:
 
 
 def choose(session: Session, host: str) -> list[Run]:
-    """Return the runs that go to a free cluster next, locked: the oldest experiment's next run.
+    """Return the next runs of a free cluster, locked: the next run of the oldest experiment.
 
-    Virtual runs of one experiment go out together, up to BATCH: they share a process.
+    Up to BATCH virtual runs of one experiment are dispatched together and share a process.
     """
-    # whoever else chooses for this cluster waits here, and then sees what was chosen
+    # a concurrent session for this cluster waits here, and then sees the choice
     session.execute(select(Cluster.name).where(Cluster.name == host).with_for_update())
-    # ids are ordered by time, so this is the age of the experiment, then the order of its expansion
+    # ids are ordered by time, so the order is the age of the experiment, then its expansion
     queued = select(Run).where(Run.host == host, Run.state == RunState.QUEUED).order_by(Run.id)
     busy = select(Run.id).where(Run.host == host, Run.state.in_(ACTIVE)).limit(1)
     first = session.scalars(queued.limit(1).with_for_update()).first()
@@ -49,7 +48,7 @@ def choose(session: Session, host: str) -> list[Run]:
 
 
 def unsent(session: Session, at: datetime, settings: Settings) -> list[list[Run]]:
-    """Return the launches that have to be sent, or sent again: dispatched, and no supervisor was heard in time."""
+    """Return the launches to be sent, or sent again: dispatched runs without a report of a supervisor in time."""
     online = at - timedelta(seconds=settings.agent_seconds)
     late = at - timedelta(seconds=settings.resend_seconds)
     rows = session.scalars(

@@ -1,8 +1,8 @@
-"""Which queued run goes to which cluster next, and what is asked of agents; one thread, one leader at a time.
+"""The scheduler: assigns queued runs to clusters and sends orders to agents; one thread, one leader at a time.
 
-The queue lives in the database; Redis only carries orders. An order is written down as dispatched first and sent
-after the commit: whatever dies in between, the next look finds `sent_at` empty and sends it. Agents start an
-attempt once, however often its order arrives.
+The queue is in the database; Redis only transports orders. A run is committed as dispatched before its order is
+sent; after a crash in between, the next pass finds `sent_at` empty and sends it. Agents start an attempt once,
+however often its order arrives.
 """
 
 from __future__ import annotations
@@ -31,38 +31,38 @@ from hooke_api.scheduling.queued import choose, free_hosts, unsent
 from hooke_api.storage.database import Database
 
 PAUSE = 2.0
-"""Seconds without another try after an order could not be sent."""
+"""Seconds without another attempt after an order could not be sent."""
 TRIM_SECONDS = 60.0
 
 log = structlog.get_logger("hooke.scheduler")
 
 
 class OrderSender(Protocol):
-    """Where orders go: `hooke.cluster.broker.Orders`. Any of these may raise when the message line is down."""
+    """The interface of `hooke.cluster.broker.Orders`. All methods may raise if the broker is unavailable."""
 
     def launch(self, cluster: str, orders: list[LaunchOrder]) -> None:
-        """Ask for attempts to be started."""
+        """Order the start of attempts."""
 
     def cancel(self, cluster: str, run: str, attempt: int) -> None:
-        """Ask for an attempt to be ended."""
+        """Order the end of an attempt."""
 
     def probe(self, cluster: str, run: str, attempt: int) -> None:
         """Ask whether an attempt is alive."""
 
 
 def celery_orders(redis_url: str) -> OrderSender:
-    """Return the real orders; imports Celery, which is why the API starts without it."""
+    """Return the Celery implementation; imported here because Celery is slow to import."""
     from hooke.cluster import broker
 
     return broker.Orders(broker.make_app(redis_url))
 
 
 class LineDown(Exception):
-    """An order could not be put on the message line."""
+    """An order could not be sent to the broker."""
 
 
 class Scheduler(threading.Thread):
-    """Looks at the queue when something changed, and every `schedule_seconds`."""
+    """Processes the queue after changes, and every `schedule_seconds`."""
 
     def __init__(
         self,
@@ -84,15 +84,15 @@ class Scheduler(threading.Thread):
         self.up_since = time.monotonic()
 
     def run(self) -> None:
-        """Look until stopped; a look that fails is logged, and the next one starts afresh."""
+        """Run passes until stopped; a pass that fails is logged."""
         while not self._ended.is_set():
             try:
                 self.look()
-            except Exception:  # whatever it was: a scheduler that ends by one error schedules nothing ever after
-                log.exception("a look at the queue failed")
+            except Exception:  # any error: the thread must not end
+                log.exception("a scheduling pass failed")
             self.bus.wake.wait(self.settings.schedule_seconds)
             self.bus.wake.clear()
-        with suppress(Exception):  # shutting down: the row expires by itself where it cannot be given back
+        with suppress(Exception):  # shutting down: if the row cannot be released, it expires
             self.leadership.give_back()
 
     def stop(self) -> None:
@@ -103,7 +103,7 @@ class Scheduler(threading.Thread):
             self.join(5)
 
     def look(self) -> None:
-        """Do once all there is to do, if this process leads."""
+        """Run one pass, if this process leads."""
         if not self.leadership.hold():
             return
         self._expire()
@@ -119,7 +119,7 @@ class Scheduler(threading.Thread):
 
     def _expire(self) -> None:
         if time.monotonic() - self.up_since < self.settings.lease_seconds:
-            return  # while the API was away nobody could renew: silence proves nothing yet
+            return  # leases could not be renewed while the API was down
         at = now()
         with self.database.read() as session:
             due = leases.due(session, at)
@@ -183,7 +183,7 @@ class Scheduler(threading.Thread):
             if self._orders is None:
                 self._orders = self._make_orders(self.settings.redis_url)
             yield self._orders
-        except Exception as error:  # whatever Celery and Redis raise: the order stays written down
+        except Exception as error:  # any error of Celery or Redis: the order stays in the database
             raise LineDown(str(error)) from error
 
     def _trim(self) -> None:

@@ -1,4 +1,4 @@
-"""Chunks of steps as columns: how ingest packs them and charts read them."""
+"""Chunks of steps as columns, written by ingest and read for charts."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from hooke.spec.events import ABSENT, STEP_COLUMNS
 from numpy.typing import NDArray
 
 Column = NDArray[Any]
-"""One value per step, in the dtype that STEP_COLUMNS gives the name."""
+"""One value per step, in the dtype of STEP_COLUMNS; shape (n,)."""
 
 
 class BlockError(ValueError):
-    """A block cannot be read; `column` says where, the message what is wrong."""
+    """A block cannot be decoded; `column` is the column with the error."""
 
     def __init__(self, column: str, message: str) -> None:
         self.column = column
@@ -24,7 +24,7 @@ class BlockError(ValueError):
 
 
 def decode(n: int, columns: Mapping[str, str]) -> dict[str, Column]:
-    """Return the columns of a journal block of `n` steps, or raise BlockError."""
+    """Return the columns of a journal block of `n` steps. Raises BlockError."""
     for name in columns:
         if name not in STEP_COLUMNS:
             raise BlockError(name, f"no column has this name; known: {', '.join(STEP_COLUMNS)}")
@@ -47,7 +47,7 @@ def decode(n: int, columns: Mapping[str, str]) -> dict[str, Column]:
 
 
 def join(blocks: Sequence[Mapping[str, Column]]) -> dict[str, Column]:
-    """Return several blocks as one; an optional column that only some have has its value of `ABSENT` elsewhere."""
+    """Concatenate blocks; optional columns missing in some blocks are filled with the value of `ABSENT`."""
     if len(blocks) == 1:
         return dict(blocks[0])
     names = [name for name in STEP_COLUMNS if any(name in block for block in blocks)]
@@ -74,7 +74,7 @@ def pack(columns: Mapping[str, Column]) -> tuple[dict[str, list[Any]], bytes]:
 
 
 def read(n: int, header: Mapping[str, Any], data: bytes, names: Iterable[str]) -> dict[str, Column]:
-    """Return columns of a stored chunk of `n` steps without copying; an absent one holds its value of `ABSENT`."""
+    """Return columns of a stored chunk of `n` steps without copying; missing ones have the value of `ABSENT`."""
     found = {}
     for name in names:
         if name in header:

@@ -1,8 +1,8 @@
-"""The database: one engine, and transactions for reading and writing in the thread pool.
+"""The database: one engine, with read and write transactions in the thread pool.
 
-SQLite runs in WAL mode with one writer at a time. Its own waiting is a poll with growing pauses, so writers of
-this process queue on a lock instead, and take the write lock at BEGIN: a transaction that begins by reading
-could otherwise fail when it comes to write, and no waiting would help it.
+SQLite runs in WAL mode with one writer at a time. SQLite waits by polling with increasing delays, so writers of
+this process queue on a lock instead. They take the write lock at BEGIN, because a transaction that begins with a
+read may otherwise fail at its first write, without waiting.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from sqlalchemy.orm import Session
 from hooke_api.storage import outbox
 
 BUSY_MILLISECONDS = 10_000
-"""How long a writer waits for another process."""
+"""Time that a writer waits for another process, ms."""
 
 
 class Database:
-    """An engine and its two kinds of transaction; `read()` sees one state and never waits for a writer."""
+    """An engine with two kinds of transaction; `read()` sees a snapshot and never waits for a writer."""
 
     def __init__(self, url: str, committed: Callable[[int, bool], None] | None = None) -> None:
-        """Open a database; `committed(position, wake)` is called after each commit that announced something."""
+        """Open a database; `committed(position, wake)` is called after each commit with announced events."""
         self._committed = committed
         self.url = make_url(url)
         self.sqlite = self.url.get_backend_name() == "sqlite"
@@ -49,7 +49,7 @@ class Database:
     def read(self) -> Iterator[Session]:
         """Yield a session in a transaction that is rolled back at the end."""
         with self.engine.connect() as connection, Session(connection, expire_on_commit=False) as session:
-            if not self.sqlite:  # every statement of one answer sees the same state, as in SQLite
+            if not self.sqlite:  # all statements of a transaction see the same snapshot, as in SQLite
                 connection.execution_options(isolation_level="REPEATABLE READ")
             yield session
 
@@ -57,7 +57,7 @@ class Database:
     def write(self) -> Iterator[Session]:
         """Yield a session in a transaction: committed at the end, rolled back by any exception.
 
-        What was announced (`hooke_api.storage.outbox`) is stored with it, and told to others once it is committed.
+        Announced events (`hooke_api.storage.outbox`) are stored with it, and published after the commit.
         """
         with (
             self._writers,
@@ -71,14 +71,14 @@ class Database:
             self._committed(*told)
 
     def migrate(self, folder: Path, revision: str = "head") -> None:
-        """Bring the tables to a revision; instances that start together wait for one another."""
+        """Migrate the tables to a revision; concurrent instances wait for each other."""
         with self.write() as session:
             if not self.sqlite:
-                session.execute(text("SELECT pg_advisory_xact_lock(1752132459)"))  # any number of our own
+                session.execute(text("SELECT pg_advisory_xact_lock(1752132459)"))  # an arbitrary number
             command.upgrade(alembic_config(folder, session.connection()), revision)
 
     def pending(self, folder: Path) -> str | None:
-        """Return the revision that the tables lack, or null where they are up to date."""
+        """Return the revision to which the tables must be migrated, or None if they are up to date."""
         head = ScriptDirectory.from_config(alembic_config(folder)).get_current_head()
         with self.read() as session:
             current = MigrationContext.configure(session.connection()).get_current_revision()
@@ -90,7 +90,7 @@ class Database:
 
 
 def alembic_config(folder: Path, connection: Connection | None = None) -> Config:
-    """Return Alembic's configuration for the migrations in a folder, on a connection that is already open."""
+    """Return Alembic's configuration for the migrations in a folder, on an open connection."""
     config = Config()
     config.set_main_option("script_location", str(folder).replace("%", "%%"))
     config.attributes["connection"] = connection
@@ -98,12 +98,12 @@ def alembic_config(folder: Path, connection: Connection | None = None) -> Config
 
 
 def _prepare(connection: Any, _record: Any) -> None:
-    connection.isolation_level = None  # the driver begins nothing by itself: `_begin` does
+    connection.isolation_level = None  # the driver does not begin transactions: `_begin` does
     for pragma in (
         "journal_mode = WAL",
         f"busy_timeout = {BUSY_MILLISECONDS}",
         "foreign_keys = ON",
-        "synchronous = NORMAL",  # in WAL mode safe against kill -9; a power cut may lose the last moments
+        "synchronous = NORMAL",  # in WAL mode safe against kill -9; a power failure may lose the last transactions
         "cache_size = -8192",
     ):
         connection.execute(f"PRAGMA {pragma}")

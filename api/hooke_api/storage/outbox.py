@@ -1,7 +1,7 @@
 """Events of a transaction: collected while it runs, numbered at its end, announced after its commit.
 
-Positions come from one counter row that stays locked until the commit. Whoever reads position n has therefore
-seen every position below n: a sequence would not promise that, since transactions commit out of order.
+Positions come from one counter row that stays locked until the commit. A reader of position n has therefore seen
+all lower positions, which a database sequence does not guarantee, because transactions commit out of order.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ def announce(
     experiment_id: str | None = None,
     run_id: str | None = None,
 ) -> None:
-    """Add an event to the transaction; docs/http-api.md says what `data` holds for each kind."""
+    """Add an event to the transaction; for `data` of each kind see docs/http-api.md."""
     event = {"kind": kind, "data": data, "experiment_id": experiment_id, "run_id": run_id}
     session.info.setdefault(_EVENTS, []).append(event)
 
 
 def wake_scheduler(session: Session) -> None:
-    """Ask the scheduler to look at the queue as soon as this transaction is committed."""
+    """Wake the scheduler when this transaction is committed."""
     session.info[_WAKE] = True
 
 
 def settle(session: Session) -> tuple[int, bool] | None:
-    """Number and store the events collected so far; return the highest position and whether to wake the scheduler.
+    """Number and store the collected events; return the highest position and whether to wake the scheduler.
 
-    Called last in a transaction, because from here on every other transaction with events waits for this one.
+    Call it last in a transaction: every other transaction with events waits from here until the commit.
     """
     events: list[dict[str, Any]] = session.info.pop(_EVENTS, [])
     wake: bool = session.info.pop(_WAKE, False)

@@ -1,1 +1,1 @@
-"""Everything that is not a room of the API: the dashboard's files, login, health, the reference."""
+"""Routes outside the resources of the API: dashboard files, login, health, reference."""

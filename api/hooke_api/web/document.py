@@ -12,7 +12,7 @@ _REFERENCE = "#/components/schemas/{model}"
 
 
 def document(app: FastAPI) -> dict[str, Any]:
-    """Return FastAPI's document, with the body of ingest, which its endpoint reads itself, and problems."""
+    """Return FastAPI's document with problems and the body of ingest, whose endpoint reads the raw request."""
     if app.openapi_schema:
         return app.openapi_schema
     found = FastAPI.openapi(app)

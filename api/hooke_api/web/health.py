@@ -1,4 +1,4 @@
-"""Whether the process lives, whether it can serve, and what it is."""
+"""Health and version endpoints."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ router = APIRouter(tags=["health"])
 
 
 class Live(View):
-    """The process answers."""
+    """The process responds."""
 
     live: bool
 
 
 class Ready(View):
-    """Whether requests can be served, and if not, why."""
+    """Whether requests can be served, with reasons if not."""
 
     ready: bool
     reasons: list[str]
 
 
 class Version(View):
-    """What runs here."""
+    """The versions of this server."""
 
     version: str
     engine: str
@@ -35,13 +35,13 @@ class Version(View):
 
 @router.get("/livez", operation_id="livez")
 def livez() -> Live:
-    """Say that the process answers; looks at nothing else."""
+    """Report that the process responds; checks nothing else."""
     return Live(live=True)
 
 
 @router.get("/readyz", operation_id="readyz", responses={503: {"model": Ready}})
 def readyz(request: Request, response: Response, database: DatabaseOf) -> Ready:
-    """Say whether the database answers, with every migration applied, and Redis too; 503 with reasons if not."""
+    """Report whether the database, with all migrations applied, and Redis respond; 503 with reasons if not."""
     reasons = list(filter(None, (_database(request, database), _redis(request))))
     response.status_code = 503 if reasons else 200
     return Ready(ready=not reasons, reasons=reasons)
@@ -53,17 +53,17 @@ def _database(request: Request, database: DatabaseOf) -> str | None:
     try:
         missing = database.pending(request.app.state.settings.migrations)
     except SQLAlchemyError as error:
-        return f"the database does not answer: {type(error).__name__}"
+        return f"the database does not respond: {type(error).__name__}"
     return f"the database lacks migrations up to {missing}" if missing else None
 
 
 def _redis(request: Request) -> str | None:
     bus: Any = request.app.state.bus
     why = bus.answers()
-    return f"redis does not answer: {why}" if why else None
+    return f"redis does not respond: {why}" if why else None
 
 
 @router.get("/version", operation_id="version")
 def version() -> Version:
-    """Return the versions of the API and of the engine it was installed with."""
+    """Return the versions of the API and of the engine."""
     return Version(version=installed("hooke-api"), engine=installed("hooke"))

@@ -1,4 +1,4 @@
-"""The reference of the API as one page, written from the OpenAPI document: no script, no third party."""
+"""The API reference as one HTML page generated from the OpenAPI document, without scripts."""
 
 from __future__ import annotations
 

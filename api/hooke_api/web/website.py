@@ -1,4 +1,4 @@
-"""The dashboard's files, the login, and the reference of the API: everything that is not under /api/v1."""
+"""Routes outside /api/v1: dashboard files, login, API reference."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from hooke_api.base.security import SAFE_METHODS, SESSION_SECONDS, Sessions
 from hooke_api.base.settings import Settings
 
 IMMUTABLE = "public, max-age=31536000, immutable"
-"""For files whose name holds a hash of their content."""
+"""Cache-Control for files with a content hash in their name."""
 
 
 def install(app: FastAPI, settings: Settings) -> None:
-    """Add the routes that catch everything else; call it after every other router."""
+    """Add these routes; call it after all other routers."""
     root = settings.dashboard.resolve()
 
     @app.get("/login", include_in_schema=False)
@@ -45,7 +45,7 @@ def install(app: FastAPI, settings: Settings) -> None:
             answer = await asyncio.to_thread(_file, root, Request(scope))
             await answer(scope, receive, send)
 
-    app.router.default = fallback  # not a route that catches all: it would turn every 405 into a 404
+    app.router.default = fallback  # not a catch-all route, which would turn every 405 into a 404
 
 
 def _file(root: Path, request: Request) -> Response:
@@ -67,11 +67,11 @@ def _file(root: Path, request: Request) -> Response:
 
 
 def _inside(root: Path, path: str) -> Path | None:
-    """Return the file at a path if it lies inside the folder, links resolved."""
+    """Return the file at a path if it is inside the folder, with links resolved."""
     if not path or "\0" in path or len(path) > 1000:
         return None
     try:
         found = (root / path).resolve()
         return found if found.is_file() and found.is_relative_to(root) else None
-    except (OSError, ValueError):  # a name no file system accepts
+    except (OSError, ValueError):  # a name that the file system rejects
         return None

@@ -1,11 +1,11 @@
 """Sine network, a small regression for the audit.
 
-Data: sines of the item's number, made anew from a formula. Labels are the numbers of the items, so that the loss
-sees which items it was given. Model: 4 - 6 - 3, sin in between, initial weights from a formula. Loss: half the
+Data: sines of the item's number, computed by a formula. Labels are the numbers of the items, so that the loss
+knows the items of a batch. Model: 4 - 6 - 3, sin in between, initial weights from a formula. Loss: half the
 squared distance to the item's value, mean over a batch.
 
-The file notes what it is asked for: where `AUDIT_NOTES` names a folder, every gradient appends the batch's loss,
-its items and the weights at which it was taken, to a file for each process and thread.
+If `AUDIT_NOTES` names a folder, every gradient appends the batch's loss, its items and the weights to a file for
+each process and thread.
 """
 
 import os
@@ -34,7 +34,7 @@ INPUTS, VALUES = table()
 
 
 class SineNet(nn.Module):
-    """out = W2 sin(W1 x + b1) + b2; a training batch takes `step_seconds` more, a scored one `score_seconds`."""
+    """out = W2 sin(W1 x + b1) + b2; a training batch sleeps `step_seconds`, an evaluated one `score_seconds`."""
 
     def __init__(self, step_seconds: float, score_seconds: float) -> None:
         super().__init__()
@@ -73,12 +73,12 @@ def loss(output: Tensor, numbers: Tensor) -> Tensor:
 
 
 def score(output: Tensor, numbers: Tensor) -> float:
-    """Return the share of items whose output is nearer than 1."""
+    """Return the share of items whose output is closer than 1."""
     return float(((output - VALUES[numbers]).square().sum(1) < 1).double().mean())
 
 
 def note(found: float, numbers: Tensor) -> None:
-    """Append what this gradient was given: loss, items, weights; float64."""
+    """Append loss, items and weights of this gradient; float64."""
     row = torch.cat([torch.tensor([found], dtype=torch.float64), numbers.double(), mine.weights.double()])
     name = f"{os.getpid()}-{threading.get_native_id()}.f64"
     with Path(os.environ["AUDIT_NOTES"], name).open("ab") as file:

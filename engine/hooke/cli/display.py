@@ -1,4 +1,4 @@
-"""How `hooke run` shows a run while it goes on: one live line on a terminal, plain lines elsewhere."""
+"""Progress display of `hooke run`: one live line on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 

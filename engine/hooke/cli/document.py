@@ -1,4 +1,4 @@
-"""Read a specification file and the options that override it: the result is one resolved run."""
+"""Reads a specification file, applies command line options, and returns one resolved run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EXPERIMENT, RUN = "hooke.experiment/1", "hooke.run/1"
 def read(path: Path) -> Any:
     """Return the document in a YAML or JSON file, read as YAML 1.2.
 
-    Raises SpecError, with line and column, for broken syntax and for a key that stands twice in one mapping.
+    Raises SpecError, with line and column, for syntax errors and duplicate keys in a mapping.
     """
     import yaml
 
@@ -39,10 +39,10 @@ def load_run(
     world: str | None = None,
     seed: int | None = None,
 ) -> RunSpec:
-    """Return the run that a `hooke.run/1` or one cell of a `hooke.experiment/1` document describes.
+    """Return the run of a `hooke.run/1` document, or one cell of a `hooke.experiment/1` document.
 
-    `workers`, `world` and `seed` override the document. The virtual world without constants of its own gets
-    the default ones. Raises SpecError with every fault.
+    `workers`, `world` and `seed` override the document. A virtual world without network constants uses the default
+    ones. Raises SpecError with all faults.
     """
     schema = document.get("schema") if isinstance(document, dict) else None
     if schema == EXPERIMENT:
@@ -83,7 +83,7 @@ def _cell(spec: ExperimentSpec, variant: str | None, cluster: str | None, world:
 
 
 def _cluster(spec: ExperimentSpec, name: str | None, world: str | None) -> ClusterChoice:
-    """Return the cluster asked for by name, else the first of the world asked for, else the first."""
+    """Return the cluster with the given name, otherwise the first of the given world, otherwise the first."""
     if name is not None:
         for choice in spec.clusters:
             if choice.name == name:

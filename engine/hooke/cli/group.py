@@ -1,9 +1,9 @@
-"""The `hooke` command: a list of names and targets; a command's code is imported when it is called.
+"""The `hooke` command: a table of command names and targets; a command is imported when it is called.
 
-Other distributions join by an entry point in the group `hooke.commands`, `name = "module:function"`; the
-function is written as for typer. The help text of a command is the first line of its function's docstring,
-read from the source file: `hooke --help` imports none of them. Looking for entry points costs 30 ms, so it
-happens only for `--help` and for a name that is not ours.
+Other distributions add commands by entry points of the group `hooke.commands`, `name = "module:function"`, with
+functions for typer. The help text of a command is the first line of its docstring, read from the source file, so
+`hooke --help` imports no command. Searching entry points takes 30 ms, so it is done only for `--help` and for
+names that are not in the table.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ GROUP = "hooke.commands"
 
 @functools.cache
 def joined() -> dict[str, str]:
-    """Return the commands of other distributions, name -> "module:function"; our own names win."""
+    """Return the commands of other distributions, name -> "module:function"; built-in names take precedence."""
     from importlib.metadata import entry_points
 
     found = sorted((point.name, point.value) for point in entry_points(group=GROUP))
@@ -51,7 +51,7 @@ def summary(target: str) -> str:
 
 def _source(module: str) -> Path | None:
     top, *inner = module.split(".")
-    spec = importlib.util.find_spec(top)  # a name without dots: finding it imports nothing
+    spec = importlib.util.find_spec(top)  # a top-level name: finding it imports nothing
     if spec is None:
         return None
     if not inner:
@@ -73,15 +73,15 @@ def load(name: str, target: str) -> Any:
 
 
 class Commands(TyperGroup):
-    """A group whose commands are targets until they are called."""
+    """A command group that imports a command when it is called."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Return every name: ours first."""
+        """Return all command names, built-in ones first."""
         del ctx
         return [*OWN, *joined()]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return the command, imported now; ends with status 2 and the list of names where there is none."""
+        """Import and return the command; exit with status 2 and a list of names if it does not exist."""
         target = OWN.get(cmd_name) or joined().get(cmd_name)
         if target is not None:
             return load(cmd_name, target)
@@ -118,4 +118,4 @@ def hooke_(
     ] = False,
 ) -> None:
     """Hooke: a laboratory for distributed training algorithms."""
-    del version  # its callback has answered
+    del version  # handled by its callback

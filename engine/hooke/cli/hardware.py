@@ -1,4 +1,4 @@
-"""`hooke hardware`: how this machine is built, what a run would make of it, and why."""
+"""`hooke hardware`: the topology of this machine, and the placement of ranks with its reasons."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PRECISION = {
 
 
 class By(StrEnum):
-    """What is divided first."""
+    """The unit that is divided first."""
 
     NUMA = "numa"
     L3 = "l3"
@@ -37,7 +37,7 @@ def hardware(
     memory: Annotated[float, typer.Option(min=0, help="GiB that each rank needs; 0: do not check.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Show how this machine is built, and which cores and memory ranks would get."""
+    """Show the topology of this machine, and the cores and memory that ranks would get."""
     from hooke.errors import HookeError
     from hooke.hardware.description import bf16_unit, mpi_library
     from hooke.hardware.exchange import cuda_awareness, cuda_devices, path
@@ -87,7 +87,7 @@ def _machine(found: Topology) -> str:
     ]
     mine = f"{_many(len(usable), 'core')} (cpus {write_list(found.allowed)})"
     if found.quota is not None:
-        mine += f", the time of {found.quota:g}"
+        mine += f", limited to the time of {found.quota:g}"
     rows = [("NODE", "CORES", "L3", "MEMORY", "FREE", "CPUS")]
     for node in found.nodes:
         inside = [core for core in cores if core.node == node.number]
@@ -110,13 +110,13 @@ def _machine(found: Topology) -> str:
 
 
 def _memory(found: Topology) -> str:
-    """Return what `free` would say, and what no node's own file accounts for."""
+    """Return the memory as reported by `free`, and the part that the nodes' own files do not account for."""
     from hooke.hardware.memory import gib
 
     size, available = found.memory
     said = f"{gib(size)}, {gib(available)} available"
     missing = size - sum(node.size for node in found.nodes)
-    if missing > size // 100:  # a node's file counts what the kernel keeps to itself, too
+    if missing > size // 100:  # a node's file also counts memory reserved by the kernel
         said += f"; the files of the nodes account for {gib(size - missing)}"
     return said
 

@@ -1,4 +1,4 @@
-"""The result of one run: its numbers, as plain data and as a table."""
+"""The result of one run, as plain data and as a table."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hooke.spec.states import DIVERGED
 from hooke.trace.phases import PHASES, communication_fraction
 
 MANY = 16
-"""Workers whose steps are told one by one; of more, the least and the most."""
+"""Maximum number of workers whose steps are listed individually; above, minimum and maximum."""
 ENDED = {
     "target": "target reached",
     "budget": "budget used up",
@@ -34,12 +34,12 @@ def result(
     done: Mapping[int, Done],
     evaluations: Sequence[Evaluation],
 ) -> dict[str, Any]:
-    """Return everything known of a run that has ended, as JSON-like data (schema `hooke.result/1`).
+    """Return the result of a run that has ended, as JSON-compatible data (schema `hooke.result/1`).
 
-    Seconds are of the train clock unless the name says otherwise; simulated ones if `simulated`. Phases are
-    seconds per worker (mean); the communication fraction is exposed communication / (wall - evaluate), mean over
-    workers. Accuracies are fractions: of the validation part at the last evaluation, of the test part once, at the
-    end. What a run that ended early never wrote is null.
+    Seconds are train-clock seconds unless the name says otherwise; virtual ones if `simulated`. Phases are seconds
+    per worker (mean); the communication fraction is exposed communication / (wall - evaluate), mean over workers.
+    Accuracies are fractions: of the validation part at the last evaluation, of the test part at the end. Values
+    that a run did not write because it ended early are null.
     """
     last = done.get(decides(spec))
     network = spec.virtual if spec.world == "virtual" else None
@@ -92,7 +92,7 @@ def result(
 
 
 def remarks(spec: RunSpec, last: Done | None, evaluations: Sequence[Evaluation]) -> list[str]:
-    """Return in sentences what a reader must know of these numbers: warnings that hold, now that it has ended."""
+    """Return remarks, in sentences, needed to interpret the result: the warnings that apply to it."""
     said = [warning.message for warning in of_method(spec)]
     if spec.world == "virtual" and spec.virtual is not None:
         said.append(said_of_compute_time(spec.virtual))
@@ -102,7 +102,7 @@ def remarks(spec: RunSpec, last: Done | None, evaluations: Sequence[Evaluation])
 
 
 def decides(spec: RunSpec) -> int:
-    """Return the rank that evaluates, ends the run, and says so in its journal."""
+    """Return the rank that evaluates, decides the end of the run, and journals both."""
     return spec.workers if algorithm(spec.algorithm.name).coordination == "parameter-server" else 0
 
 
@@ -114,7 +114,7 @@ def _histogram(done: Iterable[Done]) -> dict[int, int]:
 
 
 def fraction(done: Done) -> float:
-    """Return a rank's communication fraction; 0 where it took no time."""
+    """Return a rank's communication fraction; 0 if it took no time."""
     return communication_fraction(done.phases["communicate"], done.wall, done.phases["evaluate"]) or 0.0
 
 
@@ -123,7 +123,7 @@ def _phases(workers: Sequence[Done]) -> dict[str, float] | None:
 
 
 def table(found: Mapping[str, Any]) -> str:
-    """Return the result as text; every simulated duration says so."""
+    """Return the result as text; simulated durations are labelled."""
     simulated = " simulated" if found["simulated"] else ""
     lines = [_headline(found)]
     if found["validation_accuracy"] is not None:
@@ -152,7 +152,7 @@ def _score(found: Mapping[str, Any], part: str) -> str:
 
 
 def _steps(steps: Sequence[int | None]) -> str:
-    """Return the steps of each worker: equal ones once, of many workers the range."""
+    """Return the steps of the workers: one number if equal, a range for many workers."""
     known = [each for each in steps if each is not None]
     if len(known) == len(steps) and len(set(known)) == 1:
         return f"{known[0]:,}" + (" by each worker" if len(known) > 1 else "")
@@ -162,7 +162,7 @@ def _steps(steps: Sequence[int | None]) -> str:
 
 
 def _odds(found: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return what only some methods have."""
+    """Return the rows that only some methods have."""
     lines = []
     if stale := found["staleness"]:
         mean = sum(value * count for value, count in stale.items()) / sum(stale.values())

@@ -1,4 +1,4 @@
-"""Follow the journals of a run, and show how it gets on in plain lines."""
+"""Follows the journals of a run, and shows its progress as plain lines."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hooke.spec.journal import parse, unpack
 
 
 class Follower:
-    """What the journals say so far: how far the run has come, and every evaluation."""
+    """The state of a run as read from its journals: progress and evaluations."""
 
     def __init__(self, run: LocalRun) -> None:
         self.samples = 0
@@ -27,7 +27,7 @@ class Follower:
         self._readers = [JournalReader(run.folder.journal(rank)) for rank in ranks]
 
     def look(self) -> list[Evaluation]:
-        """Read what is new and return the new evaluations. A damaged journal is the verdict's business."""
+        """Read new records and return the new evaluations. Damaged journals are reported by the verdict."""
         before = len(self.evaluations)
         for reader in self._readers:
             while lines := reader.lines():
@@ -57,10 +57,10 @@ class Follower:
 
 
 class Display(Protocol):
-    """Shows a run while it goes on."""
+    """Shows the progress of a run."""
 
     def show(self, follower: Follower, new: list[Evaluation]) -> None:
-        """Take note of the state and of evaluations that are new."""
+        """Show the state and the new evaluations."""
 
 
 class PlainDisplay:
@@ -71,7 +71,7 @@ class PlainDisplay:
         self._simulated = " simulated" if run.spec.world == "virtual" else ""
 
     def show(self, follower: Follower, new: list[Evaluation]) -> None:
-        """Print what is new."""
+        """Print new evaluations."""
         del follower
         for each in new:
             print(

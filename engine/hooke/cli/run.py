@@ -41,11 +41,13 @@ def run(  # noqa: PLR0913 - one parameter per option of the command
     world: Annotated[World | None, typer.Option(help="Real MPI processes, or virtual time.")] = None,
     calibrate: Annotated[
         bool,
-        typer.Option("--calibrate", help="Virtual time: measure how long a gradient takes here, and use that."),
+        typer.Option(
+            "--calibrate", help="Virtual time: measure the time of a gradient on this machine and use it."
+        ),
     ] = False,
     seed: Annotated[int | None, typer.Option(help="Seed of data order and initial weights.")] = None,
-    variant: Annotated[str | None, typer.Option(help="Which variant of an experiment.")] = None,
-    cluster: Annotated[str | None, typer.Option(help="Which cluster of an experiment.")] = None,
+    variant: Annotated[str | None, typer.Option(help="Variant of an experiment to run.")] = None,
+    cluster: Annotated[str | None, typer.Option(help="Cluster of an experiment to run on.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")] = False,
     run_dir: Annotated[Path | None, typer.Option(help="Folder of journals, logs and checkpoints; kept.")] = None,
     save: Annotated[Path | None, typer.Option(help="Write final center and weights to this .npz.")] = None,
@@ -53,29 +55,29 @@ def run(  # noqa: PLR0913 - one parameter per option of the command
         Path | None,
         typer.Option(help="Write every rank's timeline to this .json (or .json.gz), for ui.perfetto.dev."),
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in --run-dir.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume from the checkpoint in --run-dir.")] = False,
     replay: Annotated[
         Path | None,
         typer.Option(
             exists=True,
             file_okay=False,
-            help="Run again what lies in this folder, its server answering in the logged order, in virtual time; "
-            "compare every bit.",
+            help="Replay the run in this folder, in virtual time and in its logged order of exchanges, and "
+            "compare the results bit by bit.",
         ),
     ] = None,
 ) -> None:
     """Run one experiment cell on this machine and print its result.
 
     The status is 0 if the run succeeded, 1 if it failed, 2 if the specification is wrong, 130 if it was cancelled.
-    Ctrl-C cancels: all ranks end together and leave a checkpoint; a second one kills them. SIGUSR1 asks for a
-    checkpoint and goes on.
+    Ctrl-C cancels: all ranks end together and write a checkpoint; a second one kills them. SIGUSR1 requests a
+    checkpoint; the run continues.
     """
     from hooke.catalogue.warnings import warnings
     from hooke.cli.document import load_run, read
     from hooke.errors import HookeError, SpecError
 
     if calibrate and (resume or replay is not None):
-        raise typer.BadParameter("--calibrate changes the run: it goes with neither --resume nor --replay")
+        raise typer.BadParameter("--calibrate changes the run: it cannot be combined with --resume or --replay")
     if resume and run_dir is None:
         raise typer.BadParameter("--resume needs --run-dir, the folder that holds the checkpoint")
     _check_files(save, trace)
@@ -101,7 +103,7 @@ def run(  # noqa: PLR0913 - one parameter per option of the command
     if run_dir is None and succeeded and (trace is None or found["trace"] is not None):
         shutil.rmtree(folder)
     elif not succeeded:
-        print(f"its journals, logs and checkpoints: {folder}", file=sys.stderr)
+        print(f"journals, logs and checkpoints: {folder}", file=sys.stderr)
     if not succeeded:
         raise typer.Exit(CANCELLED if report.state == "cancelled" else FAILED)
     if not equal:
@@ -112,12 +114,12 @@ def _calibrated(spec: RunSpec) -> RunSpec:
     from hooke.objective.calibrate import calibrated
 
     if spec.virtual is None:
-        raise typer.BadParameter("real time needs no model: --calibrate goes with --world virtual")
+        raise typer.BadParameter("--calibrate needs a virtual run (--world virtual)")
     return calibrated(spec)
 
 
 def _check_files(save: Path | None, trace: Path | None) -> None:
-    """Raise BadParameter, before a run is started for nothing, where its files could not be written."""
+    """Raise BadParameter, before the run is started, if its output files cannot be written."""
     if save is not None and not save.resolve().parent.is_dir():
         raise typer.BadParameter(f"the folder of {save} does not exist", param_hint="--save")
     if trace is not None:
@@ -125,7 +127,7 @@ def _check_files(save: Path | None, trace: Path | None) -> None:
 
 
 def _try_to_write(trace: Path) -> None:
-    """Raise BadParameter, before a run is started for nothing, where the file could not be written at its end."""
+    """Raise BadParameter, before the run is started, if the file cannot be written."""
     there = trace.exists()
     try:
         trace.open("ab").close()
@@ -136,13 +138,13 @@ def _try_to_write(trace: Path) -> None:
 
 
 def _as_replay(spec: RunSpec, recorded: Path) -> RunSpec:
-    """Return the run to start as a replay of the one in `recorded`; raises HookeError where it cannot be one."""
+    """Return the run that replays the one in `recorded`. Raises HookeError if it cannot be replayed."""
     from hooke.errors import Fault, SpecError
     from hooke.loop import replay
 
     replay.read_order(recorded)
     if not replay.same_run(spec, replay.recorded(recorded)):
-        raise SpecError([Fault("", f"this is not the run that lies in {recorded}: it would not be a replay")])
+        raise SpecError([Fault("", f"this is not the run recorded in {recorded}, so it cannot be a replay")])
     return replay.twin(spec)
 
 
@@ -187,14 +189,14 @@ def execute(
 
 
 def write_trace(folder: Path, ranks: int, trace: Path) -> str | None:
-    """Make one file of the ranks' traces, say so on stderr, and return its name; None where that failed."""
+    """Merge the ranks' traces into one file, report it on stderr, and return its name; None on failure."""
     from hooke.errors import JournalError
     from hooke.trace.export import write
 
     try:
         written = write(folder, ranks, trace)
     except (JournalError, OSError) as error:
-        print(f"no trace: {error}; what the ranks noted is in {folder}", file=sys.stderr)
+        print(f"no trace: {error}; the records of the ranks are in {folder}", file=sys.stderr)
         return None
     print(f"trace of {written.ranks} ranks: {trace}, for https://ui.perfetto.dev", file=sys.stderr)
     for remark in written.remarks:
@@ -203,7 +205,7 @@ def write_trace(folder: Path, ranks: int, trace: Path) -> str | None:
 
 
 class _Signals:
-    """Ctrl-C and SIGTERM while a run goes on: the first cancels it, the next one kills it."""
+    """Ctrl-C and SIGTERM during a run: the first one cancels it, the next one kills it."""
 
     def __init__(self) -> None:
         self._arrived = 0
@@ -219,7 +221,7 @@ class _Signals:
             self._arrived += 1
 
     def act(self, started: LocalRun) -> None:
-        """Do what the signals so far ask for."""
+        """Act on the signals received so far."""
         if self._checkpoint:
             self._checkpoint = False
             started.checkpoint()
@@ -252,7 +254,7 @@ def _follow(started: LocalRun) -> tuple[list[Evaluation], StateReport]:
         report = started.finish()
         follower.look()
         return follower.evaluations, report
-    except BaseException:  # also Ctrl-C: no rank outlives the error, which goes on upwards
+    except BaseException:  # also Ctrl-C: end all ranks before passing it on
         started.kill()
         raise
     finally:

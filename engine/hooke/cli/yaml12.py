@@ -1,7 +1,7 @@
-"""YAML as specifications mean it: the scalars of YAML 1.2, and no key twice.
+"""A loader for specification files: scalars of YAML 1.2, and no duplicate keys.
 
-PyYAML reads YAML 1.1, where the key `on` is a truth value and `1e-5` is text. Here only true and false are
-truth values, and numbers are what JSON and Python call numbers.
+PyYAML reads YAML 1.1, where the key `on` is a boolean and `1e-5` is text. Here only true and false are booleans,
+and numbers have the form of JSON and Python numbers.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Yaml12Loader(yaml.SafeLoader):
     """A safe loader with the core schema of YAML 1.2."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        """Return the mapping; raises ConstructorError, with line and column, if a key stands in it twice."""
+        """Return the mapping; raises ConstructorError, with line and column, for a duplicate key."""
         seen = set()
         for key_node, _ in node.value:
             key = (key_node.tag, key_node.value) if isinstance(key_node, yaml.ScalarNode) else None

@@ -1,7 +1,7 @@
 """The agent of a cluster: `python -m hooke.cluster.agent --name local --api URL --token-file F --home DIR`.
 
 A Celery worker on the queue `cluster.<name>` of HOOKE_REDIS_URL, whose tasks only start, cancel and probe.
-Supervisors own the runs: they live on when the agent ends, and it picks up what it finds when it starts.
+Supervisors own the runs: they continue when the agent ends, and the agent takes over existing jobs when it starts.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from hooke.spec.events import LaunchOrder
 
 CONCURRENCY = 4
 _PATIENCE = 1.0
-"""Seconds from SIGTERM to the end, whatever Celery still waits for: every task may be repeated."""
+"""Seconds from SIGTERM to the end, even if Celery still waits for a task: every task may be repeated."""
 _LAST = 5.0
-"""Seconds from SIGTERM until an end that hangs is cut off, by a watchdog that needs no lock of Python's."""
+"""Seconds from SIGTERM until a hanging process is ended by a watchdog that needs no Python lock."""
 _ORDERS: TypeAdapter[list[LaunchOrder]] = TypeAdapter(list[LaunchOrder])
 _log = logging.getLogger(__name__)
 
 
 def register(app: Celery, home: Home, api: str, client: ApiClient) -> None:
-    """Give the application its three tasks."""
+    """Register the application's three tasks."""
 
     def launch(documents: list[dict[str, Any]]) -> None:
         orders.launch(home, api, _ORDERS.validate_python(documents))
@@ -63,8 +63,8 @@ def _recover(home: Home, api: str) -> None:
 
 
 def _end(heartbeat: Heartbeat, _number: int, _frame: FrameType | None) -> None:
-    """Let the tasks at hand end, but be gone soon: what is cut off here is asked for again."""
-    faulthandler.dump_traceback_later(_LAST, exit=True)  # says where it hangs
+    """Let current tasks end, but exit soon: an interrupted task is delivered again."""
+    faulthandler.dump_traceback_later(_LAST, exit=True)  # logs where it hangs
     heartbeat.stop()
     state.should_stop = 0
     timer = threading.Timer(_PATIENCE, os._exit, args=(0,))
@@ -75,9 +75,9 @@ def _end(heartbeat: Heartbeat, _number: int, _frame: FrameType | None) -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Run the agent until SIGTERM or SIGINT."""
     parser = argparse.ArgumentParser(prog="hooke.cluster.agent", description="Run the agent of a cluster.")
-    parser.add_argument("--name", default="local", help="of the cluster")
+    parser.add_argument("--name", default="local", help="name of the cluster")
     parser.add_argument("--api", required=True, help="base URL of the API")
-    parser.add_argument("--token-file", required=True, type=Path, help="holds the agents' token; mode 0600")
+    parser.add_argument("--token-file", required=True, type=Path, help="file with the agents' token; mode 0600")
     parser.add_argument("--home", required=True, type=Path, help="folder for runs and jobs")
     options = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s: %(message)s")

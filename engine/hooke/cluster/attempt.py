@@ -1,4 +1,4 @@
-"""One attempt as its supervisor sees it: what was witnessed, said and reported, and what is left to ship."""
+"""One attempt from its supervisor's view: evidence, reports, and data still to be delivered."""
 
 from __future__ import annotations
 
@@ -24,11 +24,14 @@ from hooke.spec.states import TERMINAL
 
 _CLOCK = "The clock of this run cannot be trusted: "
 _LOOK_BACK = 80
-"""Last lines of a rank's output in which its traceback is looked for."""
+"""Number of last lines of a rank's output searched for its traceback."""
 
 
 class SupervisedAttempt:
-    """State and evidence of one attempt. What must outlive this process is written before it is acted upon."""
+    """State and evidence of one attempt.
+
+    State that must outlive this process is written before it is acted upon.
+    """
 
     def __init__(self, folder: AttemptFolder, order: Order) -> None:
         folder.path.mkdir(parents=True, exist_ok=True)
@@ -43,11 +46,11 @@ class SupervisedAttempt:
         self.reports = [StateReport.model_validate_json(line) for line in read_new(folder.reports, 0)[0]]
         self.fenced = False
         self.checkpoints = 0
-        """How many checkpoints somebody asked for, as far as the API said."""
+        """Number of checkpoints requested so far, as reported by the API."""
         self.passed_on = 0
-        """How many of them the ranks were told of. Both begin anew with a supervisor, and its ranks with it."""
+        """Number of requests passed on to the ranks. Both restart at 0 with a new supervisor and its ranks."""
         self.news = asyncio.Event()
-        """Set when there is something that the API should hear at once."""
+        """Set when there is something to deliver to the API at once."""
         self.book = LogBook(folder.log)
         ranks = ranks_of(self.spec) if self.spec else 0
         self.witness = Witness(folder, ranks)
@@ -66,7 +69,7 @@ class SupervisedAttempt:
 
     @property
     def processes(self) -> int:
-        """Return how many guarded processes it takes."""
+        """Return the number of its guarded processes."""
         return 1 if self.virtual else self.witness.ranks
 
     @property
@@ -75,7 +78,7 @@ class SupervisedAttempt:
         return self.fenced or self.folder.cancel.exists()
 
     def report(self, report: StateReport) -> None:
-        """Put a report on disk and let it be sent; nothing follows a terminal one."""
+        """Write a report to disk and queue it for delivery; ignored after a terminal one."""
         if self.ended:
             return
         with self.folder.reports.open("a") as file:
@@ -86,26 +89,26 @@ class SupervisedAttempt:
         self.news.set()
 
     def starting(self, why: str) -> None:
-        """Report that a supervisor has it, once."""
+        """Report `starting`, once."""
         if not self.reports:
             self.report(StateReport(state="starting", unix=time.time(), why=why, host=os.uname().nodename))
 
     def look(self) -> None:
-        """Read what the ranks wrote; report `running` when every rank has started."""
+        """Read new journal records; report `running` when every rank has started."""
         self.witness.look()
         if self.witness.all_started and len(self.reports) == 1 and not self.ended:
             why = f"all {self.witness.ranks} ranks are in their loop"
             self.report(StateReport(state="running", unix=time.time(), why=why, host=os.uname().nodename))
 
     def prepare(self) -> None:
-        """Leave for the ranks what they read, and remove what an earlier shared process left here."""
+        """Write the files that the ranks read, and remove those of an earlier shared process."""
         if self.spec is not None:
             write_atomically(self.folder.spec, canonical(self.spec))
         for rank in range(self.witness.ranks):
             self.folder.exit(rank).unlink(missing_ok=True)
 
     def end_unstarted(self) -> bool:
-        """Report the end of an attempt that must not start; return whether it was one."""
+        """Report the end of an attempt that must not start; return whether it must not."""
         if self.ended:
             return True
         now, host = time.time(), os.uname().nodename
@@ -128,7 +131,7 @@ class SupervisedAttempt:
         cause_at: float = 0.0,
         left: Sequence[int] = (),
     ) -> None:
-        """Judge how it ended and report it. `output` is the folder where the process that ran it wrote."""
+        """Determine how it ended and report it. `output` is the folder with the output of its process."""
         self.look()
         output = output or self.folder
         evidence = Evidence(

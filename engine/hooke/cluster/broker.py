@@ -1,4 +1,4 @@
-"""The message line between the API and the agents: task names, queues, and one Celery configuration for both ends.
+"""Messaging between API and agents: task names, queues, and the Celery configuration of both sides.
 
 Tasks carry short orders only and may be delivered twice. Arguments are JSON:
 
@@ -18,7 +18,7 @@ CANCEL = "hooke.cluster.cancel"
 PROBE = "hooke.cluster.probe"
 
 VISIBILITY_SECONDS = 60
-"""After this long Redis delivers a task again that no agent acknowledged: tasks are idempotent."""
+"""Seconds after which Redis delivers an unacknowledged task again; tasks are idempotent."""
 
 
 def queue(cluster: str) -> str:
@@ -27,12 +27,12 @@ def queue(cluster: str) -> str:
 
 
 def broker_url(redis_url: str) -> str:
-    """Return a Redis URL as Celery spells it: `unix://PATH` becomes `redis+socket://PATH`."""
+    """Return a Redis URL in Celery's form: `unix://PATH` becomes `redis+socket://PATH`."""
     return redis_url.replace("unix://", "redis+socket://", 1) if redis_url.startswith("unix://") else redis_url
 
 
 def make_app(redis_url: str) -> Celery:
-    """Return a Celery application on this Redis; nothing connects before the first message."""
+    """Return a Celery application on this Redis; it connects at the first message."""
     app = Celery("hooke", broker=broker_url(redis_url), set_as_current=False)
     app.conf.update(
         accept_content=["json"],
@@ -41,7 +41,7 @@ def make_app(redis_url: str) -> Celery:
         task_acks_late=False,
         task_create_missing_queues=True,
         broker_connection_retry_on_startup=True,
-        broker_connection_max_retries=None,  # Redis may be away for long: the agent waits
+        broker_connection_max_retries=None,  # Redis may be unavailable for long: the agent waits
         broker_transport_options={"visibility_timeout": VISIBILITY_SECONDS},
         worker_prefetch_multiplier=1,
         worker_hijack_root_logger=False,
@@ -52,7 +52,7 @@ def make_app(redis_url: str) -> Celery:
 
 
 class Orders:
-    """The sending side. Raises `kombu.exceptions.OperationalError` where Redis cannot be reached."""
+    """The sending side. Methods raise `kombu.exceptions.OperationalError` if Redis cannot be reached."""
 
     def __init__(self, app: Celery) -> None:
         self._app = app
@@ -62,7 +62,7 @@ class Orders:
         self._send(cluster, LAUNCH, [[order.model_dump(mode="json") for order in orders]])
 
     def cancel(self, cluster: str, run: str, attempt: int) -> None:
-        """Ask the agent to end an attempt; the answer to the next ingest says so too."""
+        """Ask the agent to end an attempt; the response to the next ingest does so, too."""
         self._send(cluster, CANCEL, [run, attempt])
 
     def probe(self, cluster: str, run: str, attempt: int) -> None:

@@ -1,4 +1,4 @@
-"""Carries one attempt's news to the API, once per second, for as long as it takes."""
+"""Delivers one attempt's records, logs and reports to the API, once per second, until all is acknowledged."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
 def make_client(api: str) -> httpx.AsyncClient:
-    """Return an HTTP client for this API; a proxy of the environment does not apply to this machine."""
+    """Return an HTTP client for this API; proxies of the environment are not used for this machine."""
     return httpx.AsyncClient(
         timeout=httpx.Timeout(10.0, connect=3.0), trust_env=urlsplit(api).hostname not in _LOOPBACK
     )
 
 
 class Refused(Exception):
-    """The API answered something else than an IngestAnswer."""
+    """The API's response was not an IngestAnswer."""
 
 
 class Delivery:
-    """Ships one attempt until the API has acknowledged all of it. Training never waits for any of this."""
+    """Delivers one attempt until the API has acknowledged all of it. Training never waits for it."""
 
     def __init__(
         self, attempt: SupervisedAttempt, api: str, token: str, timing: Timing, client: httpx.AsyncClient
@@ -52,7 +52,9 @@ class Delivery:
         give_up: float | None = None
         while True:
             self._attempt.news.clear()
-            ended = self._attempt.ended  # before the request, so that it covers all there was at the end
+            ended = (
+                self._attempt.ended
+            )  # read before the request, so that the request covers everything up to the end
             arrived = await self._send()
             if arrived and ended and self._attempt.shipper.complete(self._attempt.reports):
                 self._attempt.folder.delivered.touch()
@@ -119,7 +121,7 @@ class Delivery:
             self._attempt.folder.cancel.touch()
 
     def _complain(self, text: str) -> None:
-        if text != self._complaint:  # once per reason, or an API down for days would fill the disk
+        if text != self._complaint:  # once per reason: an API that is down for days must not fill the disk
             self._complaint = text
             now = time.strftime("%Y-%m-%d %H:%M:%S")
             sys.stderr.write(f"{now} {self._attempt.folder.id}: {self._url}: {text}\n")

@@ -1,21 +1,22 @@
-"""The guard of one rank: small processes above it that witness how it ended.
+"""The guard of one rank: small parent processes that record how it ended.
 
     python -m hooke.cluster.guard DIR [DIR...] -- command [argument...]
     python -m hooke.cluster.guard --tether PARENT -- command [argument...]
 
-The first form starts `command`, appends its output to DIR/rank.<rank>.log of the first DIR, passes SIGTERM,
-SIGINT and SIGUSR1 on, waits, leaves exit.<rank>.json (the fields of `hooke.spec.events.RankExit`) in every DIR and
-ends the way the command ended. mpirun cannot be believed about deaths: it names a wrong process, or reports
-success; the earliest of these files is the cause. The second form becomes `command` itself, which gets SIGTERM
-when PARENT, its starter, dies.
+The first form starts `command`, appends its output to DIR/rank.<rank>.log of the first DIR, forwards SIGTERM,
+SIGINT and SIGUSR1, waits, writes exit.<rank>.json (the fields of `hooke.spec.events.RankExit`) to every DIR and
+exits with the status of the command. mpirun's own report is not reliable: it may name a wrong process or report
+success. The earliest of these files is the cause of a failure. The second form replaces itself by `command`, which
+receives SIGTERM when PARENT, the process that started it, dies.
 
-A guard is two processes. mpirun knows the outer one, and kills it with all others as soon as any rank aborts:
-often because it noticed that its neighbour was gone before the neighbour's guard had put that on disk. So the
-writing is done by the inner one, the witness, in a session of its own. When the outer one is killed, the witness
-kills the rank; it leaves a record only of an end that came by itself. The rank dies with its witness, and the
+A guard consists of two processes. mpirun knows the outer one and kills it with all others as soon as any rank
+aborts, often before the guard of the rank that failed first has written its record. The record is therefore
+written by the inner process, the witness, in a separate session. When the outer process is killed, the witness
+kills the rank, and writes a record only if the rank had ended by itself. The rank dies with its witness, and the
 rank's own children with the rank.
 
-Standard library only, and little of it: this runs before torch and MPI are imported, once per rank.
+This module uses only a few modules of the standard library: it runs once per rank, before torch and MPI are
+imported.
 """
 
 from __future__ import annotations
@@ -29,27 +30,27 @@ from collections.abc import Callable
 from typing import NoReturn
 
 RANK_VARIABLES = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID")
-"""Where MPICH, PMIx, Open MPI and Slurm say which rank a process is."""
+"""Environment variables in which MPICH, PMIx, Open MPI and Slurm pass the rank."""
 FORWARDED = (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1)
 ORPHANED = signal.SIGUSR2
-"""What the kernel sends the witness when the outer process dies."""
+"""Signal that the kernel sends to the witness when the outer process dies."""
 AWAITED = (*FORWARDED, ORPHANED, signal.SIGCHLD)
-"""What a guard takes one by one, all of it blocked at all other times: a handler would only be noted by the
-interpreter, and one that came just before it began to wait would be noted until something else happened."""
+"""Signals that a guard receives synchronously; they are blocked at all other times. A Python handler would run
+only after the wait, so a signal that arrives just before the wait would be handled late."""
 PATIENCE = 120.0
-"""Seconds that a rank has after SIGTERM: it stops together with the others, and one of them may hang. Whoever
-asked may be gone by then, and nobody else would ever end it."""
+"""Seconds from SIGTERM to SIGKILL of a rank. Ranks stop collectively and one of them may hang, and the process
+that requested the end may have died."""
 CANNOT_EXECUTE = 127
 """Exit status when the command could not be started, as in a shell."""
 PR_SET_PDEATHSIG = 1
 PF_EXITING = 0x4
-"""Flag in /proc/<pid>/stat of a process that is on its way out."""
+"""Flag in /proc/<pid>/stat of a process that is exiting."""
 
 _USAGE = "usage: python -m hooke.cluster.guard (DIR [DIR...] | --tether PARENT) -- command [argument...]"
 
 
 def rank_of(environment: dict[str, str]) -> int:
-    """Return the rank that the MPI launcher gave this process, or 0 where there is none."""
+    """Return the rank that the MPI launcher assigned to this process, or 0 if there is none."""
     for name in RANK_VARIABLES:
         if environment.get(name, "").isdigit():
             return int(environment[name])
@@ -63,14 +64,14 @@ def die_with_parent(number: int, parent: int) -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(PR_SET_PDEATHSIG, int(number), 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG) failed")
-    if os.getppid() != parent:  # it died between the fork and the prctl: nobody would signal us any more
+    if os.getppid() != parent:  # it died between fork and prctl: the kernel would send no signal
         os._exit(128 + number)
 
 
 def _execute(command: list[str]) -> NoReturn:
     for number in (*FORWARDED, ORPHANED, signal.SIGPIPE, signal.SIGXFSZ):
-        signal.signal(number, signal.SIG_DFL)  # Python ignores the last two, and exec would inherit that
-    signal.signal(signal.SIGUSR1, signal.SIG_IGN)  # a request for a checkpoint ends no rank
+        signal.signal(number, signal.SIG_DFL)  # Python ignores the last two, which exec would inherit
+    signal.signal(signal.SIGUSR1, signal.SIG_IGN)  # a request for a checkpoint must not end a rank
     signal.pthread_sigmask(signal.SIG_UNBLOCK, AWAITED)
     try:
         os.execvp(command[0], command)  # noqa: S606 - without a shell is the point
@@ -81,7 +82,7 @@ def _execute(command: list[str]) -> NoReturn:
 
 
 def _child(command: list[str], parent: int, log: str) -> NoReturn:
-    os.setsid()  # a group of its own, so that its children can be ended with it
+    os.setsid()  # a separate group, so that its children can be killed with it
     output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
     os.dup2(output, 1)
     os.dup2(output, 2)
@@ -94,16 +95,16 @@ def _child(command: list[str], parent: int, log: str) -> NoReturn:
 
 
 def _wait(child: int, orphaned: Callable[[], None] | None = None) -> int:
-    """Pass signals on until the child has ended; end what is left of its group; return its wait status.
+    """Forward signals until the child has ended; kill the rest of its group; return its wait status.
 
-    `orphaned` is called when the kernel says that the outer process died; only a witness has it. A witness kills
-    the rank PATIENCE seconds after it has passed SIGTERM on.
+    `orphaned` (of a witness) is called when the outer process has died. A witness kills the rank PATIENCE seconds
+    after it has forwarded SIGTERM.
     """
     until = float("inf")
     while os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT | os.WNOHANG) is None:
         number = _next_signal(until)
         if number in FORWARDED:
-            os.kill(child, number)  # not yet waited for: its number cannot have been given away
+            os.kill(child, number)  # not yet waited for: its pid cannot have been reused
             if number == signal.SIGTERM and orphaned:
                 until = min(until, time.monotonic() + PATIENCE)
         elif number == ORPHANED and orphaned:
@@ -114,14 +115,14 @@ def _wait(child: int, orphaned: Callable[[], None] | None = None) -> int:
             os.kill(child, signal.SIGKILL)
             until = float("inf")
     try:
-        os.killpg(child, signal.SIGKILL)  # what it left: one that keeps mpirun's pipes open keeps mpirun waiting
+        os.killpg(child, signal.SIGKILL)  # remaining children would keep mpirun's pipes open, and mpirun waiting
     except ProcessLookupError:
         return os.waitpid(child, 0)[1]  # it ended before it had a group
     return os.waitpid(child, 0)[1]
 
 
 def _next_signal(until: float) -> int | None:
-    """Return the next awaited signal, or None where none has come before `until` (monotonic)."""
+    """Return the next awaited signal, or None if none arrives before `until` (monotonic)."""
     if until == float("inf"):
         return signal.sigwait(AWAITED)
     found = signal.sigtimedwait(AWAITED, max(0.0, until - time.monotonic()))
@@ -129,7 +130,7 @@ def _next_signal(until: float) -> int | None:
 
 
 def exit_record(rank: int, child: int, code: int) -> str:
-    """Return the JSON of a `hooke.spec.events.RankExit` that happens now. `code` < 0 is a signal."""
+    """Return the JSON of a `hooke.spec.events.RankExit` at the current time. `code` < 0 is a signal."""
     record = {
         "rank": rank,
         "host": os.uname().nodename,
@@ -142,7 +143,7 @@ def exit_record(rank: int, child: int, code: int) -> str:
 
 
 def write_exit(folder: str, rank: int, record: str) -> None:
-    """Leave exit.<rank>.json in `folder`, complete or not at all; seen by others at once, then put on disk."""
+    """Write exit.<rank>.json to `folder` atomically, then sync it to disk."""
     path = f"{folder}/exit.{rank}.json"
     draft = f"{path}.{os.getpid()}"
     file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
@@ -157,16 +158,16 @@ def _end_alike(code: int) -> NoReturn:
 
     if code >= 0:
         os._exit(code)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # the rank may leave a core; the guard's would replace it
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # the guard's core dump would replace that of the rank
     if -code != signal.SIGKILL:
         signal.signal(-code, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, [-code])  # and no other, which may have come meanwhile
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [-code])  # and no other signal, which may have arrived meanwhile
     os.kill(os.getpid(), -code)
-    os._exit(128 - code)  # a signal whose default is not to kill
+    os._exit(128 - code)  # a signal whose default action does not kill
 
 
 def _is_dying(pid: int) -> bool:
-    """Return whether a child has died or is about to: its neighbours may see that before its parent does."""
+    """Return whether a child has died or is exiting: other ranks may notice before its parent does."""
     with open(f"/proc/{pid}/stat") as file:  # noqa: PTH123 - pathlib would cost half of this module's start-up
         fields = file.read().rpartition(")")[2].split()
     state, flags = fields[0], int(fields[6])
@@ -201,7 +202,7 @@ def _witness(folders: list[str], rank: int, command: list[str], outer: int) -> N
 
 
 def guard(folders: list[str], command: list[str]) -> NoReturn:
-    """Run `command` under a witness; never returns. See the module's docstring."""
+    """Run `command` under a witness; never returns. See the module docstring."""
     rank = rank_of(dict(os.environ))
     os.environ["HOOKE_RANK"] = str(rank)
     outer = os.getpid()

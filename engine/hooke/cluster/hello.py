@@ -1,4 +1,4 @@
-"""Says to the API, every ten seconds, that this cluster is there."""
+"""The heartbeat of a cluster: registers it with the API every ten seconds."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from hooke.spec.events import AgentHello, AgentProof
 
 EVERY = 10.0
 READING = 60.0
-"""Seconds in which the files of users are to be read."""
+"""Time limit for reading user files, s."""
 SOON = 1.0
-"""After a failure, so that a cluster is online as soon as its API is."""
+"""Delay after a failure, s: a cluster is online soon after its API."""
 
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 _log = logging.getLogger(__name__)
 
 
 class ApiClient:
-    """The agent's own client to the API; the token is read each time, so a new one needs no restart."""
+    """The agent's client of the API. The token is read for every request, so a new one needs no restart."""
 
     def __init__(self, api: str, token_file: Path) -> None:
         self._base = f"{api.rstrip('/')}/api/v1/agents"
@@ -38,11 +38,11 @@ class ApiClient:
         self._client = httpx.Client(timeout=5.0, trust_env=urlsplit(api).hostname not in _LOOPBACK)
 
     def hello(self, hello: AgentHello) -> None:
-        """Say hello; raises httpx.HTTPError or OSError where that fails."""
+        """Send the hello. Raises httpx.HTTPError or OSError."""
         self._post("hello", hello.model_dump_json())
 
     def proof(self, proof: AgentProof) -> None:
-        """Answer a probe; raises httpx.HTTPError or OSError where that fails."""
+        """Send the response to a probe. Raises httpx.HTTPError or OSError."""
         self._post("proof", proof.model_dump_json())
 
     def _post(self, what: str, body: str) -> None:
@@ -55,7 +55,7 @@ class ApiClient:
 
 
 def describe(name: str, catalogues: dict[str, Any] | None = None) -> AgentHello:
-    """Return what there is to say of this cluster; `catalogues` as `discovery.everything` returns them."""
+    """Return the description of this cluster; `catalogues` as returned by `discovery.everything`."""
     machine, versions = description.describe()
     cores = description.usable_cores()
     return AgentHello.model_validate(
@@ -72,9 +72,9 @@ def describe(name: str, catalogues: dict[str, Any] | None = None) -> AgentHello:
 
 
 def read_catalogues() -> dict[str, Any]:
-    """Return both catalogues and their problems, read in a process that a user's file may break.
+    """Return both catalogues and their problems, read in a separate process that a user's file may crash.
 
-    Where it breaks, the built-in ones and the reason.
+    If it crashes, return the built-in ones and the reason.
     """
     command = [sys.executable, "-m", "hooke.catalogue.discovery"]
     try:
@@ -87,7 +87,7 @@ def read_catalogues() -> dict[str, Any]:
     except (subprocess.TimeoutExpired, OSError, ValueError) as error:
         why = str(error)
     told: dict[str, Any] = {f"{kind}s": _built_in(kind) for kind in catalogue.KINDS}
-    said = f"reading the files there ended it all, none is offered: {why}"[:2000]
+    said = f"the process that reads these files failed, so none is offered: {why}"[:2000]
     broken = {
         "kind": "algorithm",
         "name": catalogue.PATH,
@@ -102,7 +102,7 @@ def _built_in(kind: catalogue.Kind) -> list[dict[str, Any]]:
 
 
 class Heartbeat(threading.Thread):
-    """Repeats the hello until stopped; with the catalogues first, and again after each failure."""
+    """Repeats the hello until stopped. The first one, and every one after a failure, includes the catalogues."""
 
     def __init__(self, name: str, client: ApiClient) -> None:
         super().__init__(name="heartbeat", daemon=True)
@@ -110,9 +110,10 @@ class Heartbeat(threading.Thread):
         self._stopped = threading.Event()
 
     def run(self) -> None:
-        """Say hello every ten seconds; an API that was away may have forgotten us, so tell it all again.
+        """Send the hello every ten seconds, with the catalogues after a failure, because the API may have lost
+        them.
 
-        Files of users are looked at each time: one that is new or changed is told as well.
+        User files are checked each time; new or changed ones are included.
         """
         told: str | None = None
         catalogues: dict[str, Any] = {}
@@ -131,11 +132,11 @@ class Heartbeat(threading.Thread):
                 told = None
                 if str(error) != complaint:
                     complaint = str(error)
-                    _log.warning("the API does not take our hello: %s", error)
+                    _log.warning("the API rejects the hello: %s", error)
             self._stopped.wait(SOON if complaint else EVERY)
 
     def stop(self) -> None:
-        """End soon; does not wait."""
+        """Request the end of the thread without waiting for it."""
         self._stopped.set()
 
 

@@ -1,4 +1,4 @@
-"""What an agent hands to a supervisor: attempts, where to report them, and how patient to be."""
+"""The job that an agent passes to a supervisor: attempts, the API to report to, and time limits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hooke.spec.specification import Frozen
 
 
 class Timing(Frozen):
-    """Seconds; the defaults are what a person at a dashboard and a lease of 40 s ask for."""
+    """Intervals and limits in seconds; the defaults suit a dashboard and a lease of 40 s."""
 
     look: float = Field(0.2, gt=0)
     """Between two looks at processes, markers and journals."""
@@ -25,16 +25,16 @@ class Timing(Frozen):
     grace: float = Field(10.0, ge=0)
     """From SIGTERM to SIGKILL."""
     backstop: float = Field(BACKSTOP, ge=0)
-    """Behind a run's wall limit, until ranks that have not ended by themselves are killed."""
+    """After a run's wall limit, until ranks that have not ended by themselves are killed."""
     longest_retry: float = Field(8.0, gt=0)
-    """Between two attempts to reach an API that is down; well below a lease."""
+    """Longest delay between two attempts to reach the API; well below a lease."""
     patient_after: float = Field(600.0, gt=0)
-    """An API down for longer than this is asked only every `patient_retry`."""
+    """After this time without the API, requests are sent only every `patient_retry`."""
     patient_retry: float = Field(300.0, gt=0)
     give_up: float = Field(3 * 86400.0, gt=0)
     """After the end of the attempt; its files stay, and the next start of the agent tries again."""
     farewell: float = Field(3.0, ge=0)
-    """For a last delivery after the supervisor itself was told to end."""
+    """For a last delivery after the supervisor itself was asked to end."""
 
 
 class Order(Frozen):
@@ -47,27 +47,27 @@ class Order(Frozen):
 
 
 class Job(Frozen):
-    """All that one supervisor owns. Several orders: virtual ones share a process, others run in turn."""
+    """The attempts of one supervisor. Virtual ones share a process, others run one after the other."""
 
     api: str
     """Base URL; `/api/v1/ingest` follows."""
     orders: list[Order] = Field(min_length=1)
     program: tuple[str, ...] = TRAIN
-    """What a rank runs, as arguments of Python; the attempts' folders follow."""
+    """Program of a rank, as arguments of Python; the attempts' folders are appended."""
     timing: Timing = Timing()
 
     @property
     def name(self) -> str:
-        """Return the folder name: the same orders give the same name, so that a repeated message finds it."""
+        """Return the folder name, a function of the orders, so that a repeated message finds the folder."""
         ids = ",".join(f"{order.run}.{order.attempt}" for order in self.orders)
         digest = hashlib.sha256(ids.encode()).hexdigest()[:12]
         return f"{self.orders[0].run}.{self.orders[0].attempt}-{digest}"
 
 
 def read_job(folder: JobFolder) -> tuple[Job, dict[str, str]]:
-    """Return the job and the token of each attempt id (none left once all is delivered)."""
+    """Return the job and the tokens by attempt id (empty after complete delivery)."""
     job = Job.model_validate_json(folder.description.read_text())
-    if job.program[-1:] == ("hooke.train",):  # written by a version that called it so
+    if job.program[-1:] == ("hooke.train",):  # written by an earlier version
         job = job.model_copy(update={"program": (*job.program[:-1], TRAIN[-1])})
     tokens = json.loads(folder.tokens.read_text()) if folder.tokens.exists() else {}
     return job, tokens

@@ -1,8 +1,8 @@
-"""Start the ranks of one run on this machine and see it to its end, without any server.
+"""Executes one run on this machine, without a server.
 
-What `hooke run` does, as functions: `prepare` a folder, `start` it, `poll` until it has ended, `finish`. The
-folder looks like an attempt's on a cluster (docs: `hooke.cluster.places`), the ranks are started by the same
-runner (`hooke.cluster.runner`), and the same `judge` says how it ended.
+The functions behind `hooke run`: `prepare` a folder, `start` the ranks, `poll` until they have ended, `finish`.
+The folder has the layout of an attempt on a cluster (`hooke.cluster.places`), and the same runner
+(`hooke.cluster.runner`) and `judge` are used.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ from hooke.spec.specification import RunSpec, canonical
 LEFT_BEHIND = (
     "journal.*.jsonl", "trace.*.bin", "final.*.npz", "exit.*.json", "rank.*.log", "launcher.log", "spec.json"
 )  # fmt: skip
-"""What a resumed run would mix up with its own; it is moved into a folder `before.<n>`."""
+"""Files of the earlier execution, which a resumed run moves into a folder `before.<n>`."""
 LOG_LINES = 60
-"""Last lines of each rank's output that are evidence."""
+"""Number of last lines of each rank's output used as evidence."""
 
 
 def prepare(folder: Path, spec: RunSpec, resume: bool = False) -> None:
-    """Make `folder` ready: private, with spec.json in it.
+    """Create `folder`, private, with spec.json.
 
-    Raises LaunchError if it holds anything, or, to `resume`, CheckpointError if it holds no complete checkpoint.
-    What the run left there before a resume moves into its folder `before.<n>`; the checkpoints stay.
+    Raises LaunchError if it is not empty, or, with `resume`, CheckpointError if it has no complete checkpoint. On
+    `resume`, files of the earlier execution are moved to `before.<n>`, except the checkpoints.
     """
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     if resume:
         if not any(folder.glob("checkpoints/*/complete.json")):
-            raise CheckpointError(f"{folder} holds no complete checkpoint to go on from")
+            raise CheckpointError(f"{folder} has no complete checkpoint to resume from")
         _set_aside(folder)
     elif any(folder.iterdir()):
-        raise LaunchError(f"{folder} is not empty: name another folder, or go on from its checkpoint (--resume)")
+        raise LaunchError(f"{folder} is not empty: use another folder, or resume from its checkpoint (--resume)")
     write_atomically(folder / "spec.json", canonical(spec))
 
 
@@ -59,7 +59,7 @@ def _set_aside(folder: Path) -> None:
 
 
 class LocalRun:
-    """A run that has been started: its processes, and what its files say so far."""
+    """A started run: its processes and the state read from its files."""
 
     def __init__(self, spec: RunSpec, folder: AttemptFolder, runner: RankRunner, backstop: float) -> None:
         self.spec = spec
@@ -70,17 +70,17 @@ class LocalRun:
         self._cancelled = False
 
     def poll(self) -> bool:
-        """Read what is new, and end ranks that cannot go on; return whether the run is still going on."""
+        """Read new records and end ranks that cannot continue; return whether the run is still active."""
         return self._runner.look(self.witness, self._watchdog)
 
     def cancel(self) -> None:
-        """Have all ranks end together, and leave a checkpoint (SIGTERM); nothing if the run has ended already."""
+        """Cancel the run: SIGTERM, ranks end together with a checkpoint. No effect after the end of the run."""
         if self._runner.process.poll() is None:
             self._cancelled = True
             self._runner.signal(signal.SIGTERM)
 
     def checkpoint(self) -> None:
-        """Ask for a checkpoint; the run goes on. Nothing if it has ended already."""
+        """Request a checkpoint; the run continues. No effect after the end of the run."""
         self._runner.signal(signal.SIGUSR1)
 
     def kill(self) -> None:
@@ -89,7 +89,7 @@ class LocalRun:
         self._runner.process.kill()
 
     def finish(self) -> StateReport:
-        """Wait for the end, leave no process behind, and return how the run ended."""
+        """Wait for the end, kill remaining processes, and return how the run ended."""
         status, left = self._runner.finish()
         self.witness.look()
         ranks = range(ranks_of(self.spec) if self.spec.world == "mpi" else 1)
@@ -119,13 +119,12 @@ def start(
     launcher: Launcher | None = None,
     backstop: float = BACKSTOP,
 ) -> LocalRun:
-    """Start the ranks of a prepared folder; raises LaunchError where mpirun is missing.
+    """Start the ranks of a prepared folder. Raises LaunchError if mpirun is missing.
 
-    `program` is what a rank runs, as arguments of Python that the folder follows. `replay`: the server is to
-    answer in the order that the journals in this folder tell (see `hooke.loop.replay`). `launcher`: who starts the
-    ranks, by default mpirun on this machine; wherever it starts them, they must see this folder, and their
-    processes must be this machine's for `kill` to reach them. `backstop`: seconds that they have behind the run's
-    wall limit to end by themselves.
+    `program`: the program of a rank, as arguments of Python; the folder is appended. `replay`: folder with the
+    journals whose order of exchanges the server repeats (see `hooke.loop.replay`). `launcher`: starts the ranks,
+    by default with mpirun on this machine; its ranks must be able to access this folder, and must be processes of
+    this machine for `kill` to reach them. `backstop`: seconds after the wall limit until ranks are killed.
     """
     if replay is not None:
         program = (*program, "--replay", str(replay.resolve()))
@@ -137,6 +136,6 @@ def start(
         ids=(attempt.id,),
         program=(*program, "--resume") if resume else program,
     )
-    # Ctrl-C reaches only the caller, who cancels
+    # Ctrl-C reaches only the caller, which cancels the run
     runner = RankRunner(launch, launcher or LocalLauncher(), attempt.launcher_log, own_session=True)
     return LocalRun(spec, attempt, runner, backstop)

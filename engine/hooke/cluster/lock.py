@@ -1,4 +1,4 @@
-"""Proof of life: the file lock that a supervisor holds on its attempt, which the kernel frees when it dies."""
+"""The file lock of a supervisor on its attempt, which shows that it is alive: the kernel frees it on death."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from hooke.cluster.processes import start_time
 
 _PATIENCE = 1.0
-"""Seconds to retry: `holder` takes a shared lock for a moment, which must not look like an owner."""
+"""Seconds to retry: `holder` takes a shared lock briefly, which must not be mistaken for an owner."""
 
 
 class Lock:
@@ -22,7 +22,7 @@ class Lock:
 
     @classmethod
     def acquire(cls, path: Path) -> Lock | None:
-        """Take the lock and write who holds it; None where another process has it."""
+        """Take the lock and write its holder to the file; None if another process has it."""
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         until = time.monotonic() + _PATIENCE
@@ -37,7 +37,7 @@ class Lock:
         return cls(descriptor)
 
     def release(self) -> None:
-        """Give the lock back."""
+        """Release the lock."""
         os.ftruncate(self._descriptor, 0)
         os.close(self._descriptor)
 
@@ -51,7 +51,7 @@ def _try(descriptor: int, kind: int) -> bool:
 
 
 def _holder_written(path: Path) -> int | None:
-    """Return the living process that the file names, if any."""
+    """Return the process named in the file, if it is alive."""
     try:
         written = json.loads(path.read_text())
         pid, started = int(written["pid"]), written["started"]
@@ -73,5 +73,5 @@ def held(path: Path) -> bool:
 
 
 def holder(path: Path) -> int | None:
-    """Return the process that holds the lock; None where it is free."""
+    """Return the pid of the process that holds the lock, or None."""
     return _holder_written(path) if held(path) else None

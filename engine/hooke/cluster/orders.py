@@ -1,7 +1,7 @@
-"""What an agent does when it is told to: launch, cancel, probe, and take care of what an earlier life left.
+"""The agent's operations: launch, cancel, probe, and recovery of unfinished jobs.
 
-Every function is short and may be called again with the same arguments: a message may come twice. Nothing here
-knows Celery; the tasks of `hooke.cluster.agent` call it.
+Every function is short and idempotent, because a message may be delivered twice. Independent of Celery; called by
+the tasks of `hooke.cluster.agent`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SECRETS = frozenset({"HOOKE_REDIS_URL", "HOOKE_DATABASE_URL", "HOOKE_TOKEN", "H
 
 
 def launch(home: Home, api: str, orders: Sequence[LaunchOrder]) -> None:
-    """Start one supervisor for these attempts, unless they are delivered or owned already."""
+    """Start one supervisor for these attempts, unless they have been delivered or have an owner."""
     fresh = []
     for order in orders:
         folder = home.attempt(order.run, order.attempt)
@@ -44,7 +44,7 @@ def launch(home: Home, api: str, orders: Sequence[LaunchOrder]) -> None:
 
 
 def _make_job(home: Home, api: str, orders: Sequence[LaunchOrder]) -> JobFolder:
-    """Make the job's folder: complete under its name, or not there at all."""
+    """Create the job's folder atomically."""
     job = Job(api=api, orders=[Order(run=o.run, attempt=o.attempt, spec=o.spec) for o in orders])
     folder = home.job(job.name)
     folder.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -54,7 +54,7 @@ def _make_job(home: Home, api: str, orders: Sequence[LaunchOrder]) -> JobFolder:
     write_atomically(draft.description, job.model_dump_json())
     try:
         draft.path.rename(folder.path)
-    except OSError:  # the same message, twice at once: the other one was first
+    except OSError:  # the same message twice at once: the other one was first
         shutil.rmtree(draft.path)
         if not folder.description.exists():
             raise
@@ -66,9 +66,9 @@ def _make_job(home: Home, api: str, orders: Sequence[LaunchOrder]) -> JobFolder:
 
 
 def start_supervisor(folder: JobFolder, api: str) -> None:
-    """Start a supervisor of its own session for a job; it exits at once where another one owns everything."""
+    """Start a supervisor for a job in a separate session; it exits at once if another one owns all attempts."""
     job = Job.model_validate_json(folder.description.read_text())
-    if job.api != api:  # this API moved: whoever delivers from now on must know
+    if job.api != api:  # the API has a new address
         write_atomically(folder.description, job.model_copy(update={"api": api}).model_dump_json())
     environment = {name: value for name, value in os.environ.items() if name not in _SECRETS}
     command = [sys.executable, "-m", "hooke.cluster.supervisor", str(folder.path)]
@@ -87,7 +87,7 @@ def start_supervisor(folder: JobFolder, api: str) -> None:
 
 
 def cancel(home: Home, api: str, run: str, attempt: int) -> None:
-    """Leave the cancel where the ranks' supervisor looks, also one that has not come yet."""
+    """Write the marker `cancel` for the present or a later supervisor of the attempt."""
     folder = home.attempt(run, attempt)
     if folder.delivered.exists():
         return
@@ -98,9 +98,9 @@ def cancel(home: Home, api: str, run: str, attempt: int) -> None:
 
 
 def prove(home: Home, api: str, run: str, attempt: int) -> AgentProof:
-    """Find out whether an attempt is alive. What is declared dead here can never start again.
+    """Determine whether an attempt is alive. An attempt declared dead here can never start again.
 
-    An attempt without a supervisor gets one, which ends what is left of it and reports how it ended.
+    For an attempt without a supervisor one is started, which ends its remaining processes and reports its end.
     """
     folder = home.attempt(run, attempt)
 
@@ -136,7 +136,7 @@ def _owned(folder: AttemptFolder) -> bool:
 
 
 def _declare_dead(folder: AttemptFolder, dead: AgentProof) -> AgentProof:
-    """Forbid the start, then look again: a supervisor takes its lock before it looks for the marker."""
+    """Write the `dead` marker, then check again: a supervisor takes its lock before it checks the marker."""
     folder.path.mkdir(parents=True, exist_ok=True)
     folder.dead.touch()
     if held(folder.lock):
@@ -145,7 +145,7 @@ def _declare_dead(folder: AttemptFolder, dead: AgentProof) -> AgentProof:
 
 
 def recover(home: Home, api: str) -> list[str]:
-    """Start a supervisor for every job that is not delivered and that nobody owns; return their names."""
+    """Start a supervisor for every undelivered job without an owner; return their names."""
     recovered = []
     for folder in home.jobs():
         if folder.delivered.exists():

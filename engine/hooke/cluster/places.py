@@ -1,10 +1,10 @@
-"""Where things lie under an agent's home, and what a file there means.
+"""The layout of an agent's home folder.
 
     HOME/jobs/<job>/            job.json, tokens.json (0600), supervisor.log, delivered
     HOME/runs/<run>/<attempt>/  spec.json, supervisor.lock, journal.<rank>.jsonl, rank.<rank>.log,
                                 exit.<rank>.json, launcher.log, reports.jsonl, log.jsonl, cancel, dead, delivered
 
-A marker is a file whose existence is the message, so it survives whoever left it.
+A marker is a file whose existence is the message; it survives the process that wrote it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SAFE = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}")
 
 
 def write_atomically(path: Path, text: str, mode: int = 0o644) -> None:
-    """Write a file so that a reader, or the next start after a crash, sees all of it or none."""
+    """Write a file atomically: readers, also after a crash, see all of it or nothing."""
     draft = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
     with os.fdopen(descriptor, "w") as file:
@@ -51,17 +51,17 @@ class AttemptFolder:
 
     @property
     def lock(self) -> Path:
-        """Held by the supervisor for as long as it lives."""
+        """Lock held by the supervisor while it lives."""
         return self.path / "supervisor.lock"
 
     @property
     def job(self) -> Path:
-        """Holds the name of the job that the attempt belongs to."""
+        """File with the name of the attempt's job."""
         return self.path / "job"
 
     @property
     def cancel(self) -> Path:
-        """Marker: somebody wants this attempt to end; ranks not started yet skip it."""
+        """Marker: the end of this attempt has been requested; if not started yet, it is skipped."""
         return self.path / "cancel"
 
     @property
@@ -71,7 +71,7 @@ class AttemptFolder:
 
     @property
     def delivered(self) -> Path:
-        """Marker: the API has acknowledged everything there is of this attempt."""
+        """Marker: the API has acknowledged all data of this attempt."""
         return self.path / "delivered"
 
     @property
@@ -86,7 +86,7 @@ class AttemptFolder:
 
     @property
     def launcher_log(self) -> Path:
-        """What mpirun itself had to say."""
+        """The output of mpirun itself."""
         return self.path / "launcher.log"
 
     def journal(self, rank: int) -> Path:
@@ -102,7 +102,7 @@ class AttemptFolder:
         return self.path / f"exit.{rank}.json"
 
     def begun(self) -> bool:
-        """Return whether a rank has written anything: such an attempt is never started a second time."""
+        """Return whether a rank has written anything; if so, the attempt is never started again."""
         return any(self.path.glob("journal.*.jsonl"))
 
 
@@ -119,34 +119,34 @@ class JobFolder:
 
     @property
     def tokens(self) -> Path:
-        """The attempts' secrets, readable by the owner only; removed when all is delivered."""
+        """The attempts' tokens, readable by the owner only; removed after complete delivery."""
         return self.path / "tokens.json"
 
     @property
     def delivered(self) -> Path:
-        """Marker: nothing is left to do."""
+        """Marker: the job is finished and delivered."""
         return self.path / "delivered"
 
     @property
     def supervisor_log(self) -> Path:
-        """What the supervisor says when something is wrong with itself or the API."""
+        """Log of the supervisor: its own errors and those of the API."""
         return self.path / "supervisor.log"
 
 
 @dataclass(frozen=True)
 class Home:
-    """The folder in which an agent keeps what it needs to remember."""
+    """The folder with the persistent state of an agent."""
 
     path: Path
 
     def attempt(self, run: str, attempt: int) -> AttemptFolder:
-        """Return the folder of an attempt, or raise NotFound for a name that would leave the home."""
+        """Return the folder of an attempt. Raises NotFound for a name that would leave the home."""
         if not _SAFE.fullmatch(run) or attempt < 1:
             raise NotFound(f"{run!r} attempt {attempt} cannot be the name of a folder")
         return AttemptFolder(self.path / "runs" / run / str(attempt), run, attempt)
 
     def job(self, name: str) -> JobFolder:
-        """Return the folder of a job, or raise NotFound for a name that would leave the home."""
+        """Return the folder of a job. Raises NotFound for a name that would leave the home."""
         if not _SAFE.fullmatch(name):
             raise NotFound(f"{name!r} cannot be the name of a folder")
         return JobFolder(self.path / "jobs" / name)

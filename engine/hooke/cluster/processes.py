@@ -1,7 +1,7 @@
-"""Which processes an attempt has, and how to leave none of them behind.
+"""Finding and killing the processes of an attempt.
 
-Hydra's proxy and every rank call setsid, so no process group contains an attempt. What all of its processes
-share is HOOKE_ATTEMPT in their environment: that is how they are found.
+Hydra's proxy and every rank call setsid, so no process group contains an attempt. Its processes are identified by
+HOOKE_ATTEMPT in their environment.
 """
 
 from __future__ import annotations
@@ -22,14 +22,17 @@ PR_SET_CHILD_SUBREAPER = 36
 
 
 def become_subreaper() -> None:
-    """Inherit orphans: a rank whose mpirun or proxy died becomes a child of this process, not of init."""
+    """Become a child subreaper: a rank whose mpirun or proxy died becomes a child of this process, not of init."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
         raise LaunchError(f"prctl(PR_SET_CHILD_SUBREAPER) failed: {os.strerror(ctypes.get_errno())}")
 
 
 def start_time(pid: int) -> int | None:
-    """Return when a living process started, in clock ticks since boot: with the pid, its identity in files."""
+    """Return the start time of a living process in clock ticks since boot.
+
+    With the pid it identifies the process.
+    """
     try:
         text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
     except OSError:
@@ -67,7 +70,7 @@ def members(ids: Collection[str]) -> list[int]:
 
 
 def reap_orphans() -> None:
-    """Collect every child that has ended; call only when no child's status is still needed."""
+    """Wait for every child that has ended; call only when no child's status is needed any more."""
     while True:
         try:
             if os.waitpid(-1, os.WNOHANG)[0] == 0:
@@ -86,10 +89,11 @@ def signal_all(pids: Collection[int], number: int) -> None:
 
 
 def sweep(ids: Collection[str], patience: float = 5.0, mercy: float = 1.0) -> list[int]:
-    """Kill every process of these attempts, look again until none is left, and return those that resisted.
+    """Kill all processes of these attempts until none is left; return those that remain after `patience` seconds.
 
-    For `mercy` seconds it only waits: mpirun does not wait for the guards, which still write how their ranks
-    ended. Then two clean looks in a row are needed: a process may fork between being listed and being killed.
+    For the first `mercy` seconds it only waits, because guards may still be writing exit records after mpirun has
+    ended. Two consecutive scans without a process are required, because a process may fork between being listed
+    and being killed.
     """
     until = time.monotonic() + mercy
     while members(ids) and time.monotonic() < until:

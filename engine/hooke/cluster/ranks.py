@@ -1,4 +1,4 @@
-"""One start of ranks under a supervisor: whose turn it is, what is asked of them, and what they print."""
+"""One launch of ranks under a supervisor: current attempt, requests to the ranks, and their output."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _COLLECT = 0.5
 
 
 class Ranks:
-    """Runs attempts in one mpirun, or one process that works through several virtual ones."""
+    """Runs one attempt under mpirun, or several virtual ones in one process."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class Ranks:
         self._cancelled: SupervisedAttempt | None = None
 
     async def run(self) -> list[SupervisedAttempt]:
-        """Start, watch, end, judge; return the attempts that still wait for their turn."""
+        """Start, watch and end the ranks, and report; return the attempts that have not run yet."""
         for attempt in self._attempts:
             attempt.prepare()
         try:
@@ -74,7 +74,7 @@ class Ranks:
         self._attempts[self._current].book.say(text)
 
     def _advance(self) -> None:
-        """Follow a shared process to the attempt that it is working on, and judge the one behind it."""
+        """Follow a shared process to its current attempt, and report the end of the previous one."""
         self._attempts[self._current].look()
         for i in range(self._current + 1, len(self._attempts)):
             if self._attempts[i].folder.begun():
@@ -88,10 +88,10 @@ class Ranks:
                 return
 
     def _cancel(self, runner: RankRunner) -> None:
-        """Pass a cancel on to the ranks: SIGTERM, and SIGKILL after the grace."""
+        """Forward a cancel to the ranks: SIGTERM, and SIGKILL after the grace period."""
         current = self._attempts[self._current]
         if self._kill_at is None:
-            late = current.virtual and current.witness.all_done  # the signal would hit the one behind it
+            late = current.virtual and current.witness.all_done  # the signal would hit the next attempt
             if self._cancel_requested.is_set() or (current.must_end and not late):
                 self._kill_at = time.monotonic() + self._timing.grace
                 self._cancelled = current
@@ -101,7 +101,7 @@ class Ranks:
             runner.kill(f"not ended {self._timing.grace:g} s after SIGTERM: SIGKILL")
 
     def _ask_for_checkpoint(self, runner: RankRunner) -> None:
-        """Pass a request for a checkpoint on, once: mpirun and the guards hand the signal to every rank."""
+        """Forward a request for a checkpoint, once: mpirun and the guards pass the signal to every rank."""
         current = self._attempts[self._current]
         witness = current.witness
         if current.checkpoints > current.passed_on and witness.all_started and not witness.all_done:
@@ -109,7 +109,7 @@ class Ranks:
             runner.signal(signal.SIGUSR1, "asked for a checkpoint: SIGUSR1 to every rank")
 
     def _collect(self, last: bool = False) -> None:
-        """Number what the ranks printed; a shared process speaks for the attempt it is working on."""
+        """Number the output of the ranks; that of a shared process belongs to its current attempt."""
         attempt = self._attempts[self._current]
         for source in self._sources:
             for text, offset in source.read(last):
@@ -122,7 +122,7 @@ class Ranks:
         self._collect(last=True)
         current, waiting = self._attempts[self._current], self._attempts[self._current + 1 :]
         if self._cancelled not in (None, current) and not self._cancel_requested.is_set() and not current.must_end:
-            cause = "its process was ended for another attempt in it, which was just done"
+            cause = "its process was ended because of another attempt in it, which had just completed"
         current.end(
             status,
             output=self._output,

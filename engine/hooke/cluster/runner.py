@@ -1,4 +1,4 @@
-"""One start of ranks, watched: what `hooke run` and the supervisor of a cluster have in common."""
+"""Starts and watches the ranks of one launch, for `hooke run` and for the supervisor of a cluster."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from hooke.cluster.witness import Witness
 
 PROXY = "hydra_pmi_proxy"
 _PROXY_APPEARS = 10.0
-"""Seconds in which Hydra's proxy shows up below mpirun; after that, this MPI has none."""
+"""Seconds within which Hydra's proxy appears below mpirun; after that, this MPI has none."""
 _PROXY_GRACE = 1.0
-"""Seconds after the proxy's end until its ranks are looked for: they ended before it, unless it was killed."""
+"""Seconds after the proxy's end until its ranks are searched: they end before it, unless it was killed."""
 _MPIRUN_GRACE = 20.0
-"""Seconds that mpirun may outlive its proxy, ranks or not."""
+"""Seconds that mpirun may outlive its proxy, with or without ranks."""
 _PROXY_LOST = ("control_cb", "assert (!closed) failed")
-"""How mpirun says that the connection to its proxy broke."""
+"""Parts of mpirun's message for a broken connection to its proxy."""
 FAULT_GRACE = 8.0
-"""Seconds that the others may go on after a guard has recorded that a rank failed."""
+"""Seconds that the other ranks may continue after a guard has recorded the failure of a rank."""
 
 
 class RankRunner:
-    """The processes of one launch, from the command line to the proof that none is left.
+    """The processes of one launch, from start until none is left.
 
-    mpirun (or the guard of a virtual world) gets SIGTERM when this process dies. Making one raises LaunchError,
-    or OSError, where it cannot be started.
+    mpirun (or the guard of a virtual world) gets SIGTERM when this process dies. The constructor raises
+    LaunchError or OSError if it cannot be started.
     """
 
     def __init__(
@@ -48,18 +48,19 @@ class RankRunner:
         own_session: bool = False,
         folder: Path | None = None,
     ) -> None:
-        """`output`: the file that gets what mpirun itself says. `own_session`: Ctrl-C does not reach the ranks.
+        """`output`: file for the output of mpirun itself. `own_session`: Ctrl-C does not reach the ranks.
 
-        `folder`: where they start; None: where this process is. `say` is told what is done to the ranks.
+        `folder`: working directory of the ranks; None: that of this process. `say`: receives a message for every
+        action on the ranks.
         """
         self._launch, self._output = launch, output
         self._say = say or (lambda _: None)
         self._proxy: psutil.Process | None = None
         self._failed_at: float | None = None
         self.cause = ""
-        """What this process itself saw go wrong, and ended the ranks for."""
+        """Failure detected by this process, for which it ended the ranks."""
         self.cause_at = 0.0
-        """Until when the proxy was seen alive (monotonic)."""
+        """Time at which the proxy was last seen alive (monotonic)."""
         tether = [sys.executable, "-m", "hooke.cluster.guard", "--tether", str(os.getpid()), "--"]
         with output.open("ab") as log:
             self.process = subprocess.Popen(
@@ -74,14 +75,14 @@ class RankRunner:
         self._started = time.monotonic()
 
     def look(self, witness: Witness, watchdog: Watchdog | None) -> bool:
-        """Read what is new of the attempt that the ranks work on; return whether they still run.
+        """Read new records of the current attempt; return whether its ranks are still running.
 
-        Ends them where a rank has failed and the others wait for it, where Hydra's proxy is gone, and where the
-        watchdog says so.
+        Ends the ranks if one has failed and the others wait for it, if Hydra's proxy has died, or if the watchdog
+        demands it.
         """
         running = self.process.poll() is None
         exits = witness.exits() if self._launch.world == "mpi" else {}
-        witness.look()  # after the exits: who was done before them has said so by now
+        witness.look()  # after the exits: a rank that was done before its exit has written so by now
         if not running:
             return False
         if self._launch.world == "mpi":
@@ -92,20 +93,20 @@ class RankRunner:
         return self.process.poll() is None
 
     def signal(self, number: int, why: str = "") -> None:
-        """Send a signal to mpirun, which hands it to every rank; nothing where it has ended."""
+        """Send a signal to mpirun, which forwards it to every rank; no effect after its end."""
         if why:
             self._say(why)
         if self.process.poll() is None:
             self.process.send_signal(number)
 
     def kill(self, why: str) -> None:
-        """End mpirun at once (SIGKILL); `finish` ends whatever it leaves behind."""
+        """Kill mpirun (SIGKILL); `finish` kills the remaining processes."""
         self.process.kill()
         self.process.wait()
-        self._say(why)  # on a full disk this fails, and they are gone all the same
+        self._say(why)  # last, because it fails on a full disk
 
     def finish(self) -> tuple[int, list[int]]:
-        """Wait for the end; return its status, and the processes that no signal could end."""
+        """Wait for the end; return the status and the processes that could not be killed."""
         status = self.process.wait()
         if status > 0 and not self.cause and self._proxy and self._mpirun_lost_it():
             self.cause = self._proxy_died()
@@ -116,7 +117,7 @@ class RankRunner:
         self.kill(cause)
 
     def _watch_proxy(self) -> None:
-        """Notice that Hydra's proxy was killed: mpirun alone would wait for orphaned ranks to the end."""
+        """Detect that Hydra's proxy was killed: mpirun alone would wait for the orphaned ranks."""
         now = time.monotonic()
         if self._proxy is None:
             if now - self._started < _PROXY_APPEARS:
@@ -130,14 +131,14 @@ class RankRunner:
         return f"{PROXY} (pid {self._proxy.pid if self._proxy else '?'}) died before its ranks"
 
     def _orphans(self) -> bool:
-        """Return whether ranks live on without the proxy that started them."""
+        """Return whether ranks have survived the proxy that started them."""
         return any(pid != self.process.pid for pid in members(self._launch.ids))
 
     def _mpirun_lost_it(self) -> bool:
         return any(all(part in line for part in _PROXY_LOST) for line in last_lines(self._output, 20))
 
     def _watch_faults(self, failed: bool) -> None:
-        """End an mpirun that does not notice that a rank failed: Hydra overlooks status 0 now and then."""
+        """End an mpirun that does not notice a failed rank: Hydra sometimes overlooks status 0."""
         self._failed_at = (self._failed_at or time.monotonic()) if failed else None
         if self._failed_at is not None and time.monotonic() - self._failed_at > FAULT_GRACE:
-            self.kill(f"mpirun goes on {FAULT_GRACE:g} s after a rank failed: SIGKILL")
+            self.kill(f"mpirun still running {FAULT_GRACE:g} s after a rank failed: SIGKILL")

@@ -1,8 +1,8 @@
-"""What to send next: pure bookkeeping of what the API has acknowledged, over files that only grow.
+"""Selects the data of the next request, from append-only files and the acknowledgements of the API.
 
-A Track is one numbered file: a rank's journal, or the log book. It reads ahead a bounded amount, offers a
-prefix, and forgets what was acknowledged. Nothing is lost when a request fails, because nothing is forgotten
-before; nothing is doubled, because the API ignores numbers that it has.
+A Track is one file of numbered records: a rank's journal, or the log book. It buffers a bounded amount, offers a
+prefix, and drops records when they are acknowledged. A failed request loses nothing, and a repeated one duplicates
+nothing, because the API ignores numbers that it has stored.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from hooke.spec.events import Ingest, IngestAnswer, RankRecords, StateReport
 from hooke.spec.journal import parse
 
 MOST_BYTES = 1 << 20
-"""Of journal and log lines in one request, before compression; a single longer line still goes, alone."""
+"""Limit on journal and log lines per request, before compression; a longer line is sent alone."""
 MOST_RECORDS = 5000
 _LEAST_BYTES = 64 * 1024
 _UNKNOWN = -2
 
 
 class Track:
-    """One numbered file and how much of it the API has."""
+    """One file of numbered records, and how far the API has acknowledged it."""
 
     def __init__(self, path: Path, decode: Callable[[str], Any], acknowledged: int) -> None:
         self._decode = decode
@@ -35,22 +35,22 @@ class Track:
         self._ahead: deque[tuple[Any, int]] = deque()
         self._bytes = 0
         self.acknowledged = acknowledged
-        """Highest number stored without gap; -1: none; -2: not known, so ask before sending anything."""
+        """Highest number stored without gap; -1: none; -2: unknown, so ask before sending anything."""
         self.damaged = False
 
     @property
     def unknown(self) -> bool:
-        """Return whether the API must first say what it has."""
+        """Return whether the API must first report what it has stored."""
         return self.acknowledged == _UNKNOWN
 
     def fill(self) -> None:
-        """Read ahead until a full request is at hand, or the file has no more."""
+        """Read until a full request is buffered or the end of the file is reached."""
         while self._bytes < MOST_BYTES and not self.damaged and (lines := self._reader.lines()):
             for line in lines:
                 try:
                     record = self._decode(line)
                 except (JournalError, ValueError):
-                    self.damaged = True  # the witness says so in the verdict; what precedes still counts
+                    self.damaged = True  # reported in the verdict; the records before it are valid
                     return
                 if record.seq > self.acknowledged:
                     self._ahead.append((record, len(line)))
@@ -61,7 +61,10 @@ class Track:
         return self._ahead[taken] if taken < len(self._ahead) else None
 
     def confirm(self, acknowledged: int) -> None:
-        """Forget what the API has; read again from the start where it has less than it once said."""
+        """Drop acknowledged records.
+
+        Read again from the start if the API has fewer than it acknowledged before.
+        """
         if acknowledged < self.acknowledged:
             self._reader.offset = 0
             self._ahead.clear()
@@ -79,7 +82,7 @@ class Track:
 
 @dataclass
 class _Allowance:
-    """What still fits into a request."""
+    """The remaining size of a request."""
 
     bytes: int
     records: int
@@ -93,12 +96,12 @@ class _Allowance:
 
 
 class Shipper:
-    """All tracks of one attempt, and the reports: what the next request holds, and what an answer means."""
+    """All tracks and reports of one attempt: builds requests and applies responses."""
 
     def __init__(
         self, run: str, attempt: int, journals: dict[int, Path], log: Path, *, takes_over: bool = False
     ) -> None:
-        """`takes_over`: a predecessor may have shipped some of it, so first ask the API what it has."""
+        """`takes_over`: a predecessor may have delivered data, so first ask the API what it has stored."""
         known = _UNKNOWN if takes_over else -1
         self._run, self._attempt = run, attempt
         self._ranks = {rank: Track(path, parse, known) for rank, path in journals.items()}
@@ -137,7 +140,7 @@ class Shipper:
         while open_:
             for i in sorted(open_):
                 found = tracks[i].next(taken[i])
-                alone = found is not None and not any(taken)  # a line longer than any request must go somehow
+                alone = found is not None and not any(taken)  # a line longer than a request is sent alone
                 if found is None or not (allowance.take(found[1]) or alone):
                     open_.discard(i)
                     continue
@@ -147,7 +150,7 @@ class Shipper:
         return taken
 
     def apply(self, answer: IngestAnswer) -> None:
-        """Note what the API has."""
+        """Apply the acknowledgements of a response."""
         for rank, acknowledged in answer.acknowledged.items():
             if rank in self._ranks:
                 self._ranks[rank].confirm(acknowledged)
@@ -155,15 +158,15 @@ class Shipper:
         self._reports = answer.reports
 
     def too_large(self) -> None:
-        """The API refused the size of the last request: offer half as much from now on."""
+        """Halve the size of requests, because the API rejected the last one as too large."""
         self._most_bytes = max(self._most_bytes // 2, _LEAST_BYTES)
 
     def behind(self) -> bool:
-        """Return whether more lies ready than the last request could hold."""
+        """Return whether more data is buffered than the last request could hold."""
         return any(not track.drained for track in self._tracks())
 
     def complete(self, reports: list[StateReport]) -> bool:
-        """Return whether the API has every record, every line and every report there is now."""
+        """Return whether the API has acknowledged all present records, lines and reports."""
         for track in self._tracks():
             track.fill()
         return self._reports >= len(reports) and all(track.drained for track in self._tracks())

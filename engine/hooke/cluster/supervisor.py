@@ -1,8 +1,8 @@
 """Owns the attempts of one job: `python -m hooke.cluster.supervisor JOBDIR [--foreground]`.
 
-It starts the ranks, watches them, ships their journals, and ends them when asked. It leaves its agent's session
-at once and outlives it. When it dies itself, mpirun gets SIGTERM, and the next supervisor of the same job, started
-by the agent, ends what is left and reports how it ended; one that finds its attempts owned exits.
+It starts and watches the ranks, delivers their journals, and ends them on request. It detaches from its agent's
+session and outlives the agent. If it dies, mpirun gets SIGTERM, and the next supervisor of the same job, started
+by the agent, ends the remaining processes and reports the end. A supervisor whose attempts have an owner exits.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from hooke.cluster.ranks import Ranks
 from hooke.cluster.tail import OutputSource
 
 MOST_PER_PROCESS = 64
-"""Virtual attempts that one process works through: they are named on its command line."""
+"""Maximum number of virtual attempts per process, because they are listed on its command line."""
 
 
 class Supervisor:
-    """One job from the locks to the last acknowledgement."""
+    """Executes one job, from taking the locks to the last acknowledgement."""
 
     def __init__(self, home: Home, folder: JobFolder) -> None:
         self._home, self._folder = home, folder
@@ -44,7 +44,7 @@ class Supervisor:
         """Set (by SIGTERM) to cancel every run, report, try a short while to deliver, and return."""
 
     async def run(self) -> None:
-        """Run, report and deliver everything that nobody else owns."""
+        """Run, report and deliver all attempts that have no other owner."""
         attempts = self._claim()
         if attempts:
             async with make_client(self._job.api) as client:
@@ -62,7 +62,7 @@ class Supervisor:
             self._folder.tokens.unlink(missing_ok=True)
 
     def _claim(self) -> list[SupervisedAttempt]:
-        """Lock and return the attempts that are not delivered and that no living supervisor owns."""
+        """Lock and return the undelivered attempts that no living supervisor owns."""
         claimed = []
         for order in self._job.orders:
             folder = self._home.attempt(order.run, order.attempt)
@@ -89,9 +89,9 @@ class Supervisor:
             shipping.result()
 
     async def _oversee(self, attempts: list[SupervisedAttempt]) -> None:
-        """Bring every attempt to its end, one start of ranks after the other."""
+        """Run every attempt to its end, one launch after the other."""
         for attempt in attempts:
-            attempt.starting("a supervisor has it; its ranks are starting, or wait for their turn")
+            attempt.starting("a supervisor owns it; its ranks are starting or waiting for their turn")
         await self._take_over(attempts)
         waiting = [a for a in attempts if not a.end_unstarted()]
         while waiting and not self.cancel_requested.is_set():
@@ -104,7 +104,7 @@ class Supervisor:
             attempt.end_unstarted()
 
     async def _take_over(self, attempts: list[SupervisedAttempt]) -> None:
-        """End what a dead predecessor left, and report how it ended."""
+        """End the processes left by a dead predecessor, and report how its attempts ended."""
         ids = [a.folder.id for a in attempts]
         until = time.monotonic() + self._job.timing.grace
         while members(ids) and time.monotonic() < until:  # mpirun got SIGTERM when its supervisor died
@@ -121,7 +121,7 @@ class Supervisor:
 
 
 def _same_process(waiting: list[SupervisedAttempt]) -> list[SupervisedAttempt]:
-    """Return the attempts at the head of the queue that one start of ranks can run."""
+    """Return the attempts at the head of the queue that can share a launch."""
     group = waiting[:1]
     if group[0].virtual:
         for attempt in waiting[1:MOST_PER_PROCESS]:
@@ -132,7 +132,7 @@ def _same_process(waiting: list[SupervisedAttempt]) -> list[SupervisedAttempt]:
 
 
 def _ended_well(attempt: SupervisedAttempt, *, passed: bool) -> bool:
-    """Return whether an attempt had ended as meant before its supervisor died."""
+    """Return whether an attempt had completed normally before its supervisor died."""
     exits = attempt.witness.exits()
     witnessed = len(exits) == attempt.processes and all(e.code == 0 for e in exits.values())
     meant = all(done.reason in ("budget", "target") for done in attempt.witness.done.values())
@@ -140,7 +140,7 @@ def _ended_well(attempt: SupervisedAttempt, *, passed: bool) -> bool:
 
 
 def _collect_rest(attempt: SupervisedAttempt) -> None:
-    """Number the output that a dead predecessor did not get to."""
+    """Number the output that a dead predecessor had not numbered."""
     sources = [OutputSource(attempt.folder.rank_log(r), r, "stdout") for r in range(attempt.processes)]
     for source in [*sources, OutputSource(attempt.folder.launcher_log, -1, "stderr")]:
         source.offset = attempt.book.offsets.get(source.name, 0)
@@ -149,7 +149,7 @@ def _collect_rest(attempt: SupervisedAttempt) -> None:
 
 
 def detach(log: Path) -> None:
-    """Leave the session and the parent: return in a process that init will reap, with its output in `log`."""
+    """Daemonize: return in a process whose parent is init, with its output in `log`."""
     for step in range(2):
         if os.fork():
             os._exit(0)

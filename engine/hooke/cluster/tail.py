@@ -1,7 +1,7 @@
-"""The output of ranks as numbered lines: what was said, capped, and the same numbers after a restart.
+"""The output of ranks as numbered lines, limited in size, with stable numbers across restarts.
 
-A LogBook is the supervisor's own append-only file of the lines it has numbered, with how far it had read each
-source. So a supervisor that takes over neither repeats nor renumbers a line.
+A LogBook is the supervisor's append-only file of numbered lines, each with the position reached in its source. A
+supervisor that takes over therefore neither repeats nor renumbers a line.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from hooke.spec.events import LogLine
 from hooke.spec.journal import read_new
 
 LONGEST = 8192
-"""Characters of a line that are kept."""
+"""Maximum length of a line in characters; the rest is cut off."""
 PER_LOOK = 256 * 1024
-"""Bytes read of one source per look: a rank that floods its output must not drown its supervisor."""
+"""Bytes read from one source at a time, so that a rank with much output cannot overload the supervisor."""
 BACKLOG = 4 * 1024 * 1024
-"""A source further behind than this is skipped to its last part; the file itself keeps everything."""
+"""A source with more unread bytes than this is skipped to its last part; the file itself is complete."""
 
 Stream = Literal["stdout", "stderr", "supervisor"]
 
 
 @dataclass
 class OutputSource:
-    """One file that grows: the output of a rank, or of mpirun (rank -1)."""
+    """A growing file: the output of a rank, or of mpirun (rank -1)."""
 
     path: Path
     rank: int
@@ -37,16 +37,16 @@ class OutputSource:
 
     @property
     def name(self) -> str:
-        """Return the name under which a book remembers how far it was read: <run>/<attempt>/<file>."""
+        """Return the source's name in a log book: <run>/<attempt>/<file>."""
         return "/".join(self.path.parts[-3:])
 
     def read(self, last: bool = False) -> Iterator[tuple[str, int]]:
-        """Yield new lines with the offset behind each; `last` also yields a final line without newline."""
+        """Yield new lines, each with the offset after it; `last` also yields a final line without newline."""
         try:
             size = self.path.stat().st_size
         except FileNotFoundError:
             return
-        if size - self.offset > (PER_LOOK if last else BACKLOG):  # the last words matter most
+        if size - self.offset > (PER_LOOK if last else BACKLOG):  # the last lines matter most
             skipped = size - self.offset - PER_LOOK
             self.offset += skipped
             yield f"[{skipped} bytes of output not shipped: read {self.path}]", self.offset
@@ -78,10 +78,10 @@ class LogBook:
             self.offsets[entry["source"]] = max(self.offsets.get(entry["source"], 0), entry["offset"])
         if path.exists() and path.stat().st_size > end:
             with path.open("ab") as file:
-                file.truncate(end)  # a line that a dying supervisor did not finish: it is read again
+                file.truncate(end)  # an incomplete line of a supervisor that died: it is read again
 
     def add(self, source: OutputSource, text: str, offset: int) -> None:
-        """Number one line of a source and remember that the source is read up to `offset`."""
+        """Number one line of a source and record that the source has been read up to `offset`."""
         self._write(source.name, offset, source.rank, source.stream, text)
 
     def say(self, text: str) -> None:
@@ -97,12 +97,12 @@ class LogBook:
 
 
 def logged(line: str) -> LogLine:
-    """Return the LogLine on one line of a book."""
+    """Parse one line of a log book."""
     return LogLine.model_validate(json.loads(line)["line"])
 
 
 def last_lines(path: Path, count: int, window: int = 65536) -> list[str]:
-    """Return up to `count` last lines of a file, looking at no more than its last `window` bytes."""
+    """Return up to `count` last lines of a file, from at most its last `window` bytes."""
     try:
         with path.open("rb") as file:
             file.seek(max(0, path.stat().st_size - window))

@@ -1,4 +1,4 @@
-"""How an attempt ended, from everything that was witnessed: a pure function of the evidence."""
+"""Determines how an attempt ended, as a pure function of the evidence."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RAISED = (USER_RAISED, DIVERGED)
 LINES_QUOTED = 12
 _TRACEBACK = "Traceback (most recent call last):"
 _LAUNCHER = re.compile(r"^(\[\w*\] *)?(PMIU?_|system msg for|:$|Fatal error in internal_)")
-"""What the launcher's library prints behind a traceback when the other ranks are ended."""
+"""Lines of the launcher's library after a traceback, printed when the other ranks are ended."""
 _ABORT = re.compile(r"^Abort\((\d+)\) on node (\d+)")
 _LONGEST = 2000
 
@@ -25,30 +25,30 @@ End = Literal["succeeded", "failed_user", "failed_infra", "cancelled", "timed_ou
 
 @dataclass(frozen=True)
 class Evidence:
-    """Everything known about the end of one attempt."""
+    """The evidence on the end of one attempt."""
 
     ranks: int
     status: int | None
-    """Of mpirun, or of the guard of a virtual world; negative: the signal that ended it; None: nobody saw it."""
+    """Status of mpirun, or of the guard of a virtual world; negative: the signal that ended it; None: unknown."""
     exits: Mapping[int, RankExit] = field(default_factory=dict)
     done: Mapping[int, Done] = field(default_factory=dict)
     logs: Mapping[int, Sequence[str]] = field(default_factory=dict)
     """The last lines of each rank's output."""
     host: str = ""
     cancelled: bool = False
-    """It was cancelled before it ended."""
+    """Whether it was cancelled before it ended."""
     fenced: bool = False
     cause: str = ""
-    """What the supervisor itself saw die."""
+    """The failure that the supervisor itself detected."""
     cause_at: float = 0.0
-    """When that was last seen alive (monotonic); a rank that had ended by then was first."""
+    """When the failed process was last seen alive (monotonic); a rank that had ended by then failed first."""
     damaged: Mapping[int, str] = field(default_factory=dict)
     left: Sequence[int] = ()
-    """Processes that no signal could end."""
+    """Processes that could not be killed."""
 
 
 def faults(exits: Mapping[int, RankExit], done: Mapping[int, Done]) -> list[RankExit]:
-    """Return the ends of ranks that were not as meant: also status 0 before the rank was done."""
+    """Return the abnormal exits of ranks, including status 0 before the rank was done."""
     return [x for x in exits.values() if x.code != 0 or x.rank not in done]
 
 
@@ -88,10 +88,10 @@ def _as_meant(e: Evidence) -> StateReport:
 
 
 def _first_fault(e: Evidence) -> RankExit | None:
-    """Return the earliest end that was not as meant: later ones are consequences, killed by the launcher."""
+    """Return the earliest abnormal exit; later ones are consequences, caused by the launcher."""
     first = min(faults(e.exits, e.done), key=lambda x: x.monotonic, default=None)
     if first is not None and (status := _abort_status(first.rank, e.logs.get(first.rank, ()))) is not None:
-        return first.model_copy(update={"code": status, "signal": None})  # MPI may crash while it aborts
+        return first.model_copy(update={"code": status, "signal": None})  # MPI may crash during an abort
     return first
 
 
@@ -111,7 +111,7 @@ def _by_rank(fault: RankExit, e: Evidence) -> StateReport:
 
 
 def _without_witness(e: Evidence) -> StateReport:
-    """No guard lived to tell: MPI_Abort, and a killed guard or mpirun, end all ranks at once."""
+    """Report an end without exit records: MPI_Abort, a killed guard or a killed mpirun end all ranks at once."""
     rank = aborted_rank(e.logs)
     lines = e.logs.get(rank, ()) if rank is not None else ()
     if e.status in RAISED:
@@ -127,13 +127,13 @@ def _without_witness(e: Evidence) -> StateReport:
 
 
 def _abort_status(rank: int, lines: Sequence[str]) -> int | None:
-    """Return the status with which a rank called MPI_Abort, by what MPI printed."""
+    """Return the status with which a rank called MPI_Abort, from MPI's output."""
     found = [match for line in lines if (match := _ABORT.match(line)) and int(match[2]) == rank]
     return int(found[-1][1]) if found else None
 
 
 def aborted_rank(logs: Mapping[int, Sequence[str]]) -> int | None:
-    """Return the rank that called MPI_Abort, by what MPI printed, else the only one with a traceback."""
+    """Return the rank that called MPI_Abort, from MPI's output, otherwise the only one with a traceback."""
     for rank, lines in logs.items():
         if _abort_status(rank, lines) is not None:
             return rank
@@ -142,7 +142,7 @@ def aborted_rank(logs: Mapping[int, Sequence[str]]) -> int | None:
 
 
 def quote_error(rank: int | None, lines: Sequence[str]) -> str:
-    """Return one sentence with the exception, then the end of its traceback."""
+    """Return one sentence with the exception, followed by the end of its traceback."""
     who = "a rank" if rank is None else f"rank {rank}"
     trace = _traceback(lines)
     if not trace:

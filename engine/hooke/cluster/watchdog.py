@@ -1,4 +1,4 @@
-"""Whether the ranks of an attempt get on: its wall limit, and how long nothing has come of them."""
+"""The watchdog of an attempt: detects an exceeded wall limit and ranks that make no progress."""
 
 from __future__ import annotations
 
@@ -13,17 +13,20 @@ from hooke.spec.journal import EVERY_RANK_WRITES
 from hooke.spec.specification import RunSpec
 
 BACKSTOP = 60.0
-"""Seconds behind its wall limit after which a run is ended from outside: a rank that hangs cannot end itself. One
-that still writes is given ten times as long: it may be at its last evaluation, or at its checkpoint."""
+"""Seconds after its wall limit until a run is killed, because a rank that hangs cannot end itself. The limit is
+ten times as long while journals grow: a last evaluation or a checkpoint may be in progress."""
 STALL = 60.0
-"""Seconds without a step and without an evaluation that a run always has, unless its budget says otherwise."""
+"""Minimum of the stall limit, s without a step and without an evaluation.
+
+Default of `budget.max_stall_seconds`.
+"""
 USUAL = 20
-"""How many times as long as its longest pause so far a run may pause."""
+"""Stall limit as a multiple of the longest pause so far."""
 UNKNOWN = 60
-"""How many times as long again where nobody knows yet how long the next thing takes: before the first step, before
-the first evaluation of an attempt, and at the end, when the test part is scored."""
+"""Factor on the stall limit where the duration of the next operation is unknown: before the first step, before the
+first evaluation of an attempt, and at the end, when the test part is scored."""
 ASLEEP = 5.0
-"""Seconds between two looks after which this process did not run itself: its ranks have not, perhaps, either."""
+"""Seconds between two calls of `look` from which this process counts as having been suspended, like its ranks."""
 _STATES = {
     psutil.STATUS_STOPPED: "stopped by a signal",
     psutil.STATUS_TRACING_STOP: "stopped by a debugger",
@@ -32,10 +35,12 @@ _STATES = {
 
 
 class Watchdog:
-    """Watches one attempt once all of its ranks have started; says why they are to be ended, if they are."""
+    """Watches one attempt from the moment all of its ranks have started."""
 
     def __init__(self, spec: RunSpec, witness: Witness, backstop: float = BACKSTOP) -> None:
-        self._real = spec.world == "mpi"  # else a wall limit is of virtual seconds, and a process has several runs
+        self._real = (
+            spec.world == "mpi"
+        )  # otherwise the limit is in virtual seconds, and a process has several runs
         self._limit = spec.budget.max_seconds if self._real else None
         self._samples = spec.budget.samples
         self._stall = spec.budget.max_stall_seconds or STALL
@@ -54,15 +59,15 @@ class Watchdog:
 
     @property
     def allowed(self) -> float:
-        """Return for how many seconds nothing may come of the ranks."""
+        """Return the current stall limit, s."""
         witness = self._witness
         known = witness.stepped and witness.evaluated and not witness.ending(self._samples)
         return max(self._stall, self._usual * self._longest) * (1 if known else UNKNOWN)
 
     def look(self) -> str:
-        """Return why the ranks are to be ended; empty: they get on, or have not all started.
+        """Return the reason to end the ranks; empty if they make progress or have not all started.
 
-        Call it when the witness has just looked.
+        Call it directly after `Witness.look`.
         """
         now = time.monotonic()
         if not self._witness.all_started:
@@ -74,11 +79,11 @@ class Watchdog:
             self._longest = max(self._longest, now - self._sign_at)
             self._signs, self._sign_at = self._witness.signs, now
         if self._running_since is None and (self._witness.evaluated or self._witness.stepped):
-            self._running_since = now  # the clock begins behind the first evaluation
+            self._running_since = now  # the clock starts after the first evaluation
         return self._behind_the_limit(now) or self._without_a_sign(now)
 
     def _leave_out_sleep(self, now: float) -> None:
-        """Shift all marks by the time in which nobody looked: this process was stopped, or the machine slept."""
+        """Shift all times by a gap between calls, in which this process was stopped or the machine suspended."""
         if self._looked_at is None:
             self._looked_at = self._sign_at = now
         gap = now - self._looked_at
@@ -91,7 +96,7 @@ class Watchdog:
         self._looked_at = now
 
     def _behind_the_end(self, now: float) -> str:
-        """Judge ranks that have all said that they are done, and are still there."""
+        """Return the reason to end ranks that are all done but have not exited."""
         if self._done_since is None:
             self._done_since = now
         if not self._real or now - self._done_since <= max(self._stall, self._usual * self._longest):
@@ -105,20 +110,20 @@ class Watchdog:
         if now - self._sign_at <= self._backstop and seconds <= self._limit + 10 * self._backstop:
             return ""
         hang = f"a rank hangs: {self._told()}" if self._witness.stepped else "a rank hangs"
-        return f"still running {self._backstop:g} s behind its wall limit of {self._limit:g} s: {hang}"
+        return f"still running {self._backstop:g} s after its wall limit of {self._limit:g} s: {hang}"
 
     def _without_a_sign(self, now: float) -> str:
         witness, silence = self._witness, now - self._sign_at
         if silence <= self.allowed or witness.damaged or witness.writes_a_checkpoint(self.allowed):
-            return ""  # a damaged journal is not read on: the end will say so
+            return ""  # a damaged journal is not read any further; the verdict reports it
         before = f"the longest pause before took {self._longest:.1f} s"
         return (
             f"no step and no evaluation for {silence:.0f} s ({before}): {self._told()}. "
-            f"A run that pauses longer than {self.allowed:.0f} s needs budget.max_stall_seconds"
+            f"Set budget.max_stall_seconds to allow pauses of more than {self.allowed:.0f} s"
         )
 
     def _told(self) -> str:
-        """Return who is where: ranks that cannot run first, then those that lag."""
+        """Return the positions of the ranks: first those that cannot run, then those that lag."""
         reached = self._witness.reached()
         states = {rank: self._state(rank) for rank in self._witness.started}
         stuck = [rank for rank, state in states.items() if state]
@@ -133,7 +138,7 @@ class Watchdog:
         return "; ".join(told) or "no rank has written a step"
 
     def _state(self, rank: int) -> str:
-        """Return why the kernel lets a rank of this machine not run; empty: it does, or nobody here knows."""
+        """Return why a rank of this machine is not runnable; empty if it is, or if unknown."""
         start = self._witness.started[rank]
         if start.host == os.uname().nodename:
             with suppress(psutil.Error):

@@ -1,4 +1,4 @@
-"""Reads the journals as they grow, for what a verdict needs: which ranks started, and how each was done."""
+"""Reads the journals of an attempt as they grow and collects what a verdict needs."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _CHUNK = 1 << 20
 
 
 class JournalReader:
-    """Complete lines of one journal, in chunks, from the start or wherever it was left."""
+    """Reads the complete lines of one journal in chunks, from the current offset."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.offset = 0
 
     def lines(self, chunk: int = _CHUNK) -> list[str]:
-        """Return the next complete lines: at most about `chunk` bytes, more only for one longer line."""
+        """Return the next complete lines: about `chunk` bytes at most, more only for a longer line."""
         while True:
             lines, offset = read_new(self.path, self.offset, chunk)
             if lines or offset != self.offset or not self._more_than(chunk):
@@ -38,16 +38,16 @@ class JournalReader:
 
 
 class Witness:
-    """What the files of one attempt say so far."""
+    """The state of one attempt, as read from its files so far."""
 
     def __init__(self, folder: AttemptFolder, ranks: int) -> None:
         self.ranks = ranks
         self.started: dict[int, Start] = {}
         self.done: dict[int, Done] = {}
         self.damaged: dict[int, str] = {}
-        """Rank -> what is wrong with its journal; nothing behind the damage is believed."""
+        """Rank -> damage of its journal; records after the damage are ignored."""
         self.signs = 0
-        """Records so far, blocks of steps among them: where this grows, the ranks get on."""
+        """Number of records so far, including blocks of steps; it grows while the ranks make progress."""
         self.stepped = False
         """Whether any rank has written a step."""
         self._last_evaluation: Evaluation | None = None
@@ -57,7 +57,7 @@ class Witness:
         self._readers = {rank: JournalReader(folder.journal(rank)) for rank in range(ranks)}
 
     def look(self) -> None:
-        """Read what is new."""
+        """Read new records."""
         for rank, reader in self._readers.items():
             while rank not in self.damaged and (lines := reader.lines()):
                 self._take(rank, lines)
@@ -93,33 +93,33 @@ class Witness:
 
     @property
     def all_done(self) -> bool:
-        """Every rank ended as its algorithm meant it to."""
+        """Every rank has written its `done` record."""
         return len(self.done) == self.ranks
 
     def ending(self, samples: int) -> bool:
-        """Return whether the run has met its target, or used up its budget of samples: what is left is its end."""
+        """Return whether the run has met its target or used up its budget of samples."""
         last = self._last_evaluation
         return last is not None and (last.reached or last.samples >= samples)
 
     def writes_a_checkpoint(self, within: float) -> bool:
-        """Return whether a file of a checkpoint has changed in so many seconds; its record comes at its end."""
-        with suppress(OSError):  # removed meanwhile
+        """Return whether a checkpoint file has changed in the last `within` seconds."""
+        with suppress(OSError):  # removed in the meantime
             files = [path.stat().st_mtime for path in self._folder.path.glob("checkpoints/*/*")]
             return any(time.time() - changed < within for changed in files)
         return False
 
     def reached(self) -> dict[int, int]:
-        """Return rank -> the last step that it has written, of those that write steps."""
+        """Return rank -> last step written, for the ranks that write steps."""
         found = {}
         for rank, line in self._blocks.items():
-            with suppress(JournalError):  # told by who reads the points
+            with suppress(JournalError):  # reported by the reader of the points
                 found[rank] = int(unpack("step", parse(line).columns["step"])[-1])
         return found
 
     def exits(self) -> dict[int, RankExit]:
-        """Return what the guards witnessed."""
+        """Return the exit records of the guards."""
         found = {}
         for rank in range(self.ranks):
-            with suppress(OSError, ValidationError):  # not there, or cut off by a crash of the machine
+            with suppress(OSError, ValidationError):  # missing, or truncated by a crash of the machine
                 found[rank] = RankExit.model_validate_json(self._folder.exit(rank).read_text())
         return found

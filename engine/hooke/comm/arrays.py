@@ -1,4 +1,4 @@
-"""What both worlds do alike with a call's arguments: see vectors as arrays, check them, count them."""
+"""Argument handling shared by both worlds: views of vectors as arrays, checks, traffic counts."""
 
 from __future__ import annotations
 
@@ -16,19 +16,22 @@ Array = NDArray[Any]
 Words = tuple[float, ...]
 
 MOST_WORDS = 8
-"""Control words that travel at once."""
+"""Maximum number of control words per message."""
 
 
 def array_of(x: Any) -> Array:
-    """Return the flat, contiguous array that shares memory with a tensor, or that is the argument itself."""
+    """Return the argument, or the array that shares memory with a tensor.
+
+    Raises CommError unless it is one-dimensional and contiguous.
+    """
     array: Array = x if isinstance(x, np.ndarray) else x.numpy()
     if array.ndim != 1 or not array.flags.c_contiguous:
-        raise CommError(f"only flat, contiguous vectors travel; this one has shape {array.shape}")
+        raise CommError(f"vectors must be flat and contiguous; this one has shape {array.shape}")
     return array
 
 
 def landing(x: Any, into: Any | None) -> Array:
-    """Return the array in which a sum is formed: that of x itself, or of `into`, which is given the bits of x."""
+    """Return the array in which a sum is formed: that of x, or that of `into`, into which x is copied first."""
     array = array_of(x)
     if into is None:
         return array
@@ -53,13 +56,13 @@ def check_words(words: Sequence[float]) -> Words:
 
 
 def check_length(offered: int, expected: int, what: str) -> None:
-    """Raise CommError when two ranks mean vectors of different lengths."""
+    """Raise CommError when two ranks pass vectors of different lengths."""
     if offered != expected:
         raise CommError(f"{what}: one rank offers {offered} elements, the other expects {expected}")
 
 
 def count_collective(traffic: Traffic, array: Array, rounds: Sequence[Round], asked: bool) -> None:
-    """Count one rank's part of a collective. Payload: |W| where `asked`; wire: what its rounds send."""
+    """Count one rank's part of a collective: payload |W| bytes if `asked`, wire bytes as sent by its rounds."""
     elements, messages = sent(rounds)
     traffic.payload += array.nbytes if asked else 0
     traffic.wire += elements * array.itemsize
@@ -67,14 +70,14 @@ def count_collective(traffic: Traffic, array: Array, rounds: Sequence[Round], as
 
 
 def count_message(traffic: Traffic, array: Array) -> None:
-    """Count a vector sent from rank to rank; a receive counts nothing, so that sums over ranks are true."""
+    """Count a vector sent from rank to rank. Receives count nothing, so that sums over ranks are correct."""
     traffic.payload += array.nbytes
     traffic.wire += array.nbytes
     traffic.messages += 1
 
 
 def count_one_sided(traffic: Traffic, array: Array, travels: bool) -> None:
-    """Count a get, put or accumulate: a message, also where ranks share memory, unless the rank is the owner."""
+    """Count a get, put or accumulate as one message, also in shared memory, unless the rank is the owner."""
     traffic.payload += array.nbytes
     traffic.wire += array.nbytes if travels else 0
     traffic.messages += travels

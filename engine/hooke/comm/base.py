@@ -1,21 +1,21 @@
-"""The communicator that algorithms see: a few words of the MPI standard, in two worlds.
+"""The communicator interface of algorithms: a subset of the MPI standard, in two worlds.
 
-`Comm` is implemented by real MPI (`mpi.py`) and by threads in virtual time (`virtual.py`), and wrapped by
-`Timed` (phases and counters), `Wire` (vectors travel as bf16 or fp16) and `Packed` (one message, one per
-layer, or buckets). Vectors are flat, contiguous float32 and are changed in place.
+`Comm` is implemented by MPI (`mpi/`) and by threads in virtual time (`virtual/`), and wrapped by `Timed` (phases
+and counters), `Wire` (vectors are sent as bf16 or fp16) and `Packed` (one message, one per layer, or buckets).
+Vectors are flat, contiguous float32 and are changed in place.
 
-Summation order. Floating-point addition is not associative, so the order is part of the contract and the
-same in every world and for every message size (`collectives.py` is its single home):
+Summation order. Floating-point addition is not associative, so the order is part of the interface and the
+same in both worlds and for every message size (defined in `collectives.py`):
 
     tree, halving   let q be the largest power of two <= P. First x[r - q] += x[r] for r = q..P-1; then, for
-                    distance 1, 2, 4, ... < q, x[r] + x[r ^ distance]. Every reduce has this order, too, and
-                    so have control words, whatever the collective.
+                    distance 1, 2, 4, ... < q, x[r] + x[r ^ distance]. Every reduce and all control words use
+                    this order, whatever the collective.
     ring            element i lies in segment s, the s-th of P parts of the vector as it was passed, or cut by
                     the packing: x[s] + x[s + 1], + x[s + 2], ... around the ring. Packing changes the bits.
     library         MPI's own order, which may depend on P, size and machine; not in the virtual world.
 
-Addition commutes, so all ranks obtain the same bits (`library`: as far as MPI sees to it). With a wire type,
-both operands and the sum of every single addition are rounded to it; the order stays.
+Addition commutes, so all ranks obtain the same bits (`library`: if MPI ensures it). With a wire type, both
+operands and the sum of every single addition are rounded to it; the order is the same.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ ANY = -1
 """Receive from whichever rank sends first."""
 
 Updates = Literal["plain", "atomic", "auto"]
-"""How a window is added to: plain loads and stores in shared memory, element-wise atomic additions, or plain
-wherever memory is shared."""
+"""Additions to a window: plain loads and stores in shared memory, element-wise atomic additions, or plain
+where memory is shared and atomic elsewhere."""
 
 
 class Vector(Protocol):
-    """The part of `torch.Tensor` that algorithms may use; all in place but `clone`."""
+    """The part of `torch.Tensor` that algorithms may use; all operations but `clone` are in place."""
 
     def copy_(self, other: Any, /) -> Any: ...
     def add_(self, other: Any, /, *, alpha: float = 1) -> Any: ...
@@ -65,14 +65,14 @@ class Slice:
 
 @dataclass(frozen=True)
 class Message:
-    """What a receive returns: who sent it."""
+    """The result of a receive: its source."""
 
     source: int
 
 
 @dataclass
 class Traffic:
-    """What one rank has sent so far. `payload`: bytes asked to move; `wire`: bytes sent by the schedule."""
+    """What one rank has sent so far. `payload`: bytes requested; `wire`: bytes sent by the schedule."""
 
     payload: int = 0
     wire: int = 0
@@ -80,20 +80,20 @@ class Traffic:
 
 
 class Pending(Protocol):
-    """A transfer under way."""
+    """A pending transfer."""
 
     def wait(self) -> None:
         """Return when the vectors involved may be read and written again."""
 
     @property
     def hidden(self) -> float:
-        """Seconds, once waited for, that the transfer ran while the rank did something else (observed)."""
+        """Observed seconds during which the transfer overlapped other work of the rank; valid after `wait`."""
 
 
 class Control(Protocol):
-    """Small control words (at most 8 float64) that ride with vectors: no cost in virtual time, and no payload.
+    """Control messages of at most 8 float64, without cost in virtual time and without payload.
 
-    They carry requests to a server, its stop word, and the collective decisions of `Rank.steps`.
+    They carry requests to a server, its stop message, and the collective decisions of `Rank.steps`.
     """
 
     def send(self, words: tuple[float, ...], to: int) -> None:
@@ -103,7 +103,7 @@ class Control(Protocol):
         """Return (source, words) of the earliest message from `source`; blocks until there is one."""
 
     def poll(self, source: int = ANY) -> tuple[int, tuple[float, ...]] | None:
-        """Return the same if a message has arrived, else None; never blocks."""
+        """Return (source, words) if a message has arrived, else None; never blocks."""
 
     def ibroadcast(self, words: tuple[float, ...] | None) -> ControlPending:
         """Post one broadcast from rank 0 (others pass None); all ranks post in the same order."""
@@ -113,25 +113,25 @@ class Control(Protocol):
 
 
 class ControlPending(Protocol):
-    """A broadcast of control words under way."""
+    """A pending broadcast of control words."""
 
     def wait(self) -> tuple[float, ...]:
         """Return the words of rank 0."""
 
 
 class Window(Protocol):
-    """One vector that every rank of a communicator reads and changes without the others taking part.
+    """A vector that every rank of a communicator reads and updates by one-sided operations, without locks.
 
-    There are no locks: that is what it is for (Hogwild). `get` may see a vector that others are changing.
-    `accumulate` loses nothing: every element's addition is atomic. `add` is plain loads and stores, so that
-    what another rank stores in between is lost; it needs memory shared with the owner.
+    `get` may return a vector that others are updating. `accumulate` adds each element atomically and loses no
+    update. `add` uses plain loads and stores, so concurrent updates may be lost; it needs memory shared with the
+    owner. Used by Hogwild methods.
     """
 
     shared: bool
     """Whether plain loads and stores reach the vector: owner and rank share memory."""
 
     def get(self, into: Vector) -> None:
-        """Copy the vector as it is found, element by element."""
+        """Copy the vector element by element, without synchronization."""
 
     def accumulate(self, delta: Vector) -> None:
         """Add delta, each element atomically (MPI_Accumulate with MPI_SUM, completed)."""
@@ -140,25 +140,25 @@ class Window(Protocol):
         """Add alpha * delta by plain loads and stores; raises CommError where memory is not shared."""
 
     def iexchange(self, into: Vector, answer: Callable[[], Vector], alpha: float | None = None) -> Pending:
-        """Begin in the background: `get` into the vector, then add what `answer` makes of it.
+        """Begin in the background: `get` into `into`, call `answer`, and add the vector that it returns.
 
-        With alpha by `add`, without it by `accumulate`; no lock and no turn lies between reading and adding. Until
-        `wait`, `into` and what `answer` writes must not be touched, nor what it reads be written. `answer` calls
-        no communicator. What it raises is raised by `wait`, and nothing is added.
+        The addition is `add` with alpha, `accumulate` without; there is no lock between reading and adding. Until
+        `wait`, `into` and vectors written by `answer` must not be accessed, and vectors read by it must not be
+        written. `answer` must not use a communicator. An exception in it is raised by `wait`; nothing is added.
         """
 
     def put(self, x: Vector) -> None:
-        """Overwrite the vector; for moments at which nobody else touches it."""
+        """Overwrite the vector; only while no other rank accesses it."""
 
     def close(self) -> None:
         """Free it; collective."""
 
 
 class Counter(Protocol):
-    """A number that ranks take from, one after the other, without anybody's help. Costs no virtual time."""
+    """A shared counter with atomic fetch-and-add, one-sided. Costs no virtual time."""
 
     def take(self, amount: int = 1) -> int:
-        """Add to it, atomically; return what it was before."""
+        """Add `amount` atomically; return the previous value."""
 
     def close(self) -> None:
         """Free it; collective."""
@@ -172,32 +172,32 @@ class Comm(Protocol):
     traffic: Traffic
     control: Control
     implementation: str
-    """What carries the messages, in words: an MPI library and its version, or the virtual world."""
+    """Name of the transport: an MPI library with its version, or the virtual world."""
 
     def clock(self) -> float:
         """Return seconds: `perf_counter` under MPI, virtual seconds in the virtual world."""
 
     def charge(self, seconds: float) -> None:
-        """Advance virtual time by work done; nothing under MPI, where work takes its own time."""
+        """Advance virtual time by `seconds` of work; no effect under MPI."""
 
     def barrier(self) -> None:
         """Return when every rank has entered."""
 
     def broadcast(self, x: Vector, root: int = 0) -> None:
-        """Overwrite x everywhere by the root's."""
+        """Overwrite x on every rank with that of the root."""
 
     def allreduce(self, x: Vector) -> None:
-        """Overwrite x everywhere by the sum over ranks, in the documented order."""
+        """Overwrite x on every rank with the sum over ranks, in the documented order."""
 
     def iallreduce(self, x: Vector, into: Vector | None = None) -> Pending:
-        """Begin the same in the background; x must not be touched before `wait`.
+        """Begin an all-reduce in the background; x must not be accessed before `wait`.
 
-        With `into`, the sum is left there: x keeps its bits and may be changed as soon as this returns, but
-        `into` must not be touched before `wait`. Several may be under way, each into a vector of its own.
+        With `into`, the sum is written there instead: x is unchanged and may be modified as soon as this returns,
+        and `into` must not be accessed before `wait`. Several may be pending, each with its own vector.
         """
 
     def reduce(self, x: Vector, root: int = 0) -> None:
-        """Leave the sum over ranks, in the documented order, in the root's x; elsewhere x is scratch after."""
+        """Overwrite the root's x with the sum over ranks, in the documented order; elsewhere x is undefined."""
 
     def send(self, x: Vector, to: int, tag: int = 0) -> None:
         """Send x; return when it may be overwritten."""
@@ -209,7 +209,7 @@ class Comm(Protocol):
         """Receive into the vector; blocks. `source` may be ANY."""
 
     def irecv(self, into: Vector, source: int, tag: int = 0) -> Pending:
-        """Begin to receive; `into` must not be touched before `wait`."""
+        """Begin to receive; `into` must not be accessed before `wait`."""
 
     def split(self, color: int, key: int = 0) -> Comm:
         """Return the communicator of the ranks that gave the same color, ordered by key."""

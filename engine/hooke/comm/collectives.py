@@ -1,9 +1,9 @@
-"""Collective operations as data: who sends which part of the vector to whom, in which round.
+"""Schedules of collective operations: which rank sends which part of the vector to whom, in which round.
 
-One schedule serves three readers: MPI ranks execute it, the virtual world prices it, and tests count it.
-It is also the single home of the summation order (see `hooke.comm.base`): tree and halving form every
-element's sum by the same additions in the same order, so they agree bit for bit for every number of ranks P
-and elements n, also n < P. The ring has an order of its own.
+MPI ranks execute the schedule, the virtual world computes its time, and tests count its messages. It also
+defines the summation order (see `hooke.comm.base`): tree and halving form every element's sum by the same
+additions in the same order, so they agree bit for bit for every number of ranks P and elements n, also n < P.
+The ring has its own order.
 
     tree      binomial reduce to rank 0, binomial broadcast back: the paper's tree. Whole vectors;
               2 ceil(log2 P) rounds, 2 (P - 1) |W| bytes in total; time 2 ceil(log2 P) (A + |W| B).
@@ -13,9 +13,9 @@ and elements n, also n < P. The ring has an order of its own.
     ring      reduce-scatter and all-gather around a ring: time 2 (P - 1) A + 2 (P - 1)/P |W| B for every P,
               neighbours only (P. Patarasuk, X. Yuan, "Bandwidth optimal all-reduce algorithms for clusters of
               workstations", JPDC 69(2), 2009).
-    library   MPI's own; no schedule of ours, and no documented order.
+    library   the MPI library's all-reduce, without a schedule here and without a documented order.
 
-The partner distance *doubles* in tree and halving (1, 2, 4, ...), which is what makes their orders equal.
+The partner distance *doubles* in tree and halving (1, 2, 4, ...), which makes their orders equal.
 When P is not a power of two, the ranks beyond the largest one, q, first hand their vector to rank r - q and
 at the end receive the result from it.
 """
@@ -42,7 +42,7 @@ def ordered_sum(vectors: Sequence[Any], collective: Collective = "tree") -> Any:
 
 
 def add_up(x: list[Any], collective: Collective = "tree") -> None:
-    """Leave the sum of all arrays in x[0], adding in place in the documented order; the others are scratch."""
+    """Compute the sum of all arrays in x[0], in place and in the documented order; the others are overwritten."""
     if collective == "ring":
         _add_up_around(x)
         return
@@ -83,7 +83,7 @@ def allreduce(ranks: int, elements: int, collective: Collective) -> Schedule:
     if collective == "ring":
         return tuple(without_empty(_ring(r, ranks, elements)) for r in range(ranks))
     if collective == "library":
-        raise CommError("the MPI library's own all-reduce has no schedule of ours")
+        raise CommError("the all-reduce of the MPI library has no schedule here")
     q = largest_power_of_two(ranks)
     core = _tree if collective == "tree" else _halving
     whole = Part(0, elements)
@@ -103,14 +103,14 @@ def allreduce(ranks: int, elements: int, collective: Collective) -> Schedule:
 def reduce(ranks: int, elements: int, root: int) -> Schedule:
     """Return the rounds that leave the sum of all vectors, in the order of `allreduce`, on `root`.
 
-    ceil(log2 P) rounds, (P - 1) |W| bytes in total. The other ranks are left with partial sums.
+    ceil(log2 P) rounds, (P - 1) |W| bytes in total. The other ranks end with partial sums.
     """
     q = largest_power_of_two(ranks)
     whole = Part(0, elements)
     rounds: list[tuple[Round, ...]] = []
     for r in range(ranks):
         partner = r - q if r >= q else r + q
-        # One of a pair adds both vectors, for addition commutes: the root if it is one of the two.
+        # Addition commutes, so either rank of a pair may add: the root if it is one of the two.
         if partner >= ranks:
             mine = _up(r, q, whole, root)
         elif r == root or (r < q and partner != root):
@@ -161,7 +161,7 @@ def _tree(r: int, q: int, elements: int) -> list[Round]:
 def _up(place: int, q: int, whole: Part, root: int) -> list[Round]:
     """Binomial reduce among q = 2^k places to that of `root`, which takes the place root - q if it is beyond q.
 
-    To exchange the halves of a block swaps two summands, so places are renamed by XOR without moving a bit.
+    Exchanging the halves of a block swaps two summands, so renaming places by XOR does not change the bits.
     """
     root_place = root % q
     rounds: list[Round] = []
@@ -196,7 +196,7 @@ def _halving(r: int, q: int, elements: int) -> list[Round]:
 
 
 def _segments(ranks: int, elements: int) -> list[Part]:
-    """Cut the vector into P parts that differ by one element at most."""
+    """Cut the vector into P parts whose sizes differ by at most one element."""
     bounds = [k * elements // ranks for k in range(ranks + 1)]
     return [Part(start, stop) for start, stop in itertools.pairwise(bounds)]
 

@@ -1,7 +1,7 @@
-"""Does this machine's MPI do what a lock-free method relies on? Asked before any of its figures is believed.
+"""Conformance test of the MPI library's one-sided operations, run before a lock-free method relies on them.
 
-One-sided operations have been wrong in released MPI libraries: accumulates that lost additions, counters that
-handed out a number twice. Such a run still trains; it only measures something else than it says.
+Released MPI libraries have had faults: accumulates that lost additions, counters that returned a number twice.
+With such a library a run still trains, but its measurements are wrong.
 """
 
 from __future__ import annotations
@@ -20,10 +20,9 @@ _ROUNDS = 40
 
 
 def conformance(comm: Comm) -> str:
-    """Try windows and counters with all ranks at once; return a sentence for the run's notes.
+    """Test windows and counters with all ranks at once; return a sentence for the run's notes.
 
-    Collective; takes milliseconds. Raises CommError, on every rank, that names the MPI library and what was
-    wrong.
+    Collective; takes milliseconds. Raises CommError on every rank, with the MPI library and the fault.
     """
     window, counter = comm.window(_constant(0)), comm.counter()
     for what, fault in _trials(comm, window, counter):
@@ -31,8 +30,8 @@ def conformance(comm: Comm) -> str:
         if faulty:
             raise CommError(
                 f"{comm.implementation} failed the conformance test of one-sided operations, {what}: "
-                f"{fault or f'{int(faulty)} other rank(s) saw it'}. Figures of lock-free methods would be wrong "
-                "with it: use another MPI library or version"
+                f"{fault or f'{int(faulty)} other rank(s) saw it'}. Results of lock-free methods would be wrong: "
+                "use another MPI library or version"
             )
     shared = int(comm.control.allreduce((float(window.shared),))[0])
     window.close()
@@ -44,7 +43,7 @@ def conformance(comm: Comm) -> str:
 
 
 def _trials(comm: Comm, window: Window, counter: Counter) -> Iterator[tuple[str, str]]:
-    """Yield (what was tried, what this rank found wrong or nothing); the caller lets all ranks agree on it."""
+    """Yield (test, fault seen by this rank or ""); the caller makes all ranks agree."""
     pattern: Any = np.arange(_ELEMENTS, dtype=np.float32) % 5
     for _ in range(_ROUNDS):
         window.accumulate(pattern + comm.rank + 1)

@@ -1,8 +1,8 @@
-"""Arithmetic on the element types that travel: float32, float64, float16, and bfloat16 in disguise.
+"""Arithmetic on the element types of messages: float32, float64, float16 and bfloat16.
 
-NumPy has no bfloat16, so an array of uint16 is one by convention, everywhere in this package: its elements
-are the upper halves of float32. Sums of half types are formed in float32 and rounded to nearest, ties to
-even, by torch, which does it with vector instructions.
+NumPy has no bfloat16. In this package an array of uint16 holds bfloat16 by convention: its elements are the
+upper halves of float32. Sums of half types are formed in float32 and rounded to nearest, ties to even, by
+torch, which uses vector instructions.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 BF16 = np.dtype(np.uint16)
-"""The disguise of bfloat16."""
+"""NumPy type that holds bfloat16."""
 _NAN_BF16 = 0x7FC0
 
 Array = NDArray[Any]
 
 
 def add(target: Array, other: Array) -> None:
-    """Add in place; each element of a half type is rounded once."""
+    """Add `other` to `target` in place; each element of a half type is rounded once."""
     if target.dtype.itemsize == 2:
         tensor(target).add_(tensor(other))
     else:
@@ -28,7 +28,7 @@ def add(target: Array, other: Array) -> None:
 
 
 def add_scaled(target: Array, other: Any, alpha: float) -> None:
-    """Add alpha * other in place. A tensor is added by `Tensor.add_`: the bits of whoever writes that himself."""
+    """Add alpha * other in place; for a tensor with `Tensor.add_`, so that the bits are the same as with torch."""
     if isinstance(other, np.ndarray):
         target += np.float32(alpha) * other
     else:
@@ -36,17 +36,17 @@ def add_scaled(target: Array, other: Any, alpha: float) -> None:
 
 
 def spoil(target: Array) -> None:
-    """Overwrite every element by NaN."""
+    """Overwrite every element with NaN."""
     target.fill(_NAN_BF16 if target.dtype == BF16 else np.nan)
 
 
 def portable(array: Array) -> Array:
-    """Return the array as a type that every MPI library can move: float16 is not one."""
+    """Return the array in a type that every MPI library supports, which float16 is not."""
     return array.view(np.uint16) if array.dtype == np.float16 else array
 
 
 def tensor(array: Array) -> Any:
-    """Return the torch tensor that shares memory with the array; bfloat16 without its disguise."""
+    """Return the torch tensor that shares memory with the array; uint16 becomes bfloat16."""
     import torch  # late: ranks that exchange float32 arrays need no torch
 
     if array.dtype == BF16:
@@ -55,5 +55,5 @@ def tensor(array: Array) -> Any:
 
 
 def host(vector: Any) -> Any:
-    """Return a vector's elements as an array in host memory: shared where it lies there, else a copy."""
+    """Return a vector's elements as an array in host memory: a view of a host tensor, else a copy."""
     return (vector.cpu() if hasattr(vector, "cpu") else vector).numpy()

@@ -1,4 +1,4 @@
-"""What the schedule of a collective is made of: rounds, and the parts of a vector that travel in them."""
+"""Data types of a collective's schedule: rounds, and the parts of a vector sent in them."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Part:
 
 @dataclass(frozen=True)
 class Round:
-    """What this rank sends to `peer` and receives from `sender` (by default `peer`, too) at the same time.
+    """A concurrent send to `peer` and receive from `sender` (default: `peer`).
 
-    A direction in which nothing travels is None. `add`: what arrives is added to the own elements, else it
-    overwrites them. Both ranks of a pair list their common rounds in the same order, and a rank finishes one
-    round before it begins the next.
+    A direction without data is None. `add`: received elements are added to the rank's own, otherwise they
+    overwrite them. Both ranks of a pair list their common rounds in the same order, and a rank finishes one round
+    before it begins the next.
     """
 
     peer: int
@@ -49,7 +49,7 @@ def sent(rounds: Sequence[Round]) -> tuple[int, int]:
 
 
 def without_empty(rounds: list[Round]) -> tuple[Round, ...]:
-    """Drop directions and rounds in which no element travels (both partners agree: the parts are the same)."""
+    """Drop empty directions and rounds (both partners drop the same ones, because their parts are equal)."""
     kept = []
     for r in rounds:
         send = r.send if r.send else None

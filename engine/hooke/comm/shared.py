@@ -1,4 +1,4 @@
-"""A center without locks: a window that counts what is pushed into it, and finds out how much was lost."""
+"""The center of lock-free methods: a window that counts updates and measures how much was lost."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from hooke.errors import Fault, NumericalError, SpecError
 
 
 class Shared:
-    """What `Rank.shared` returns: the vector of a lock-free method.
+    """The shared vector of a lock-free method, as returned by `Rank.shared`.
 
-    `read` may see elements of different ages. `add` in plain mode may lose what others store meanwhile; in
-    atomic mode nothing is lost. Made and closed by all ranks together. The sum and the size of all updates are
-    counted on the rank that pushes them, in the method's time: about a millisecond for a million elements.
+    `read` may return elements of different ages. `add` may lose concurrent updates in plain mode and loses none in
+    atomic mode. Construction and `close` are collective. Sum and L1 norm of all updates are accumulated on the
+    rank that pushes them, on the clock: about a millisecond for a million elements.
 
-    Making one with `updates="plain"` raises SpecError, on every rank, where not all ranks share memory: who asks
-    for plain stores must not get something else. `"auto"` may choose, and `mode` says what it chose.
+    With `updates="plain"` construction raises SpecError on every rank unless all ranks share memory. `"auto"`
+    chooses the mode; `mode` returns it.
     """
 
     def __init__(self, comm: Timed, snapshot: Vector, scratch: Vector, updates: Updates) -> None:
@@ -37,9 +37,9 @@ class Shared:
         self._under_way: CenterExchange | None = None
         self.plain = self._window.shared and updates != "atomic"
         self.snapshot = snapshot
-        """The vector as it was at the latest meeting of all ranks: what is evaluated, and kept in checkpoints."""
+        """The vector at the latest meeting of all ranks, which is evaluated and checkpointed."""
         self._window.get(snapshot)
-        comm.barrier()  # nobody pushes before all have read the beginning
+        comm.barrier()  # no update before all ranks have read the initial vector
         self._start = host(snapshot).astype(np.float64)
 
     def _refuse_ranks_apart(self) -> None:
@@ -51,16 +51,16 @@ class Shared:
                     Fault(
                         "/algorithm/parameters/updates",
                         f"plain loads and stores need one host: {int(apart)} of {self._comm.size} ranks share "
-                        "no memory with rank 0, which has the center. Ask for `atomic`, or for `auto`, which is "
-                        "plain only where memory is shared; or run on one host (virtual: without latency and "
-                        "seconds per byte)",
+                        "no memory with rank 0, which holds the center. Use `atomic`, or `auto`, which is plain "
+                        "only where memory is shared; or run on one host (virtual: without latency and seconds "
+                        "per byte)",
                     )
                 ]
             )
 
     @property
     def mode(self) -> str:
-        """Return in words how this rank adds."""
+        """Return a description of how this rank adds."""
         if self.plain:
             return "plain loads and stores in shared memory"
         return "element-wise atomic additions" + ("" if self._window.shared else " (memory is not shared)")
@@ -70,7 +70,7 @@ class Shared:
         self._window.get(into)
 
     def add(self, delta: Vector, alpha: float = 1.0) -> None:
-        """Add alpha * delta. Raises NumericalError before a NaN or Inf can reach the vector."""
+        """Add alpha * delta. Raises NumericalError, without changing the vector, if it holds NaN or Inf."""
         self._count(delta, alpha)
         if self.plain:
             self._window.add(delta, alpha)
@@ -78,11 +78,11 @@ class Shared:
             self._window.accumulate(self._scratch.copy_(delta).mul_(alpha))
 
     def exchange(self, x: Vector, stretch: Vector, alpha: float, overlap: bool) -> CenterExchange:
-        """Begin to read c and to add alpha (x - c); leave x - c in `stretch`, for the pull of x by the same.
+        """Begin to read c and to add alpha (x - c) to it; write x - c to `stretch`, for the update of x.
 
-        With overlap in the background: until `wait`, x must not be written, nor `stretch` be touched. Without, all
-        is done when this returns. Raises NumericalError, here or in `wait`, before a NaN or Inf can reach the
-        vector.
+        With `overlap` this runs in the background: until `wait`, x must not be written and `stretch` not be
+        accessed. Without, it is complete when this returns. Raises NumericalError, here or in `wait`, without
+        changing the vector, if the update holds NaN or Inf.
         """
         if not overlap:
             self.read(stretch)
@@ -98,9 +98,9 @@ class Shared:
         return self._under_way
 
     def finish(self) -> None:
-        """Wait for the exchange, if there is one, that a worker has under way which broke off its step."""
+        """Wait for the pending exchange, if any, of a worker that aborted its step."""
         if self._under_way is not None:
-            with suppress(NumericalError):  # which is why it broke off: nothing was added
+            with suppress(NumericalError):  # the reason for aborting: nothing was added
                 self._under_way.wait()
 
     def _added(self, delta: Vector, alpha: float) -> None:
@@ -119,14 +119,14 @@ class Shared:
         self._mass += mass
 
     def refresh(self) -> None:
-        """Bring `snapshot` up to date; for meetings, when nobody writes."""
+        """Update `snapshot`; only at meetings, when no rank writes."""
         self._window.get(self.snapshot)
 
     def balance(self) -> tuple[float, float]:
-        """Return the L1 norms of what is missing and of all that was pushed, in this attempt; collective.
+        """Return the L1 norms of the missing and of all pushed updates in this attempt; collective.
 
-        Missing: (end - start) - sum of all updates. Rounding of the vector to fp32 alone makes about 1e-7 of
-        the pushed mass for every update that an element got, with random signs; more than that was lost.
+        Missing: (end - start) - sum of all updates. Rounding the vector to fp32 alone contributes about 1e-7 of
+        the pushed mass for every update of an element, with random signs; anything beyond that was lost.
         """
         self.refresh()
         total: Any = self._pushed.copy()  # float64, which no wire type rounds
@@ -141,13 +141,13 @@ class Shared:
 
 
 class CenterExchange:
-    """What `Shared.exchange` returns; only the first `wait` does anything."""
+    """The result of `Shared.exchange`; only the first `wait` has an effect."""
 
     def __init__(self, pending: Pending | None, added: Callable[[], None]) -> None:
         self._pending, self._added = pending, added
 
     def wait(self) -> None:
-        """Return when the stretch may be read, x be written, and the update has been added."""
+        """Return when the update has been added, `stretch` may be read and x be written."""
         pending, self._pending = self._pending, None
         if pending is not None:
             pending.wait()

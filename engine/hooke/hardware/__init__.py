@@ -1,5 +1,5 @@
-"""The machine: what a run was measured on, how it is built, and which part of it a rank gets.
+"""The machine: description of the host, its topology, and the placement of ranks.
 
-`describe` and its parts name the host; `topology.read` sees its structure; `placement.plan` divides it among
-ranks; `placing.place` puts the calling rank there. Nothing here imports torch, NumPy or MPI.
+`describe` and its parts describe the host; `topology.read` reads its structure; `placement.plan` divides it among
+ranks; `placing.place` applies the plan to the calling rank. Nothing here imports torch, NumPy or MPI.
 """

@@ -1,4 +1,4 @@
-"""Which cpus this process may use, and moving it to some of them for a run."""
+"""The cpus that this process may use, and pinning it to some of them."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ _found: frozenset[int] | None = None
 
 
 def allowed() -> frozenset[int]:
-    """Return the cpus that this process may use, those included from which it has pinned itself away."""
+    """Return the cpus that this process may use, ignoring `pin`."""
     return frozenset(os.sched_getaffinity(0)) if _found is None else _found
 
 
 def pin(cpus: Iterable[int]) -> str:
-    """Let every thread of this process run on these cpus only; return what went wrong, or nothing.
+    """Restrict every thread of this process to these cpus; return an error message, or an empty string.
 
-    Affinity belongs to threads and is inherited by new ones: those that MPI has started already are moved, too.
+    Affinity is per thread and inherited by new threads; existing ones, such as MPI's, are moved, too.
     """
     global _found  # noqa: PLW0603 - the process has one affinity
     wanted, before = set(cpus), allowed()
@@ -28,14 +28,14 @@ def pin(cpus: Iterable[int]) -> str:
         return f"the kernel refuses to pin to cpus {sorted(wanted)}: {error}"
     with contextlib.suppress(OSError):
         for thread in Path("/proc/self/task").iterdir():
-            with contextlib.suppress(OSError):  # it has ended meanwhile
+            with contextlib.suppress(OSError):  # the thread has ended
                 os.sched_setaffinity(int(thread.name), wanted)
     _found = before
     return ""
 
 
 def unpin() -> str:
-    """Undo `pin`: a process that carries out several runs places each anew."""
+    """Undo `pin`; a process that executes several runs places each of them."""
     global _found  # noqa: PLW0603
     failed = "" if _found is None else pin(_found)
     _found = None

@@ -1,7 +1,7 @@
-"""Taking memory from where a placement wants it, by the kernel's policy.
+"""Memory placement by the kernel's memory policy.
 
-Works without privileges. What the kernel refuses (a container's filter, say) becomes a note, never an error:
-a run whose memory lies elsewhere is slower, not wrong. Source of the calls: set_mempolicy(2).
+Works without privileges. If the kernel refuses (for example because of a container's filter), the run gets a note
+instead of an error: with memory elsewhere it is slower, not wrong. Source: set_mempolicy(2).
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ import platform
 from collections.abc import Sequence
 
 SET_MEMPOLICY = {"x86_64": 238, "aarch64": 237, "ppc64le": 261, "riscv64": 237, "s390x": 270}
-"""Number of the system call, by architecture; libnuma, which knows them too, is often not installed."""
+"""Number of the system call by architecture; libnuma is often not installed."""
 DEFAULT, PREFERRED, INTERLEAVE, PREFERRED_MANY = 0, 1, 3, 5
 _preferring = False
 _WORD = 8 * ctypes.sizeof(ctypes.c_ulong)
 
 
 def prefer(nodes: Sequence[int]) -> tuple[str, str]:
-    """Take this thread's memory, and that of threads it will start, from these nodes first.
+    """Prefer memory of these nodes for this thread and the threads that it will start.
 
-    Returns (what was done, what went wrong), one of them empty. When the nodes are full, other memory follows:
-    MPOL_BIND would have the kernel kill the process then, so it is not used. Since Linux 5.15 one policy says
-    exactly this for several nodes; before, pages are dealt to them in turn.
+    Returns (action, error), one of them empty. When the nodes are full, memory comes from other nodes; MPOL_BIND
+    is not used, because the kernel would kill the process then. For several nodes this policy exists since Linux
+    5.15; before, pages are interleaved between them.
     """
     global _preferring  # noqa: PLW0603
     choices = [(PREFERRED, "preferred")] if len(nodes) == 1 else [(PREFERRED_MANY, "preferred")]
@@ -39,7 +39,7 @@ def prefer(nodes: Sequence[int]) -> tuple[str, str]:
 
 
 def release() -> str:
-    """Undo `prefer`, and only that: a policy that numactl has set stays; return what went wrong, or nothing."""
+    """Undo `prefer`, but keep a policy set by numactl; return an error message, or an empty string."""
     global _preferring  # noqa: PLW0603 - the process has one main thread
     failed = _set_mempolicy(DEFAULT, ()) if _preferring else ""
     _preferring = False
@@ -56,7 +56,7 @@ def _set_mempolicy(policy: int, nodes: Sequence[int]) -> str:
         mask[node // _WORD] |= 1 << node % _WORD
     try:
         libc = ctypes.CDLL(None, use_errno=True)
-        # The kernel reads one bit less than it is told.
+        # The kernel reads one bit less than the given size.
         status = libc.syscall(
             ctypes.c_long(call),
             ctypes.c_int(policy),

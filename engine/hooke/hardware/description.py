@@ -1,4 +1,4 @@
-"""What a run was measured on: processor, usable cores, memory, versions. Reads files, imports nothing heavy."""
+"""Description of the host: processor, usable cores, memory, versions. Reads files; imports no large package."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from hooke.hardware.affinity import allowed
 from hooke.hardware.files import cpu_quota, groups, text
 
 DISTRIBUTIONS = ("hooke", "torch", "numpy", "mpi4py")
-"""Python packages whose version may change a result or a timing."""
+"""Python packages whose version may affect results or timings."""
 Bf16 = Literal["tiles", "vectors", "emulated"]
-"""What a processor multiplies bf16 with."""
+"""The unit that a processor uses for bf16 multiplication."""
 BF16_FLAGS: dict[str, Bf16] = {"amx_bf16": "tiles", "avx512_bf16": "vectors", "bf16": "vectors"}
-"""Of processors that have instructions for it (x86, ARM), as the kernel names them, the best ones first."""
+"""The kernel's flags for bf16 instructions (x86, ARM), best first."""
 
 
 def describe() -> tuple[dict[str, str | int | float], dict[str, str]]:
@@ -48,9 +48,9 @@ def describe() -> tuple[dict[str, str | int | float], dict[str, str]]:
 
 
 def usable_cores(root: Path = Path("/")) -> int:
-    """Return how many cores this process may keep busy: its affinity, and the CPU quota of its control groups.
+    """Return how many cores this process may use: its affinity, limited by the CPU quota of its control groups.
 
-    A quota of 1.5 cores keeps one rank busy, not two. `root` is where /proc and /sys are mounted.
+    Quotas are rounded down: 1.5 cores suffice for one rank. `root` is where /proc and /sys are mounted.
     """
     cores = len(allowed())
     quota = cpu_quota(root)
@@ -58,7 +58,7 @@ def usable_cores(root: Path = Path("/")) -> int:
 
 
 def usable_memory(root: Path = Path("/")) -> int:
-    """Return bytes of memory this process may use: the machine's, or the limit of its control groups."""
+    """Return the bytes of memory that this process may use: the machine's, or the limit of its control groups."""
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     limits = [
         int(limit)
@@ -70,7 +70,7 @@ def usable_memory(root: Path = Path("/")) -> int:
 
 
 def cpu_model(root: Path = Path("/")) -> str:
-    """Return the processor's name as the kernel tells it, or at least its architecture."""
+    """Return the processor's name as reported by the kernel, otherwise its architecture."""
     for line in text(root / "proc/cpuinfo").splitlines():
         key, _, value = line.partition(":")
         if key.strip() in ("model name", "Model", "Hardware") and value.strip():
@@ -79,19 +79,19 @@ def cpu_model(root: Path = Path("/")) -> str:
 
 
 def cpu_generation(root: Path = Path("/")) -> str:
-    """Return what tells x86 processors of one name apart, as in "family 25 model 1"; empty where nothing does.
+    """Return family and model of an x86 processor, as in "family 25 model 1"; empty where unknown.
 
-    On virtual machines processors of several generations often have the same name.
+    On virtual machines, processors of different generations often have the same name.
     """
     found = dict(re.findall(r"^(cpu family|model)\s*: (\d+)$", text(root / "proc/cpuinfo"), re.MULTILINE))
     return f"family {found['cpu family']} model {found['model']}" if len(found) == 2 else ""
 
 
 def bf16_unit(root: Path = Path("/")) -> Bf16:
-    """Return what the processor multiplies bf16 with.
+    """Return the unit that the processor uses for bf16 multiplication.
 
-    `tiles` (AMX) are faster than fp32; `vectors` may be faster or slower, which differs by processor; where there
-    are no instructions, PyTorch emulates it, many times slower.
+    `tiles` (AMX) are faster than fp32; `vectors` are faster on some processors and slower on others; without bf16
+    instructions PyTorch emulates it, many times slower.
     """
     flags = re.search(r"^(?:flags|Features)\s*:(.*)$", text(root / "proc/cpuinfo"), re.MULTILINE)
     has = set(flags[1].split()) if flags else set()
@@ -99,7 +99,7 @@ def bf16_unit(root: Path = Path("/")) -> Bf16:
 
 
 def mpi_library() -> str | None:
-    """Return name and version of the MPI library: as it says itself where it is loaded, else as installed."""
+    """Return name and version of the MPI library: from the library if it is loaded, otherwise as installed."""
     loaded = sys.modules.get("mpi4py.MPI")
     if loaded is not None:
         said = loaded.Get_library_version()

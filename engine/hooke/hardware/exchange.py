@@ -1,4 +1,4 @@
-"""Whether the MPI library takes device memory, and which CUDA devices the driver shows; loads no CUDA."""
+"""Detects CUDA devices, and whether the MPI library supports device memory; does not load CUDA."""
 
 from __future__ import annotations
 
@@ -15,39 +15,41 @@ SWITCHES = {
     "MV2_USE_CUDA": "MVAPICH2",
     "I_MPI_OFFLOAD": "Intel MPI",
 }
-"""Variables that switch device memory on in libraries that leave it off by default (each library's manual)."""
+"""Variables that enable device memory in libraries where it is off by default (see each library's manual)."""
 VETOES = {"MPIR_CVAR_ENABLE_GPU": "MPICH", **SWITCHES}
-"""Variables whose 0 switches it off."""
+"""Variables that disable it if set to 0."""
 _CUDA = 0  # MPIX_GPU_SUPPORT_CUDA of MPICH's mpi.h
 
 
 @dataclass(frozen=True)
 class Awareness:
-    """Whether messages may be device memory, and how that is known."""
+    """Whether messages may be in device memory, and the source of that information."""
 
     cuda: bool
     why: str
 
 
 def cuda_awareness(environment: Mapping[str, str] | None = None, library: Path | None = None) -> Awareness:
-    """Return whether the MPI library takes CUDA pointers.
+    """Return whether the MPI library supports CUDA pointers.
 
-    A variable set to 0 decides first, then the library's own word (MPIX_Query_cuda_support of Open MPI,
-    MPIX_GPU_query_support of MPICH), then a variable that switches support on. `library`: by default the one
-    this process has loaded; without one only the variables speak. Call it after MPI is initialised.
+    Checked in this order: a variable set to 0; the library's query (MPIX_Query_cuda_support of Open MPI,
+    MPIX_GPU_query_support of MPICH); a variable that enables support. `library`: by default the one loaded by this
+    process; without one only the variables are checked. Call it after MPI is initialised.
     """
     variables = os.environ if environment is None else environment
     for name, whose in VETOES.items():
         if variables.get(name) == "0":
-            return Awareness(False, f"{name}=0 switches it off ({whose})")
+            return Awareness(False, f"{name}=0 disables it ({whose})")
     loaded = loaded_library() if library is None else library
     answer = None if loaded is None else _ask(loaded)
     if answer is not None:
-        return Awareness(answer, f"{loaded.name if loaded else ''} says so itself")
+        return Awareness(answer, f"{loaded.name if loaded else ''} reports it")
     for name, whose in SWITCHES.items():
         if variables.get(name, "0") not in ("", "0"):
-            return Awareness(True, f"{name}={variables[name]} switches it on ({whose})")
-    return Awareness(False, "the library does not say that it does" if loaded else "none is loaded that says so")
+            return Awareness(True, f"{name}={variables[name]} enables it ({whose})")
+    return Awareness(
+        False, "the library does not report support" if loaded else "no library is loaded that reports support"
+    )
 
 
 def loaded_library() -> Path | None:
@@ -74,7 +76,7 @@ def _ask(library: Path) -> bool | None:
 
 
 def cuda_devices(root: Path = Path("/")) -> tuple[str, ...]:
-    """Return the models of the NVIDIA devices that the driver shows, in its order; nothing without a driver."""
+    """Return the models of the NVIDIA devices in the driver's order; empty without a driver."""
     found = []
     for place in sorted((root / "proc/driver/nvidia/gpus").glob("*")):
         lines = dict(line.split(":", 1) for line in text(place / "information").splitlines() if ":" in line)
@@ -83,11 +85,11 @@ def cuda_devices(root: Path = Path("/")) -> tuple[str, ...]:
 
 
 def path(devices: int, aware: Awareness) -> str:
-    """Return in words how vectors travel between the ranks of a run on this machine."""
+    """Return a description of how vectors are exchanged between the ranks of a run on this machine."""
     if not devices:
-        return "from main memory, as they lie: no CUDA device"
+        return "directly from main memory: no CUDA device"
     if aware.cuda:
-        reason = f"sums are made on the host, though MPI would take device memory ({aware.why})"
+        reason = f"sums are computed on the host, although MPI supports device memory ({aware.why})"
     else:
-        reason = f"MPI does not take device memory: {aware.why}"
+        reason = f"MPI does not support device memory: {aware.why}"
     return f"through pinned host buffers, because {reason}"

@@ -1,4 +1,4 @@
-"""Reading what the kernel tells in files, under a `root` where /proc and /sys are mounted."""
+"""Reads files of the kernel, under a `root` where /proc and /sys are mounted."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 
 
 def text(path: Path) -> str:
-    """Return a file's stripped text; empty where it cannot be read: then nothing is known."""
+    """Return a file's stripped text; empty if it cannot be read."""
     try:
         return path.read_text(errors="replace").strip()
     except OSError:  # another kernel, another mount, no permission
@@ -15,13 +15,13 @@ def text(path: Path) -> str:
 
 
 def number(path: Path) -> int | None:
-    """Return the whole number in a file, or None."""
+    """Return the integer in a file, or None."""
     found = text(path)
     return int(found) if found.removeprefix("-").isdigit() else None
 
 
 def parse_list(ranges: str) -> frozenset[int]:
-    """Return the numbers of a kernel list such as "0-3,8"; what is not such a list is empty."""
+    """Return the numbers of a kernel list such as "0-3,8"; empty for anything else."""
     found: set[int] = set()
     for part in ranges.split(","):
         first, _, last = part.strip().partition("-")
@@ -31,7 +31,7 @@ def parse_list(ranges: str) -> frozenset[int]:
 
 
 def write_list(numbers: Iterable[int]) -> str:
-    """Return numbers as the kernel writes them: "0-3,8"."""
+    """Return numbers in the kernel's list format: "0-3,8"."""
     parts: list[list[int]] = []
     for value in sorted(set(numbers)):
         if parts and value == parts[-1][-1] + 1:
@@ -42,7 +42,7 @@ def write_list(numbers: Iterable[int]) -> str:
 
 
 def status(root: Path, key: str) -> str:
-    """Return one line of /proc/self/status, without its key; empty where there is none."""
+    """Return one line of /proc/self/status without its key; empty if there is none."""
     for line in text(root / "proc/self/status").splitlines():
         name, _, value = line.partition(":")
         if name == key:
@@ -66,7 +66,7 @@ def groups(root: Path, controller: str) -> Iterator[Path]:
 
 
 def cpu_quota(root: Path) -> float | None:
-    """Return how many processors' time the control groups grant, or None where nothing limits it."""
+    """Return the CPU quota of the control groups in processors, or None if there is no limit."""
     quotas = []
     for folder in groups(root, "cpu"):
         quota, _, period = text(folder / "cpu.max").partition(" ")
@@ -79,7 +79,7 @@ def cpu_quota(root: Path) -> float | None:
 
 
 def cpuset(root: Path, what: str) -> frozenset[int] | None:
-    """Return the `cpus` or `mems` of the innermost cpuset that names some, or None."""
+    """Return the `cpus` or `mems` of the innermost cpuset that lists any, or None."""
     for folder in groups(root, "cpuset"):
         for name in (f"cpuset.{what}.effective", f"cpuset.effective_{what}", f"cpuset.{what}"):
             if found := parse_list(text(folder / name)):

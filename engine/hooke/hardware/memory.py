@@ -1,4 +1,4 @@
-"""Which memory the ranks of a host use first: the fastest that holds all their copies."""
+"""The preferred memory of the ranks of a host: the fastest in which all copies fit."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from hooke.hardware.topology import Topology
 
 @dataclass(frozen=True)
 class Memory:
-    """For each rank the nodes whose memory it takes first, and the reasons.
+    """The preferred memory nodes of each rank, and the reasons.
 
-    `kind`: fast (it must be asked for), own (what the kernel gives to pinned ranks anyway), none.
+    `kind`: fast (needs a memory policy), own (the default of the kernel for pinned ranks), none.
     """
 
     kind: Literal["fast", "own", "none"]
@@ -24,11 +24,11 @@ class Memory:
 
 
 def choose(topology: Topology, near: Sequence[tuple[int, ...]], bytes_per_rank: int | None) -> Memory:
-    """Choose memory for ranks whose cores lie in the NUMA nodes `near`, alike for all of them.
+    """Choose memory for ranks whose cores are in the NUMA nodes `near`; the same kind for all ranks.
 
-    First the fast memory-only nodes nearest to each, then the ranks' own nodes, then none: the first in which
-    every rank's `bytes_per_rank` fit, at all nodes at once. All ranks get the same kind, because the slowest
-    sets the coordination. None for `bytes_per_rank` checks nothing.
+    Candidates, in this order: the fast memory-only nodes nearest to each rank, the ranks' own nodes, none. The
+    first one is chosen in which `bytes_per_rank` of every rank fit on all nodes. All ranks get the same kind,
+    because the slowest rank determines the speed. With None for `bytes_per_rank` the size is not checked.
     """
     why: list[str] = []
     for kind, name, nodes in _candidates(topology, near, why):
@@ -56,7 +56,7 @@ def _candidates(
         why.append(f"Fast memory lies in {_named(sorted(topology.fast))}, which this process may not use.")
     unknown = [node.number for node in topology.nodes if node.memory_only and node.number not in topology.fast]
     if unknown:
-        why.append(f"Memory-only {_named(unknown)} is not used: nothing says that it is fast (CXL is not).")
+        why.append(f"Memory-only {_named(unknown)} is not used: it is not known to be fast (CXL is slow).")
     own = [node.number for node in topology.nodes if node.cpus and node.number in topology.memory_allowed]
     if own:
         yield "own", "the nodes of each rank's own cores", _nearest(topology, near, own)
@@ -73,7 +73,7 @@ def _nearest(
 
 
 def _shares(nodes: Sequence[tuple[int, ...]]) -> dict[int, Fraction]:
-    """Return how many copies each node holds: a rank on several nodes spreads its own evenly."""
+    """Return the number of copies on each node; a rank on several nodes is spread evenly over them."""
     shares: dict[int, Fraction] = {}
     for several in nodes:
         for node in several:
@@ -82,7 +82,7 @@ def _shares(nodes: Sequence[tuple[int, ...]]) -> dict[int, Fraction]:
 
 
 def _lack(topology: Topology, nodes: Sequence[tuple[int, ...]], need: int | None) -> str:
-    """Return which node is too small for what, or nothing."""
+    """Return a message about the first node that is too small, or an empty string."""
     for node, copies in sorted(_shares(nodes).items()):
         free = topology.node(node).free
         if need is not None and copies * need > free:
@@ -95,7 +95,7 @@ def _lack(topology: Topology, nodes: Sequence[tuple[int, ...]], need: int | None
 
 def _fits(topology: Topology, nodes: Sequence[tuple[int, ...]], need: int | None) -> str:
     if need is None:
-        return "; unchecked, for what a rank needs was not said"
+        return "; not checked, because the memory need of a rank is not given"
     fullest = min(_shares(nodes).items(), key=lambda item: (topology.node(item[0]).free - item[1] * need, item[0]))
     node, copies = fullest
     return (
@@ -113,7 +113,7 @@ def _named(nodes: Sequence[int]) -> str:
 
 
 def gib(count: int) -> str:
-    """Return bytes in the units that memory is sold in."""
+    """Return a size in GiB, MiB or KiB, with three significant digits."""
     for factor, unit in ((2**30, "GiB"), (2**20, "MiB")):
         if count >= factor:
             return f"{count / factor:.3g} {unit}"

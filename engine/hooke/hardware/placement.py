@@ -1,7 +1,7 @@
-"""Which cores and which memory each rank of a host gets, and why: decided here, applied by `binding`.
+"""Plans the cores and the memory of each rank of a host, with reasons; applied by `affinity` and `binding`.
 
-Source of the aim: You et al., "Scaling deep learning on GPU and Knights Landing clusters" (SC 2017), section 6.2:
-one chip is divided into groups, each with its own copy of weights and data, while all copies fit in MCDRAM.
+Source: You et al., "Scaling deep learning on GPU and Knights Landing clusters" (SC 2017), section 6.2: one chip is
+divided into groups, each with its own copy of weights and data, as long as all copies fit in MCDRAM.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ def _node(core: Core) -> tuple[int, ...]:
 
 
 def _l3(core: Core) -> tuple[int, ...]:
-    # An L3 may be told as wider than a node (sub-NUMA clusters of one die): a domain is in one of each.
+    # An L3 may be reported as wider than a node (sub-NUMA clusters of one die): a domain is within one of each.
     return (core.node, *core.l3)
 
 
 LEVELS: dict[By, tuple[Key, ...]] = {"core": (), "l3": (_node, _l3), "numa": (_node,)}
-"""What is divided first, from the outermost domain in."""
+"""The units that are divided, outermost first."""
 
 
 @dataclass(frozen=True)
 class Share:
-    """What one rank gets."""
+    """The resources of one rank."""
 
     cpus: tuple[int, ...]
-    """Hardware threads that it may run on: one per core, unless ranks outnumber cores."""
+    """Hardware threads on which it may run: one per core, unless ranks outnumber cores."""
     threads: int
-    """Intra-op threads that these keep busy."""
+    """Number of intra-op threads."""
     nodes: tuple[int, ...]
     """NUMA nodes of its cores."""
     memory: tuple[int, ...]
-    """NUMA nodes from which it takes memory first; empty: as the kernel likes."""
+    """NUMA nodes whose memory it prefers; empty: no preference."""
 
 
 @dataclass(frozen=True)
@@ -60,11 +60,11 @@ class Placement:
 def plan(
     topology: Topology, ranks: int, by: By = "numa", bytes_per_rank: int | None = None, server: bool = False
 ) -> Placement:
-    """Divide what this process may use of a machine among the `ranks` of this host.
+    """Divide the part of a machine that this process may use among the `ranks` of this host.
 
-    `server`: the last of them is one. It gets a core of its own where the others keep one each; else it shares.
-    `bytes_per_rank`: what each puts into memory, for the check that all copies fit; None checks nothing.
-    Raises LaunchError for fewer ranks than one.
+    `server`: the last rank is a server; it gets its own core if the workers keep one each, otherwise it shares.
+    `bytes_per_rank`: memory need of a rank, to check that all copies fit; None: no check. Raises LaunchError if no
+    worker is left to place.
     """
     workers = ranks - 1 if server else ranks
     if workers < 1:
@@ -82,18 +82,18 @@ def plan(
     shares = [
         Share(cpus, len(cpus), of, given) for cpus, of, given in zip(groups, nodes, memory.nodes, strict=True)
     ]
-    if server:  # it combines vectors as they come: one thread, wherever it runs
+    if server:  # a server adds one vector after the other: one thread
         shares[-1] = replace(shares[-1], threads=1)
     return Placement(tuple(shares), (*why, *memory.why), memory)
 
 
 def _by_quota(topology: Topology, ranks: int, quota: float) -> Placement:
-    """Pin nothing: the cores are shared with others, who would be pinned to the same ones."""
+    """Pin nothing: the cores are shared with processes that would be pinned to the same ones."""
     cpus = tuple(sorted(topology.allowed))
     threads = max(1, math.floor(quota) // ranks)
     why = (
         f"The control group grants the time of {quota:g} processors on {len(topology.usable)} shared cores: "
-        "nothing is pinned, or all containers like this one would sit on the same cores.",
+        "nothing is pinned, because similar containers would be pinned to the same cores.",
     )
     nodes = _nodes(topology, cpus)
     return Placement(
@@ -102,17 +102,17 @@ def _by_quota(topology: Topology, ranks: int, quota: float) -> Placement:
 
 
 def _crowd(cores: Sequence[Core], workers: int, by: By, why: list[str]) -> list[tuple[int, ...]]:
-    """Give out second hardware threads, then begin again from the first."""
+    """Assign second hardware threads, then share from the first one on."""
     del by
     deepest = max(len(core.cpus) for core in cores)
     pool = [core.cpus[k] for k in range(deepest) for core in cores if k < len(core.cpus)]
     shared = "their second hardware threads are used" if workers <= len(pool) else "some share a hardware thread"
-    why.append(f"{workers} workers outnumber {_count(len(cores), 'core')}: {shared}; times will say little.")
+    why.append(f"{workers} workers outnumber {_count(len(cores), 'core')}: {shared}; times are not meaningful.")
     return [(pool[i % len(pool)],) for i in range(workers)]
 
 
 def _divide(cores: Sequence[Core], workers: int, by: By, why: list[str]) -> list[tuple[int, ...]]:
-    """Return each worker's cpus: parts of one domain while there are enough workers, else equal shares."""
+    """Return each worker's cpus: parts of one domain if there are enough workers, otherwise equal shares."""
     parts = _split(list(cores), workers, LEVELS[by])
     if by != "core":
         why.append(_borders(cores, parts, by))
@@ -123,9 +123,9 @@ def _divide(cores: Sequence[Core], workers: int, by: By, why: list[str]) -> list
         domains = _domains(cores, LEVELS[by][0]) if by != "core" else []
         even = sizes[-1] - sizes[0] > 1 and len({len(domain) for domain in domains}) == 1
         hint = f"; a multiple of {len(domains)} workers would" if even else ""
-        why.append(f"Workers get {sizes[0]} to {sizes[-1]} cores: {len(cores)} do not divide evenly so{hint}.")
+        why.append(f"Workers get {sizes[0]} to {sizes[-1]} cores: {len(cores)} do not divide evenly{hint}.")
     if any(len(core.cpus) > 1 for core in cores):
-        why.append("One hardware thread per core: dense arithmetic fills a core with one.")
+        why.append("One hardware thread per core: dense arithmetic saturates a core with one.")
     return [tuple(core.cpus[0] for core in part) for part in parts]
 
 
@@ -145,34 +145,34 @@ def _domains(cores: Iterable[Core], key: Key) -> list[list[Core]]:
 
 
 def _borders(cores: Sequence[Core], parts: list[list[Core]], by: By) -> str:
-    """Return in a sentence how the parts lie in the domains, as found, not as meant."""
+    """Return a sentence on how the resulting parts are aligned with the domains."""
     one, key = ("NUMA node", _node) if by == "numa" else ("L3 domain", _l3)
     missing = ""
     if by == "l3" and not any(core.l3 for core in cores):
         one, missing = "NUMA node", " (this processor has no L3 cache)"
     domains = _domains(cores, key)
     if all(len(_domains(part, key)) == 1 for part in parts):
-        how = "no group crosses the border of one"
+        how = "no group spans two"
     elif all(sum(set(domain) <= set(part) for part in parts) for domain in domains):
-        how = "each group has whole ones"
+        how = "each group consists of whole ones"
     elif all(len(_domains(part, _node)) == 1 for part in parts):
-        how = "equal shares cross their borders, but none of a NUMA node"
+        how = "equal shares span several, but not several NUMA nodes"
     else:
-        how = "too few groups to fill them evenly, equal shares cross their borders"
+        how = "too few groups to fill them evenly, so equal shares span several"
     return f"{_count(len(parts), 'worker')} on {_count(len(domains), one)}{missing}: {how}."
 
 
 def _cut(cores: list[Core], n: int) -> list[list[Core]]:
-    """Return n neighbouring parts whose sizes differ by one at most, the larger ones first."""
+    """Return n contiguous parts whose sizes differ by at most one, the larger ones first."""
     size, more = divmod(len(cores), n)
     ends = [i * size + min(i, more) for i in range(n + 1)]
     return [cores[start:stop] for start, stop in zip(ends, ends[1:], strict=False)]
 
 
 def _apportion(sizes: list[int], groups: int) -> list[int]:
-    """Return how many groups each domain holds: one each, then one more where groups are largest.
+    """Return the number of groups in each domain: one each, then one more where groups are largest.
 
-    No domain holds more groups than cores while the cores suffice for all.
+    No domain gets more groups than cores as long as there are enough cores for all groups.
     """
     counts = [1] * len(sizes)
     for _ in range(groups - len(sizes)):
@@ -186,13 +186,13 @@ def _add_server(groups: list[tuple[int, ...]], cores: Sequence[Core], why: list[
     if largest > 1:
         at = max(i for i, cpus in enumerate(groups) if len(cpus) == largest)
         groups[at], own = groups[at][:-1], groups[at][-1:]
-        why.append(f"The server has core {own[0]} for itself, taken from worker {at}.")
+        why.append(f"The server has core {own[0]} to itself, taken from worker {at}.")
         groups.append(own)
     elif siblings and len(groups) <= len(cores):
         why.append("No core is left for the server: it runs on the cores' second hardware threads.")
         groups.append(siblings)
     else:
-        why.append("No core is left for the server: it runs wherever the kernel finds time for it.")
+        why.append("No core is left for the server: it may run on any core.")
         groups.append(tuple(cpu for core in cores for cpu in core.cpus))
 
 
@@ -205,7 +205,7 @@ def _count(n: int, thing: str) -> str:
 
 
 def said(share: Share) -> str:
-    """Return a share in a few words, for the journal."""
+    """Return a short description of a share, for the journal."""
     where = f"cpus {write_list(share.cpus)}"
     memory = f", memory of node {write_list(share.memory)} first" if share.memory else ""
     return where + memory

@@ -1,4 +1,4 @@
-"""What a rank does about its place: find its neighbours, plan with them, go there, and say so."""
+"""Placement of the calling rank: finds the ranks of its host, plans with them, applies and reports its share."""
 
 from __future__ import annotations
 
@@ -20,42 +20,42 @@ if TYPE_CHECKING:
     from hooke.spec.specification import Compute
 
 COPIES = 12
-"""Vectors of all weights that a rank holds at most: weights, gradient, center, momenta, buffers of messages."""
+"""Maximum number of full-size vectors on a rank: weights, gradient, center, momenta, message buffers."""
 
 
 @dataclass(frozen=True)
 class Host:
-    """The ranks of this run on one host, as one of them sees them."""
+    """The ranks of this run on one host, from the view of one of them."""
 
     rank: int
-    """Its number among them."""
+    """Index of this rank among them."""
     ranks: int
     server: bool = False
-    """Whether the last of them is the server."""
+    """Whether the last one is the server."""
     bound: bool = False
-    """Whether the launcher has given them different cpus already."""
+    """Whether the launcher has already assigned them different cpus."""
 
 
 @dataclass
 class Placed:
-    """What became of a rank's place: `threads` to compute with, and notes for the journal."""
+    """The result of placing a rank: number of compute `threads`, and notes for the journal."""
 
     threads: int
     notes: dict[str, str] = field(default_factory=dict)
     topology: Topology | None = None
     placement: Placement | None = None
     bound: str = ""
-    """What the kernel said to the request for fast memory."""
+    """Result of the request for fast memory."""
 
     def compute(self, asked: Compute) -> Compute:
         """Return the setting with `group` resolved into a number of threads."""
         return asked.model_copy(update={"threads": self.threads})
 
     def confirm(self, bytes_per_rank: int) -> dict[str, str]:
-        """Check, now that a rank's need is known, that all copies fit where they go; return all notes.
+        """Check that all copies fit, now that the memory need of a rank is known; return all notes.
 
-        Where they do not, memory is left to the kernel from here on, which says so: better slower than half in
-        fast memory, half out of it, differently on each rank.
+        If they do not fit, the memory policy is withdrawn and a note says so, because a rank should not have part
+        of its data in fast memory, and different parts on different ranks.
         """
         if self.topology is None or self.placement is None or not self.placement.pinned:
             return dict(self.notes)
@@ -68,9 +68,9 @@ class Placed:
 
 
 def neighbours(world: Any, server: bool) -> Host:
-    """Return this rank's host; collective over `world`, an mpi4py communicator.
+    """Return this rank's host. Collective over `world`, an mpi4py communicator.
 
-    `server`: whether the calling rank is one.
+    `server`: whether the calling rank is a server.
     """
     node = world.Split_type(sys.modules["mpi4py.MPI"].COMM_TYPE_SHARED)
     found: list[tuple[bool, frozenset[int]]] = node.allgather((server, frozenset(os.sched_getaffinity(0))))
@@ -89,17 +89,18 @@ def among(compute: Compute, comm: Any, server: bool) -> Placed:
 
 
 def place(compute: Compute, host: Host, bytes_per_rank: int | None = None, root: Path = Path("/")) -> Placed:
-    """Move the calling process to its share of this host, before torch starts threads; see `placement.plan`.
+    """Pin the calling process to its share of this host; call it before torch starts threads. See
+    `placement.plan`.
 
-    With `placement: none` nothing is touched, and `threads: group` is an equal share of the usable cores. All
-    ranks of the host must have been heard (`neighbours`) before the first is moved: what is free is read once.
+    With `placement: none` nothing is pinned, and `threads: group` is an equal share of the usable cores. All ranks
+    of the host must have called `neighbours` before the first one is pinned.
     """
     if compute.placement == "none":
         cores = usable_cores(root)
         return Placed(_threads(compute, max(1, cores // host.ranks)))
     if host.bound:
         cpus = os.sched_getaffinity(0)
-        why = f"The launcher has bound this rank to cpus {write_list(cpus)} already: left as it is."
+        why = f"The launcher has already bound this rank to cpus {write_list(cpus)}: not changed."
         return Placed(_threads(compute, min(len(cpus), usable_cores(root))), {"placement": why})
     topology = read(root)
     if host.server and host.ranks < 2:
@@ -113,7 +114,7 @@ def place(compute: Compute, host: Host, bytes_per_rank: int | None = None, root:
     told = "; ".join([said(share), *([placed.notes["placement"]] if "placement" in placed.notes else [])])
     placed.notes["placement"] = f"{told}. {' '.join(reasons)}" if placement.pinned else " ".join(reasons)
     if placed.threads > share.threads and compute.threads != "group":
-        placed.notes["placement"] += f" {placed.threads} threads were asked for, more than it has cores."
+        placed.notes["placement"] += f" {placed.threads} threads were requested, more than its cores."
     return placed
 
 
@@ -132,13 +133,13 @@ def _threads(compute: Compute, group: int) -> int:
 
 
 def need(elements: int, root: Path = Path("/")) -> int:
-    """Return bytes that a rank of `elements` weights holds: its memory now, with the data, and vectors to come."""
+    """Return the bytes needed by a rank with `elements` weights: its present memory, plus COPIES vectors."""
     anonymous = status(root, "RssAnon").split()
     return 1024 * int(anonymous[0] if anonymous else 0) + COPIES * 4 * elements
 
 
 def notes_of(placed: Placed | None, objective: Any, staged: bool) -> dict[str, str]:
-    """Return what a rank says about its place, its memory checked, and how its vectors travel."""
+    """Return a rank's notes on placement, memory and how its vectors are exchanged."""
     notes = {} if placed is None else placed.confirm(need(objective.layout[-1].stop))
     if staged:
         notes["exchange"] = path(1, cuda_awareness())

@@ -1,4 +1,4 @@
-"""How the machine is built, read from sysfs: sockets, NUMA nodes, cache domains, cores, hardware threads.
+"""The topology of the machine, read from sysfs: sockets, NUMA nodes, cache domains, cores, hardware threads.
 
 Source of the file formats: the kernel's Documentation/ABI (sysfs-devices-system-cpu, sysfs-devices-node,
 sysfs-kernel-mm-memory-tiers) and admin-guide/mm/numaperf.
@@ -16,37 +16,37 @@ from hooke.hardware.description import cpu_model
 from hooke.hardware.files import cpu_quota, cpuset, number, parse_list, status, text
 
 FAST_PACKAGES = (("Xeon Phi", "MCDRAM"), ("Xeon(R) CPU Max", "HBM"), ("Xeon CPU Max", "HBM"))
-"""Processors whose memory-only nodes are known to be the fast memory in their package, and its name."""
+"""Processors whose memory-only nodes are fast memory in the package, and the name of that memory."""
 
 
 @dataclass(frozen=True)
 class Core:
-    """One core and those of its hardware threads that are online; the first of them comes first."""
+    """One core and its online hardware threads, in order."""
 
     cpus: tuple[int, ...]
     socket: int
     node: int
     l3: tuple[int, ...]
-    """The cpus that share its L3 cache; empty where there is none."""
+    """The cpus that share its L3 cache; empty if there is none."""
     l2: tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class Node:
-    """One NUMA node; without cpus it is only memory."""
+    """One NUMA node; a node without cpus is memory only."""
 
     number: int
     cpus: tuple[int, ...]
     size: int
     """Bytes."""
     free: int
-    """Bytes available now: free, or in the file cache, which the kernel would drop."""
+    """Bytes available: free, or in the file cache, which can be dropped."""
     distances: dict[int, int]
-    """Node -> relative distance as the firmware tells it; 10 is local."""
+    """Node -> relative distance reported by the firmware; 10 is local."""
     bandwidth: int | None = None
-    """MB/s read from the nearest processor, where the firmware tells it (HMAT)."""
+    """Read bandwidth from the nearest processor, MB/s, if reported by the firmware (HMAT)."""
     tier: int | None = None
-    """The kernel's memory tier: the lower, the faster; None before Linux 6.1."""
+    """The kernel's memory tier; lower is faster; None before Linux 6.1."""
 
     @property
     def memory_only(self) -> bool:
@@ -56,24 +56,24 @@ class Node:
 
 @dataclass(frozen=True)
 class Topology:
-    """A machine, and the part of it that this process may use."""
+    """A machine, and the part that this process may use."""
 
     model: str
     cores: tuple[Core, ...]
-    """All cores that are online, by node, L3 domain and number."""
+    """All online cores, ordered by node, L3 domain and number."""
     nodes: tuple[Node, ...]
     allowed: frozenset[int]
-    """Cpus that affinity and cpuset leave to this process."""
+    """Cpus allowed by affinity and cpuset."""
     memory_allowed: frozenset[int]
-    """Nodes from which it may take memory."""
+    """Nodes on which this process may allocate memory."""
     quota: float | None
-    """Processors' time that its control groups grant, where limited."""
+    """CPU quota of its control groups in processors; None: unlimited."""
     memory: tuple[int, int] = (0, 0)
-    """Bytes of the whole machine, and those available now, as `free` tells them; (0, 0) where nothing does."""
+    """Total and available bytes of the machine, as reported by `free`; (0, 0) if unknown."""
 
     @cached_property
     def usable(self) -> tuple[Core, ...]:
-        """Return the cores of which this process may use a thread, each with those threads only."""
+        """Return the cores of which this process may use a hardware thread, each with those threads only."""
         found = ((core, tuple(cpu for cpu in core.cpus if cpu in self.allowed)) for core in self.cores)
         return tuple(Core(cpus, core.socket, core.node, core.l3, core.l2) for core, cpus in found if cpus)
 
@@ -88,10 +88,10 @@ class Topology:
 
     @cached_property
     def fast(self) -> dict[int, str]:
-        """Return the memory-only nodes known to be faster than ordinary memory, with the reason in words.
+        """Return the memory-only nodes known to be faster than ordinary memory, with the reasons.
 
-        A far memory-only node may as well be slow (CXL, persistent memory), so each needs evidence: bandwidth
-        told by the firmware, else the kernel's memory tiers, else a processor known for its memory.
+        A memory-only node may also be slow (CXL, persistent memory), so evidence is required: bandwidth reported
+        by the firmware, otherwise the kernel's memory tiers, otherwise a processor of FAST_PACKAGES.
         """
         ordinary = [node for node in self.nodes if node.cpus]
         return {
@@ -113,15 +113,15 @@ def _why_fast(node: Node, ordinary: list[Node], model: str) -> str:
 
 
 def read(root: Path = Path("/")) -> Topology:
-    """Read the machine under `root`, and what the process that reads may use of it.
+    """Read the machine under `root`, and the part that this process may use.
 
-    Without sysfs (a container that hides it) there is one node with one core for each allowed cpu.
+    Without sysfs (hidden by a container) the result is one node with one core per allowed cpu.
     """
     allowed = parse_list(status(root, "Cpus_allowed_list"))
     online = parse_list(text(root / "sys/devices/system/cpu/online")) or allowed
     allowed = allowed & online or online
     if (cpus := cpuset(root, "cpus")) is not None:
-        allowed = allowed & cpus or allowed  # another mount's cpuset is not ours
+        allowed = allowed & cpus or allowed  # a cpuset of another mount does not apply
     whole = _memory(text(root / "proc/meminfo"))
     nodes = _with_all_memory(tuple(_nodes(root, online)), whole)
     there = frozenset(node.number for node in nodes)
@@ -154,10 +154,10 @@ def _nodes(root: Path, online: frozenset[int]) -> Iterator[Node]:
 
 
 def _with_all_memory(nodes: tuple[Node, ...], memory: tuple[int, int]) -> tuple[Node, ...]:
-    """Return the nodes; the only one with memory has all of the machine's, whatever its own file says.
+    """Return the nodes; if only one has memory, it is credited with all memory of the machine.
 
-    A virtual machine that was given memory while it ran may count none of that in the node's file. Among several
-    nodes nobody can say where it lies.
+    Memory added to a running virtual machine may be missing in the node's file. With several nodes its location is
+    unknown.
     """
     holding = [node for node in nodes if node.size]
     if len(holding) != 1 or not memory[0]:
@@ -174,9 +174,9 @@ def _tiers(root: Path) -> dict[int, int]:
 
 
 def _memory(meminfo: str) -> tuple[int, int]:
-    """Return (bytes, bytes available) of a meminfo file, of a node or of the machine.
+    """Return (total, available) bytes of a meminfo file, of a node or of the machine.
 
-    The machine's file estimates what is available; a node's does not: there it is free, or in the file cache.
+    The machine's file contains an estimate of the available memory; for a node it is free memory plus file cache.
     """
     pairs = re.findall(r"(?:Node \d+ )?(\S+):\s+(\d+)", meminfo)
     kb = {key: int(value) for key, value in pairs}

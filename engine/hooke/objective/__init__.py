@@ -1,1 +1,1 @@
-"""What is trained: a model as functions of one flat vector, its data and scoring, and workloads of users."""
+"""Objectives: a model as functions of one flat vector, its data and scoring, and user workloads."""

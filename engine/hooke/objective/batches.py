@@ -1,4 +1,4 @@
-"""Which training items a worker sees: its own stream, a function of (seed, worker) alone."""
+"""The training items of a worker: its own stream, a function of (seed, worker) only."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ class Batches:
         return indices
 
     def peek(self) -> Any:
-        """Return what `next` will return; the cursor stays before it."""
+        """Return the next batch without advancing the cursor."""
         if self._ahead is None:
             state, queue = self._random.bit_generator.state, self._queue
             self._ahead = (self.next(), state, queue)
         return self._ahead[0]
 
     def cursor(self) -> dict[str, Any]:
-        """Return what a checkpoint keeps: the generator's state and the rest of a permutation."""
+        """Return the state for a checkpoint: the generator's state and the rest of a permutation."""
         _, state, queue = self._ahead or (None, self._random.bit_generator.state, self._queue)
         return {"random": state, "queue": queue.tolist()}
 
     def restore(self, cursor: dict[str, Any]) -> None:
-        """Go on where `cursor()` was taken."""
+        """Continue from the state returned by `cursor()`."""
         self._ahead = None
         self._random.bit_generator.state = cursor["random"]
         self._queue = np.asarray(cursor["queue"], dtype=np.int64)

@@ -1,4 +1,4 @@
-"""How long a gradient takes on this machine: the compute time of a virtual cluster, measured."""
+"""Measures the time of a gradient on this machine, as the compute time of a virtual cluster."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from hooke.objective.batches import Batches
 from hooke.spec.specification import RunSpec
 
 SECONDS = 1.0
-"""How long is measured at least, after one gradient that is not counted."""
+"""Minimum duration of the measurement, s, after one gradient of warm-up."""
 LEAST = 9
-"""Gradients that are measured at least: quartiles of fewer say little."""
+"""Minimum number of measured gradients, for meaningful quartiles."""
 
 
 def calibrated(spec: RunSpec, seconds: float = SECONDS) -> RunSpec:
-    """Return a virtual run whose compute time is this machine's, measured now on one rank; imports torch.
+    """Return a virtual run with the compute time of this machine, measured on one rank; imports torch.
 
-    The time is the median of forward and backward over batches of the run's own size, per sample; its quartiles
-    are named in `compute_source`.
+    The time is the median of forward and backward over batches of the run's own size, in s per sample; its
+    quartiles are in `compute_source`.
     """
     import torch
 

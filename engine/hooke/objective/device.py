@@ -1,4 +1,4 @@
-"""Where a rank computes, and with how many threads: `spec.Compute` made concrete, and said in its notes."""
+"""The device and the number of threads of a rank: resolves `Compute`, with notes for the journal."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from hooke.hardware.description import bf16_unit
 from hooke.spec.specification import Compute
 
 LOCAL_RANK = ("MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID", "PMI_LOCAL_RANK")
-"""Where launchers say which of its host's ranks a process is."""
+"""Environment variables in which launchers pass the local rank."""
 
 
 def local_rank(rank: int) -> int:
-    """Return which of its host's ranks this is; `rank` itself where no launcher says (threads of one process)."""
+    """Return the local rank on this host; `rank` itself without a launcher (threads of one process)."""
     said = (os.environ.get(name, "") for name in LOCAL_RANK)
     return next((int(text) for text in said if text.isdigit()), rank)
 
 
 def choose(compute: Compute, rank: int) -> torch.device:
-    """Return the device of a rank: device `local rank % count` of its host, or the processor.
+    """Return the device of a rank: CUDA device `local rank % count` of its host, or the CPU.
 
-    Raises LaunchError when CUDA is demanded and there is none.
+    Raises LaunchError if CUDA is requested and there is no device.
     """
     if compute.device == "cpu":
         return torch.device("cpu")
@@ -52,7 +52,7 @@ def threads(compute: Compute) -> int:
 
 
 def notes(compute: Compute, device: torch.device) -> dict[str, str]:
-    """Return what was chosen, in words for the journal."""
+    """Return notes on the choices, for the journal."""
     where = "cpu"
     if device.type == "cuda":
         where = f"{device}, {torch.cuda.get_device_name(device)}"

@@ -1,11 +1,11 @@
 """A PyTorch model as functions of one flat float32 vector: the compute path of the engine.
 
-Every parameter is a view of the one weight vector, and gradients are left in views of the one gradient vector, so
-that an algorithm's arithmetic and a message are single operations over contiguous memory.
+All parameters are views of one weight vector, and gradients are written to views of one gradient vector, so that
+vector arithmetic and messages are single operations on contiguous memory.
 
-Local to a worker, and never exchanged: buffers (running statistics of batch normalisation), momentum, and every
-generator. What a gradient draws (dropout, augmentation) is a function of (seed, rank, number of the batch); the
-global generator is not used, because ranks that are threads of one process share it.
+Local to a worker, and never exchanged: buffers (running statistics of batch normalisation), momentum, and random
+generators. The random numbers of a gradient (dropout, augmentation) are a function of (seed, rank, batch number);
+the global generator is not used, because ranks that are threads of one process share it.
 """
 
 from __future__ import annotations
@@ -31,19 +31,20 @@ from hooke.objective.task import CLASSES, Task
 from hooke.spec.specification import Part
 
 CONSTRUCTION = threading.Lock()
-"""Constructors draw from the global generator; one at a time may set it and put it back."""
+"""Constructors draw from the global generator; only one at a time may set and restore it."""
 AUGMENTATION, DROPOUT = 2, 3
-"""What a stream of draws is for: part of its seed, beside those of `batches` (none) and of virtual time (1)."""
+"""Purpose of a random stream, part of its seed; `batches` uses none, virtual time uses 1."""
 
 
 class FlatObjective:
     """A model bound to the parts of a data set (implements `Objective`).
 
-    `make` returns the model. `initialise(model, generator)` draws its weights in place; by default weights of two
-    and more dimensions come from Kaiming's uniform distribution over the fan-in for `nonlinearity`, those of
-    normalisations are one, biases zero; `"own"` keeps what the constructor draws from a seeded generator. `place`
-    says device, precision and threads, `notes` what became of that. Without a `validation` part one is split off
-    `train` (see `hooke.objective.parts`); raises DataInvalid where that is too small. The parts are attributes.
+    `make` returns the model. `initialise(model, generator)` draws its weights in place. By default, weights with
+    two or more dimensions are drawn from Kaiming's uniform distribution over the fan-in for `nonlinearity`,
+    weights of normalisations are one, biases zero; `"own"` keeps the weights that the constructor draws from a
+    seeded generator. `place` sets device, precision and threads; `notes` describes the result. Without a
+    `validation` part one is split off `train` (see `hooke.objective.parts`). Raises DataInvalid if `train` is too
+    small. The parts are attributes.
     """
 
     def __init__(
@@ -59,7 +60,9 @@ class FlatObjective:
         place: Place = ALONE,
     ) -> None:
         compute, rank = place.compute, place.rank
-        torch.set_num_threads(devices.threads(compute))  # of this thread: several change sums from run to run
+        torch.set_num_threads(
+            devices.threads(compute)
+        )  # of this thread; sums on several threads are not reproducible
         self.device = devices.choose(compute, rank)
         self.notes = devices.notes(compute, self.device)
         if validation is None:
@@ -105,7 +108,7 @@ class FlatObjective:
         return {part.name: flat[part.start : part.stop].view(part.shape) for part in self.layout}
 
     def initial(self, seed: int) -> Tensor:
-        """Return the initial weights, a function of the seed alone: drawn on the processor for every device."""
+        """Return the initial weights, shape (n,), a function of the seed only (drawn on the CPU)."""
         model = self._constructed(seed)
         if not isinstance(self._initialise, str):
             with torch.no_grad():
@@ -116,7 +119,7 @@ class FlatObjective:
         return vector
 
     def _bind_low(self) -> list[tuple[nn.Parameter, Slice]]:
-        """Have the parameters that autocast would cast read the lowered copy; return the others."""
+        """Let the parameters that autocast would cast read the lowered copy; return the others."""
         pairs = list(zip(self._parameters, self.layout, strict=True))
         if self._low is None:
             return pairs
@@ -127,22 +130,22 @@ class FlatObjective:
         return [(parameter, part) for parameter, part in pairs if part.name not in lowered]
 
     def bind(self, weights: Vector, gradient: Vector) -> None:
-        """From now on read weights from the one vector and leave gradients in the other."""
+        """Use these vectors, each of shape (n,), for the weights and the gradient from now on."""
         self._weights = self._checked(weights)
         for parameter, part in self._full:
             parameter.data = self._weights[part.start : part.stop].view(part.shape)
-        if gradient is not self._gradient:  # methods that look ahead bind twice in a step, this one never changes
+        if gradient is not self._gradient:  # look-ahead methods bind twice in a step, with the same gradient
             self._gradient = self._checked(gradient)
             self._views = list(self._cut(self._gradient).values())
 
     def pick(self, indices: Any) -> Batch:
-        """Return the batch with these training indices (array or sequence), valid until the next `pick`."""
+        """Return the batch of these training indices (array or sequence), valid until the next `pick`."""
         batch = self._loader.load(indices, self._augmentation())
         self._picked += 1
         return batch
 
     def prefetch(self, indices: Any) -> None:
-        """Begin to read the batch that the next `pick` will ask for, in another thread."""
+        """Begin to read the batch of the next `pick` in another thread."""
         self._loader.prefetch(indices, self._augmentation())
 
     def close(self) -> None:
@@ -158,12 +161,12 @@ class FlatObjective:
         )
 
     def gradient(self, batch: Batch) -> float:
-        """Forward and backward at the bound weights; fill the bound gradient; return the mean loss.
+        """Compute forward and backward at the bound weights, fill the bound gradient, return the mean loss.
 
         Raises DataInvalid if the model draws from PyTorch's global generator.
         """
         if self._low is not None:
-            self._low.copy_(self._weights)  # one pass, instead of a cast of each layer in each direction
+            self._low.copy_(self._weights)  # one pass, instead of a cast per layer and direction
         if self._dropouts:
             drawn = int(self._stream(DROPOUT, self._computed).integers(2**62))
             for position, dropout in enumerate(self._dropouts):
@@ -188,22 +191,23 @@ class FlatObjective:
         self._trusted = True
 
     def evaluate(self, weights: Vector, start: int, stop: int, part: Part = "validation") -> Score:
-        """Score `weights` on items start..stop of a part, on a second model: what is bound stays untouched.
+        """Score `weights`, shape (n,), on items start..stop of a part with a second model; bound state is
+        unchanged.
 
-        Batch statistics are computed anew for these weights; see `hooke.objective.scorer`.
+        Batch statistics are computed for these weights; see `hooke.objective.scorer`.
         """
         for parameter, view in zip(self._scorer.parameters, self.views(weights).values(), strict=True):
             parameter.data = view
         return self._scorer.score(part, start, stop)
 
     def local_state(self) -> dict[str, Any]:
-        """Return what outlives a step beside the vectors, as arrays: buffers, and how far the generators are."""
+        """Return the state that outlives a step besides the vectors, as arrays: buffers and generator states."""
         counters = {"drawn": np.array([self._picked, self._computed], dtype=np.int64)}
         buffers = {f"buffer.{name}": b.detach().cpu().numpy().copy() for name, b in self.model.named_buffers()}
         return counters | buffers
 
     def restore_local(self, state: dict[str, Any]) -> None:
-        """Go on where `local_state` was taken; raises CheckpointError for that of another model."""
+        """Continue from the result of `local_state`. Raises CheckpointError for the state of another model."""
         own = self.local_state()
         if {k: v.shape for k, v in own.items()} != {k: np.shape(v) for k, v in state.items()}:
             raise CheckpointError(
@@ -215,7 +219,7 @@ class FlatObjective:
             buffer.copy_(torch.from_numpy(np.asarray(state[f"buffer.{name}"])))
 
     def synchronize(self) -> None:
-        """Wait until the device has done what was asked of it; on the processor it always has."""
+        """Wait until the device has completed all work; returns at once on a CPU."""
         if self.device.type == "cuda":
             torch.cuda.current_stream(self.device).synchronize()
 
@@ -243,7 +247,7 @@ def _layout(model: nn.Module) -> tuple[Slice, ...]:
 
 
 def _lowered(model: nn.Module) -> frozenset[str]:
-    """Return the parameters that autocast would cast anyway, in every module that reads them."""
+    """Return the parameters that autocast would cast in every module that reads them."""
     casting = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d)
     cast = {id(p) for m in model.modules() if isinstance(m, casting) for p in m.parameters(recurse=False)}
     other = {id(p) for m in model.modules() if not isinstance(m, casting) for p in m.parameters(recurse=False)}

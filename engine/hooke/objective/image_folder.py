@@ -1,4 +1,4 @@
-"""Images in one folder per class, streamed: only one batch of pixels is ever in memory.
+"""Images in one folder per class, streamed: only one batch of pixels is in memory at a time.
 
 Training (Szegedy et al., arXiv 1409.4842, section 6): a window of 8 % to 100 % of the image's area with an aspect
 ratio between 3/4 and 4/3 is resized to a square, and mirrored half of the time. Evaluation: the shorter side is
@@ -21,16 +21,16 @@ from hooke.errors import DataInvalid, DataMissing
 
 SUFFIXES = (".jpg", ".jpeg", ".png")
 MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-"""Of ImageNet's training pixels per channel, in 0..1."""
+"""Mean and standard deviation of ImageNet's training pixels per channel, in 0..1."""
 TRIES = 10
-"""Windows that are drawn before one is cut from the center: long images refuse most."""
+"""Number of windows drawn before the center is used; most windows do not fit into long images."""
 
 
 class ImageFolder:
-    """`root/<class>/*.jpg` (or .jpeg, .png) as a source: squares of `side` pixels, normalised as ImageNet's are.
+    """`root/<class>/*.jpg` (or .jpeg, .png) as a source: squares of `side` pixels, normalised as for ImageNet.
 
-    `classes` are the names of the classes, in the order of their numbers; by default the sorted folders of `root`.
-    Raises DataMissing where there is no class or no image, DataInvalid for a class beyond `classes`.
+    `classes` are the class names in the order of their numbers; by default the sorted folders of `root`. Raises
+    DataMissing without any class or image, DataInvalid for a class not in `classes`.
     """
 
     slow = True
@@ -47,10 +47,10 @@ class ImageFolder:
         self.classes = found if classes is None else classes
         if unknown := sorted(set(found) - set(self.classes)):
             raise DataInvalid(
-                f"{root}: {unknown[0]} is no class of the training set ({len(self.classes)} classes)"
+                f"{root}: {unknown[0]} is not a class of the training set ({len(self.classes)} classes)"
             )
         number = {name: i for i, name in enumerate(self.classes)}
-        # Names end to end in one buffer: a million Python strings would take a hundred bytes more each.
+        # Names concatenated in one buffer: Python strings would take a hundred bytes more each.
         names, ends, labels = bytearray(), [0], []
         for folder in found:
             for name in _images(root / folder):
@@ -71,7 +71,7 @@ class ImageFolder:
         return self.root / self._names[start:stop].decode("utf-8", "surrogateescape")
 
     def read(self, at: Tensor, items: Tensor, labels: Tensor, random: np.random.Generator | None) -> None:
-        """Decode one item after the other; raises DataInvalid for a damaged file, DataMissing for a lost one."""
+        """Decode the items. Raises DataInvalid for a damaged file, DataMissing for a removed one."""
         torch.index_select(self.labels, 0, at, out=labels)
         pixels = items.numpy()
         for row, item in enumerate(at.tolist()):
@@ -79,8 +79,8 @@ class ImageFolder:
             try:
                 pixels[row] = _square(path, self.shape[0], random)
             except FileNotFoundError:
-                raise DataMissing(f"{path} was listed when the run began, and is gone") from None
-            except Exception as error:  # a decoder may raise anything on rubbish
+                raise DataMissing(f"{path} was listed when the run began and no longer exists") from None
+            except Exception as error:  # a decoder may raise anything on damaged data
                 raise DataInvalid(
                     f"{path} cannot be decoded as an image ({type(error).__name__}: {error}); "
                     "fetch it again or take it out of the folder"
@@ -90,7 +90,7 @@ class ImageFolder:
 def _folders(root: Path) -> list[str]:
     found = sorted(entry.name for entry in os.scandir(root) if entry.is_dir()) if root.is_dir() else []
     if not found:
-        raise DataMissing(f"{root} holds no folders: put the images of each class into a folder of its own there")
+        raise DataMissing(f"{root} has no subfolders: put the images of each class into a subfolder of its own")
     return found
 
 
@@ -102,7 +102,7 @@ def _square(path: Path, side: int, random: np.random.Generator | None) -> Any:
     with Image.open(path, formats=("JPEG", "PNG")) as image:
         width, height = image.size
         left, top, w, h = _center(width, height) if random is None else _window(width, height, random)
-        # A JPEG is decoded at 1/2, 1/4 or 1/8 of its size where that still has the pixels that are wanted.
+        # A JPEG is decoded at 1/2, 1/4 or 1/8 of its size if that has enough pixels.
         image.draft("RGB", (math.ceil(width * side / w), math.ceil(height * side / h)))
         x, y = image.size[0] / width, image.size[1] / height
         box = (left * x, top * y, (left + w) * x, (top + h) * y)

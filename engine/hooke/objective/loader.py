@@ -1,8 +1,8 @@
-"""Batches on their way from a data set to where the model computes.
+"""Loads batches from a data set to the device of the model.
 
-On the processor: gathered into one buffer, scaled into another. On a CUDA device: gathered into pinned memory,
-copied by a side stream, scaled there, so that a byte per pixel crosses the bus. `prefetch` reads the next batch in
-a thread while this one is in use. (The CUDA path has not been run on a device yet.)
+On a CPU, a batch is gathered into one buffer and scaled into another. On a CUDA device, it is gathered into pinned
+memory, copied on a side stream and scaled there, so that one byte per pixel crosses the bus. `prefetch` reads the
+next batch in a thread while the current one is in use. (The CUDA path has not been run on a device yet.)
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Batch:
 
 
 class _Buffers:
-    """Buffers of one batch: as stored on the host, the same on the device, and as the model sees it."""
+    """Buffers of one batch: as stored on the host, the same on the device, and as input of the model."""
 
     def __init__(self, source: Source, items: int, device: torch.device, dtype: torch.dtype) -> None:
         pinned = device.type == "cuda"
@@ -39,7 +39,7 @@ class _Buffers:
         self.labels = torch.empty(labels, dtype=source.label_dtype, pin_memory=pinned)
         self.there = torch.empty_like(self.raw, device=device) if pinned else self.raw
         self.labels_there = torch.empty_like(self.labels, device=device) if pinned else self.labels
-        # Both are there on a device only: the copy to it has ended, the computation from it has ended.
+        # Events, on a device only: the copy to the device is complete, the computation on it is complete.
         self.copied = torch.cuda.Event() if pinned else None  # type: ignore[no-untyped-call]
         self.used = torch.cuda.Event() if pinned else None  # type: ignore[no-untyped-call]
         whole = self.raw.dtype == torch.int64
@@ -63,10 +63,10 @@ class Loader:
             x.to(device) if isinstance(x, Tensor) else x for x in (source.scale, source.shift)
         )
         self.worthwhile = source.slow or cuda
-        """Whether reading ahead gains anything: gathering from memory is cheaper than a thread."""
+        """Whether reading ahead pays off; gathering from memory is cheaper than a thread."""
 
     def load(self, at: Any, random: np.random.Generator | None = None) -> Batch:
-        """Return the items `at`; `random` augments them. They are valid until the next `load`."""
+        """Return the items `at`, augmented with `random` if given; valid until the next `load`."""
         at = torch.as_tensor(at, dtype=torch.int64)
         if self._last is not None and self._last.used is not None:
             self._last.used.record(torch.cuda.current_stream(self._device))
@@ -84,7 +84,7 @@ class Loader:
         return room.batch
 
     def prefetch(self, at: Any, random: np.random.Generator | None = None) -> None:
-        """Begin to read the items that the next `load` will ask for, with the same generator as it would give."""
+        """Begin to read the items of the next `load`, with the generator that it will pass."""
         at = torch.as_tensor(at, dtype=torch.int64).clone()
         if self._thread is None:
             self._thread = ThreadPoolExecutor(1, "hooke-prefetch", self._enter)
@@ -99,15 +99,15 @@ class Loader:
 
     def _enter(self) -> None:
         if self._side is not None:
-            torch.cuda.set_device(self._device)  # of the thread: else pinned memory would belong to device 0
+            torch.cuda.set_device(self._device)  # of the thread: otherwise pinned memory would belong to device 0
 
     def _read(self, at: Tensor, random: np.random.Generator | None) -> _Buffers:
         room = self._free(len(at))
         if room.copied is not None:
-            room.copied.synchronize()  # the copy out of these pinned buffers may still run
+            room.copied.synchronize()  # the copy from these pinned buffers may still be running
         self._source.read(at, room.raw, room.labels, random)
         if self._side is not None and room.copied is not None and room.used is not None:
-            self._side.wait_event(room.used)  # what computes from this room may not have ended
+            self._side.wait_event(room.used)  # the computation on these buffers may still be running
             with torch.cuda.stream(self._side):
                 room.there.copy_(room.raw, non_blocking=True)
                 room.labels_there.copy_(room.labels, non_blocking=True)
@@ -115,7 +115,7 @@ class Loader:
         return room
 
     def _free(self, items: int) -> _Buffers:
-        """Return the buffers that are not in use: with reading ahead there are two sets that take turns."""
+        """Return the buffers that are not in use; with reading ahead, two sets alternate."""
         wanted = 2 if self.worthwhile else 1
         if self._buffers and len(self._buffers[0].raw) != items:
             self._buffers = []

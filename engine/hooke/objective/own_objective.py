@@ -1,4 +1,4 @@
-"""What the functions of a user's own workload return, checked and bound to an Objective."""
+"""Checks the results of the functions of a user workload, and binds them to an Objective."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from hooke.objective.samples import Mapped, Samples, Source
 from hooke.objective.task import custom
 
 Parts = tuple[Source, Source | None, Source]
-"""Training, validation (None: to be split off the former) and test part."""
+"""Training, validation (None: split off the training part) and test part."""
 
 _SHARED: dict[tuple[int, str], Parts] = {}
-"""Tensors are read only, so ranks that are threads of one process share them; a user's data set may not be."""
+"""Tensors are read-only, so ranks that are threads of one process share them; a user's data set may have state."""
 
 
 def build(module: Any, path: Path, model: dict[str, Any], data: dict[str, Any], place: Place) -> FlatObjective:
-    """Call the functions of an executed file; raises DataInvalid where they return something else than promised.
+    """Call the functions of an executed file. Raises DataInvalid if a result does not have the required form.
 
-    PyTorch's global generator is seeded alike on every rank while `data` runs: what it draws, all ranks draw.
+    While `data` runs, PyTorch's global generator has the same seed on every rank, so that all ranks draw the same.
     """
     with CONSTRUCTION:
         train, validation, test = _parts(module, path, data)

@@ -1,14 +1,14 @@
-"""A user's own workload: a Python file with three functions, seen as a Workload.
+"""A user workload: a Python file with three functions, wrapped as a Workload.
 
-    def model(**parameters) -> nn.Module      the model, with the weights that it starts from
+    def model(**parameters) -> nn.Module      the model with its initial weights
     def data(**parameters) -> (train, test)   or (train, validation, test): each (inputs, labels) as tensors, or a
                                               map-style data set
     def loss(output, target) -> Tensor        the mean over a batch
     def score(output, target) -> float        optional: the share of a batch that is right, 0..1
 
 Parameters are keyword arguments with defaults and become the fields of the form. They are read from the syntax
-tree: whoever lists workloads does not execute the file, which may import torch; `build` does. The docstring of
-the file is the documentation, its first line the title; a constant `target` is the accuracy that counts as solved.
+tree: listing workloads does not execute the file, which may import torch; `build` does. The docstring of the file
+is the documentation, its first line the title; a constant `target` is the default target accuracy.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ EXECUTION = threading.Lock()
 
 
 class OwnWorkload(Workload):
-    """Base of what `from_file` makes: a file's functions with values for their parameters."""
+    """Base class of the workloads made by `from_file`: a file's functions with values for their parameters."""
 
     target: ClassVar[float] = 0.9
     name: ClassVar[str] = ""
@@ -47,11 +47,11 @@ class OwnWorkload(Workload):
 
     @classmethod
     def id(cls) -> str:
-        """Return the name that the workload was given."""
+        """Return the name of the workload."""
         return cls.name
 
     def build(self, place: Place = ALONE) -> FlatObjective:
-        """Execute the file, and make data and model; raises DataInvalid where the functions keep no promise."""
+        """Execute the file and build data and model. Raises DataInvalid if a function returns something else."""
         from hooke.objective import own_objective
 
         values = self.model_dump()
@@ -62,7 +62,7 @@ class OwnWorkload(Workload):
 
 @dataclass
 class _Read:
-    """What a file's syntax tree says."""
+    """Information from a file's syntax tree."""
 
     documentation: str = ""
     target: float = 0.9
@@ -72,14 +72,14 @@ class _Read:
 
 
 def is_own(path: Path) -> bool:
-    """Return whether the file defines the three functions at its top level; it is parsed, not executed."""
+    """Return whether the file defines the three functions at its top level. The file is parsed, not executed."""
     return set(WANTED) <= {node.name for node in _parsed(path).body if isinstance(node, ast.FunctionDef)}
 
 
 def from_file(path: Path, name: str | None = None) -> type[OwnWorkload]:
-    """Return the workload that a file describes, called `name` or like the file; it is parsed, not executed.
+    """Return the workload of a file, named `name` or after the file. The file is parsed, not executed.
 
-    Raises DataInvalid, with file and line, for what the interface does not allow.
+    Raises DataInvalid, with file and line, for violations of the interface.
     """
     read = _read(path)
     name = name or path.stem.lower().replace("_", "-")
@@ -92,31 +92,33 @@ def from_file(path: Path, name: str | None = None) -> type[OwnWorkload]:
             **cast("dict[str, Any]", read.fields),
         )
     except (PydanticUserError, TypeError, NameError, ValueError) as error:
-        raise DataInvalid(f"{path}: its parameters make no form: {error}") from None
+        raise DataInvalid(f"{path}: its parameters do not define a form: {error}") from None
     made.name, made.source, made.takes, made.target = name, path, read.takes, read.target
     return made
 
 
 def from_module(module: str, name: str) -> type[OwnWorkload]:
-    """Return the workload of an importable module, as an entry point names it; NotFound: it has no source."""
+    """Return the workload of an importable module, named by an entry point. Raises NotFound without its source."""
     try:
         spec = importlib.util.find_spec(module)
     except ModuleNotFoundError:
         spec = None
     if spec is None or not spec.origin or not spec.origin.endswith(".py"):
-        raise NotFound(f"the workload {name!r} is to be in the module {module!r}, whose source is not to be found")
+        raise NotFound(
+            f"the source of the module {module!r}, which should define the workload {name!r}, was not found"
+        )
     return from_file(Path(spec.origin), name)
 
 
 @functools.cache
 def _executed(path: Path, stamp: int) -> Any:
-    del stamp  # a file that was changed meanwhile is executed again
+    del stamp  # a changed file is executed again
     name = f"hooke_own_{abs(hash(str(path))):x}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise DataInvalid(f"{path} is no Python file")
+        raise DataInvalid(f"{path} is not a Python file")
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # data classes and pickles look their module up
+    sys.modules[name] = module  # needed by data classes and pickle
     spec.loader.exec_module(module)
     return module
 
@@ -131,7 +133,7 @@ def _parsed(path: Path) -> ast.Module:
     try:
         return ast.parse(path.read_bytes(), filename=str(path))
     except (SyntaxError, ValueError) as error:
-        raise DataInvalid(f"{path} is not Python: {error}") from None
+        raise DataInvalid(f"{path} is not valid Python: {error}") from None
     except OSError as error:
         raise NotFound(f"{path} cannot be read: {error.strerror}") from None
 
@@ -225,6 +227,6 @@ def _type(path: Path, node: ast.expr) -> Any:
         choices = _value(path, node.slice)  # type: ignore[attr-defined]
         return Literal[choices]
     raise DataInvalid(
-        f"{path}:{node.lineno}: `{ast.unparse(node)}` is no type of a field: take int, float, bool, str, "
-        "Literal[...], one of these | None, or Annotated[one of these, 'what it means']"
+        f"{path}:{node.lineno}: `{ast.unparse(node)}` is not a supported type: use int, float, bool, str, "
+        "Literal[...], one of these | None, or Annotated[one of these, 'description']"
     )

@@ -1,8 +1,8 @@
-"""The validation part of data sets that come without one: split off the training part by a fixed rule.
+"""The validation part of data sets without one: split off the training part by a fixed rule.
 
-Targets are judged and settings are chosen on the validation part; the test part is scored once, when a run has
-ended. The rule depends on the number of training items alone, so that every method, and every program that Hooke
-is compared with, trains and is judged on the same items.
+The validation part decides targets and settings; the test part is scored once, when a run has ended. The rule
+depends only on the number of training items, so that every method, and every program that Hooke is compared with,
+is trained and judged on the same items.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from numpy.typing import NDArray
 from hooke.errors import DataInvalid
 
 FEWEST = 10
-"""Training items from which a validation part can be split off; at most one item in as many is held out."""
+"""Minimum number of training items, and minimum of k (see `held_out`)."""
 MOST = 10_000
-"""Validation items beyond which more would only make evaluations dearer."""
+"""Maximum number of validation items; more would only make evaluations slower."""
 SPREAD, WHOLE = 40_503, 65_536
 """Multiplicative hashing (Knuth, The Art of Computer Programming, volume 3, section 6.4): for consecutive b the
-values of b * SPREAD modulo WHOLE are spread evenly, and in step with no small period."""
+values of b * SPREAD modulo WHOLE are evenly spread and have no small period."""
 
 
 def held_out(count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return which of `count` training items stay for training, and which are the validation part; ascending.
+    """Return (training, validation): ascending indices, int64, that divide `count` training items.
 
-    Of every k consecutive items, k b to k b + k - 1, one is held out, with k = max(10, ceil(count / 10,000)): a
-    tenth, but no more than 10,000 items. It is the one at k b + floor(k h / 65,536), h = 40,503 b modulo 65,536:
-    classes that follow one another, and classes that take turns, are both held out in proportion. Of what is left
-    behind the last k items none is. Raises DataInvalid for fewer than ten items.
+    One of every k consecutive items, k b to k b + k - 1, is held out, with k = max(10, ceil(count / 10,000)): a
+    tenth, at most 10,000 items. It is the item k b + floor(k h / 65,536), h = 40,503 b modulo 65,536, so that
+    classes stored in blocks and classes stored alternately are both held out in proportion. None is held out of an
+    incomplete last block. Raises DataInvalid for fewer than ten items.
     """
     if count < FEWEST:
         raise DataInvalid(
@@ -41,8 +41,8 @@ def held_out(count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def cut_of_text(length: int) -> int:
-    """Return where the last tenth of `length` characters begins: it is held out in one piece.
+    """Return the start of the last tenth of `length` characters, which is held out in one piece.
 
-    Neighbouring pieces of a text overlap, so single ones cannot be held out of it.
+    Single items cannot be held out of a text, because neighbouring items overlap.
     """
     return length - length // 10

@@ -1,4 +1,4 @@
-"""Parts of a data set as an objective reads them. These lie in memory; `image_folder` streams from disk."""
+"""Parts of a data set in memory, as read by an objective; `image_folder` streams from disk."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from hooke.objective.parts import held_out
 
 
 class Source(Protocol):
-    """A part of a data set. Items are filled into buffers of the loader: nothing is allocated per batch."""
+    """A part of a data set. Items are read into buffers of the loader; nothing is allocated per batch."""
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of one item as stored; an image is (height, width, channels)."""
+        """Shape of one item as stored; of an image (height, width, channels)."""
 
     @property
     def dtype(self) -> torch.dtype:
-        """Of items as stored: uint8 or float32 (the model sees item * scale + shift), or int64 (as they are)."""
+        """Type of items as stored: uint8 or float32 (the model's input is item * scale + shift), or int64."""
 
     @property
     def label_shape(self) -> tuple[int, ...]:
-        """Of one label; () is a number."""
+        """Shape of one label; () for a number."""
 
     @property
     def label_dtype(self) -> torch.dtype:
-        """Of labels: int64 for classes."""
+        """Type of labels; int64 for classes."""
 
     @property
     def scale(self) -> Tensor | float:
-        """What stored items are multiplied by; images: perhaps one number per channel."""
+        """Factor on stored items; for images optionally one number per channel."""
 
     @property
     def shift(self) -> Tensor | float:
-        """What is added then."""
+        """Summand after scaling."""
 
     @property
     def augments(self) -> bool:
@@ -46,23 +46,23 @@ class Source(Protocol):
 
     @property
     def slow(self) -> bool:
-        """Whether reading takes long enough to be done ahead, by another thread."""
+        """Whether reading is slow enough to be done ahead in another thread."""
 
     def __len__(self) -> int: ...
 
     def read(self, at: Tensor, items: Tensor, labels: Tensor, random: np.random.Generator | None) -> None:
-        """Fill the buffers with the items `at`, augmented by draws from `random` alone; None: as they are."""
+        """Fill the buffers with the items `at`, augmented with draws from `random`; None: without augmentation."""
 
 
 class Samples:
     """A part of a data set in memory, shared by every Objective of the process and never written.
 
-    `inputs` (n, ...) are best what the files hold, uint8: a quarter of the memory of float32. The model sees
-    `inputs * scale + shift`; for images (n, channels, height, width) both may be one number per channel.
-    `labels` (n, ...) are classes, int64, or whatever the loss wants.
+    `inputs` (n, ...) are preferably uint8 as in the files, a quarter of the memory of float32. The model's input
+    is `inputs * scale + shift`; for images (n, channels, height, width) both may be one number per channel.
+    `labels` (n, ...) are classes, int64, or any type that the loss accepts.
 
-    `crop` and `flip` augment training images as He et al. (arXiv 1512.03385, section 4.2): `crop` pixels of zeros
-    around an image, a random window of its own size, and its mirror image half of the time.
+    `crop` and `flip` augment training images as in He et al. (arXiv 1512.03385, section 4.2): padding with `crop`
+    pixels of zeros, a random window of the original size, mirrored half of the time.
     """
 
     slow = False
@@ -77,7 +77,7 @@ class Samples:
         flip: bool = False,
     ) -> None:
         self.inputs, self.labels = inputs, labels
-        # Images are kept with their channels last, as convolutions want them; one channel needs no copy.
+        # Images are stored in channels-last order, for convolutions; with one channel no copy is needed.
         rows = inputs.permute(0, 2, 3, 1).contiguous() if inputs.dim() == 4 else inputs.contiguous()
         self._rows = rows
         self.shape, self.dtype = tuple(rows.shape[1:]), rows.dtype
@@ -110,7 +110,7 @@ class Samples:
 
 
 def constant(value: float | Sequence[float]) -> Tensor | float:
-    """Return a number as it is, one number per channel as a tensor."""
+    """Return a number unchanged, a sequence (one number per channel) as a tensor."""
     return float(value) if isinstance(value, (int, float)) else torch.tensor(value, dtype=torch.float32)
 
 
@@ -170,7 +170,7 @@ class Mapped:
         return len(self._dataset)
 
     def read(self, at: Tensor, items: Tensor, labels: Tensor, random: np.random.Generator | None) -> None:
-        """Ask the data set for one item after the other; see `Source`."""
+        """Read one item after the other from the data set; see `Source`."""
         del random
         for row, index in enumerate(at.tolist()):
             item, label = self._at(index)
@@ -179,7 +179,7 @@ class Mapped:
 
 
 class Subset:
-    """Some `items` of a `source`, in the order of their indices, (n,) int64; nothing is copied."""
+    """A subset of a `source`, in the order of the indices `items`, (n,) int64; nothing is copied."""
 
     def __init__(self, source: Source, items: NDArray[np.int64]) -> None:
         self.source, self.items = source, torch.from_numpy(items)
@@ -192,11 +192,11 @@ class Subset:
         return len(self.items)
 
     def read(self, at: Tensor, items: Tensor, labels: Tensor, random: np.random.Generator | None) -> None:
-        """Read these of the items; see `Source`."""
+        """Read items of the subset; see `Source`."""
         self.source.read(self.items[at], items, labels, random)
 
 
 def split_off(train: Source) -> tuple[Subset, Subset]:
-    """Return what stays of a training part, and the validation part: by the rule of `hooke.objective.parts`."""
+    """Split a training part into training and validation part, by the rule of `hooke.objective.parts`."""
     kept, held = held_out(len(train))
     return Subset(train, kept), Subset(train, held)

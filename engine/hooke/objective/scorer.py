@@ -1,9 +1,9 @@
-"""Scoring weights on held-out parts with a model of its own, so that no bit of a worker's state is touched.
+"""Scores weights on held-out parts with a separate model, without changing a worker's state.
 
-Batch normalisation. Only parameters travel, so the center has no running statistics. They are computed anew for
-the weights that are scored: one pass in training mode over STATISTICS_SAMPLES training items, spread evenly over
-the set and not augmented, in batches of EVALUATION_BATCH; mean and variance are the averages over those batches.
-The same items on every rank and at every evaluation, so the result is a function of the weights alone.
+Batch normalisation. Only parameters are exchanged, so the center has no running statistics. They are computed for
+the weights to be scored: one pass in training mode over STATISTICS_SAMPLES training items, spread evenly over the
+set and not augmented, in batches of EVALUATION_BATCH; mean and variance are averages over those batches. The items
+are the same on every rank and at every evaluation, so the result is a function of the weights only.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from hooke.objective.task import Task
 from hooke.spec.specification import Part
 
 EVALUATION_BATCH = 256
-"""Items per forward pass: the activations of a small convolutional net still fit in a core's cache."""
+"""Items per forward pass; the activations of a small convolutional net fit into a core's cache."""
 STATISTICS_SAMPLES = 1024
-"""Training items that batch statistics are computed from; all of a smaller set."""
+"""Number of training items for batch statistics; all of a smaller set."""
 
 
 class Scorer:
-    """A second model of the same structure, whose parameters read whatever vector is scored."""
+    """A second model of the same structure, whose parameters are views of the vector to be scored."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class Scorer:
 
     @torch.no_grad()
     def score(self, part: Part, start: int, stop: int) -> Score:
-        """Return the sums over items start..stop of a part at the parameters as they are set."""
+        """Return the sums over items start..stop of a part at the present parameters."""
         if start < stop and self._norms:
             self._renew_statistics()
         loss_sum, correct, count = 0.0, 0, 0
@@ -81,5 +81,5 @@ class Scorer:
 
 
 def as_float(output: Any) -> Any:
-    """Return a tensor of half precision as float32, anything else as it is."""
+    """Return a half-precision tensor as float32, anything else unchanged."""
     return output.float() if isinstance(output, Tensor) else output

@@ -1,4 +1,4 @@
-"""What a model's output is compared with: the loss that is minimised, and how it is counted on held-out parts."""
+"""Tasks: the loss that is minimised, and the score on held-out parts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hooke.catalogue.workload import Score
 
 @dataclass(frozen=True)
 class Task:
-    """`loss(output, labels)` is a batch's mean, a scalar; `score(output, labels)` holds its sums, in float64."""
+    """`loss(output, labels)`: mean over a batch, a scalar; `score(output, labels)`: sums over it, in float64."""
 
     loss: Callable[[Tensor, Tensor], Tensor]
     score: Callable[[Tensor, Tensor], Score]
@@ -37,9 +37,10 @@ CLASSES = Task(_mean, _sums)
 def custom(
     loss: Callable[[Tensor, Tensor], Tensor], score: Callable[[Tensor, Tensor], Tensor | float] | None
 ) -> Task:
-    """Return the task of a user's functions: `loss` a mean over its batch, `score` the share that is right (0..1).
+    """Return the task of a user's functions: `loss`, the mean over a batch; `score`, the fraction correct (0..1).
 
-    Without `score`, labels that are classes are compared with the largest output; other labels are never right.
+    Without `score`, labels that are classes are compared with the largest output; other labels never count as
+    correct.
     """
 
     def right(output: Tensor, labels: Tensor) -> float:

@@ -1,1 +1,1 @@
-"""Files of data sets: where they lie, and how they are read."""
+"""Readers of data set files."""

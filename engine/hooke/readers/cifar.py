@@ -1,8 +1,8 @@
-"""CIFAR-10 as it lies on disks: the published records, JPEG files in a tar archive, a part of the records.
+"""Reads CIFAR-10: the published records, JPEG files in a tar archive, or a part of the records.
 
-Every form becomes uint8 images (n, 32, 32, 3) and labels, the test part last. Decoding 60,000 JPEG files takes
-half a minute, so it is done once: the pixels are kept in the user's cache, under the archive's hash, and
-mapped from there by every rank.
+Every form is converted to uint8 images (n, 32, 32, 3) and labels, the test part last. Decoding 60,000 JPEG files
+takes half a minute, so it is done once: the pixels are stored in the user's cache, under the archive's hash, and
+memory-mapped by every rank.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 RECORD = 1 + 3 * 32 * 32
-"""Bytes of a record: its class, then 1,024 red, green and blue values."""
+"""Bytes of a record: its class, then 1,024 red, 1,024 green and 1,024 blue values."""
 MEAN, DEVIATION = (0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616)
-"""Of the training pixels per channel, in 0..1."""
+"""Mean and standard deviation of the training pixels per channel, in 0..1."""
 FORMS = {
     "original": ("cifar10", tuple(f"data_batch_{i}.bin" for i in range(1, 6)) + ("test_batch.bin",)),
     "jpeg": ("cifar10-jpeg", ("cifar10-jpeg.tar.gz",)),
@@ -44,11 +44,11 @@ Form = Annotated[
         description="`auto`: the published files, else JPEG. `lossless-4k`: 4,000 images, 500 of them for tests.",
     ),
 ]
-"""The parameter of every workload on CIFAR-10 that says which files."""
+"""Parameter of the CIFAR-10 workloads: which files to read."""
 Augment = Annotated[
     bool, Field(title="Augment", description="Train on random crops (4 pixels of padding) and mirror images.")
 ]
-"""The parameter of every workload on CIFAR-10 that says whether training images vary."""
+"""Parameter of the CIFAR-10 workloads: whether to augment training images."""
 PUT = (
     "Put the six binary files of cifar-10-binary.tar.gz into a folder `cifar10`, or `cifar10-jpeg.tar.gz` "
     "(train/<class>/*.jpg, test/<class>/*.jpg) into `cifar10-jpeg`"
@@ -56,7 +56,7 @@ PUT = (
 
 
 def find(form: str, workload: str) -> tuple[str, tuple[Path, ...]]:
-    """Return the form (`auto`: the first that is there, not the part) and its files, or raise DataMissing."""
+    """Return the form (`auto`: the first complete one found) and its files. Raises DataMissing."""
     root = places.data(workload, "CIFAR-10", PUT)
     lacking = []
     for name in ("original", "jpeg") if form == "auto" else (form,):
@@ -75,7 +75,7 @@ def _file(folder: Path, name: str) -> Path | None:
 
 @functools.cache
 def load(form: str, files: tuple[Path, ...], augment: bool) -> tuple[Samples, Samples]:
-    """Return the training and the test part, read once per process; raises DataInvalid for damaged files."""
+    """Return the training and the test part, read once per process. Raises DataInvalid for damaged files."""
     import numpy as np
     import torch
 
@@ -113,23 +113,23 @@ def _records(path: Path) -> Any:
 
 
 def _archive(path: Path) -> tuple[Any, Any, int]:
-    """Return pixels, labels and the number of training images of a tar archive, from the cache if it is there."""
+    """Return pixels, labels and the number of training images of a tar archive, from the cache if possible."""
     import numpy as np
 
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     kept = places.cache(f"cifar10-{digest[:32]}.npy")
-    with contextlib.suppress(OSError, ValueError, EOFError):  # absent or damaged: decode again
+    with contextlib.suppress(OSError, ValueError, EOFError):  # missing or damaged: decode again
         table = np.load(kept, mmap_mode="c", allow_pickle=False)
         if table.dtype == np.uint8 and table.ndim == 1 and len(table) % (RECORD + 1) == 0:
             return _cut(table)
     table = _decoded(path)
-    with contextlib.suppress(OSError):  # no place to keep it: the next start decodes again
+    with contextlib.suppress(OSError):  # cache not writable: the next start decodes again
         kept.parent.mkdir(parents=True, exist_ok=True)
         temporary = kept.with_name(f"{kept.name}.{os.getpid()}.tmp")
         with temporary.open("wb") as out:
             np.save(out, table)
-        temporary.replace(kept)  # whole or not at all, whichever rank comes first
+        temporary.replace(kept)  # atomic, whichever rank is first
     return _cut(table)
 
 
@@ -142,7 +142,7 @@ def _cut(table: Any) -> tuple[Any, Any, int]:
 def _decoded(path: Path) -> Any:
     """Return the part (0 training, 1 test) of every image, then every class, then all pixels, as one array.
 
-    Images are sorted by part, class and name. Pixels lie together, so that they can be used as they are mapped.
+    Images are sorted by part, class and name. Pixels are contiguous, so that they can be used memory-mapped.
     """
     import numpy as np
     from PIL import Image
@@ -164,7 +164,7 @@ def _decoded(path: Path) -> Any:
                     key = (0 if part == "train" else 1, CLASSES.index(folder), image)
                     rows[key] = picture.convert("RGB").tobytes()
     except Exception as error:  # a decoder may raise anything on rubbish
-        raise DataInvalid(f"{path}: damaged at or behind {name!r} ({error}); fetch it again") from error
+        raise DataInvalid(f"{path}: damaged at or after {name!r} ({error}); fetch it again") from error
     if not any(part == 0 for part, _, _ in rows) or not any(part == 1 for part, _, _ in rows):
         raise DataInvalid(f"{path}: no images in train/<class>/ or none in test/<class>/")
     keys = sorted(rows)

@@ -1,6 +1,6 @@
 """The IDX format of MNIST: big-endian header (magic, one size per dimension), then one byte per element.
 
-Strict: a file that is not exactly what its header promises is refused, with the place where it goes wrong.
+Strict: a file that does not match its header exactly is rejected, with the position of the error.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hooke.errors import DataInvalid
 
 UNSIGNED_BYTE = 0x08
 MAX_BYTES = 1 << 30
-"""No file of this format that we read is larger; a damaged header must not ask for all memory."""
+"""Maximum size of the data, so that a damaged header cannot request all memory."""
 
 
 @dataclass(frozen=True)

@@ -22,15 +22,18 @@ Folder = Annotated[
         description="Folder of HOOKE_DATA that holds `train` and `val`.",
     ),
 ]
-"""The parameter of every workload on such folders that names one."""
-Side = Annotated[int, Field(ge=32, le=512, title="Side", description="Pixels of the squares that the model sees.")]
-"""The parameter of every workload on such folders that says how large an image is."""
+"""Parameter of the ImageNet workloads: the folder."""
+Side = Annotated[
+    int, Field(ge=32, le=512, title="Side", description="Width and height of the model's input in pixels.")
+]
+"""Parameter of the ImageNet workloads: the image size."""
 
 
 def load(folder: str, side: int, workload: str) -> tuple[ImageFolder, ImageFolder]:
-    """Return the training and the test part as streams; nothing but names is read. `folder` lies in HOOKE_DATA.
+    """Return the training and the test part as streams; only file names are read. `folder` is relative to
+    HOOKE_DATA.
 
-    What ImageNet publishes as its validation part, `val`, is the test part here: the labels of its own are not
+    ImageNet's published validation part, `val`, is the test part here, because the labels of its test part are not
     published. The validation part is split off `train`.
     """
     from hooke.objective.image_folder import ImageFolder

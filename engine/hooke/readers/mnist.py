@@ -1,4 +1,4 @@
-"""The four IDX files that MNIST and data sets of its form consist of: found, read and checked."""
+"""Finds, reads and checks the four IDX files of MNIST and data sets of the same form."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ CLASSES = 10
 
 
 def folder(data: str, workload: str, bare: bool) -> Path:
-    """Return the folder that holds all four files, or raise DataMissing, saying what to put where.
+    """Return the folder with all four files. Raises DataMissing with the files to provide.
 
-    `data` is its name inside HOOKE_DATA; `bare`: the files may also lie in HOOKE_DATA itself.
+    `data`: its name inside HOOKE_DATA; `bare`: the files may also be in HOOKE_DATA itself.
     """
     wanted = ", ".join(f"{part}-{kind}.gz" for part in PARTS for kind in KINDS)
     root = os.environ.get("HOOKE_DATA")

@@ -1,4 +1,4 @@
-"""Where data sets lie: in folders of the folder that HOOKE_DATA names. Nothing is ever downloaded."""
+"""The location of data sets: subfolders of HOOKE_DATA. Nothing is downloaded."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hooke.errors import DataMissing
 
 
 def data(workload: str, what: str, put: str) -> Path:
-    """Return the folder that HOOKE_DATA names, or raise DataMissing: `put` says what belongs into it."""
+    """Return the folder HOOKE_DATA. Raises DataMissing; `put` is the hint on which files to provide."""
     root = os.environ.get("HOOKE_DATA")
     if not root:
         raise DataMissing(
@@ -17,11 +17,11 @@ def data(workload: str, what: str, put: str) -> Path:
             "folder that holds it"
         )
     if not Path(root).is_dir():
-        raise DataMissing(f"{workload} reads {what} from files, but HOOKE_DATA={root} is no folder. {put}")
+        raise DataMissing(f"{workload} reads {what} from files, but HOOKE_DATA={root} is not a folder. {put}")
     return Path(root)
 
 
 def cache(name: str) -> Path:
-    """Return where this user's machine may keep what is costly to decode (XDG_CACHE_HOME, else ~/.cache)."""
+    """Return the cache folder for decoded data (in XDG_CACHE_HOME, otherwise ~/.cache)."""
     home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     return Path(home) / "hooke" / name

@@ -1,1 +1,1 @@
-"""The language that all parts share: specifications, journal records, the journal, and the states of a run."""
+"""Data types shared by all parts: specifications, journal records, the journal, and the states of a run."""

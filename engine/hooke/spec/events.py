@@ -1,8 +1,8 @@
-"""The vocabulary of the journal and of ingest: what a rank writes, a supervisor ships and the API stores.
+"""Records of the journal and of ingest: written by ranks, delivered by supervisors, stored by the API.
 
-A journal is JSON Lines; each line is one record {"seq", "kind", ...}; a last line without newline is a write
-in progress. A rank numbers its records 0, 1, 2, ... per attempt; (run, attempt, rank, seq) is unique for
-ever, which makes shipping idempotent. Numbers that grow with steps travel as packed columns.
+A journal is JSON Lines; each line is one record {"seq", "kind", ...}; a last line without newline is an incomplete
+write. A rank numbers its records 0, 1, 2, ... per attempt; (run, attempt, rank, seq) is unique, which makes
+delivery idempotent. Data that grows with the number of steps is stored as packed columns.
 """
 
 from __future__ import annotations
@@ -27,27 +27,27 @@ STEP_COLUMNS: dict[str, str] = {
     "update": "<f4",
     "evaluate": "<f4",
     "idle": "<f4",
-    "hidden": "<f4",  # transfer s that ran behind compute, observed
-    "payload": "<i8",  # bytes asked to move in the step
+    "hidden": "<f4",  # transfer s that overlapped computation, observed
+    "payload": "<i8",  # bytes requested to be sent in the step
     "wire": "<i8",  # bytes sent by this rank's schedule in the step
     "messages": "<i4",  # messages sent by this rank in the step
     "staleness": "<f4",  # center updates between a worker's read and its write (lock-free: exchanges that others
-    # began between two of its own); NaN where it has no meaning
-    "worker": "<i4",  # server: whom the exchange was with, for a replay; -1 where it has no meaning
+    # began between two of its own); NaN where not applicable
+    "worker": "<i4",  # server: the worker of the exchange, for a replay; -1 where not applicable
 }
 
 ABSENT: dict[str, float] = {"staleness": math.nan, "worker": -1}
-"""Columns that a block may lack, and the value that then holds for all of its steps."""
+"""Optional columns of a block, with the value of all of its steps if the column is missing."""
 
 
 class Record(BaseModel):
-    """A value of the journal or of ingest: immutable; unknown fields are refused."""
+    """Base class of records: immutable; unknown fields are rejected."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
 
 
 class Start(Record):
-    """First record of a rank: who it is, and one anchor of its clocks."""
+    """First record of a rank: its identity, and a common reading of its clocks."""
 
     kind: Literal["start"] = "start"
     seq: int = Field(ge=0)
@@ -59,18 +59,18 @@ class Start(Record):
     world: Literal["mpi", "virtual"]
     ranks: int
     oversubscribed: bool
-    """More ranks than cores on this host: communication figures say more about the scheduler than the network."""
+    """More ranks than cores on this host: communication time includes waiting for a core."""
     hardware: dict[str, str | int | float] = Field(default_factory=dict)
     versions: dict[str, str] = Field(default_factory=dict)
     restored_step: int | None = None
     evaluated_part: Part = "test"
-    """Which part of the data evaluations score; before there was a validation part no record said so."""
+    """Part of the data that evaluations score; missing in records from before the validation part existed."""
     notes: dict[str, str] = Field(default_factory=dict)
-    """What was chosen for this rank and why: moving rate, device, exchange path, placement, window..."""
+    """Choices made for this rank, with reasons: moving rate, device, exchange path, placement, window..."""
 
 
 class Steps(Record):
-    """A block of consecutive steps: base64 of little-endian columns, as STEP_COLUMNS says."""
+    """A block of consecutive steps: base64 of the little-endian columns of STEP_COLUMNS."""
 
     kind: Literal["steps"] = "steps"
     seq: int = Field(ge=0)
@@ -86,19 +86,19 @@ class Evaluation(Record):
     step: int
     samples: int
     clock: float
-    """Train clock, s: where it stood during the evaluation."""
+    """Train clock during the evaluation, s."""
     wall: float
-    """s since the start of the clock, when the last rank had stopped."""
+    """Wall time at which the last rank had stopped, s since the start of the clock."""
     loss: float
     accuracy: float
     seconds: float
-    """How long the clock stood."""
+    """Time for which the clock stood, s."""
     reached: bool
     """Whether it met the target."""
 
 
 class Done(Record):
-    """Last record of a rank that ended as the algorithm meant it to."""
+    """Last record of a rank that completed normally."""
 
     kind: Literal["done"] = "done"
     seq: int = Field(ge=0)
@@ -113,23 +113,23 @@ class Done(Record):
     wire: int
     messages: int
     final_loss: float | None = None
-    """Of the center, on the deciding rank: its last evaluation."""
+    """Loss of the center at the last evaluation; on the deciding rank."""
     final_accuracy: float | None = None
     test_loss: float | None = None
-    """Of the final center on the test part, on the deciding rank; null where the run ended early."""
+    """Loss of the final center on the test part; on the deciding rank; null if the run ended early."""
     test_accuracy: float | None = None
     test_seconds: float = 0.0
-    """How long the clock stood for the test part."""
+    """Time for which the clock stood to score the test part, s."""
     staleness: dict[int, int] = Field(default_factory=dict)
-    """Exchanges by staleness, where it is measured (server; every worker of a lock-free method)."""
+    """Staleness -> number of exchanges, where measured (server; every worker of a lock-free method)."""
     lost_mass: float | None = None
     """Lock-free methods, on rank 0: |S - S_expected| / sum |pushed|, L1 norms, of all updates pushed (P13)."""
     dropped: list[int] = Field(default_factory=list)
-    """Workers that the run went on without, on the deciding rank."""
+    """Workers dropped from the run; on the deciding rank."""
 
 
 class Dropped(Record):
-    """A worker whose numbers went bad has left; the run goes on without it (`on_bad_worker: drop`)."""
+    """A worker with NaN or Inf was dropped; the run continues without it (`on_bad_worker: drop`)."""
 
     kind: Literal["dropped"] = "dropped"
     seq: int = Field(ge=0)
@@ -139,7 +139,7 @@ class Dropped(Record):
 
 
 class Checkpointed(Record):
-    """A complete checkpoint lies in the run's folder."""
+    """A complete checkpoint has been written to the run's folder."""
 
     kind: Literal["checkpoint"] = "checkpoint"
     seq: int = Field(ge=0)
@@ -149,14 +149,14 @@ class Checkpointed(Record):
     bytes: int
     sha256: str
     seconds: float = 0.0
-    """How long the clock stood for it; journals of older versions do not say."""
+    """Time for which the clock stood, s; missing in journals of older versions."""
 
 
 JournalRecord = Annotated[Start | Steps | Evaluation | Done | Checkpointed | Dropped, Field(discriminator="kind")]
 
 
 class RankExit(Record):
-    """How one rank ended, as its guard witnessed it. `monotonic` orders the exits of one host."""
+    """How one rank ended, recorded by its guard. `monotonic` orders the exits on one host."""
 
     rank: int
     host: str
@@ -167,7 +167,7 @@ class RankExit(Record):
 
 
 class StateReport(Record):
-    """The supervisor's word on a run's state, with the evidence."""
+    """A run's state as reported by its supervisor, with the evidence."""
 
     state: Literal["starting", "running", "succeeded", "failed_user", "failed_infra", "cancelled", "timed_out"]
     unix: float
@@ -196,40 +196,40 @@ class RankRecords(Record):
 
 
 class Ingest(Record):
-    """One request per attempt and second; also the beat that renews the lease.
+    """Body of an ingest request, sent once per attempt and second; it also renews the lease.
 
-    Delivered again after a failure with the same numbers: what is stored already is ignored, so replay is
-    safe. The bearer token is the attempt's own.
+    After a failure it is delivered again with the same numbers, and records that are already stored are ignored.
+    The bearer token is that of the attempt.
     """
 
     run: str
     attempt: int = Field(ge=1)
     reports: list[StateReport] = Field(default_factory=list)
-    """All reports so far, oldest first: applied in order, those already applied ignored."""
+    """All reports so far, oldest first. They are applied in order; those already applied are ignored."""
     ranks: list[RankRecords] = Field(default_factory=list)
     logs: list[LogLine] = Field(default_factory=list)
     renew: bool = True
 
 
 class IngestAnswer(Record):
-    """What the API has, and what it wants."""
+    """Response to an ingest request: acknowledgements and requests of the API."""
 
     acknowledged: dict[int, int]
     """For each rank in the request, the highest seq stored without gap (-1: none)."""
     logs: int
     """The highest log seq stored without gap (-1: none)."""
     reports: int
-    """How many reports are applied."""
+    """Number of reports applied."""
     cancel: bool
-    """The run is cancelled: SIGTERM, grace, SIGKILL, then report `cancelled`."""
+    """Whether the run is cancelled: SIGTERM, grace period, SIGKILL, then report `cancelled`."""
     checkpoints: int = Field(0, ge=0)
-    """How many checkpoints were asked for so far; when it grows, every rank is told once (SIGUSR1)."""
+    """Number of checkpoints requested so far; when it grows, every rank is sent SIGUSR1 once."""
     fenced: bool = False
-    """Another attempt owns the run: end at once; data is still accepted under this attempt's number."""
+    """Whether another attempt owns the run, so that this one must end; its data is still accepted."""
 
 
 class LaunchOrder(Record):
-    """One attempt that an agent is to start; several virtual ones may share a process."""
+    """Order to an agent to start one attempt; several virtual ones may share a process."""
 
     run: str
     attempt: int = Field(ge=1)
@@ -240,7 +240,7 @@ class LaunchOrder(Record):
 
 
 class Described(BaseModel):
-    """An algorithm or workload of a cluster: its name, and whatever else its catalogue says of it."""
+    """An algorithm or workload of a cluster: its name and the other fields of its catalogue entry."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
@@ -248,9 +248,9 @@ class Described(BaseModel):
 
 
 class FileFault(Record):
-    """Something of a user's that a cluster cannot offer: a file that does not import, a name that is taken.
+    """A user's algorithm or workload that a cluster cannot offer: import error, name already taken.
 
-    `name` is of the class, the file or the package.
+    `name`: of the class, the file or the package.
     """
 
     kind: Literal["algorithm", "workload"]
@@ -260,28 +260,28 @@ class FileFault(Record):
 
 
 class AgentHello(Record):
-    """What an agent says of its cluster when it starts, and every 10 s after."""
+    """Description of a cluster, sent by its agent on start and every 10 s."""
 
     name: Name
     cores: int = Field(ge=1)
-    """Cores usable by one run on one host: what `workers: auto` looks at."""
+    """Cores usable by one run on one host; used by `workers: auto`."""
     slots: int = Field(ge=1)
-    """Runs timed side by side would disturb one another: how many ranks may be busy at once."""
+    """Maximum number of busy ranks, because runs timed side by side would disturb each other."""
     launcher: Literal["local"]
     hardware: dict[str, str | int | float]
     versions: dict[str, str]
     algorithms: list[Described] | None = None
-    """What `hooke.catalogue.discovery` describes; only in the first hello of an agent, and when it changed."""
+    """Catalogue entries (`hooke.catalogue.discovery`); only in the first hello of an agent and after changes."""
     workloads: list[Described] | None = None
     problems: list[FileFault] | None = None
-    """Files of users that are not offered, and why; with the catalogues."""
+    """User files that are not offered, with reasons; sent with the catalogues."""
 
 
 class AgentProof(Record):
-    """An agent's answer to a probe: is an attempt of its cluster alive? Death only when nothing is left of it."""
+    """An agent's response to a probe of an attempt; death is reported only if nothing of it is left."""
 
     run: str
     attempt: int = Field(ge=1)
     alive: bool
-    """True: its supervisor or one of its processes lives. False: proven dead, and it can never start again."""
+    """True: its supervisor or one of its processes is alive. False: it is dead and can never start again."""
     why: str

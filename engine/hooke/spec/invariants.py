@@ -1,13 +1,13 @@
-"""What must hold of the clock in every run, read off the journals of its ranks.
+"""Invariants of the train clock of every run, checked in the journals of its ranks.
 
-1. The train clock is at least what any worker has spent on data, gradients and updates.
-2. Wall seconds less the clock are the seconds for which evaluations and checkpoints say that the clock stood.
+1. The train clock is at least the time that any worker has spent on data, gradients and updates.
+2. Wall seconds minus the clock are the seconds for which evaluations and checkpoints report that the clock stood.
 3. No worker takes a step while the clock stands.
-4. Weights that were scored before the first step have clock 0; clocks never run backwards; phases sum to wall.
+4. An evaluation before the first step has clock 0; clocks are monotonic; phases sum to wall time.
 
-SLACK is what a word from rank to rank and the waking of a process may take; more where ranks share cores. It never
-hides workers that go on while an evaluation of more than a few milliseconds runs. Of a run that went on from a
-checkpoint only phases and the order of clocks are checked: its journals do not tell the stops before.
+SLACK allows for messages between ranks and for waking a process, with more where ranks share cores. It never hides
+workers that continue during an evaluation of more than a few milliseconds. In a run resumed from a checkpoint only
+phases and the order of clocks are checked, because its journals lack the earlier stops.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from hooke.spec.journal import records, unpack
 SLACK = 0.005
 """Seconds, once per run."""
 SLACK_PER_STOP = 0.02
-"""Seconds for every evaluation and checkpoint where ranks outnumber cores; elsewhere at most."""
+"""Seconds for every evaluation and checkpoint if ranks outnumber cores; otherwise the maximum."""
 LEAST_PER_STOP, SHARE_PER_STOP = 0.002, 0.25
-"""Seconds for every stop elsewhere, and the share of its own seconds that is added."""
+"""Otherwise: seconds for every stop, and the share of the stop's own seconds that is added."""
 ROUNDING = 1e-5
-"""Relative: seconds of phases are kept as float32."""
+"""Relative rounding error: seconds of phases are stored as float32."""
 WORK = ("data", "compute", "update")
 
 
 @dataclass
 class _Rank:
-    """What one rank's journal says."""
+    """Data of one rank's journal."""
 
     role: str = ""
     evaluations: list[Evaluation] = field(default_factory=list)
     stops: list[float] = field(default_factory=list)
-    """Seconds of its checkpoints."""
+    """Seconds of each of its checkpoints."""
     restored: bool = False
     crowded: bool = False
     """More ranks than cores."""
@@ -52,9 +52,9 @@ class _Rank:
 
 
 def faults(folder: Path) -> list[str]:
-    """Return what does not hold in the run whose journals lie in `folder`, in words; empty: all holds.
+    """Return messages about the invariants violated by the run with journals in `folder`; empty if there are none.
 
-    Ranks without a `done` record have not ended, and are checked as far as they came.
+    Ranks without a `done` record are checked up to their last record.
     """
     try:
         ranks = {int(path.name.split(".")[1]): _read(path) for path in sorted(folder.glob("journal.*.jsonl"))}
@@ -96,7 +96,7 @@ def _read(path: Path) -> _Rank:
 
 
 def _slack(rank: _Rank, stops: Iterable[float]) -> float:
-    """Return the slack of a moment before which the clock has stood for so many seconds each time."""
+    """Return the slack at a time before which the clock has stood for the given seconds each."""
     if rank.crowded:
         return SLACK + SLACK_PER_STOP * sum(1 for _ in stops)
     return SLACK + sum(min(SLACK_PER_STOP, LEAST_PER_STOP + SHARE_PER_STOP * stood) for stood in stops)
@@ -150,7 +150,7 @@ def _of_rank(rank: _Rank, evaluations: Sequence[Evaluation]) -> Iterator[str]:
 
 
 def _steps_while_the_clock_stood(rank: _Rank, evaluations: Iterable[Evaluation]) -> Iterator[str]:
-    """A step may span an evaluation, but then it has worked before or after it."""
+    """Check that steps which span an evaluation worked only before or after it."""
     if rank.role != "worker":
         return
     begins = [0.0, *rank.walls[:-1]]

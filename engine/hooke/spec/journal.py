@@ -1,4 +1,4 @@
-"""The journal of one rank: append-only JSON Lines, the truth until the API has acknowledged it.
+"""The journal of one rank: append-only JSON Lines, authoritative until the API has acknowledged it.
 
 `JournalWriter` collects steps in preallocated columns and writes a block every BLOCK_SECONDS or BLOCK_STEPS;
 other records are written at once. `read_new` follows a file that is still being written.
@@ -20,7 +20,10 @@ from hooke.errors import JournalError
 from hooke.spec.events import ABSENT, STEP_COLUMNS, JournalRecord, Record, Steps
 
 EVERY_RANK_WRITES = 32
-"""With more workers than this only rank 0, the last worker and the server write a row per step."""
+"""Maximum number of workers for which every rank writes steps.
+
+Above, only rank 0, the last worker and the server.
+"""
 BLOCK_SECONDS = 0.25
 BLOCK_STEPS = 512
 
@@ -29,11 +32,11 @@ _CODES = {"<i8": "q", "<f8": "d", "<f4": "f", "<i4": "i"}
 
 
 def pack(column: str, values: list[float]) -> str:
-    """Return base64 of the values in the column's dtype; what a float32 cannot hold becomes infinite."""
+    """Return base64 of the values in the column's dtype; values beyond the range of float32 become infinite."""
     code = _CODES[STEP_COLUMNS[column]]
     try:
         raw = struct.pack(f"<{len(values)}{code}", *values)
-    except OverflowError:  # struct refuses, where every array library rounds to infinity
+    except OverflowError:  # struct raises, whereas array libraries round to infinity
         raw = struct.pack(f"<{len(values)}{code}", *map(_to_float32, values))
     return base64.b64encode(raw).decode("ascii")
 
@@ -47,7 +50,7 @@ def _to_float32(value: float) -> float:
 
 
 def unpack(column: str, text: str) -> list[float]:
-    """Return the values of a packed column; raises JournalError for an unknown one, or bytes that do not fit."""
+    """Return the values of a packed column. Raises JournalError for an unknown column or a wrong size."""
     if column not in STEP_COLUMNS:
         raise JournalError(f"no column is called {column!r}")
     code = _CODES[STEP_COLUMNS[column]]
@@ -62,7 +65,7 @@ def unpack(column: str, text: str) -> list[float]:
 
 
 def parse(line: str) -> Any:
-    """Return the record on one line, or raise JournalError."""
+    """Return the record on one line. Raises JournalError."""
     try:
         return _RECORD.validate_json(line)
     except ValidationError as error:
@@ -70,20 +73,20 @@ def parse(line: str) -> Any:
 
 
 def _absent(name: str, values: list[float]) -> bool:
-    """Return whether the whole column says what its absence says, too."""
+    """Return whether all values of the column are the default of an absent one."""
     if name not in ABSENT:
         return False
     return all(map(math.isnan, values)) if math.isnan(ABSENT[name]) else all(v == ABSENT[name] for v in values)
 
 
 class JournalWriter:
-    """Writes one rank's journal. Nothing here blocks on a reader, a network or an fsync."""
+    """Writes one rank's journal, without blocking on readers, the network or fsync."""
 
     def __init__(self, path: Path, clock: Callable[[], float]) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         lines, end = read_new(path, 0)
         self._file = path.open("ab", buffering=0)
-        self._file.truncate(end)  # what a killed predecessor was writing
+        self._file.truncate(end)  # an incomplete write of a killed predecessor
         self._clock = clock
         self._seq = parse(lines[-1]).seq + 1 if lines else 0
         self._columns: dict[str, list[float]] = {name: [] for name in STEP_COLUMNS}
@@ -92,7 +95,7 @@ class JournalWriter:
         self._flushed = clock()
 
     def next_seq(self) -> int:
-        """Return a fresh sequence number."""
+        """Return the next sequence number."""
         self._seq += 1
         return self._seq - 1
 
@@ -123,7 +126,7 @@ class JournalWriter:
 
     def _write(self, record: Record) -> None:
         line = memoryview(record.model_dump_json().encode() + b"\n")
-        while line:  # an unbuffered write may be short; on a full disk the next one says so
+        while line:  # an unbuffered write may be short; on a full disk the next one raises
             line = line[self._file.write(line) :]
 
     def close(self) -> None:
@@ -133,10 +136,10 @@ class JournalWriter:
 
 
 def read_new(path: Path, offset: int, most: int = -1) -> tuple[list[str], int]:
-    """Return the complete lines after a byte offset, and the offset behind them; a missing file is empty.
+    """Return the complete lines after a byte offset, and the offset after them; a missing file is empty.
 
-    `most` bounds the bytes read (-1: to the end), so that a long backlog fits in memory. Lines end at a newline
-    byte and nowhere else (JSON text may hold other separators that Unicode knows).
+    `most` limits the bytes read (-1: to the end), so that a long backlog fits in memory. Lines end at newline
+    bytes only, because JSON text may contain other Unicode line separators.
     """
     try:
         with path.open("rb") as file:
@@ -145,7 +148,7 @@ def read_new(path: Path, offset: int, most: int = -1) -> tuple[list[str], int]:
     except FileNotFoundError:
         return [], offset
     end = data.rfind(b"\n") + 1
-    lines = data[:end].decode(errors="replace").split("\n")[:-1]  # damaged bytes: `parse` refuses the line
+    lines = data[:end].decode(errors="replace").split("\n")[:-1]  # damaged bytes: `parse` rejects the line
     return lines, offset + end
 
 

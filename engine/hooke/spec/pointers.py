@@ -1,4 +1,4 @@
-"""JSON Pointers to places in a document, and pydantic's faults told by them."""
+"""JSON Pointers into a document, and conversion of pydantic's errors to faults."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ def pointer(*parts: object) -> str:
 
 
 def _place(document: Any, loc: tuple[int | str, ...]) -> tuple[int | str, ...]:
-    """Return the part of pydantic's location that is a place in the document, or a key missing from it.
+    """Return the part of pydantic's location that is in the document, or a key missing from it.
 
-    The rest names a branch of a union, which a document does not have.
+    The rest names a branch of a union, which is not part of the document.
     """
     node = document
     for depth, part in enumerate(loc):
@@ -33,7 +33,7 @@ def _place(document: Any, loc: tuple[int | str, ...]) -> tuple[int | str, ...]:
 
 
 def faults(error: ValidationError, document: Any, *prefix: object) -> list[Fault]:
-    """Return one problem per place; what each branch of a union expected is joined by `or`."""
+    """Return one fault per location; the messages of the branches of a union are joined by `or`."""
     found: dict[str, list[str]] = {}
     for item in error.errors(include_url=False, include_context=False, include_input=False):
         found.setdefault(pointer(*prefix, *_place(document, item["loc"])), []).append(item["msg"])

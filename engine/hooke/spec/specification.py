@@ -1,4 +1,4 @@
-"""ExperimentSpec and RunSpec: the one contract between browser, REST, command line, API and engine.
+"""ExperimentSpec and RunSpec, the specification format of browser, REST, command line, API and engine.
 
 An experiment is the product variants x clusters x workers x seeds over one workload, with a budget, a
 target and a baseline. `hooke.catalogue.validation` holds the only validators: they raise SpecError with a JSON
@@ -25,26 +25,26 @@ Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]{0,62}$")]
 """Lower-case letters, digits, dot, dash, underscore: safe in URLs, file names and queue names."""
 Label = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=120)]
 Part = Literal["validation", "test"]
-"""What is held out of a data set: for targets and choices, and to be scored once, at the end."""
+"""Held-out parts of a data set: one for targets and choices, one that is scored once, at the end."""
 
 
 class Frozen(BaseModel):
-    """A value: immutable, no unknown fields, no NaN or infinity."""
+    """Base class of specifications: immutable, no unknown fields, no NaN or infinity."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, populate_by_name=True)
 
 
 class WorkloadChoice(Frozen):
-    """Which workload, with which parameters."""
+    """A workload and its parameters."""
 
     name: Name
     parameters: dict[str, Any] = Field(default_factory=dict)
     hash: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")] | None = None
-    """SHA-256 of the source file that is meant; only of users' own. A cluster that holds another one refuses."""
+    """SHA-256 of the source file, for user files only. A cluster with a different file rejects the run."""
 
 
 class Communication(Frozen):
-    """How vectors travel; composes with every algorithm."""
+    """How vectors are exchanged; works with every algorithm."""
 
     packing: Literal["one", "per-layer", "buckets"] = Field(
         "one",
@@ -58,40 +58,42 @@ class Communication(Frozen):
         "tree",
         title="Collective",
         description="Binomial reduce + broadcast as in the paper, recursive halving or a ring (both optimal in "
-        "bytes), or the MPI library's own all-reduce, whose order of additions is not ours.",
+        "bytes), or the MPI library's own all-reduce, whose order of additions is unspecified.",
     )
     wire: Literal["fp32", "bf16", "fp16"] = Field(
-        "fp32", title="Wire type", description="How exchanged vectors travel; sums are rounded to it as well."
+        "fp32", title="Wire type", description="Element type of exchanged vectors; sums are rounded to it as well."
     )
     error_feedback: bool = Field(
         True,
         title="Error feedback",
-        description="Add what the wire type lost to the next vector sent (no effect with fp32).",
+        description="Add the rounding error of the wire type to the next vector sent (no effect with fp32).",
     )
 
 
 class Compute(Frozen):
-    """How gradients are computed on each rank; recorded with the run, alike for every variant."""
+    """How gradients are computed on each rank; the same for every variant, recorded with the run."""
 
     device: Literal["auto", "cpu", "cuda"] = Field(
-        "auto", title="Device", description="Where models live; `auto` takes a CUDA device where there is one."
+        "auto", title="Device", description="Device of the models; `auto` uses a CUDA device if there is one."
     )
     precision: Literal["fp32", "bf16"] = Field(
-        "fp32", title="Precision", description="Of forward and backward; weights and updates are always fp32."
+        "fp32",
+        title="Precision",
+        description="Precision of forward and backward; weights and updates are always fp32.",
     )
     threads: int | Literal["group"] = Field(
-        1, title="Threads", description="Intra-op threads of a rank; `group`: as many as the cores it is given."
+        1, title="Threads", description="Intra-op threads of a rank; `group`: as many as its cores."
     )
     placement: Literal["none", "core", "l3", "numa"] = Field(
         "none",
         title="Placement",
-        description="Pin each rank to a share of the cores, whole L3 domains or NUMA nodes first, and its memory "
-        "to the fastest node near them that it fits in.",
+        description="Pin each rank to a share of the cores, whole L3 domains or NUMA nodes first, and prefer "
+        "memory of the fastest nearby node with enough space.",
     )
 
 
 class Variant(Frozen):
-    """One algorithm with given parameters, under a name of its own."""
+    """One algorithm with given parameters, under its own name."""
 
     name: Label
     algorithm: Name
@@ -100,7 +102,7 @@ class Variant(Frozen):
 
 
 class VirtualCluster(Frozen):
-    """A simulated network and processor: the same algorithm code, in virtual time. Always labelled simulated."""
+    """A simulated network and processor: the same algorithm code in virtual time; results are labelled."""
 
     latency: float = Field(7.2e-6, ge=0, le=10, title="Latency", description="Seconds per message (A).")
     seconds_per_byte: float = Field(
@@ -120,26 +122,31 @@ class VirtualCluster(Frozen):
     compute_source: Annotated[str, StringConstraints(max_length=240)] | None = Field(
         None,
         title="Compute time is",
-        description="What the compute time was measured on; empty: it is made up, and results say so.",
+        description="What the compute time was measured on; empty: it is an assumption, and results say so.",
     )
     compute_jitter: float = Field(
         0.05, ge=0, le=2, title="Jitter", description="Sigma of the log-normal factor on each step's compute."
     )
     memory_bandwidth: float = Field(
-        100e9, ge=1, title="Memory bandwidth", description="Bytes per second; prices vector updates."
+        100e9,
+        ge=1,
+        title="Memory bandwidth",
+        description="Bytes per second; determines the time of vector updates.",
     )
 
     @property
     def shares_memory(self) -> bool:
-        """Return whether ranks reach each other's memory by loads and stores: no message takes any time."""
+        """Return whether ranks access each other's memory by loads and stores: messages take no time."""
         return self.latency == 0 and self.seconds_per_byte == 0
 
 
 class ClusterChoice(Frozen):
-    """Where runs execute: a registered cluster, or a virtual one computed on it."""
+    """Where runs execute: a registered cluster, or a virtual one simulated on it."""
 
     name: Name
-    computed_on: Name | None = Field(None, description="The registered cluster that computes a virtual one.")
+    computed_on: Name | None = Field(
+        None, description="The registered cluster on which a virtual one is simulated."
+    )
     workers: list[Annotated[int, Field(ge=1, le=4096)] | Literal["auto"]] = Field(
         default=["auto"], min_length=1, max_length=16
     )
@@ -150,7 +157,7 @@ class ClusterChoice(Frozen):
     @model_validator(mode="wrap")
     @classmethod
     def _read_earlier_name(cls, value: Any, read: ModelWrapValidatorHandler[ClusterChoice]) -> ClusterChoice:
-        """Take `on` for `computed_on`, as documents of earlier versions call it."""
+        """Accept `on`, the name of `computed_on` in earlier versions."""
         if not isinstance(value, dict) or "on" not in value or "computed_on" in value:
             return read(value)
         made = read({"computed_on" if key == "on" else key: item for key, item in value.items()})
@@ -159,17 +166,17 @@ class ClusterChoice(Frozen):
 
     @property
     def by_earlier_name(self) -> bool:
-        """Return whether the document said `on`, which readers of YAML 1.1 take for a truth value."""
+        """Return whether the document used `on`, which YAML 1.1 parsers read as true."""
         return self._by_earlier_name
 
     @property
     def host(self) -> str:
-        """Return the registered cluster whose slots the runs take."""
+        """Return the registered cluster whose slots the runs occupy."""
         return self.computed_on or self.name
 
 
 class Budget(Frozen):
-    """When a run ends at the latest; the same work for every method."""
+    """Limits of a run; the same for every method."""
 
     samples: int = Field(ge=1, le=10**12, title="Samples", description="Gradients x batch, over all workers.")
     max_seconds: float | None = Field(
@@ -179,33 +186,33 @@ class Budget(Frozen):
         None,
         gt=0,
         le=10**7,
-        exclude_if=lambda value: value is None,  # a document without it stays what it was, fingerprint included
+        exclude_if=lambda value: value is None,  # documents without it keep their fingerprint
         title="Longest pause",
         description="Wall seconds without a step and without an evaluation after which ranks count as hung; "
-        "empty: 60. A run may always pause 20 times as long as it did before.",
+        "empty: 60. Pauses of up to 20 times the longest pause so far are always allowed.",
     )
 
 
 class Target(Frozen):
-    """What counts as solved: a run ends there, and time to target is compared."""
+    """The target: a run ends when it is met, and the times to it are compared."""
 
     metric: Literal["validation_accuracy", "validation_loss", "test_accuracy", "test_loss"] = Field(
         "validation_accuracy",
         title="Metric",
-        description="Judged on the validation part. `test_accuracy` and `test_loss` belong to experiments that "
-        "were made without one: shown, but refused where submitted or run.",
+        description="Judged on the validation part. `test_accuracy` and `test_loss` are accepted only in stored "
+        "experiments that were made without one.",
     )
     value: float
     of: Literal["center"] = "center"
 
     @property
     def of_accuracy(self) -> bool:
-        """Return whether an accuracy is the target, not a loss."""
+        """Return whether the metric is an accuracy, not a loss."""
         return self.metric in ("validation_accuracy", "test_accuracy")
 
     @property
     def part(self) -> Part:
-        """Return the part of the data that the target is judged on: the test part is the way of old documents."""
+        """Return the part of the data that decides the target; the test part only in old documents."""
         return "validation" if self.metric in ("validation_accuracy", "validation_loss") else "test"
 
     def reached(self, loss: float, accuracy: float) -> bool:
@@ -214,7 +221,7 @@ class Target(Frozen):
 
 
 class EvaluationSettings(Frozen):
-    """How often the center is scored on the validation part, off the clock."""
+    """How often the center is evaluated on the validation part, off the clock."""
 
     every: int = Field(ge=1, le=10**12, title="Every", description="Samples between evaluations.")
 
@@ -242,7 +249,7 @@ class ExperimentSpec(Frozen):
     on_bad_worker: Literal["fail", "drop"] = Field(
         "fail",
         title="On a bad worker",
-        description="NaN or Inf on one worker: fail the run, or go on without it where the method allows it.",
+        description="NaN or Inf on one worker: fail the run, or continue without it where the method allows it.",
     )
 
 
@@ -252,11 +259,11 @@ class AlgorithmChoice(Frozen):
     name: Name
     parameters: dict[str, Any] = Field(default_factory=dict)
     hash: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")] | None = None
-    """SHA-256 of the source file that is meant; only of users' own. A cluster that holds another one refuses."""
+    """SHA-256 of the source file, for user files only. A cluster with a different file rejects the run."""
 
 
 class RunSpec(Frozen):
-    """One cell of an experiment, fully resolved: all that the engine needs to run it."""
+    """One cell of an experiment, fully resolved: the complete input of the engine."""
 
     schema_: Literal["hooke.run/1"] = Field("hooke.run/1", alias="schema")
     workload: WorkloadChoice
@@ -273,14 +280,17 @@ class RunSpec(Frozen):
     evaluation: EvaluationSettings
     compute: Compute = Compute()
     checkpoint: Literal["never", "on-stop", "always"] = "on-stop"
-    """Keep what a restart needs when a run ends early (cancelled, wall limit), or at every end."""
+    """When to keep a checkpoint: `on-stop`, if the run ends early (cancelled, wall limit).
+
+    `always`, at every end.
+    """
     checkpoint_every: int | None = Field(None, ge=1, le=10**12)
-    """Samples between the checkpoints of a run that goes on (unless `checkpoint` is `never`); None: none."""
+    """Samples between checkpoints during the run (unless `checkpoint` is `never`); None: none."""
     on_bad_worker: Literal["fail", "drop"] = "fail"
 
 
 def canonical(spec: BaseModel) -> str:
-    """Return the one JSON text of a spec: sorted keys, no spaces, schema included."""
+    """Return the canonical JSON text of a spec: sorted keys, no spaces, schema included."""
     return json.dumps(spec.model_dump(mode="json", by_alias=True), sort_keys=True, separators=(",", ":"))
 
 

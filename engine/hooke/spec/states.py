@@ -1,4 +1,4 @@
-"""A run's states, and which of them may follow which: what the API enforces and everybody else reads."""
+"""The states of a run and their allowed transitions, which the API enforces."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from enum import StrEnum
 USER_RAISED = 3
 """Exit status of a rank whose algorithm, workload or specification raised."""
 INFRASTRUCTURE = 4
-"""Exit status of a rank that anything else ended: MPI, a checkpoint, the system."""
+"""Exit status of a rank that ended for any other reason: MPI, a checkpoint, the system."""
 DIVERGED = 5
-"""Exit status of a rank that NumericalError ended: gradients or weights became NaN or Inf."""
+"""Exit status of a rank ended by NumericalError: gradients or weights became NaN or Inf."""
 
 
 class RunState(StrEnum):
-    """A run's life; each state in a sentence."""
+    """The states of a run."""
 
     QUEUED = "queued"
     """Stored, waiting for free slots."""
     DISPATCHED = "dispatched"
     """Sent to the cluster's queue; sent again if nothing starts in time."""
     STARTING = "starting"
-    """A supervisor has it and is starting ranks."""
+    """A supervisor owns it and is starting ranks."""
     RUNNING = "running"
-    """Every rank is in its step loop; true only while the lease is renewed."""
+    """Every rank is in its step loop; only while the lease is renewed."""
     LOST = "lost"
-    """The lease expired; the run may be alive, and nothing is restarted before its death is proven."""
+    """The lease expired; the run may be alive, and is restarted only after its death is proven."""
     SUCCEEDED = "succeeded"
     """Status 0 and a `done` record from every rank."""
     FAILED_USER = "failed_user"
@@ -32,7 +32,7 @@ class RunState(StrEnum):
     FAILED_INFRA = "failed_infra"
     """A rank, mpirun, a host or a disk died."""
     CANCELLED = "cancelled"
-    """Somebody asked, and every process is gone."""
+    """Cancelled on request; all of its processes have ended."""
     TIMED_OUT = "timed_out"
     """The wall limit was reached."""
 
@@ -40,7 +40,7 @@ class RunState(StrEnum):
 TERMINAL = frozenset(
     {RunState.SUCCEEDED, RunState.FAILED_USER, RunState.FAILED_INFRA, RunState.CANCELLED, RunState.TIMED_OUT}
 )
-"""No transition leaves these."""
+"""Final states."""
 
 TRANSITIONS: dict[RunState, frozenset[RunState]] = {
     RunState.QUEUED: frozenset({RunState.DISPATCHED, RunState.CANCELLED}),

@@ -1,5 +1,5 @@
-"""The timeline of a run: every rank's phases and messages, as one file that ui.perfetto.dev opens.
+"""The timeline of a run: every rank's phases and messages, as one file for ui.perfetto.dev.
 
-`recording` is what a rank notes while it runs, `reading` what its file says, `export` the ranks' files made into
-one trace in the format of Chrome and Perfetto. Off unless asked for; see docs/trace.md.
+`recording` records events on a rank, `reading` reads a rank's file, `export` merges the files into one trace in
+the format of Chrome and Perfetto. Off by default; see docs/trace.md.
 """

@@ -1,13 +1,13 @@
-"""The traces of a run's ranks as one file in the Trace Event Format, which ui.perfetto.dev and Chrome open.
+"""Merges the traces of a run's ranks into one file in the Trace Event Format of ui.perfetto.dev and Chrome.
 
-Every rank is a process, with these tracks (threads): its phases; the operations in which it was blocked; when
-transfers in the background were hidden; and these transfers themselves, on as many tracks as were under way at
-once. Slices of a track follow or contain one another, as the format wants it. Times are nanoseconds since the
-first rank left the start barrier, written as microseconds.
+Every rank is a process with these tracks (threads): its phases; the operations in which it was blocked; when
+background transfers were hidden; and these transfers, on as many tracks as were pending at once. Slices of a track
+follow or contain each other, as the format requires. Times are nanoseconds since the first rank left the start
+barrier, written as microseconds.
 
-Clocks. Ranks on one machine read one clock, so theirs agree. A machine with another clock is moved so that its
-first rank leaves the start barrier when the first rank here does; `spread` says how far apart ranks of one clock
-left it, which is about how wrong that may be. Clocks that drift apart later are not corrected.
+Clocks. Ranks on one machine read the same clock. A machine with a different clock is shifted so that its first
+rank leaves the start barrier when the first rank here does. `spread`, the time between the first and the last rank
+of one clock to leave it, estimates the error. Later clock drift is not corrected.
 """
 
 from __future__ import annotations
@@ -24,28 +24,28 @@ from hooke.trace.reading import RankTrace, TracedOperation, TracedTransfer, read
 from hooke.trace.records import NOBODY, file_of
 
 PHASES, OPERATIONS, HIDDEN, BACKGROUND = range(4)
-"""Tracks of a rank; further ones for the background follow."""
+"""Tracks of a rank; the further tracks of background transfers follow."""
 SIMULATED = "Times are virtual seconds: simulated, not measured."
 
 
 @dataclass(frozen=True)
 class Written:
-    """What became of the traces of a run."""
+    """Result of writing the trace of a run."""
 
     ranks: int
     events: int
     remarks: tuple[str, ...]
-    """What the reader has to know: where a rank's records end early, which are missing."""
+    """Remarks for the user: ranks whose records end early or are missing."""
 
 
 def write(folder: Path, ranks: int, target: Path) -> Written:
-    """Make one trace of what the ranks have left in `folder`; compressed if `target` ends with .gz.
+    """Merge the ranks' traces in `folder` into one file, compressed if `target` ends with .gz.
 
-    Raises JournalError if no rank has left any, or one is damaged; OSError where `target` cannot be written.
+    Raises JournalError if there is no trace or one is damaged; OSError if `target` cannot be written.
     """
     found = [read(path) for rank in range(ranks) if (path := file_of(folder, rank)).exists()]
     if not found:
-        raise JournalError(f"no rank has left a trace in {folder}: none came as far as its first step")
+        raise JournalError(f"no rank has written a trace to {folder}: none reached its first step")
     remarks = tuple(_remarks(found, ranks))
     origins, spread = align(found)
     events = 0
@@ -62,9 +62,9 @@ def write(folder: Path, ranks: int, target: Path) -> Written:
 
 
 def align(traces: Sequence[RankTrace]) -> tuple[dict[int, float], float | None]:
-    """Return {rank: the moment on its clock that is 0}, and how far apart in s ranks of one clock started.
+    """Return {rank: time on its clock that is 0}, and the spread of the start, in s, of ranks of one clock.
 
-    None: no two ranks read the same clock.
+    The spread is None if no two ranks read the same clock.
     """
     starts: dict[str, list[float]] = {}
     for trace in traces:
@@ -104,7 +104,7 @@ def _about(traces: list[RankTrace], remarks: tuple[str, ...], spread: float | No
 def _remarks(traces: list[RankTrace], ranks: int) -> Iterator[str]:
     here = {trace.header["rank"] for trace in traces}
     for rank in sorted(set(range(ranks)) - here):
-        yield f"rank {rank} left no trace: it did not come as far as its first step"
+        yield f"rank {rank} has no trace: it did not reach its first step"
     for trace in traces:
         rank, after = trace.header["rank"], trace.ended - trace.header["began"]
         if trace.footer is None:
@@ -178,7 +178,7 @@ class _Drawer:
     def __call__(
         self, track: int, name: str, cat: str, began: float, ended: float, args: str = "", *, always: bool = False
     ) -> Iterator[str]:
-        """Yield a slice; nothing for one that is shorter than a nanosecond, unless it is to be there `always`."""
+        """Yield a slice, unless it is shorter than a nanosecond and not `always`."""
         start, stop = round((began - self._origin) * 1e9), round((ended - self._origin) * 1e9)
         if stop > start or always:
             yield (

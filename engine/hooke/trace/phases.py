@@ -1,4 +1,4 @@
-"""Where the wall time of a rank goes: exclusive phases that sum to it."""
+"""The phases of a rank: exclusive categories of its wall time."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any, Protocol
 
 
 class Phase(StrEnum):
-    """What a rank is doing; at any moment exactly one."""
+    """The activity of a rank; exactly one at any time."""
 
     DATA = "data"
-    """Picking a batch and moving it to the device."""
+    """Selecting a batch and moving it to the device."""
     COMPUTE = "compute"
     """Forward and backward."""
     COMMUNICATE = "communicate"
@@ -21,7 +21,7 @@ class Phase(StrEnum):
     EVALUATE = "evaluate"
     """Scoring the center, or waiting while another rank does: off the clock."""
     IDLE = "idle"
-    """A server without a request, a worker whose work is done, and the loop's own bookkeeping."""
+    """A server without a request, a worker that has finished, and the loop's own bookkeeping."""
 
 
 PHASES: tuple[Phase, ...] = tuple(Phase)
@@ -29,10 +29,10 @@ PHASES: tuple[Phase, ...] = tuple(Phase)
 
 
 class Notes(Protocol):
-    """What notes operations and transfers for a timeline: `hooke.trace.recording.Trace`."""
+    """Records operations and transfers for a timeline; implemented by `hooke.trace.recording.Trace`."""
 
     peer: int
-    """The other rank of the operation under way; who finds it out later says so here."""
+    """The other rank of the current operation; set later if it is not known at first."""
 
     def operated(
         self,
@@ -45,29 +45,29 @@ class Notes(Protocol):
         x: Any,
         sent: tuple[int, int, int],
     ) -> None:
-        """Note the operation that has ended, on x (a tensor or an array): it sent payload, wire bytes, messages.
+        """Record a completed operation on x (a tensor or an array), which sent payload, wire bytes and messages.
 
-        It was charged to `phase`, and interrupted `before`.
+        It was charged to `phase` and interrupted the phase `before`.
         """
 
     def transferred(self, what: str, part: int, peer: int, times: tuple[float, ...], x: Any) -> None:
-        """Note a transfer in the background; `times` are the six of its record, in their order."""
+        """Record a background transfer; `times` are the six times of the record, in order."""
 
 
 class Ledger:
     """Seconds per phase of one rank; `enter` ends one phase and begins the next, so the sum is exact."""
 
     trace: Notes | None = None
-    """Who notes every change (see `hooke.trace.recording.TracedLedger`); a plain ledger has nobody."""
+    """Recorder of every change (see `hooke.trace.recording.TracedLedger`); None in a plain ledger."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self.clock = clock
         self.begin()
 
     def begin(self, restored: dict[Phase, float] | None = None) -> None:
-        """Forget everything: called when the step loop is entered, so that set-up is not charged to step 0.
+        """Reset all counts; called on entry to the step loop, so that set-up is not charged to step 0.
 
-        A restored run goes on from the seconds that its checkpoint had counted.
+        A resumed run continues with the seconds of its checkpoint.
         """
         self.seconds = restored or dict.fromkeys(PHASES, 0.0)
         self.hidden = 0.0
@@ -76,7 +76,7 @@ class Ledger:
         self.began = self.since - sum(self.seconds.values())
 
     def enter(self, phase: Phase) -> Phase:
-        """Charge the time since the last change to the current phase; return that phase, to go back to."""
+        """Charge the time since the last change to the current phase, and change to `phase`; return the former."""
         now = self.clock()
         before = self.phase
         self.seconds[before] += now - self.since
@@ -84,10 +84,10 @@ class Ledger:
         return before
 
     interrupt = resume = enter
-    """The same before and after an operation, whose record in a trace stands for both changes."""
+    """`enter` before and after an operation, whose record in a trace implies both changes."""
 
     def move(self, seconds: float, source: Phase, to: Phase) -> None:
-        """Re-label seconds already charged (a wait that turned out to be somebody's evaluation)."""
+        """Move seconds already charged to another phase (a wait that was for another rank's evaluation)."""
         self.seconds[source] -= seconds
         self.seconds[to] += seconds
 
@@ -96,14 +96,14 @@ class Ledger:
         return self.clock() - self.began
 
     def train(self) -> float:
-        """Return the train clock: wall seconds less evaluation."""
+        """Return the train clock: wall seconds minus evaluation."""
         self.enter(self.phase)
         return self.since - self.began - self.seconds[Phase.EVALUATE]
 
 
 def communication_fraction(communicate: float, wall: float, evaluate: float) -> float | None:
-    """Return which share of its time, evaluation left out, a rank was blocked in communication.
+    """Return communicate / (wall - evaluate) of one rank; all in seconds.
 
-    Seconds in; None where there was no such time. A run's is the mean over its workers.
+    None if the denominator is not positive. The communication fraction of a run is the mean over its workers.
     """
     return communicate / (wall - evaluate) if wall > evaluate else None

@@ -1,4 +1,4 @@
-"""What the file of a trace says: phases, operations and transfers of one rank, in seconds of its clock."""
+"""Reads the trace file of one rank: phases, operations and transfers, in seconds of its clock."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ class PhaseSlice:
 
 @dataclass(frozen=True)
 class TracedOperation:
-    """A call during which the rank was blocked, and by how much its counters grew."""
+    """A call during which the rank was blocked, with the increase of its counters."""
 
     name: str
     phase: str
-    """What it was charged to: `communicate` is the method's traffic, everything else beside it."""
+    """Phase it was charged to; only operations charged to `communicate` are the method's traffic."""
     part: int
     peer: int
     began: float
     ended: float
     bytes: int
-    """Size of the vector, in bytes; of a receive, too."""
+    """Size of the vector in bytes, also for a receive."""
     payload: int
     wire: int
     messages: int
@@ -56,35 +56,35 @@ class TracedOperation:
 
 @dataclass(frozen=True)
 class TracedTransfer:
-    """What went on in the background."""
+    """A background transfer."""
 
     name: str
     part: int
     peer: int
     posted: float
     completed: float
-    """As observed; not before `waited_until` where the rank had to wait for it."""
+    """Observed completion; not before `waited_until` if the rank had to wait."""
     waited_from: float
     waited_until: float
     hidden: tuple[tuple[float, float], ...]
-    """When it ran while the rank did something else; a moment belongs to one transfer only."""
+    """Intervals in which it overlapped other work of the rank; disjoint between transfers."""
     bytes: int
 
 
 @dataclass
 class RankTrace:
-    """All that one rank noted."""
+    """The trace of one rank."""
 
     header: Header
     phases: list[PhaseSlice] = field(default_factory=list)
     operations: list[TracedOperation] = field(default_factory=list)
     transfers: list[TracedTransfer] = field(default_factory=list)
     footer: Footer | None = None
-    """None: the rank did not live to write it."""
+    """None: the rank died before it was written."""
 
     @property
     def ended(self) -> float:
-        """Return where its records end."""
+        """Return the time at which its records end."""
         if self.footer is not None:
             return (self.footer["stopped"] or self.footer["end"])["at"]
         last = [s.ended for s in self.phases[-1:]] + [o.ended for o in self.operations[-1:]]
@@ -92,9 +92,9 @@ class RankTrace:
 
 
 def read(path: Path) -> RankTrace:
-    """Return what a rank noted; raises JournalError for a file that is no trace, or is damaged.
+    """Return the trace of a rank. Raises JournalError for a file that is not a trace or is damaged.
 
-    What a rank that died was writing, and everything behind it, is left out.
+    An incomplete last record, of a rank that died, is ignored.
     """
     with path.open("rb") as file:
         first = file.readline()
@@ -102,7 +102,7 @@ def read(path: Path) -> RankTrace:
             header = cast(Header, json.loads(first))
             schema = header["schema"]
         except (ValueError, KeyError, TypeError):
-            raise JournalError(f"{path} is no trace of a rank: its first line is {first[:60]!r}") from None
+            raise JournalError(f"{path} is not a trace of a rank: its first line is {first[:60]!r}") from None
         if schema != SCHEMA:
             raise JournalError(f"{path} has the format {schema!r}; this version reads {SCHEMA!r}")
         found = RankTrace(header)
@@ -135,7 +135,7 @@ class _Reader:
             if kind not in kinds:
                 raise JournalError(f"{self._path} is damaged: no record begins with {kind}, at byte {place}")
             form, take = kinds[kind]
-            if place + form.size > len(data):  # cut off
+            if place + form.size > len(data):  # truncated
                 return
             take(*form.unpack_from(data, place)[1:])
             place += form.size
@@ -146,7 +146,10 @@ class _Reader:
         self._since = now
 
     def _move(self, source: int, to: int, seconds: float) -> None:
-        """Give the last seconds of a phase to another one: where in a wait the others evaluated is not known."""
+        """Move the last seconds of a phase to another one.
+
+        The position of an evaluation within a wait is unknown.
+        """
         slices, place = self._into.phases, len(self._into.phases) - 1
         while seconds > 0 and place >= 0:
             last = slices[place]
@@ -181,7 +184,7 @@ class _Reader:
         )
 
     def _unblocked(self, began: float, ended: float) -> Iterator[tuple[float, float]]:
-        """Yield the stretches between two moments in which the rank was in no operation."""
+        """Yield the intervals between two times in which the rank was in no operation."""
         operations = self._into.operations
         place = bisect.bisect_right(operations, began, key=lambda operation: operation.ended)
         while place < len(operations) and operations[place].began < ended:
@@ -195,7 +198,7 @@ class _Reader:
     def _end(self, text: bytes) -> None:
         try:
             footer = cast(Footer, json.loads(text))
-        except ValueError:  # cut off
+        except ValueError:  # truncated
             return
         self._into.footer = footer
         last = footer["stopped"] or footer["end"]

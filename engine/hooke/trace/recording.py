@@ -1,9 +1,8 @@
-"""What a rank notes for its timeline while it runs: records in one buffer, and a file behind it.
+"""Records the timeline of a rank while it runs: a buffer of fixed-size records, and a file.
 
-Nothing is allocated in the loop. The buffer is written where that is off the clock (at evaluations), else between
-two steps, which the phase `idle` is for, and only if it is full anywhere else. A rank whose records would take
-more than its share of LIMIT bytes notes no more of them, and says so in the footer; so does one whose disk is
-full.
+Nothing is allocated in the loop. The buffer is written to the file off the clock (at evaluations), otherwise
+between two steps (phase `idle`), and elsewhere only if it is full. A rank that has used its share of LIMIT bytes,
+or whose disk is full, stops recording and notes that in the footer.
 """
 
 from __future__ import annotations
@@ -38,12 +37,12 @@ from hooke.trace.records import (
 )
 
 LIMIT = 32 << 20
-"""Bytes of records of all ranks of a run: some 100 to 300 bytes per step and rank, and 100 MB as JSON."""
+"""Maximum bytes of records of all ranks of a run: about 100 to 300 bytes per step and rank, 100 MB as JSON."""
 BUFFER = 64 << 10
-"""Bytes of records that a rank keeps in memory, at most."""
+"""Maximum bytes of records that a rank keeps in memory."""
 
 _ROOM = 4 * TRANSFER.size
-"""Bytes that are always free: what two changes of phase, and an operation between them, may note."""
+"""Bytes always kept free, for two changes of phase and an operation between them."""
 _note_change, _CHANGE_SIZE = CHANGE.pack_into, CHANGE.size
 _note_operation, _OPERATION_SIZE = OPERATION.pack_into, OPERATION.size
 _OPERATION = {name: i for i, name in enumerate(OPERATIONS)}
@@ -51,9 +50,9 @@ _PHASE = {phase: i for i, phase in enumerate(PHASES)}
 
 
 def clock_of(world: str) -> str:
-    """Return a name of the clock that ranks read on this machine, the same for every process that reads it.
+    """Return an identifier of the clock of this machine, the same for every process that reads it.
 
-    Emulated hosts on one machine have one clock; a container with a time namespace of its own has another.
+    Emulated hosts on one machine share a clock; a container with its own time namespace has a different one.
     """
     if world == "virtual":
         return "virtual"
@@ -61,14 +60,14 @@ def clock_of(world: str) -> str:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         return f"{boot} {os.readlink('/proc/self/ns/time')}"  # noqa: PTH115 - a link that leads to no path
     except OSError:
-        return f"{platform.node()} {os.getpid()}"  # nobody else's, then: aligned at the barrier
+        return f"{platform.node()} {os.getpid()}"  # unique: aligned at the barrier
 
 
 class Trace(Notes):
-    """The records of one rank. Only the thread of that rank touches it."""
+    """The records of one rank, accessed only by the rank's own thread."""
 
     def __init__(self, path: Path, about: dict[str, Any], limit: int = LIMIT) -> None:
-        """`about`: what the header says of the rank; `limit`: bytes of records that this rank may write."""
+        """`about`: fields of the header; `limit`: maximum bytes of records of this rank."""
         self._path = path
         self._about = about
         self._left = limit
@@ -77,19 +76,22 @@ class Trace(Notes):
         """Bytes in the buffer."""
         size = len(self.buffer)
         self.due = dict.fromkeys(PHASES, size - _ROOM) | {Phase.EVALUATE: size // 16, Phase.IDLE: size // 2}
-        """More bytes than these are written at the end of a phase: few where that is in place."""
+        """Fill levels, in bytes, above which the buffer is written at the end of a phase.
+
+        Low where that is cheap.
+        """
         self._file: FileIO | None = None
         self._ledger: Ledger | None = None
         self._stopped: Totals | None = None
         self._end: Totals | None = None
         self._why = ""
         self.on = False
-        """Whether notes are taken: not before the start, nor once the limit is reached."""
+        """Whether events are recorded: between the start and the limit."""
         self.peer = NOBODY
         """The other rank of the operation under way; who finds it out later says so here."""
 
     def begin(self, ledger: Ledger) -> None:
-        """Begin where the ledger does; raises OSError where the file cannot be made."""
+        """Start recording with the ledger. Raises OSError if the file cannot be created."""
         self._ledger = ledger
         self._file = self._path.open("wb", buffering=0)
         header = self._about | {
@@ -104,13 +106,13 @@ class Trace(Notes):
         self.on = True
 
     def changed(self, phase: Phase, now: float) -> None:
-        """Note that a phase has ended."""
+        """Record the end of a phase."""
         if self.on:
             CHANGE.pack_into(self.buffer, self.used, IS_CHANGE, _PHASE[phase], now)
             self.used += CHANGE.size
 
     def moved(self, seconds: float, source: Phase, to: Phase) -> None:
-        """Note that seconds are given to another phase."""
+        """Record that seconds are moved to another phase."""
         if self.on:
             self._make_room()
             MOVE.pack_into(self.buffer, self.used, IS_MOVE, _PHASE[source], _PHASE[to], seconds)
@@ -143,25 +145,25 @@ class Trace(Notes):
             self.used += TRANSFER.size
 
     def write(self) -> None:
-        """Write the buffer; take no more notes if that was the last for which there is room."""
+        """Write the buffer to the file; stop recording if the limit is reached."""
         self._write()
         if self._left < len(self.buffer):
             self._stop("the rank's records have reached their limit")
 
     def finish(self) -> None:
-        """Take no more notes: the rank is done, and its ledger says its totals."""
+        """Stop recording at the end of the rank, with the totals of its ledger."""
         if self._file is not None:
             self._end = self._totals()
             self.on = False
 
     def close(self) -> None:
-        """Write the rest, and how it ended if the rank has finished: one that failed leaves no footer."""
+        """Write the rest of the buffer and, if the rank has finished, the footer; a failed rank writes none."""
         if self._file is None:
             return
         self._write()
         if self._end is not None:
             footer = Footer(end=self._end, stopped=self._stopped, why=self._why)
-            with contextlib.suppress(OSError):  # then there is no footer, as who reads the file will say
+            with contextlib.suppress(OSError):  # then there is no footer, which the reader reports
                 self._put(bytes([IS_END]) + json.dumps(footer).encode() + b"\n")
         self.on = False
         self._file.close()
@@ -177,7 +179,7 @@ class Trace(Notes):
         try:
             self._put(memoryview(self.buffer)[:size])
         except OSError as error:
-            self._stop(f"its file could not be written: {error}")  # training goes on
+            self._stop(f"its file could not be written: {error}")  # training continues
 
     def _stop(self, why: str) -> None:
         if self.on:
@@ -186,7 +188,7 @@ class Trace(Notes):
     def _put(self, data: Any) -> None:
         assert self._file is not None  # noqa: S101 - `begin` has opened it
         data = memoryview(data)
-        while data:  # an unbuffered write may be short; on a full disk the next one says so
+        while data:  # an unbuffered write may be short; on a full disk the next one raises
             data = data[self._file.write(data) :]
 
     def _totals(self) -> Totals:
@@ -202,22 +204,22 @@ def _by_name(seconds: dict[Phase, float]) -> dict[str, float]:
 
 
 class TracedLedger(Ledger):
-    """A ledger that notes every change in a trace; a `Ledger` knows of none, and pays for none."""
+    """A ledger that records every change in a trace; a plain `Ledger` has no tracing overhead."""
 
     def __init__(self, clock: Callable[[], float], trace: Trace) -> None:
         super().__init__(clock)
         self.trace, self._notes = trace, trace
 
     def begin(self, restored: dict[Phase, float] | None = None) -> None:
-        """Forget everything, and begin the trace."""
+        """Reset all counts and start the trace."""
         super().begin(restored)
-        if self.trace is not None:  # not yet when the base class begins
+        if self.trace is not None:  # not yet set when the constructor of the base class calls this
             self._notes.begin(self)
 
     def enter(self, phase: Phase) -> Phase:
-        """Charge the time since the last change to the current phase; return that phase, to go back to.
+        """Charge the time since the last change to the current phase, and change to `phase`; return the former.
 
-        As `Ledger.enter`, which is repeated here and not called: a step has a dozen of them.
+        Repeats the code of `Ledger.enter` instead of calling it, for speed: a step has a dozen calls.
         """
         notes, before = self._notes, self.phase
         if notes.used > notes.due[before]:  # before the clock is read: charged to the phase that ends
@@ -231,14 +233,14 @@ class TracedLedger(Ledger):
         return before
 
     def interrupt(self, phase: Phase) -> Phase:
-        """Change the phase for an operation, whose record will say so."""
+        """Change the phase for an operation, whose own record implies the change."""
         notes = self._notes
         if notes.used > notes.due[self.phase]:
             notes.write()
         return Ledger.enter(self, phase)
 
     def move(self, seconds: float, source: Phase, to: Phase) -> None:
-        """Re-label seconds already charged."""
+        """Move seconds already charged to another phase."""
         super().move(seconds, source, to)
         if self.trace is not None and seconds:
             if self.phase is source:  # what has been charged to it so far is a slice

@@ -1,13 +1,13 @@
-"""What the file of a trace holds.
+"""The format of a trace file.
 
-A trace is `trace.<rank>.bin` in the run's folder: a line of JSON (`Header`), records, and behind the last one a
-line of JSON again (`Footer`). Times are seconds of the rank's own clock. A record's first byte says what it is:
+A trace is `trace.<rank>.bin` in the run's folder: a line of JSON (`Header`), records, and after the last one
+another line of JSON (`Footer`). Times are seconds of the rank's own clock. The first byte of a record is its type:
 
-    CHANGE     a phase has ended: which, and when; it began where the one before ended
-    MOVE       seconds already noted belong to another phase: from, to, how many
-    OPERATION  a call of the communicator, during which the rank was blocked; it stands for two changes of phase,
-               unless it was charged to the phase that was going on
-    TRANSFER   what went on in the background, noted when it has been waited for
+    CHANGE     end of a phase: phase and time; it began at the end of the previous one
+    MOVE       seconds already recorded belong to another phase: from, to, seconds
+    OPERATION  a call of the communicator, during which the rank was blocked; it implies two changes of phase,
+               unless it was charged to the current phase
+    TRANSFER   a background transfer, recorded when it has been waited for
     END        the footer follows
 """
 
@@ -19,7 +19,7 @@ from typing import TypedDict
 
 SCHEMA = "hooke.trace/2"
 NOBODY = -1
-"""The peer of an operation that concerns all ranks, or anybody."""
+"""The peer of an operation with all ranks, or with any rank."""
 
 OPERATIONS = (
     "barrier", "broadcast", "all-reduce", "reduce", "send", "receive", "split",
@@ -29,14 +29,14 @@ OPERATIONS = (
     "make counter", "counter take", "close counter",
     "words send", "words receive", "words broadcast", "words wait", "words all-reduce",
 )  # fmt: skip
-"""What a rank may be doing inside the communicator; a record holds the position in this list."""
+"""Operations of the communicator; a record contains the position in this list."""
 
 CHANGE = struct.Struct("<BBd")
 """Record, phase, seconds."""
 MOVE = struct.Struct("<BBBd")
-"""Record, phase, phase, how many seconds."""
+"""Record, phase, phase, seconds."""
 OPERATION = struct.Struct("<BBBHHidd4q")
-"""Record, phase interrupted, phase charged, operation, part, peer, began, ended, bytes of the vector, payload,
+"""Record, interrupted phase, charged phase, operation, part, peer, start, end, bytes of the vector, payload,
 wire, messages."""
 TRANSFER = struct.Struct("<BHHiddddddq")
 """Record, operation that began it, part, peer, posted, completed, waited from, waited until, hidden from, hidden
@@ -45,7 +45,7 @@ IS_CHANGE, IS_MOVE, IS_OPERATION, IS_TRANSFER, IS_END = range(1, 6)
 
 
 class Header(TypedDict):
-    """What the first line says."""
+    """The first line."""
 
     schema: str
     rank: int
@@ -54,35 +54,35 @@ class Header(TypedDict):
     world: str
     host: str
     clock: str
-    """Ranks that say the same read the same clock."""
+    """Identifier of the clock; ranks with the same value read the same clock."""
     began: float
-    """Behind the barrier that all ranks leave together."""
+    """Time after the start barrier."""
     restored: dict[str, float]
-    """Seconds per phase that a restart has taken over; not in the records."""
+    """Seconds per phase taken over from a checkpoint; not in the records."""
     operations: list[str]
     phases: list[str]
 
 
 class Totals(TypedDict):
-    """What a rank's ledger says at a moment."""
+    """The state of a rank's ledger at one time."""
 
     at: float
     phase: str
-    """The one that is going on."""
+    """The current phase."""
     phases: dict[str, float]
     hidden: float
 
 
 class Footer(TypedDict):
-    """What the last line says."""
+    """The last line."""
 
     end: Totals
     stopped: Totals | None
-    """Where the records end early; None: they do not."""
+    """State of the ledger where the records end early; None if they do not."""
     why: str
-    """Why they do."""
+    """Why the records end early."""
 
 
 def file_of(folder: Path, rank: int) -> Path:
-    """Return where the records of a rank lie."""
+    """Return the path of a rank's trace."""
     return folder / f"trace.{rank}.bin"

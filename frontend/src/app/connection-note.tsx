@@ -4,10 +4,10 @@ import styles from "./shell.module.css";
 
 const WORDS = {
   connecting: ["connecting", "The event stream is being opened."],
-  live: ["live", "Everything on this page follows the server as it happens."],
+  live: ["live", "This page is updated live."],
   reconnecting: [
     "reconnecting",
-    "The server does not answer; shown is what it said last. Training is not affected.",
+    "The server does not respond; the data shown may be out of date. Training is not affected.",
   ],
 } as const;
 

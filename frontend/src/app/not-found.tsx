@@ -9,7 +9,7 @@ export function NotFound() {
       testId="not-found"
       action={<LinkButton to="/">To the experiments</LinkButton>}
     >
-      The address may have a letter too many, or come from another Hooke.
+      The address may be mistyped, or belong to another instance of Hooke.
     </Message>
   );
 }

@@ -71,5 +71,5 @@ def test_only_gaps():
 
 
 def test_too_few_points_are_refused():
-    with pytest.raises(ValueError, match="16 is the least"):
+    with pytest.raises(ValueError, match="at least 16 points are required"):
         m4(np.zeros(3), 15)

@@ -31,18 +31,18 @@ def test_the_library_is_asked(library, source, answer):
     made = library(source % answer)
     found = cuda_awareness({"MV2_USE_CUDA": "1"}, made)
     assert found.cuda == bool(answer)
-    assert "libmpi.so.0 says so itself" in found.why
+    assert "libmpi.so.0 reports it" in found.why
     assert not cuda_awareness({"MPIR_CVAR_ENABLE_GPU": "0"}, made).cuda
 
 
 @pytest.mark.parametrize(
     ("variables", "cuda", "word"),
     [
-        ({}, False, "does not say"),
+        ({}, False, "does not report support"),
         ({"MV2_USE_CUDA": "1"}, True, "MVAPICH2"),
         ({"MPICH_GPU_SUPPORT_ENABLED": "1"}, True, "Cray MPICH"),
-        ({"MPICH_GPU_SUPPORT_ENABLED": "0", "I_MPI_OFFLOAD": "1"}, False, "switches it off"),
-        ({"I_MPI_OFFLOAD": ""}, False, "does not say"),
+        ({"MPICH_GPU_SUPPORT_ENABLED": "0", "I_MPI_OFFLOAD": "1"}, False, "disables it"),
+        ({"I_MPI_OFFLOAD": ""}, False, "does not report support"),
     ],
 )
 def test_variables_speak_where_the_library_is_silent(tmp_path, variables, cuda, word):
@@ -77,7 +77,7 @@ def test_the_way_is_said_with_its_reason(tmp_path):
     silent = tmp_path / "libmpi.so.0"  # another test may have loaded a library that speaks for itself
     silent.write_text("not a library")
     aware, not_aware = (cuda_awareness({"MV2_USE_CUDA": value}, silent) for value in "10")
-    assert path(0, aware).startswith("from main memory")
-    assert path(2, not_aware).startswith("through pinned host buffers, because MPI does not take device memory")
+    assert path(0, aware).startswith("directly from main memory")
+    assert path(2, not_aware).startswith("through pinned host buffers, because MPI does not support device memory")
     assert "MV2_USE_CUDA=0" in path(2, not_aware)
-    assert path(1, aware).startswith("through pinned host buffers, because sums are made on the host")
+    assert path(1, aware).startswith("through pinned host buffers, because sums are computed on the host")

@@ -93,7 +93,7 @@ def test_a_launcher_that_binds_is_respected():
     if len(os.sched_getaffinity(0)) < RANKS:
         pytest.skip("there are not enough cores to bind ranks to different ones")
     for rank in answers()["placed"]:
-        assert "has bound this rank" in rank["bound"]["placement"]
+        assert "has already bound this rank" in rank["bound"]["placement"]
         assert not rank["crowded"], "a pinned rank believes that its neighbours share its core"
 
 

@@ -182,15 +182,15 @@ def test_a_file_that_is_cut_off_says_what_it_has(tmp_path):
 
 def test_what_is_no_trace_is_refused(tmp_path):
     path = tmp_path / "trace.0.bin"
-    with pytest.raises(JournalError, match="no rank has left a trace"):
+    with pytest.raises(JournalError, match="no rank has written a trace"):
         write(tmp_path, 2, tmp_path / "trace.json")
     ledger, clock = traced_ledger(path)
     spin(ledger, clock, 3)
     end(ledger)
     whole, first = path.read_bytes(), len(path.read_bytes().splitlines(keepends=True)[0])
     for damage, why in (
-        (b"not json\n", "is no trace"),
-        (b"[]\n", "is no trace"),
+        (b"not json\n", "is not a trace"),
+        (b"[]\n", "is not a trace"),
         (whole.replace(b"hooke.trace/2", b"hooke.trace/9", 1), "hooke.trace/9"),
         (whole[:first] + b"\xee" + whole[first + 1 :], "no record begins with 238"),
     ):
@@ -217,7 +217,7 @@ def test_a_rank_that_fails_leaves_what_it_noted(tmp_path):
     written = write(tmp_path, RANKS + 1, tmp_path / "trace.json")
     assert written.ranks == RANKS
     assert sum("breaks off" in remark for remark in written.remarks) == RANKS
-    assert "rank 3 left no trace" in written.remarks[0]
+    assert "rank 3 has no trace" in written.remarks[0]
     document = json.loads((tmp_path / "trace.json").read_text())
     check(document)
     assert len([s for s in track(document, 1, "phases") if s["name"] == "compute"]) == STEPS // 2 + 1

@@ -103,8 +103,8 @@ def test_an_unwritable_cache_is_no_fault(tmp_path, monkeypatch):
     ("names", "options", "says"),
     [
         (NAMES, {"size": 31}, "31 x 31 pixels"),
-        (NAMES, {"damage": lambda data: data[: len(data) // 2]}, "damaged at or behind"),
-        (NAMES, {"damage": lambda data: b"rubbish"}, "damaged at or behind"),
+        (NAMES, {"damage": lambda data: data[: len(data) // 2]}, "damaged at or after"),
+        (NAMES, {"damage": lambda data: b"rubbish"}, "damaged at or after"),
         (NAMES[2:], {}, "none in test/"),
     ],
 )

@@ -140,21 +140,21 @@ def test_what_is_missing_is_named(tmp_path, monkeypatch):
     with pytest.raises(DataMissing, match=r"HOOKE_DATA is not set.*train/<class>"):
         build()
     monkeypatch.setenv("HOOKE_DATA", str(tmp_path / "nowhere"))
-    with pytest.raises(DataMissing, match="is no folder"):
+    with pytest.raises(DataMissing, match="is not a folder"):
         build()
     monkeypatch.setenv("HOOKE_DATA", str(tmp_path))
     with pytest.raises(DataMissing, match="there is no folder .*train"):
         build()
     (tmp_path / "imagenet" / "train").mkdir(parents=True)
     (tmp_path / "imagenet" / "val").mkdir()
-    with pytest.raises(DataMissing, match="holds no folders"):
+    with pytest.raises(DataMissing, match="has no subfolders"):
         build()
     (tmp_path / "imagenet" / "train" / "cat").mkdir()
     with pytest.raises(DataMissing, match="hold no image"):
         build()
     picture(tmp_path / "imagenet" / "train" / "cat" / "a.jpg", 32, 32)
     picture(tmp_path / "imagenet" / "val" / "dog" / "a.jpg", 32, 32)
-    with pytest.raises(DataInvalid, match="dog is no class of the training set"):
+    with pytest.raises(DataInvalid, match="dog is not a class of the training set"):
         build()
 
 

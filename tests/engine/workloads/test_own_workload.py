@@ -176,14 +176,14 @@ def test_without_look_ahead_the_example_is_sync_easgd(in_the_catalogue):
         (("def loss(output, target):", "def lost(output, target):"), r"own\.py lacks the function loss"),
         (("width: int = 3", "width: int"), r"own\.py:\d+: `width` of model\(\) needs a default"),
         (("width: int = 3", "width: int = int(3)"), r"own\.py:\d+: `int\(3\)` must be written out"),
-        (("width: int = 3", "width: torch.dtype = 3"), r"own\.py:\d+: `torch.dtype` is no type of a field"),
+        (("width: int = 3", "width: torch.dtype = 3"), r"own\.py:\d+: `torch.dtype` is not a supported type"),
         (("width: int = 3", "width=None"), "annotate `width`"),
         (("width: int = 3", "points: int = 3"), "model and data both take `points`, but declare it differently"),
         (("width: int = 3", "_width: int = 3"), "cannot be called `_width`"),
         (("width: int = 3", "target: int = 3"), "cannot be called `target`"),
         (("*, width", "*widths, width"), "named parameters only"),
         (("target = 0.5", "target = half"), "must be written out"),
-        (("def model(", "def model("[:-1]), r"own\.py is not Python"),
+        (("def model(", "def model("[:-1]), r"own\.py is not valid Python"),
     ],
 )
 def test_files_that_say_something_else(tmp_path, change, says):
@@ -227,7 +227,7 @@ def test_modules_of_packages(tmp_path, monkeypatch):
     made = from_module("mypackage.points", "points")
     assert (made.id(), made().build(CPU).train_size) == ("points", 9)
     for absent in ("mypackage.absent", "absent.points", "sys"):
-        with pytest.raises(NotFound, match="source is not to be found"):
+        with pytest.raises(NotFound, match="source of the module .* was not found"):
             from_module(absent, "x")
     with pytest.raises(NotFound, match="cannot be read"):
         from_file(tmp_path / "absent.py")

@@ -1,4 +1,4 @@
-"""What every launcher does: turn one launch into a command line and an environment."""
+"""The launcher interface: turns one launch into a command line and an environment."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 TRAIN = ("-m", "mpi4py", "-m", "hooke.loop.train")
-"""What a rank runs, as arguments of Python; `-m mpi4py` makes an uncaught exception end all ranks."""
+"""Program of a rank, as arguments of Python; `-m mpi4py` makes an uncaught exception end all ranks."""
 
 _PASSED_ON = frozenset({"HOOKE_DATA", "HOOKE_PATH"})
-"""Each one or several folders, separated as in PATH."""
+"""Variables with one or several folders, separated as in PATH."""
 _NOT_INHERITED = ("HOOKE_", "PMI_", "PMIX_", "OMPI_")
 
 
@@ -23,38 +23,38 @@ class Launch:
 
     world: Literal["mpi", "virtual"]
     ranks: int
-    """MPI processes; a virtual world is one process, whatever it simulates."""
+    """Number of MPI processes; 1 for a virtual world."""
     folders: tuple[Path, ...]
     """The attempts' folders, in the order in which they are to run."""
     ids: tuple[str, ...]
     """`<run>.<attempt>` of each."""
     program: tuple[str, ...] = TRAIN
-    """Arguments of Python; the folders follow."""
+    """Arguments of Python; the folders are appended."""
 
 
 class Launcher(Protocol):
-    """A way to start ranks; the supervisor owns the process that `command` becomes until it has ended."""
+    """Starts ranks on a kind of cluster; the supervisor owns the process of `command` until it has ended."""
 
     def command(self, launch: Launch) -> list[str]:
-        """Return the argument list to execute, or raise LaunchError that says what is missing."""
+        """Return the argument list to execute. Raises LaunchError with what is missing."""
 
     def environment(self, launch: Launch, inherited: Mapping[str, str]) -> dict[str, str]:
         """Return the environment of every process of the launch."""
 
 
 BETWEEN_HOSTS = {"MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "tcp"}
-"""How MPICH is to reach other hosts by TCP. Over UCX, large messages wait for their receiver's next poll: measured
-in docs/netlab.md."""
+"""MPICH's settings for TCP between hosts. Over UCX, large messages wait for the receiver's next poll
+(measurements: docs/netlab.md)."""
 _CHOICES = ("MPIR_CVAR_CH4_NETMOD", "MPIR_CVAR_OFI_", "FI_", "UCX_")
 _FAST_NETWORKS = Path("/sys/class/infiniband")
 
 
 def transport(inherited: Mapping[str, str], fast_networks: Path = _FAST_NETWORKS) -> dict[str, str]:
-    """Return what ranks on several hosts get beside `environment`: how MPICH is to travel where there is only TCP.
+    """Return additional variables for ranks on several hosts: MPICH's transport where there is only TCP.
 
-    Nothing where somebody has chosen already (any variable of libfabric or UCX, or MPICH's choice of the two), and
-    nothing where this host has InfiniBand or RoCE devices: MPICH finds those by itself. Other libraries than MPICH
-    ignore it.
+    Empty if the environment configures the transport already (any variable of libfabric or UCX, or MPICH's choice
+    of the two) or if this host has InfiniBand or RoCE devices, which MPICH detects. Other MPI libraries ignore
+    them.
     """
     chosen = any(name.startswith(_CHOICES) and name != "UCX_LOG_LEVEL" for name in inherited)
     fast = fast_networks.is_dir() and any(fast_networks.iterdir())
@@ -62,7 +62,7 @@ def transport(inherited: Mapping[str, str], fast_networks: Path = _FAST_NETWORKS
 
 
 def guarded(launch: Launch) -> list[str]:
-    """Return the command of one rank: its guard, and the program under it."""
+    """Return the command of one rank: its guard with the program."""
     folders = [str(folder) for folder in launch.folders]
     program = [sys.executable, *launch.program, *folders]
     return [sys.executable, "-m", "hooke.cluster.guard", *folders, "--", *program]
@@ -77,9 +77,11 @@ def environment(launch: Launch, inherited: Mapping[str, str]) -> dict[str, str]:
     }
     for name in _PASSED_ON & kept.keys():
         folders = filter(None, kept[name].split(os.pathsep))
-        kept[name] = os.pathsep.join(str(Path(folder).absolute()) for folder in folders)  # ranks start elsewhere
+        kept[name] = os.pathsep.join(
+            str(Path(folder).absolute()) for folder in folders
+        )  # ranks start in another folder
     return kept | {
-        "HOOKE_ATTEMPT": ",".join(launch.ids),  # how a sweep of /proc finds every process of an attempt
-        "OMP_NUM_THREADS": "1",  # one thread per rank: the same bytes every time, and ranks share the cores
-        "PYTHONUNBUFFERED": "1",  # a rank that is killed has said what it said
+        "HOOKE_ATTEMPT": ",".join(launch.ids),  # identifies every process of an attempt in /proc
+        "OMP_NUM_THREADS": "1",  # one thread per rank: reproducible bits, and ranks share the cores
+        "PYTHONUNBUFFERED": "1",  # no output is lost when a rank is killed
     }

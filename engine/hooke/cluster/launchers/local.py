@@ -1,4 +1,4 @@
-"""Starts ranks on this machine: under mpirun, or one process where the world is virtual."""
+"""Starts ranks on this machine: under mpirun, or as one process for a virtual world."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class LocalLauncher:
     """The launcher of the cluster `local`."""
 
     def command(self, launch: Launch) -> list[str]:
-        """Return mpirun with one guard per rank; a virtual world needs no mpirun, only the guard."""
+        """Return mpirun with one guard per rank; for a virtual world, the guard alone."""
         if launch.world == "virtual":
             return base.guarded(launch)
         return [mpirun(), "-n", str(launch.ranks), *base.guarded(launch)]
 
     def environment(self, launch: Launch, inherited: Mapping[str, str]) -> dict[str, str]:
-        """Return the common environment, with Hydra told to fork here even inside a batch allocation."""
+        """Return the common environment, with Hydra set to fork locally even inside a batch allocation."""
         return base.environment(launch, inherited) | {
-            "UCX_LOG_LEVEL": "error",  # else its finalize warnings fill the log
+            "UCX_LOG_LEVEL": "error",  # otherwise its finalize warnings fill the log
             "HYDRA_LAUNCHER": "fork",
         }

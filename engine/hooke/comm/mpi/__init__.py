@@ -1,1 +1,1 @@
-"""The real world: ranks are processes, messages are those of MPI."""
+"""The MPI world: ranks are processes."""

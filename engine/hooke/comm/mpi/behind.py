@@ -1,4 +1,4 @@
-"""One-sided exchanges on a thread of their own, behind the rank's computation."""
+"""One-sided exchanges on a separate thread, overlapping the rank's computation."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ class BackgroundThread:
         self._thread: ThreadPoolExecutor | None = None
 
     def begin(self, exchange: Callable[[], None]) -> BackgroundExchange:
-        """Have it done, behind those begun before."""
+        """Queue an exchange; exchanges run in the order queued."""
         if self._thread is None:
             sys.setswitchinterval(min(sys.getswitchinterval(), SWITCH_INTERVAL))
             self._thread = ThreadPoolExecutor(1, "window", initializer=sleep_precisely)
         return BackgroundExchange(self._thread, exchange)
 
     def close(self) -> None:
-        """End the thread when what it was given is done."""
+        """End the thread when all queued exchanges are done."""
         if self._thread is not None:
             self._thread.shutdown()
             self._thread = None
 
 
 class BackgroundExchange:
-    """An exchange in the hands of that thread; a `Pending`."""
+    """An exchange executed by that thread; a `Pending`."""
 
     def __init__(self, thread: ThreadPoolExecutor, exchange: Callable[[], None]) -> None:
         self.hidden = 0.0
@@ -41,7 +41,7 @@ class BackgroundExchange:
         self._done: Future[float] = thread.submit(_timed, exchange)
 
     def wait(self) -> None:
-        """Return when the answer has been added; raise what went wrong."""
+        """Return when the answer has been added; raise the exception of the exchange, if any."""
         entered = time.perf_counter()
         completed = self._done.result()
         if not self._waited:

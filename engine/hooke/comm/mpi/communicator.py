@@ -1,12 +1,14 @@
-"""The real world: ranks are processes, messages are MPI's.
+"""`Comm` over MPI: ranks are processes.
 
-Three habits set it apart from calling MPI directly. Waits poll and sleep instead of holding a core
-(`mpi_wait.py`); nonblocking operations are carried on by a thread (`mpi_progress.py`); sums follow the
-schedules of `collectives.py`, because MPI may choose another order for another size or number of ranks
-(`library` asks for just that).
+Differences from calling MPI directly:
 
-Vectors, blocking collectives, background all-reduces, control words and the library's sums each have a
-communicator of their own, so that their messages never match one another.
+- waits poll and sleep instead of occupying a core (`wait.py`);
+- a thread advances nonblocking operations (`progress.py`);
+- sums follow the schedules of `collectives.py`, because MPI may change the order with the size or the number of
+  ranks (`library` uses MPI's all-reduce).
+
+Vectors, blocking collectives, background all-reduces, control words and the library's all-reduce use separate MPI
+communicators, so that their messages never match one another.
 """
 
 from __future__ import annotations
@@ -67,7 +69,7 @@ class MpiComm:
         return time.perf_counter()
 
     def charge(self, seconds: float) -> None:
-        """Do nothing: real work takes its own time."""
+        """Do nothing: real work takes real time."""
 
     def barrier(self) -> None:
         """Return when every rank has entered."""
@@ -75,13 +77,13 @@ class MpiComm:
             self._patience.until(self._sums.Ibarrier().Test)
 
     def broadcast(self, x: Any, root: int = 0) -> None:
-        """Overwrite x everywhere by the root's, along a binomial tree."""
+        """Overwrite x on every rank with that of the root, along a binomial tree."""
         array = array_of(x)
         rounds = collectives.broadcast(self.size, array.size, check_rank(root, self.size))[self.rank]
         self._execute(array, rounds, asked=self.rank == root and self.size > 1)
 
     def allreduce(self, x: Any) -> None:
-        """Overwrite x everywhere by the sum over ranks."""
+        """Overwrite x on every rank with the sum over ranks."""
         if self.collective == "library":
             self._patience.until(self._begin_library_sum(array_of(x)).Test)
             return
@@ -89,7 +91,7 @@ class MpiComm:
         self._execute(array, self._sum_rounds(array), asked=self.size > 1)
 
     def iallreduce(self, x: Any, into: Any | None = None) -> Pending:
-        """Begin the same in the background."""
+        """Begin an all-reduce in the background."""
         array = landing(x, into)
         if self.collective == "library":
             request = self._begin_library_sum(array)
@@ -134,7 +136,7 @@ class MpiComm:
         return self._carry(BackgroundMessage(request, self._patience, f"the receive from rank {source}"))
 
     def reduce(self, x: Any, root: int = 0) -> None:
-        """Leave the sum over ranks in the root's x."""
+        """Overwrite the root's x with the sum over ranks."""
         array = array_of(x)
         rounds = collectives.reduce(self.size, array.size, check_rank(root, self.size))[self.rank]
         self._execute(array, rounds, asked=self.rank != root)
@@ -162,7 +164,7 @@ class MpiComm:
             comm.Free()
 
     def _begin_library_sum(self, array: Array) -> MPI.Request:
-        """Begin MPI's own all-reduce. It does not tell what it sends: |W| and one message are counted."""
+        """Begin MPI's own all-reduce. Its actual traffic is unknown: |W| and one message are counted."""
         if array.dtype.itemsize == 2:
             raise CommError(
                 "the MPI library cannot add the wire types bf16 and fp16: choose another collective, or fp32"

@@ -1,4 +1,4 @@
-"""Control words over MPI: up to 8 float64, on a communicator of their own."""
+"""Control words over MPI: up to 8 float64, on a separate communicator."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from hooke.comm.mpi.wait import Patience
 from hooke.errors import CommError
 
 _WORDS = 1
-"""Tag of words from one rank to another: not that of all-reduces on the same communicator, so that words which
-nobody has heard yet are never taken for a part of a sum."""
+"""Tag of words from one rank to another. It differs from that of all-reduces on the same communicator, so that
+words not received yet are never matched by a sum."""
 
 
 class MpiControl:
@@ -42,7 +42,7 @@ class MpiControl:
         request = self._comm.Irecv(self._incoming, check_rank(source, self._size), _WORDS)
         try:
             self._patience.until(lambda: request.Test(status))
-        except BaseException:  # a signal handler raised: no later message may land in this buffer
+        except BaseException:  # a signal handler raised: no later message may be received into this buffer
             request.Cancel()
             raise
         return status.Get_source(), tuple(self._incoming[: status.Get_count(MPI.DOUBLE)].tolist())
@@ -59,7 +59,7 @@ class MpiControl:
 
     def ibroadcast(self, words: Words | None) -> ControlPending:
         """Post one broadcast from rank 0."""
-        array = np.zeros(MOST_WORDS + 1)  # how many, then the words
+        array = np.zeros(MOST_WORDS + 1)  # the number of words, then the words
         if self._rank == 0:
             if words is None:
                 raise CommError("rank 0 posted a control broadcast without words")
@@ -77,16 +77,16 @@ class MpiControl:
         return tuple(array.tolist())
 
     def _keep(self, request: MPI.Request, array: Array) -> None:
-        """Keep buffers until MPI has done with them."""
+        """Keep buffers until MPI no longer needs them."""
         self._outgoing = [(r, a) for r, a in self._outgoing if not r.Test()]
         self._outgoing.append((request, array))
 
 
 def await_any(comm: MPI.Intracomm, tag: int, patience: Patience, status: MPI.Status) -> MPI.Message:
-    """Return the message that arrived first, whoever sent it, when one has; receive it by its own `Recv`.
+    """Wait for a message from any rank and return the first to arrive; receive it with its own `Recv`.
 
-    Not by a receive from ANY_SOURCE: over UCX between hosts, MPICH 5.0 sometimes never completes one although
-    the message is there, within some hundred messages. A matched probe finds every one.
+    A matched probe is used instead of a receive from ANY_SOURCE: over UCX between hosts, MPICH 5.0 sometimes
+    never completes the latter although the message has arrived, within some hundred messages.
     """
     found: list[MPI.Message] = []
 
@@ -101,7 +101,7 @@ def await_any(comm: MPI.Intracomm, tag: int, patience: Patience, status: MPI.Sta
 
 
 class _Announcement:
-    """A control broadcast under way."""
+    """A pending control broadcast."""
 
     def __init__(self, request: MPI.Request, array: Array, patience: Patience) -> None:
         self._request = request

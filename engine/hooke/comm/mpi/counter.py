@@ -1,4 +1,4 @@
-"""A counter over MPI that ranks take from without anybody's help, and the memory of windows."""
+"""A one-sided counter over MPI, and the allocation of windows."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class MpiCounter:
 
 
 def allocate(comm: MPI.Intracomm, size: int, unit: int, one_node: bool) -> MPI.Win:
-    """Return a window on `size` bytes of this rank, with the epoch open that lasts as long as the window."""
+    """Return a window on `size` bytes of this rank, inside a passive epoch that lasts as long as the window."""
     make = MPI.Win.Allocate_shared if one_node else MPI.Win.Allocate
     try:
         window = make(size, unit, MPI.INFO_NULL, comm)

@@ -14,11 +14,11 @@ from hooke.comm.schedule import Round
 from hooke.errors import CommError
 
 _TAG = 0
-"""Of all rounds; control words on the same communicator have another one."""
+"""Tag of all rounds; control words on the same communicator have a different one."""
 
 
 class Scratch:
-    """Where summands arrive: one buffer per element type that grows to the longest part seen."""
+    """Receive buffers for summands: one per element type, which grows to the longest part seen."""
 
     def __init__(self) -> None:
         self._buffers: dict[np.dtype[np.generic], Array] = {}
@@ -47,10 +47,10 @@ class Exchange:
         self._requests: list[MPI.Request] = []
         self._add: tuple[Array, Array] | None = None
         self.begun = 0
-        """Rounds begun so far: whoever polls may see that something has moved."""
+        """Rounds begun so far: lets a polling caller detect progress."""
 
     def run(self, patience: Patience) -> None:
-        """Go through all rounds; patience begins again with each."""
+        """Execute all rounds; the back-off restarts with each round."""
         backoff, begun = patience.backoff(), 0
         try:
             while not self.step():
@@ -62,9 +62,9 @@ class Exchange:
             raise CommError(f"MPI reports: {error}") from error
 
     def step(self) -> bool:
-        """Go as far as possible without waiting; return whether all rounds are done."""
+        """Advance as far as possible without waiting; return whether all rounds are done."""
         while True:
-            while self._requests:  # one by one: only so does MPI tell which error it was
+            while self._requests:  # one by one: otherwise MPI does not report which error it was
                 if not self._requests[-1].Test():
                     return False
                 self._requests.pop()

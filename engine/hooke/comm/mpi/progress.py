@@ -1,13 +1,13 @@
-"""The thread that carries transfers on while the rank computes.
+"""The progress thread, which advances nonblocking operations while the rank computes.
 
-MPI moves large messages only while somebody calls it, so a nonblocking operation without this thread does
-its work inside `wait`, after the computation it was to hide behind. The thread executes one all-reduce after
-the other, in the order posted, on a communicator of its own, and tests point-to-point requests.
+MPI transfers large messages only inside its calls, so without this thread a nonblocking operation would run
+inside `wait`, after the computation that it should overlap. The thread executes one all-reduce after the other, in
+the order posted, on a separate communicator, and tests point-to-point requests.
 
-It needs the interpreter only for microseconds at a time, and sleeps between polls: each takes the core from the
-computation that it is to hide behind. It remembers how long each round of a sum of this length took, and polls
-seldom before that time, often around it: so the next round begins as soon as this one has ended. A rank that
-computes in Python would still keep it from the interpreter for 5 ms at a time, so the first job shortens Python's
+It needs the interpreter for microseconds at a time and sleeps between polls, because every poll takes the core
+from the computation. It records the duration of each round of a sum of a given length, and polls rarely before
+that time and frequently around it, so that the next round starts as soon as the previous one has ended. A rank
+that computes in Python could still keep the interpreter for 5 ms at a time, so the first job shortens Python's
 switch interval to 0.5 ms.
 """
 
@@ -29,11 +29,11 @@ from hooke.comm.mpi.wait import Patience, sleep_precisely
 from hooke.errors import CommError
 
 SWITCH_INTERVAL = 5e-4
-"""Seconds for which a thread that computes in Python may keep the interpreter from the others."""
+"""Python's switch interval while the thread runs, s: how long one thread may keep the interpreter."""
 
 
 class BackgroundJob(Protocol):
-    """Something that the thread carries on."""
+    """A job of the progress thread."""
 
     ordered: bool
     """Whether it must wait for those posted before it."""
@@ -42,17 +42,17 @@ class BackgroundJob(Protocol):
 
     @property
     def stage(self) -> tuple[int, int]:
-        """Return how long its vector is, and how many of its rounds have begun."""
+        """Return the length of its vector and the number of its rounds begun so far."""
 
     def step(self) -> bool:
-        """Go on without waiting; return whether it is complete."""
+        """Advance without waiting; return whether it is complete."""
 
     def fail(self, error: BaseException) -> None:
-        """Take note that it never will be."""
+        """Mark the job as failed."""
 
 
 class BackgroundSum:
-    """An all-reduce in the hands of the progress thread; a `Pending`."""
+    """An all-reduce executed by the progress thread; a `Pending`."""
 
     ordered = True
 
@@ -69,11 +69,11 @@ class BackgroundSum:
 
     @property
     def stage(self) -> tuple[int, int]:
-        """Return how long the vector is, and how many rounds have begun."""
+        """Return the length of the vector and the number of rounds begun so far."""
         return self._exchange.elements, self._exchange.begun
 
     def step(self) -> bool:
-        """Go on with the rounds; called by the thread."""
+        """Advance the rounds; called by the thread."""
         if not self._exchange.step():
             return False
         self._completed = time.perf_counter()
@@ -81,12 +81,12 @@ class BackgroundSum:
         return True
 
     def fail(self, error: BaseException) -> None:
-        """Take note that the sum will never be there; called by the thread."""
+        """Mark the sum as failed; called by the thread."""
         self._error = error
         self._over.release()
 
     def wait(self) -> None:
-        """Return when the sum is there; raise CommError when the thread could not form it."""
+        """Return when the sum is complete; raises CommError if the thread failed."""
         if not self._waited:
             entered = time.perf_counter()
             self.wanted = True
@@ -99,7 +99,7 @@ class BackgroundSum:
 
 
 class BackgroundMessage:
-    """A send or receive that is under way; a `Pending`. Thread and rank may both test it, one at a time."""
+    """A pending send or receive; a `Pending`. Thread and rank may both test it, one at a time."""
 
     ordered = False
     stage = (0, 0)
@@ -133,10 +133,10 @@ class BackgroundMessage:
         return self._completed is not None or self._error is not None
 
     def fail(self, error: BaseException) -> None:
-        """Take note that the thread has died; the rank goes on testing by itself."""
+        """Note that the thread has died; the rank continues to test the request itself."""
 
     def wait(self) -> None:
-        """Return when the message has travelled; raise CommError when it could not."""
+        """Return when the transfer is complete; raises CommError if it failed."""
         if not self._waited:
             entered = time.perf_counter()
             self.wanted = True
@@ -158,7 +158,7 @@ class Progress:
         self._stop: Callable[[], object] | None = None
 
     def submit(self, job: BackgroundJob) -> None:
-        """Carry this job on from now on."""
+        """Add a job."""
         if self._thread is None:
             # A daemon, so that a rank that fails can leave; the finalizer ends it before MPI is finalized.
             sys.setswitchinterval(min(sys.getswitchinterval(), SWITCH_INTERVAL))
@@ -180,13 +180,13 @@ def _stop(inbox: SimpleQueue[BackgroundJob | None], thread: threading.Thread) ->
 
 
 class _Worker:
-    """What the thread does."""
+    """The body of the thread."""
 
     def __init__(self, inbox: SimpleQueue[BackgroundJob | None], patience: Patience) -> None:
         self._inbox = inbox
         self._backoff = patience.backoff()
         self._took: dict[tuple[int, int], float] = {}
-        """Seconds that the rank waited at each stage of a sum, the last time."""
+        """Stage of a sum -> seconds that it took the last time."""
         self._sums: deque[BackgroundJob] = deque()
         self._messages: list[BackgroundJob] = []
         self._open = True
@@ -206,7 +206,7 @@ class _Worker:
             self._messages.append(job)
 
     def _carry_on(self) -> None:
-        """Work until nothing is left to do."""
+        """Run until no job is left."""
         self._backoff.reset()
         while (self._sums or self._messages) and self._open:
             if self._take_all():
@@ -220,7 +220,7 @@ class _Worker:
                 self._backoff.rest(needed=False)
 
     def _take_all(self) -> bool:
-        """Take what has been submitted meanwhile; return whether there was anything."""
+        """Fetch newly submitted jobs; return whether there were any."""
         taken = False
         while True:
             try:
@@ -230,11 +230,11 @@ class _Worker:
             taken = True
 
     def _step_messages(self) -> None:
-        """Test every message that the rank does not test itself."""
+        """Test every message that the rank is not testing itself."""
         self._messages = [job for job in self._messages if not (job.wanted or job.step())]
 
     def _step_sums(self) -> None:
-        """Carry the first sum on, and those after it as far as they complete."""
+        """Advance the first sum, and the following ones as far as sums complete."""
         while self._sums:
             first = self._sums[0]
             stage = first.stage

@@ -1,8 +1,8 @@
-"""Waiting for MPI without holding a core that somebody else needs.
+"""Waiting for MPI without occupying a core.
 
-MPI's own blocking calls poll for ever. Here a wait polls for a moment, because most messages between ranks
-that are in step arrive within it, then sleeps between polls. Where ranks outnumber cores it sleeps from the
-beginning: the message cannot come before its sender runs, and every poll keeps it from running.
+MPI's blocking calls poll continuously. Here a wait polls briefly, because most messages between synchronized ranks
+arrive within that time, then sleeps between polls. If ranks outnumber cores it sleeps from the start: the message
+cannot arrive before its sender gets a core.
 """
 
 from __future__ import annotations
@@ -26,13 +26,16 @@ _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
 class Patience:
-    """How the threads of this process wait; made collectively, for it counts the ranks on this host."""
+    """Wait policy of the threads of a process.
+
+    Constructed collectively, because it counts the ranks on this host.
+    """
 
     def __init__(self, world: MPI.Intracomm, parent: Patience | None = None) -> None:
-        """Count, or believe what `parent` has counted: a part of the ranks shares its cores with all of them."""
+        """Count the ranks, or take over the count of `parent`: a subgroup shares its cores with all ranks."""
         node = world.Split_type(MPI.COMM_TYPE_SHARED)
         self.ranks_on_this_host: int = node.Get_size()
-        """Ranks that share memory, as MPI sees it."""
+        """Number of ranks that share memory according to MPI."""
         node.Free()
         if parent is None:
             self.ranks_on_this_machine, self.crowded = _share_of(world)
@@ -40,11 +43,11 @@ class Patience:
             self.ranks_on_this_machine, self.crowded = parent.ranks_on_this_machine, parent.crowded
 
     def backoff(self) -> Backoff:
-        """Return what to do between the polls of one wait."""
+        """Return a new back-off for one wait."""
         return Backoff(self.crowded)
 
     def until(self, done: Callable[[], bool]) -> None:
-        """Return when `done()` is true; an error of MPI becomes a CommError."""
+        """Return when `done()` is true; raises CommError for an error of MPI."""
         try:
             if done():
                 return
@@ -58,8 +61,8 @@ class Patience:
 def _share_of(world: MPI.Intracomm) -> tuple[int, bool]:
     """Return how many ranks run under this kernel, and whether they outnumber the cores that they may use.
 
-    Hosts may be containers or network namespaces of one machine: each has a name of its own, and MPI takes it for
-    a machine of its own, but all share the kernel's cores, and its boot id.
+    Hosts may be containers or network namespaces of one machine. MPI treats each as a separate machine, because of
+    its host name, but they share the kernel's cores and its boot id.
     """
     machine = world.Split(zlib.crc32(_kernel().encode()) >> 1)
     cores: frozenset[int] = frozenset().union(*machine.allgather(allowed()))
@@ -69,20 +72,25 @@ def _share_of(world: MPI.Intracomm) -> tuple[int, bool]:
 
 
 def _kernel() -> str:
-    """Return what tells this running kernel from any other one: its boot id, or the name of the host."""
+    """Return an identifier of the running kernel: its boot id, or the host name where there is none."""
     try:
         return _BOOT_ID.read_text()
     except OSError:
-        return os.uname().nodename  # not Linux: hosts are machines there
+        return os.uname().nodename  # not Linux: a host is a machine
 
 
 class Backoff:
-    """Rests between polls, the longer the longer nothing has moved: so a long wait costs next to nothing.
+    """Sleep times between polls, increasing with the time waited so far, so that long waits use little CPU.
 
-    Who needs what he waits for polls without a rest for 100 microseconds, then sleeps for a twentieth of the time
-    waited so far: no sleep prolongs a wait by more. Where ranks outnumber cores he sleeps at once, and so does who
-    does not need it yet, because he computes meanwhile: for a tenth. Who knows how long it took last time sleeps
-    for half of the time between now and then, whether that lies ahead or is past.
+    ============================================  ==============================================================
+    caller                                        sleep between polls
+    ============================================  ==============================================================
+    needs the result now                          none for 100 us, then 1/20 of the time waited so far
+    needs it now, ranks outnumber cores           1/10 of the time waited so far, from the start
+    computes meanwhile (`needed` false)           1/10 of the time waited so far, from the start
+    knows the last duration (`expected`)          half of the time between now and the expected end, before or
+                                                  after it
+    ============================================  ==============================================================
     """
 
     def __init__(self, crowded: bool) -> None:
@@ -90,16 +98,16 @@ class Backoff:
         self.reset()
 
     def reset(self) -> None:
-        """Begin again: something has moved."""
+        """Restart: there has been progress."""
         self._began = time.perf_counter()
 
     @property
     def waited(self) -> float:
-        """Return seconds since something moved."""
+        """Return the seconds since the last progress."""
         return time.perf_counter() - self._began
 
     def rest(self, needed: bool = True, expected: float | None = None) -> None:
-        """Let some time pass, or none. `expected`: seconds that such a wait took the last time."""
+        """Sleep, if it is time to. `expected`: seconds that such a wait took the last time."""
         waited = self.waited
         keen = needed and not self._crowded
         if keen and waited <= _SPIN and (expected is None or expected <= 2 * _SPIN):
@@ -109,8 +117,8 @@ class Backoff:
 
 
 def sleep_precisely() -> None:
-    """Let the calling thread wake within a microsecond of the time asked for; Linux rounds up by 50 otherwise."""
+    """Set the timer slack of the calling thread to 1 us; the default of Linux is 50 us."""
     try:
         ctypes.CDLL(None).prctl(_PR_SET_TIMERSLACK, 1000, 0, 0, 0)
     except (OSError, AttributeError):
-        return  # not Linux: sleeps are a little longer, nothing else changes
+        return  # not Linux: sleeps are slightly longer

@@ -1,15 +1,15 @@
-"""One-sided operations over MPI: a vector that ranks change without their owner's help.
+"""One-sided operations over MPI: a vector that ranks update without involving its owner.
 
-Where all ranks share a node, the memory is made by `MPI_Win_allocate_shared`: every rank maps it, so plain
-loads and stores reach it, and so do MPI's own atomic accumulates, without anybody's progress. Elsewhere
-`MPI_Win_allocate` makes it, and the ranks beside the owner map it if the library can say where it lies
-(MPI 4.1); the others use Get, Put and Accumulate, for whose progress the owner may have to call MPI.
+If all ranks share a node, `MPI_Win_allocate_shared` allocates the memory: every rank maps it and can use plain
+loads and stores as well as MPI's atomic accumulates, without progress of the owner. Otherwise `MPI_Win_allocate`
+allocates it. Ranks on the owner's node then map it if the library can return its address (MPI 4.1); the others use
+Get, Put and Accumulate, for whose progress the owner may have to call MPI.
 
-Memory model. Each rank opens one passive epoch (`lock_all`: a shared lock, nobody excludes anybody) for the
-life of the window, and every operation is complete when it returns: flushed if it was MPI's, or a load or
-store between calls of `MPI_Win_sync`, which is a memory barrier. MPI's accumulates are atomic among
-themselves, element by element, not against plain stores: what `add` stores may undo an accumulate, as it may
-undo another `add`. An aligned float32 is loaded and stored whole by every processor that we know.
+Memory model. Each rank opens one passive epoch (`lock_all`, a shared lock that excludes nobody) for the lifetime
+of the window. Every operation is complete when it returns: MPI operations are flushed, loads and stores lie
+between calls of `MPI_Win_sync`, which is a memory barrier. MPI's accumulates are atomic per element among
+themselves, but not with respect to plain stores: a store of `add` may overwrite an accumulate or another `add`.
+Loads and stores of an aligned float32 are assumed to be atomic, as on all common processors.
 """
 
 from __future__ import annotations
@@ -38,15 +38,18 @@ _SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - where Linux keeps shared memor
 
 
 def free_shared_memory() -> float:
-    """Return the bytes that can still be shared on this host.
+    """Return the bytes of shared memory available on this host.
 
-    MPI reserves without filling: what does not fit would end a rank by SIGBUS at its first store.
+    MPI reserves memory without filling it: if it does not fit, the first store would end a rank with SIGBUS.
     """
     return shutil.disk_usage(_SHARED_MEMORY).free if _SHARED_MEMORY.is_dir() else math.inf
 
 
 class MpiWindow:
-    """See `hooke.comm.base.Window`; made and closed collectively. `map_memory=False` acts as across nodes."""
+    """See `hooke.comm.base.Window`. Construction and `close` are collective.
+
+    `map_memory=False` behaves as if every rank were on a different node.
+    """
 
     def __init__(
         self,
@@ -79,7 +82,7 @@ class MpiWindow:
         self._meet()
 
     def get(self, into: Any) -> None:
-        """Copy the vector as it is found."""
+        """Copy the vector without synchronization."""
         array = self._fitting(into)
         if self._memory is not None:
             self._load(array)
@@ -96,13 +99,13 @@ class MpiWindow:
         self._count(array)
 
     def add(self, delta: Any, alpha: float = 1) -> None:
-        """Add alpha * delta by plain loads and stores; what others store meanwhile may be lost, or undo this."""
+        """Add alpha * delta by plain loads and stores; concurrent updates may overwrite each other."""
         array = self._fitting(delta)
         self._store_sum(delta, alpha)
         self._traffic.payload += array.nbytes
 
     def iexchange(self, into: Any, answer: Callable[[], Any], alpha: float | None = None) -> Pending:
-        """Begin to read the vector, and to add what `answer` makes of it, on a thread that waits politely."""
+        """Begin the exchange on a background thread, which sleeps between polls."""
         array = self._fitting(into)
         self._count(array)
         if alpha is None:
@@ -163,11 +166,11 @@ class MpiWindow:
                 raise CommError(f"rank {rank} asks for a window of rank {owner}, another of rank {self._owner}")
 
     def _segment(self, window: MPI.Win) -> Array | None:
-        """Return the owner's bytes where plain loads reach them, else None."""
+        """Return the owner's memory if plain loads can access it, else None."""
         memory: Any
         try:
             memory, _ = window.Shared_query(self._owner)
-        except MPI.Exception:  # before MPI 4.1 only shared windows answer
+        except MPI.Exception:  # before MPI 4.1 only shared windows support the query
             memory = window.tomemory() if self._mine else None
         return np.frombuffer(memory, np.uint8) if memory else None
 

@@ -1,1 +1,1 @@
-"""The virtual world: ranks are threads that take turns, time is that of a network model."""
+"""The virtual world: ranks are threads that take turns; time follows a network model."""

@@ -1,11 +1,11 @@
-"""Threads that take turns in virtual time: the clockwork of the virtual world, without any communication.
+"""Scheduling of the virtual world: threads that take turns in the order of virtual time.
 
-Every rank is a thread, and only the holder of the baton runs. A rank that reaches an operation which others
-can observe calls `turn`: the baton goes to the ready rank with the least virtual time, ties to the least
-rank. So operations happen in the order of virtual time, whatever the operating system does, and nothing
-that happens at time t can be influenced by what happens after t.
+Every rank is a thread, and only the holder of the baton runs. Before an operation that others can observe, a rank
+calls `turn`, which passes the baton to the ready rank with the least virtual time, ties to the lowest rank.
+Operations therefore take place in the order of virtual time, independently of the operating system, and nothing at
+time t depends on anything after t.
 
-A baton is handed on by releasing the lock on which the next rank sleeps, one `threading.Lock` per rank.
+The baton is passed by releasing the lock on which the next rank sleeps, one `threading.Lock` per rank.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _EVENT = -1  # sorts before every rank at the same time
 
 
 class Stopped(CommError):
-    """Another rank of the virtual world failed, so this one cannot go on; the cause is raised by `run`."""
+    """Another rank of the virtual world failed, so this one cannot continue; `run` raises the cause."""
 
 
 class Baton:
@@ -44,14 +44,14 @@ class Baton:
     # -- what a rank calls ------------------------------------------------------------------------------
 
     def charge(self, rank: int, seconds: float) -> None:
-        """Advance the clock of the running rank; nobody else notices before its next turn."""
+        """Advance the clock of the running rank; visible to others at its next turn."""
         if seconds < 0:
-            raise ValueError(f"rank {rank}: time cannot be charged backwards ({seconds} s)")
+            raise ValueError(f"rank {rank}: cannot charge negative time ({seconds} s)")
         self._check()
         self.time[rank] += seconds
 
     def turn(self, rank: int) -> None:
-        """Return when no other rank or event comes before the running rank."""
+        """Return when no other rank or event precedes the running rank."""
         self._check()
         while self._agenda and self._agenda[0][:2] < (self.time[rank], rank):
             if self._agenda[0][1] == _EVENT:
@@ -62,7 +62,7 @@ class Baton:
             self._check()
 
     def block(self, rank: int, reason: str) -> None:
-        """Let others run until somebody calls `wake(rank, ...)`; `reason` is for the report of a deadlock."""
+        """Let others run until `wake(rank, ...)` is called; `reason` is for the deadlock report."""
         self._blocked[rank] = reason
         self._hand_on(rank)
         self._check()
@@ -78,7 +78,7 @@ class Baton:
         self._sequence += 1
         heapq.heappush(self._agenda, (time, _EVENT, self._sequence, event))
 
-    # -- the whole life ---------------------------------------------------------------------------------
+    # -- running all ranks ------------------------------------------------------------------------------
 
     def run(self, main: Callable[[int], T]) -> list[T]:
         """Run `main(rank)` on every rank and return their results; the first failure ends all ranks.
@@ -140,11 +140,11 @@ class Baton:
             return
         try:
             event(time)
-        except BaseException as error:  # it belongs to no rank; every rank finds it at its next operation
+        except BaseException as error:  # of an event, not of a rank: every rank sees it at its next operation
             self.failure = self.failure or error
 
     def _next(self) -> int | None:
-        """Return who runs next, or None when every rank has ended."""
+        """Return the rank that runs next, or None when every rank has ended."""
         while self._agenda:
             if self._agenda[0][1] != _EVENT:
                 return heapq.heappop(self._agenda)[1]
@@ -156,13 +156,13 @@ class Baton:
             return None
         if self.failure is None:
             self.failure = Deadlock(self._report())
-        # One after the other, in order of rank, they wake up to find that the world has failed.
+        # Ranks wake up one after the other, in order of rank, and see the failure.
         rank = min(self._blocked)
         del self._blocked[rank]
         return rank
 
     def _hand_on(self, rank: int) -> None:
-        """Give the baton away and return when it comes back."""
+        """Pass the baton on and return when it comes back."""
         following = self._next()
         if following == rank:
             return

@@ -1,8 +1,8 @@
-"""Collectives in virtual time: every message of the schedule is priced by the links it occupies.
+"""Collectives in virtual time: the time of every message of the schedule follows from the links it occupies.
 
-A rank enters round k + 1 when its round k has ended, and a round begins when both partners have entered it.
-So a late rank delays exactly those that depend on it, and two collectives, or a collective and messages from
-rank to rank, share the links as they would in a real network.
+A rank enters round k + 1 when its round k has ended, and a round begins when both partners have entered it. A late
+rank therefore delays exactly the ranks that depend on it, and concurrent collectives and point-to-point messages
+share the links as in a real network.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from hooke.comm.virtual.transfer import Transfer
 from hooke.errors import CommError
 
 Form = Callable[[list[Array]], None]
-"""Overwrites the arrays of all ranks by what a reduction leaves there."""
+"""Overwrites the arrays of all ranks with the result of a reduction."""
 
 
 class Operation:
@@ -37,7 +37,7 @@ class Operation:
 
 
 class RankShare:
-    """One rank's part of an operation: which round it is in, and how many of its messages are under way."""
+    """One rank's part of an operation: its current round and the number of its pending messages."""
 
     def __init__(self, operation: Operation, rank: int, transfer: Transfer) -> None:
         self.operation = operation
@@ -48,7 +48,7 @@ class RankShare:
 
 
 class Collectives:
-    """The collectives of one group that are under way."""
+    """The pending collectives of one group."""
 
     def __init__(self, group: Group) -> None:
         self._group = group
@@ -68,9 +68,9 @@ class Collectives:
         return self._post(f"a broadcast from rank {root}", rank, array, schedule, None)
 
     def reduce(self, rank: int, array: Array, root: int) -> Transfer:
-        """Begin this rank's part of a reduce, whose scratch becomes NaN: whoever reads it shall see it.
+        """Begin this rank's part of a reduce; scratch vectors become NaN, so that reading them is noticed.
 
-        A leaf of the tree leaves before others have come, and may overwrite its vector then: hence the copy.
+        The vector is copied, because a leaf of the tree may return, and overwrite it, before others have entered.
         """
         schedule = collectives.reduce(self._group.size, array.size, root)
         offered = array if rank == root else array.copy()
@@ -99,7 +99,7 @@ class Collectives:
         return share.transfer
 
     def _advance(self, share: RankShare, now: float) -> None:
-        """Let a rank enter its next round at time `now`; begin the messages whose other end is there already."""
+        """Let a rank enter its next round at time `now`; begin the messages whose partner has entered already."""
         following = next(share.rounds, None)
         if following is None:
             self._finish(share, now)
@@ -111,14 +111,14 @@ class Collectives:
             self._meet(share, (following.source, share.rank), following.receive, now)
 
     def _meet(self, share: RankShare, ends: tuple[int, int], part: Part, now: float) -> None:
-        """Begin the message (sender, receiver) = `ends` if this is the second of its ends to come."""
+        """Begin the message (sender, receiver) = `ends` if the other end has entered before."""
         operation = share.operation
         other = operation.waiting.pop(ends, None)
         if other is None:
             operation.waiting[ends] = share
             return
         source, target = (operation.arrays[rank] for rank in ends)
-        if operation.form is None:  # else all was formed when the last rank posted
+        if operation.form is None:  # else the result was formed when the last rank posted
             target[part.start : part.stop] = source[part.start : part.stop]
         members, size = self._group.members, len(part) * source.itemsize
         end = self._group.links.transfer(now, members[ends[0]], members[ends[1]], size)
@@ -144,13 +144,13 @@ class Collectives:
 
 
 def _sum_everywhere(arrays: list[Array], collective: Collective) -> None:
-    """Overwrite every array by the sum; all of them are in the hands of the operation."""
+    """Overwrite every array with the sum; the operation owns all of them."""
     collectives.add_up(arrays, collective)
     for other in arrays[1:]:
         other[:] = arrays[0]
 
 
 def _sum_at(arrays: list[Array], root: int) -> None:
-    """Overwrite the root's array by the ordered sum; the others are copies."""
+    """Overwrite the root's array with the ordered sum; the others are copies."""
     collectives.add_up(arrays)
     arrays[root][:] = arrays[0]

@@ -1,14 +1,14 @@
-"""The virtual world: every rank a thread, the same algorithm code, time by a one-port network model.
+"""The virtual world: every rank is a thread that runs the same algorithm code; one-port network model.
 
-Rules, all of them deterministic (turns: `baton.py`, prices: `network.py`):
+All rules are deterministic (turns: `baton.py`, message times: `network.py`):
 
-- A vector travels when both sides have posted it and both links are free, as a large message does under
-  MPI. So a program that could hang there (two ranks that both send first) is reported as a Deadlock here.
+- A vector is transferred when both sides have posted it and both links are free, like a large message under
+  MPI. A program that could hang there (two ranks that both send first) is reported as a Deadlock here.
 - A receive from ANY takes the send that was posted first in virtual time.
 - All-reduce and broadcast execute the rounds of `collectives.py` message by message; a rank works on one
-  collective of a communicator at a time, in the order posted, as the progress thread of `mpi.py` does.
-- Control words cost nothing, but nobody reads a word before the time at which it was sent.
-- A barrier is left ceil(log2 P) latencies after the last rank entered (a dissemination barrier).
+  collective of a communicator at a time, in the order posted, like the progress thread of `mpi/progress.py`.
+- Control words cost no time, but cannot be read before the time at which they were sent.
+- A barrier ends ceil(log2 P) latencies after the last rank entered (a dissemination barrier).
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ def run_virtual(
 ) -> list[T]:
     """Run `main(comm)` on `size` ranks in virtual time; return their results in the order of ranks.
 
-    The last `servers` of them hold a center: messages to and from them may have a price of their own.
+    The last `servers` ranks are servers: messages to and from them may have a separate cost per byte.
 
     The first exception ends every rank and is raised here, with a note that names the rank. Ranks that all
-    wait for another raise Deadlock, which lists who waits for what.
+    wait for another raise Deadlock, which lists what each rank waits for.
     """
     if collective == "library":
         raise CommError(
@@ -80,7 +80,7 @@ class VirtualComm:
         return self._baton.time[self._me]
 
     def charge(self, seconds: float) -> None:
-        """Advance this rank's virtual time by work done."""
+        """Advance this rank's virtual time by `seconds`."""
         self._baton.charge(self._me, seconds)
 
     def barrier(self) -> None:
@@ -100,7 +100,7 @@ class VirtualComm:
         self.iallreduce(x).wait()
 
     def iallreduce(self, x: Any, into: Any | None = None) -> Pending:
-        """Begin an all-reduce that takes its course while this rank's clock is charged with work."""
+        """Begin an all-reduce that proceeds while this rank charges work to its clock."""
         array = landing(x, into)
         rounds = collectives.allreduce(self.size, array.size, self._group.collective)[self.rank]
         count_collective(self.traffic, array, rounds, asked=self.size > 1)
@@ -128,7 +128,7 @@ class VirtualComm:
         return self._group.post_receive(self.rank, wanted, tag, array_of(into))
 
     def reduce(self, x: Any, root: int = 0) -> None:
-        """Leave the sum over ranks in the root's x; elsewhere x becomes NaN, lest it be mistaken for one."""
+        """Overwrite the root's x with the sum over ranks; elsewhere x becomes NaN, so that using it is noticed."""
         array = array_of(x)
         rounds = collectives.reduce(self.size, array.size, self._peer(root))[self.rank]
         count_collective(self.traffic, array, rounds, asked=self.rank != root)
@@ -176,7 +176,7 @@ class VirtualControl:
         return self._group.take_words(self._rank, wanted)
 
     def poll(self, source: int = ANY) -> tuple[int, Words] | None:
-        """Return the same if it has been sent by now, else None."""
+        """Return (source, words) if a message has been sent by now, else None."""
         wanted = source if source == ANY else check_rank(source, self._group.size)
         return self._group.poll_words(self._rank, wanted)
 

@@ -7,14 +7,14 @@ from hooke.errors import CommError
 
 
 class VirtualCounter:
-    """See `hooke.comm.base.Counter`: free of charge, in the order of virtual time."""
+    """See `hooke.comm.base.Counter`; costs no time, in the order of virtual time."""
 
     def __init__(self, group: Group, rank: int) -> None:
         self._group, self._rank = group, rank
         self._value: list[int] | None = group.meet(rank, "making a counter", None, lambda _: [0], 0.0)
 
     def take(self, amount: int = 1) -> int:
-        """Add to it; return what it was before."""
+        """Add `amount`; return the previous value."""
         if self._value is None:
             raise CommError("this counter has been closed")
         self._group.turn(self._rank)

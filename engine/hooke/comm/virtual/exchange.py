@@ -1,4 +1,4 @@
-"""A window read and added to in the background of virtual time: a chain of events behind the rank's own work."""
+"""Background exchange with a window in virtual time: a chain of events concurrent with the rank's own work."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hooke.comm.virtual.transfer import Transfer
 
 
 class WindowMemory(Protocol):
-    """Where a window lies, as its owner's group sees it, and what reading and adding costs there."""
+    """The location of a window, and the time of reading and adding there."""
 
     group: Group
     me: int
@@ -20,17 +20,17 @@ class WindowMemory(Protocol):
     shared: bool
 
     def arrival(self, now: float, array: Array) -> float:
-        """Return when a vector that leaves this rank now has been worked in."""
+        """Return the time at which a vector sent by this rank now has been added."""
 
     def access_seconds(self, count: int, array: Array) -> float:
-        """Return the seconds of so many passes over memory."""
+        """Return the seconds of `count` passes over memory."""
 
     def pieces(self, array: Array) -> list[tuple[slice, float]]:
-        """Return the parts in which a plain addition goes through a vector, and the seconds of each."""
+        """Return the pieces in which a plain addition processes a vector, and the seconds of each."""
 
 
 class VirtualExchange(Transfer):
-    """What `VirtualWindow.iexchange` returns. The arithmetic of `answer` is priced with the step, not here."""
+    """The result of `VirtualWindow.iexchange`. The arithmetic of `answer` is charged to the step, not here."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class VirtualExchange(Transfer):
         self._error: Exception | None = None
 
     def begin(self) -> VirtualExchange:
-        """Read now where memory is shared, else when the vector leaves its place."""
+        """Read now if memory is shared, else at the time the vector leaves its host."""
         window, size = self._window, self._into.nbytes
         if window.shared:
             self._read(self.posted)
@@ -59,7 +59,7 @@ class VirtualExchange(Transfer):
         return self
 
     def wait(self) -> None:
-        """Return when the answer has been added; raise what `answer` raised."""
+        """Return when the answer has been added; raise the exception of `answer`, if any."""
         super().wait()
         if self._error is not None:
             raise self._error
@@ -69,7 +69,7 @@ class VirtualExchange(Transfer):
         self._into[:] = self._memory
 
     def _reply(self, now: float) -> None:
-        """Make the answer, and begin to add it."""
+        """Compute the answer and begin to add it."""
         try:
             delta = self._answer()
             array = array_of(delta)
@@ -88,7 +88,7 @@ class VirtualExchange(Transfer):
         self.finish(now)
 
     def _add(self, now: float, delta: Any, alpha: float, parts: list[tuple[slice, float]]) -> None:
-        """Load the next piece; store the sum when its time has passed."""
+        """Load the next piece; store the sum after the piece's time."""
         if not parts:
             self.finish(now)
             return

@@ -1,6 +1,6 @@
-"""What the ranks of one virtual communicator share: posted messages, words and meetings.
+"""State shared by the ranks of one virtual communicator: posted messages, words and rendezvous.
 
-Only the holder of the baton touches any of this, so there are no locks.
+Only the holder of the baton accesses it, so there are no locks.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class _Post:
 
 @dataclass
 class _Meeting:
-    """Ranks that have entered an operation that nobody leaves before all have entered."""
+    """A rendezvous: the ranks that have entered an operation that no rank leaves before all have entered."""
 
     kind: str = ""
     values: dict[int, Any] = field(default_factory=dict)
@@ -39,7 +39,7 @@ class _Meeting:
 
 @dataclass
 class _Announcement:
-    """One control broadcast: the root's words once they are there, who sleeps until then, who has read."""
+    """One control broadcast: the root's words once posted, the waiting ranks, and the ranks that have read."""
 
     words: Words | None = None
     asleep: list[int] = field(default_factory=list)
@@ -64,7 +64,7 @@ class Group:
         self._announced = [0] * self.size
 
     def turn(self, rank: int) -> None:
-        """Return when it is this member's turn to do something that others can observe."""
+        """Return when it is this member's turn for an operation that others can observe."""
         self.baton.turn(self.members[rank])
 
     def transfer(self, rank: int, reason: str) -> Transfer:
@@ -74,7 +74,7 @@ class Group:
     # -- vectors from rank to rank ----------------------------------------------------------------------
 
     def post_send(self, rank: int, to: int, tag: int, array: Array) -> Transfer:
-        """Offer an array to one rank; the receive posted first that fits takes it."""
+        """Post a send to one rank; it matches the earliest posted receive that fits."""
         self.turn(rank)
         post = _Post(rank, tag, array, self.transfer(rank, f"to send to rank {to} (tag {tag})"))
         for wanted in self._receives[to]:
@@ -86,7 +86,7 @@ class Group:
         return post.transfer
 
     def post_receive(self, rank: int, source: int, tag: int, array: Array) -> Transfer:
-        """Ask one rank, or ANY, for an array; take the fitting send that was posted first."""
+        """Post a receive from one rank, or ANY; it matches the earliest posted send that fits."""
         self.turn(rank)
         whom = "any rank" if source == ANY else f"rank {source}"
         wanted = _Post(source, tag, array, self.transfer(rank, f"to receive from {whom} (tag {tag})"))
@@ -110,7 +110,7 @@ class Group:
     # -- control words ----------------------------------------------------------------------------------
 
     def post_words(self, rank: int, to: int, words: Words) -> None:
-        """Leave words for one rank; turns make their order that of virtual time."""
+        """Post words for one rank; turns put them in the order of virtual time."""
         self.turn(rank)
         self._words[to].append((rank, words))
         if self._reading.get(to) in (ANY, rank):
@@ -128,7 +128,7 @@ class Group:
             self.baton.block(self.members[rank], f"for control words from {whom}")
 
     def poll_words(self, rank: int, source: int) -> tuple[int, Words] | None:
-        """Return (sender, words) of the first message from `source` or ANY that is there; None: there is none."""
+        """Return (sender, words) of the first message from `source` or ANY, or None if there is none."""
         self.turn(rank)
         for position, (sender, words) in enumerate(self._words[rank]):
             if source in (ANY, sender):
@@ -155,13 +155,13 @@ class Group:
         if announcement.words is None:
             announcement.asleep.append(rank)
             self.baton.block(me, "for a control broadcast from rank 0")
-        # Turns see to it that nobody reads words before the time at which they were posted.
+        # Turns ensure that no rank reads words before the time at which they were posted.
         announcement.read += 1
         if announcement.read == self.size:
             del self._announcements[number]
         return announcement.words or ()
 
-    # -- operations that nobody leaves before all have entered ---------------------------------------------
+    # -- operations that no rank leaves before all have entered --------------------------------------------
 
     def meet(self, rank: int, kind: str, value: Any, combine: Callable[[list[Any]], Any], delay: float) -> Any:
         """Enter with a value; return `combine(values by rank)`, `delay` seconds after the last has entered."""
@@ -174,7 +174,7 @@ class Group:
         if len(meeting.values) < self.size:
             self.baton.block(me, kind)
             return meeting.result
-        self._meeting = _Meeting()  # those who leave may meet again at once
+        self._meeting = _Meeting()  # ranks that leave may enter the next one at once
         meeting.result = combine([meeting.values[r] for r in range(self.size)])
         self.baton.time[me] += delay
         for other in range(self.size):

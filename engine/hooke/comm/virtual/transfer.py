@@ -7,9 +7,9 @@ from hooke.comm.virtual.baton import Baton
 
 
 class Transfer:
-    """A `Pending`: when it was posted, when it ended, and how much of that was hidden behind work.
+    """A `Pending` with the times of posting and end, and the part hidden behind other work.
 
-    `hidden` is min(end, entry into wait) - post: what a blocking call would have cost and this one did not.
+    `hidden` is min(end, entry into wait) - post: the time saved compared with a blocking call.
     """
 
     def __init__(self, baton: Baton, owner: int, reason: str) -> None:
@@ -24,7 +24,7 @@ class Transfer:
         self._waited = False
 
     def finish(self, end: float) -> None:
-        """Say when the transfer ends, as soon as that is known."""
+        """Set the end time of the transfer, as soon as it is known."""
         self._end = end
         if self._asleep:
             self._baton.wake(self._owner, end)

@@ -1,14 +1,14 @@
 """One-sided operations in virtual time.
 
-Where messages take time, a window lies on a host of its own, with links of its own: every rank reaches it by
-messages, the owner included, as every worker reaches a server. So no worker is nearer to the center than another.
-(Under MPI the owner has the window in its own memory, and the messages of the others take up its link.) There is
-nothing that plain loads and stores could reach. An accumulate arrives as one message and is added there.
+If messages take time, a window resides on a host of its own, with its own links. Every rank, including the owner,
+accesses it by messages, as workers access a server, so no worker is closer to the center than another. (Under MPI
+the owner has the window in its own memory, and the messages of the others occupy its link.) Plain loads and stores
+are not possible. An accumulate arrives as one message and is added there.
 
-Where they take none, all ranks share one host's memory, and whoever reads or adds takes the time of his own
-accesses to it. A plain `add` is what a processor does without a lock: it goes through the vector piece by piece,
-loads a piece, takes its time, and stores the sum. Whoever stores the same piece in between is undone, and
-whoever reads meanwhile finds some pieces new and some old: deterministically, since turns follow virtual time.
+If messages take no time, all ranks share one host's memory, and each access takes time on the accessing rank only.
+A plain `add` models a processor without a lock: it processes the vector piece by piece, loads a piece, waits for
+its time, and stores the sum. A concurrent store to the same piece is overwritten, and a concurrent read finds some
+pieces old and some new. This is deterministic, because turns follow virtual time.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from hooke.comm.virtual.group import Group
 from hooke.errors import CommError
 
 PIECES = 16
-"""Pieces of a vector that a plain addition loads and stores one after the other."""
+"""Number of pieces in which a plain addition loads and stores a vector."""
 _READ, _ADD = 2, 3  # passes over memory: load and store; load the vector and the summand and store the sum
-_LINE = 16  # float32 in a cache line: pieces begin where lines do, so that their arithmetic is the whole vector's
+_LINE = 16  # float32 per cache line: pieces are aligned to lines, so that the bits are those of the whole vector
 
 
 class VirtualWindow:
-    """One rank's view; see `hooke.comm.base.Window`. Made and closed collectively."""
+    """One rank's view; see `hooke.comm.base.Window`. Construction and `close` are collective."""
 
     def __init__(self, group: Group, rank: int, initial: Any, owner: int, traffic: Traffic) -> None:
         array = array_of(initial)
@@ -46,7 +46,7 @@ class VirtualWindow:
         self._memory, self.place = group.meet(rank, "making a window", offered, self._agreed, 0.0)
 
     def get(self, into: Any) -> None:
-        """Copy the vector as it is when it leaves its place."""
+        """Copy the vector as it is at the time it leaves its host."""
         memory, array = self._counted(into)
         self.group.turn(self.rank)
         links, time = self.group.links, self.group.baton.time
@@ -60,17 +60,17 @@ class VirtualWindow:
         time[self.me] = arrival
 
     def accumulate(self, delta: Any) -> None:
-        """Add delta, all of it at once, when it has arrived and memory has had its time."""
+        """Add delta at once, after its arrival and the time of the memory accesses."""
         memory, array = self._arrive(delta, _ADD)
         memory += array
 
     def put(self, x: Any) -> None:
-        """Overwrite the vector when x has arrived and memory has had its time."""
+        """Overwrite the vector after the arrival of x and the time of the memory accesses."""
         memory, array = self._arrive(x, _READ)
         memory[:] = array
 
     def add(self, delta: Any, alpha: float = 1) -> None:
-        """Add alpha * delta piece by piece, in the time that memory needs for it; see the module."""
+        """Add alpha * delta piece by piece, each in the time of its memory accesses; see the module."""
         self._check_shared()
         memory, array = self._fitting(delta)
         self._traffic.payload += array.nbytes
@@ -83,7 +83,7 @@ class VirtualWindow:
             memory[part] = piece
 
     def iexchange(self, into: Any, answer: Callable[[], Any], alpha: float | None = None) -> Pending:
-        """Begin to read the vector, and to add what `answer` makes of it, while this rank's clock is charged."""
+        """Begin the exchange, which proceeds while this rank charges work to its clock."""
         if alpha is not None:
             self._check_shared()
         memory, array = self._counted(into)

@@ -1,1 +1,1 @@
-"""What lies around a communicator of either world: packing, wire types, staging through the host, timing."""
+"""Wrappers of a communicator of either world: packing, wire types, staging through the host, timing."""

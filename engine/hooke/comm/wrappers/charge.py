@@ -1,4 +1,4 @@
-"""How the time inside one operation of a communicator is charged to the ledger, and noted for a timeline."""
+"""Charges the time inside communicator operations to the ledger, and records it for a trace."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from hooke.trace.records import NOBODY
 
 @dataclass
 class Account:
-    """What the communicators of one rank know together, so that a moment counts as hidden once."""
+    """State shared by the communicators of one rank, so that hidden time is counted once."""
 
     counted: float = float("-inf")
-    """Until when hidden time is counted."""
+    """Time up to which hidden time has been counted."""
     pending: int = 0
-    """Transfers in the background that have not been waited for."""
+    """Number of background transfers that have not been waited for."""
     blocked: list[tuple[float, float]] = field(default_factory=list)
-    """When the rank was in an operation, from until when, since the oldest of them began."""
+    """Intervals (start, end) in which the rank was in an operation, since the oldest pending transfer began."""
     parts: int = 0
-    """How many communicators `split` has made."""
+    """Number of communicators created by `split`."""
     phase: Phase = Phase.COMMUNICATE
     """What operations are charged to."""
 
     def count(self, posted: float, completed: float) -> float:
-        """Return the seconds of a transfer, waited for now, that are hidden and not yet counted."""
+        """Return the hidden seconds of a completed transfer that have not been counted yet."""
         start, self.counted = max(posted, self.counted), max(completed, self.counted)
         exposed = sum(max(0.0, min(ended, completed) - max(began, start)) for began, ended in self.blocked)
         self.pending -= 1
@@ -38,7 +38,7 @@ class Account:
 
 
 class Charged(Wrapper):
-    """What `Timed` and its windows and transfers share: the ledger, and how one operation is charged to it."""
+    """Base of `Timed` and of its windows and transfers: the ledger, and the charging of one operation."""
 
     def __init__(
         self,
@@ -50,16 +50,16 @@ class Charged(Wrapper):
     ) -> None:
         super().__init__(inner)
         self.part = part
-        """0: all ranks; else the number of the `split` that made it, and peers are ranks of that part."""
+        """0: all ranks; else the number of the `split` that created it, whose ranks are the peers."""
         self.residuals: dict[str, Array] = {} if residuals is None else residuals
-        """What error feedback has to make up for, by a name that a restarted run gives it again."""
+        """Residuals of error feedback, by a name that is the same in a resumed run."""
         self.ledger = ledger
         self.trace = ledger.trace
         self.account = Account() if account is None else account
 
     @contextmanager
     def under(self, phase: Phase) -> Iterator[None]:
-        """Charge the body's operations, of all parts, to another phase: waiting without a request is idle."""
+        """Charge operations in the body, of all parts, to another phase; for example, idle without a request."""
         before, self.account.phase = self.account.phase, phase
         try:
             yield
@@ -82,13 +82,13 @@ class Charged(Wrapper):
             yield
         finally:
             ledger.resume(before)
-            if self.account.pending:  # else nothing can have been hidden meanwhile
+            if self.account.pending:  # otherwise no transfer can be hidden
                 self.account.blocked.append((entered, ledger.since))
             if trace is not None:
                 sent = traffic.payload - payload, traffic.wire - wire, traffic.messages - messages
                 trace.operated(what, self.part, before, self.account.phase, entered, ledger.since, x, sent)
 
     def found(self, peer: int) -> None:
-        """Tell the trace who the other rank of the operation under way turned out to be."""
+        """Record the other rank of the current operation in the trace, once it is known."""
         if self.trace is not None:
             self.trace.peer = peer

@@ -10,15 +10,15 @@ from hooke.comm.wrappers.staged import Staging
 
 
 def staging(device: object) -> Staging | None:
-    """Return what vectors of a device (`cpu`, `cuda:0`) need to travel: nothing where they lie in main memory."""
+    """Return the staging for vectors of a device (`cpu`, `cuda:0`); None for main memory."""
     return Cuda() if str(device).startswith("cuda") else None
 
 
 class Cuda:
-    """Staging for CUDA: pinned buffers, and copies on a stream of their own.
+    """Staging for CUDA: pinned buffers, and copies on a separate stream.
 
-    `out` waits for the copy, because MPI reads the buffer at once. `back` does not: the current stream waits
-    for it on the device, and `buffer` on the host, before anybody writes into a buffer again.
+    `out` waits for the copy, because MPI reads the buffer at once. `back` does not: the current stream waits for
+    it on the device, and `buffer` waits for it on the host before the buffer is written again.
     """
 
     def __init__(self) -> None:

@@ -1,8 +1,7 @@
-"""How a vector is cut into messages: all layers in one, one message per layer, or buckets of equal size.
+"""Packing: all layers in one message, one message per layer, or buckets of equal size.
 
-Element-wise operations in the documented order give the same bits either way (a ring's order depends on the
-cut); only the number of messages differs: 1, the number of layers, or ceil(|W| / bucket), for every message
-of the schedule.
+The packing does not change the bits of a sum, except with the ring, whose order depends on it. The number of
+messages differs: 1, the number of layers, or ceil(|W| / bucket), for every message of the schedule.
 """
 
 from __future__ import annotations
@@ -17,13 +16,13 @@ from hooke.errors import CommError
 
 Packing = Literal["one", "per-layer", "buckets"]
 
-_LINE = 64  # bytes: buckets begin where cache lines do
+_LINE = 64  # bytes: buckets are aligned to cache lines
 
 
 class Packed(Wrapper):
     """Cuts vectors into several transfers.
 
-    "per-layer": one for each slice of `layout`; vectors of another length have no layers and travel whole.
+    "per-layer": one for each slice of `layout`; vectors of another length have no layers and are sent whole.
     "buckets": each of `bucket_bytes`, rounded down to whole cache lines of 64 bytes, the last one shorter.
     """
 
@@ -39,12 +38,12 @@ class Packed(Wrapper):
         self._length = layout[-1].stop if packing == "per-layer" and layout else None
 
     def broadcast(self, x: Vector, root: int = 0) -> None:
-        """Broadcast part after part."""
+        """Broadcast one part after the other."""
         for part in self._parts(x):
             self.inner.broadcast(part, root)
 
     def allreduce(self, x: Vector) -> None:
-        """All-reduce part after part."""
+        """All-reduce one part after the other."""
         for part in self._parts(x):
             self.inner.allreduce(part)
 
@@ -56,12 +55,12 @@ class Packed(Wrapper):
         return _together([self.inner.iallreduce(part, target) for part, target in pairs])
 
     def reduce(self, x: Vector, root: int = 0) -> None:
-        """Reduce part after part."""
+        """Reduce one part after the other."""
         for part in self._parts(x):
             self.inner.reduce(part, root)
 
     def send(self, x: Vector, to: int, tag: int = 0) -> None:
-        """Send part after part."""
+        """Send one part after the other."""
         for part in self._parts(x):
             self.inner.send(part, to, tag)
 
@@ -70,17 +69,17 @@ class Packed(Wrapper):
         return self._begin(x, lambda part: self.inner.isend(part, to, tag))
 
     def recv(self, into: Vector, source: int, tag: int = 0) -> Message:
-        """Receive part after part, all from the rank that sent the first."""
+        """Receive one part after the other, all from the rank that sent the first."""
         message = Message(source)
         for part in self._parts(into):
             message = self.inner.recv(part, message.source, tag)
         return message
 
     def irecv(self, into: Vector, source: int, tag: int = 0) -> Pending:
-        """Begin to receive every part; from ANY this is impossible, for parts could come from many ranks."""
+        """Begin to receive every part; not from ANY, because parts could come from different ranks."""
         parts = self._parts(into)
         if source == ANY and len(parts) > 1:
-            raise CommError("irecv from ANY cannot be cut into several messages: name the source, or use recv")
+            raise CommError("irecv from ANY cannot be split into several messages: name the source, or use recv")
         return self._begin(into, lambda part: self.inner.irecv(part, source, tag))
 
     def split(self, color: int, key: int = 0) -> Comm:

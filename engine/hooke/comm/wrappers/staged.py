@@ -1,11 +1,11 @@
-"""Vectors that live on a device travel through host buffers, allocated once per vector; others pass as they are.
+"""Exchanges device vectors through host buffers, allocated once per vector; host vectors are passed on unchanged.
 
-Both worlds move and sum host arrays: the order of summation is part of the contract, and its additions are made
-on the host. So a device vector is copied into a pinned buffer on a side stream, exchanged, and copied back; the
-buffer of a vector is always the same one, which error feedback (`wire.py`) counts on. Messages straight from
-device memory (CUDA-aware MPI) and NCCL are not used.
+Both worlds transfer and sum host arrays, because the order of summation is part of the interface and its additions
+are made on the host. A device vector is copied into a pinned buffer on a side stream, exchanged, and copied back.
+The buffer of a vector is always the same one, as error feedback (`wire.py`) requires. Messages from device memory
+(CUDA-aware MPI) and NCCL are not used.
 
-`Staging` is the device's part; `cuda.py` has the real one.
+`Staging` is the interface of a device; `cuda.py` implements it.
 """
 
 from __future__ import annotations
@@ -21,41 +21,41 @@ class Staging(Protocol):
     """Copies between vectors and their host buffers."""
 
     def takes(self, x: Vector) -> bool:
-        """Return whether x lives where MPI does not reach."""
+        """Return whether x is in memory that MPI cannot access."""
 
     def buffer(self, x: Vector) -> Any:
-        """Return the host buffer of x, always the same one, when no copy from it is under way."""
+        """Wait for pending copies from the host buffer of x and return it; always the same one."""
 
     def out(self, x: Vector) -> Any:
-        """Copy x into its host buffer, after all work on x that was begun; return the buffer, complete."""
+        """Copy x into its host buffer, after all pending work on x; return the buffer when it is complete."""
 
     def back(self, x: Vector) -> None:
-        """Copy the host buffer of x into x, before all work on x that begins from now on."""
+        """Copy the host buffer of x into x, before any work on x that begins later."""
 
 
 class Staged(Wrapper):
-    """Moves device vectors through their host buffers; a host vector costs one look at it."""
+    """Transfers device vectors through their host buffers; for a host vector the cost is one check."""
 
     def __init__(self, inner: Comm, staging: Staging) -> None:
         super().__init__(inner)
         self.staging = staging
 
     def broadcast(self, x: Vector, root: int = 0) -> None:
-        """Overwrite x everywhere by the root's, at the root too: a narrow wire type rounds there."""
+        """Overwrite x on every rank with that of the root, including the root: a wire type rounds there."""
         if not self.staging.takes(x):
             return self.inner.broadcast(x, root)
         self.inner.broadcast(self.staging.out(x) if self.rank == root else self.staging.buffer(x), root)
         return self.staging.back(x)
 
     def allreduce(self, x: Vector) -> None:
-        """Overwrite x everywhere by the sum over ranks."""
+        """Overwrite x on every rank with the sum over ranks."""
         if not self.staging.takes(x):
             return self.inner.allreduce(x)
         self.inner.allreduce(self.staging.out(x))
         return self.staging.back(x)
 
     def iallreduce(self, x: Vector, into: Vector | None = None) -> Pending:
-        """Begin the same in the background; x, or `into`, gets the sum in `wait`."""
+        """Begin an all-reduce in the background; x, or `into`, is written in `wait`."""
         if not self.staging.takes(x):
             return self.inner.iallreduce(x, into)
         if into is None:
@@ -64,7 +64,7 @@ class Staged(Wrapper):
         return StagedPending(pending, lambda: self.staging.back(into))
 
     def reduce(self, x: Vector, root: int = 0) -> None:
-        """Leave the sum over ranks in the root's x; elsewhere x keeps what it had."""
+        """Overwrite the root's x with the sum over ranks; elsewhere x is unchanged."""
         if not self.staging.takes(x):
             return self.inner.reduce(x, root)
         self.inner.reduce(self.staging.out(x), root)
@@ -87,7 +87,7 @@ class Staged(Wrapper):
         return message
 
     def irecv(self, into: Vector, source: int, tag: int = 0) -> Pending:
-        """Begin to receive; the vector gets it in `wait`."""
+        """Begin to receive; the vector is written in `wait`."""
         if not self.staging.takes(into):
             return self.inner.irecv(into, source, tag)
         pending = self.inner.irecv(self.staging.buffer(into), source, tag)
@@ -98,7 +98,7 @@ class Staged(Wrapper):
         return Staged(self.inner.split(color, key), self.staging)
 
     def without_feedback(self) -> Comm:
-        """Return the same, around a wire that keeps no residual."""
+        """Return the same communicator with a wire type that keeps no residual."""
         return Staged(self.inner.without_feedback(), self.staging) if isinstance(self.inner, Wrapper) else self
 
     def in_full(self) -> Comm:
@@ -113,7 +113,7 @@ class Staged(Wrapper):
 
 
 class StagedPending:
-    """A transfer whose result is copied to the device once, when it has been waited for."""
+    """A transfer whose result is copied to the device once, in `wait`."""
 
     def __init__(self, inner: Pending, back: Callable[[], None]) -> None:
         self._inner = inner
@@ -133,16 +133,16 @@ class StagedPending:
 
 
 class Complete:
-    """What was done when it was begun; a `Pending`."""
+    """A `Pending` that was complete when it was begun."""
 
     hidden = 0.0
 
     def wait(self) -> None:
-        """Return: it is complete."""
+        """Return at once."""
 
 
 class StagedWindow:
-    """A window whose callers' vectors live on a device; the window itself lies in host memory."""
+    """A window in host memory whose callers' vectors are on a device."""
 
     def __init__(self, inner: Window, staging: Staging) -> None:
         self._inner = inner
@@ -150,7 +150,7 @@ class StagedWindow:
         self.shared = inner.shared
 
     def get(self, into: Vector) -> None:
-        """Copy the vector as it is found."""
+        """Copy the vector without synchronization."""
         self._inner.get(self._staging.buffer(into))
         self._staging.back(into)
 
@@ -163,7 +163,7 @@ class StagedWindow:
         self._inner.add(self._staging.out(delta), alpha)
 
     def iexchange(self, into: Vector, answer: Callable[[], Vector], alpha: float | None = None) -> Pending:
-        """Do it at once: `answer` computes on the device, whose stream the rank's own thread fills."""
+        """Exchange at once: `answer` computes on the device, on the stream of the rank's own thread."""
         self.get(into)
         delta = answer()
         self.accumulate(delta) if alpha is None else self.add(delta, alpha)

@@ -1,4 +1,4 @@
-"""Where time inside the communicator is charged, and `connect`, which composes the wrappers."""
+"""`Timed`, which charges the time inside the communicator, and `connect`, which composes the wrappers."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def connect(
     ledger: Ledger,
     staging: Staging | None = None,
 ) -> Timed:
-    """Return `Timed(Wire(Packed(comm)))`: what an algorithm sees of a world; `Staged` around it on a device.
+    """Return `Timed(Wire(Packed(comm)))`, the communicator of algorithms; wrapped in `Staged` on a device.
 
-    The collective of `communication` is chosen where the world is made: `MpiComm(collective)`,
-    `run_virtual(..., collective)`. `residuals` of the result is what error feedback keeps, by name; a restart
-    puts them back with `residuals[name] = array`.
+    The collective of `communication` is chosen when the world is created: `MpiComm(collective)`,
+    `run_virtual(..., collective)`. `residuals` of the result holds the residuals of error feedback by name; a
+    resumed run restores them with `residuals[name] = array`.
     """
     packed = Packed(comm, communication.packing, layout, communication.bucket_bytes)
     residuals: dict[str, Array] = {}
@@ -40,13 +40,13 @@ def connect(
 
 
 class Timed(Charged):
-    """Charges the time inside every operation to `ledger`: communicate, or what `under` says.
+    """Charges the time inside every operation to `ledger`: to communicate, or to the phase set by `under`.
 
-    Traffic is counted by the world itself: payload is what this rank asked to send (|W| for an all-reduce, a
-    send, the root of a broadcast and all others of a reduce; nothing for a receive, nor for a rank alone),
-    wire and messages are what the schedule made it send. Barriers and control words are not traffic.
+    Traffic is counted by the world: payload is what this rank requested to send (|W| for an all-reduce, a send,
+    the root of a broadcast and the other ranks of a reduce; nothing for a receive or a single rank), wire and
+    messages are what the schedule made it send. Barriers and control words are not counted.
 
-    Where the ledger has a trace, every operation and background transfer is noted in it.
+    If the ledger has a trace, every operation and background transfer is recorded in it.
     """
 
     def __init__(
@@ -66,23 +66,23 @@ class Timed(Charged):
             self.inner.barrier()
 
     def broadcast(self, x: Vector, root: int = 0) -> None:
-        """Overwrite x everywhere by the root's."""
+        """Overwrite x on every rank with that of the root."""
         with self.charged("broadcast", root, x):
             self.inner.broadcast(x, root)
 
     def allreduce(self, x: Vector) -> None:
-        """Overwrite x everywhere by the sum over ranks."""
+        """Overwrite x on every rank with the sum over ranks."""
         with self.charged("all-reduce", x=x):
             self.inner.allreduce(x)
 
     def iallreduce(self, x: Vector, into: Vector | None = None) -> Pending:
-        """Begin the same in the background."""
+        """Begin an all-reduce in the background."""
         with self.charged("begin all-reduce", x=x):
             pending = self.inner.iallreduce(x, into)
         return TimedPending(pending, self, "all-reduce", NOBODY, x)
 
     def reduce(self, x: Vector, root: int = 0) -> None:
-        """Leave the sum over ranks in the root's x."""
+        """Overwrite the root's x with the sum over ranks."""
         with self.charged("reduce", root, x):
             self.inner.reduce(x, root)
 
@@ -118,7 +118,7 @@ class Timed(Charged):
             return Timed(part, self.ledger, self.account, self.residuals, self.account.parts)
 
     def without_feedback(self) -> Timed:
-        """Return the same ranks, charged to the same ledger, by a wire that keeps no residual."""
+        """Return a communicator of the same ranks and ledger whose wire type keeps no residual."""
         inner = self.inner.without_feedback() if isinstance(self.inner, Wrapper) else self.inner
         return Timed(inner, self.ledger, self.account, self.residuals, self.part)
 

@@ -9,12 +9,12 @@ from hooke.comm.wrappers.charge import Charged
 class TimedPending:
     """A transfer whose wait is charged, and whose hidden time is added to the ledger.
 
-    A moment counts as hidden once, however many transfers are under way, and never when the rank was blocked
-    in another operation meanwhile: so exposed and hidden time together never exceed wall time.
+    Time counts as hidden once, however many transfers are pending, and not while the rank was blocked in another
+    operation. Exposed and hidden time together therefore never exceed wall time.
     """
 
     def __init__(self, inner: Pending, timed: Charged, what: str, peer: int, x: Vector) -> None:
-        """`what` is to be waited for, from or to `peer`, in x: for the trace."""
+        """`what`, `peer` and x: operation, other rank and vector, for the trace."""
         self._inner = inner
         self._timed = timed
         self._what, self._peer, self._x = what, peer, x
@@ -63,7 +63,7 @@ class TimedControl:
             return sender, words
 
     def poll(self, source: int = ANY) -> tuple[int, tuple[float, ...]] | None:
-        """Return the same if a message has arrived, else None; not charged, because it never waits."""
+        """Return (source, words) if a message has arrived, else None; not charged, because it never waits."""
         return self._inner.poll(source)
 
     def ibroadcast(self, words: tuple[float, ...] | None) -> ControlPending:

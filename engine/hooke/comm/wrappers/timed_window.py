@@ -20,7 +20,7 @@ class TimedWindow:
         self._owner = owner
 
     def get(self, into: Vector) -> None:
-        """Copy the vector as it is found, element by element."""
+        """Copy the vector element by element, without synchronization."""
         with self._charged("window get", self._owner, into):
             self._inner.get(into)
 
@@ -35,7 +35,7 @@ class TimedWindow:
             self._inner.add(delta, alpha)
 
     def iexchange(self, into: Vector, answer: Callable[[], Vector], alpha: float | None = None) -> Pending:
-        """Begin to read the vector, and to add what `answer` makes of it, in the background."""
+        """Begin to read the vector, and to add the result of `answer`, in the background."""
         with self._charged("begin window exchange", self._owner, into):
             pending = self._inner.iexchange(into, answer, alpha)
         return TimedPending(pending, self._timed, "window exchange", self._owner, into)
@@ -59,7 +59,7 @@ class TimedCounter:
         self._charged = timed.charged
 
     def take(self, amount: int = 1) -> int:
-        """Add to it, atomically; return what it was before."""
+        """Add `amount` atomically; return the previous value."""
         with self._charged("counter take", 0):
             return self._inner.take(amount)
 

@@ -1,19 +1,19 @@
-"""Vectors that travel as bfloat16 or float16: half the bytes, and what rounding loses is made up for later.
+"""Wire types bfloat16 and float16: half the bytes, with error feedback for the rounding error.
 
-Every float32 vector is rounded to the wire type before it travels (to nearest, ties to even) and is float32
-again on arrival. In a reduction both operands of every addition are of the wire type, are added in float32,
-and the sum is rounded: so every rank ends with the same bits, in every world, and tree and halving agree. A
-broadcast gives the root, too, what the others get. A float16 that overflows is an Inf, on every rank.
+Every float32 vector is rounded to the wire type before it is sent (to nearest, ties to even) and converted
+back to float32 on arrival. In a reduction both operands of every addition are of the wire type, are added in
+float32, and the sum is rounded. Every rank thus ends with the same bits, in both worlds, and tree and halving
+agree. A broadcast also rounds the root's vector. A float16 that overflows is Inf on every rank.
 
 Error feedback (F. Seide et al., "1-bit stochastic gradient descent...", Interspeech 2014; S. P. Karimireddy
-et al., "Error feedback fixes SignSGD...", ICML 2019). What rounding has taken from a rank's own vector is its
-residual, e. The next time the same buffer goes the same way, q = round(x + e) travels and x + e - q remains.
-So a stream of updates loses nothing in the long run, and one of weights wavers around the truth. The sums'
-own rounding is not made up for.
+et al., "Error feedback fixes SignSGD...", ICML 2019). The rounding error of a rank's own vector is its
+residual e. The next time the same buffer is sent by the same operation, q = round(x + e) is sent and x + e - q
+is the new residual. A sequence of updates therefore loses nothing in the long run, and one of weights
+fluctuates around the exact values. The rounding of the sums is not compensated.
 
-There is one residual, |W| float32, for every pair of buffer and way (all-reduce, broadcast, reduce, receiver).
-They are numbered as they are first used, which gives them the same names in a restarted run. A rank alone
-exchanges nothing and rounds nothing; windows and vectors that are not float32 travel as they are.
+There is one residual, |W| float32, for every pair of buffer and operation (all-reduce, broadcast, reduce,
+receiver). Residuals are numbered in the order of first use, which gives them the same names in a resumed run.
+A single rank rounds nothing; windows and vectors that are not float32 are passed on unchanged.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ WireType = Literal["bf16", "fp16"]
 
 _TYPES: dict[WireType, np.dtype[Any]] = {"bf16": BF16, "fp16": np.dtype(np.float16)}
 
-_BLOCK = 1 << 16  # elements that go through all steps of rounding while they are in the cache
+_BLOCK = 1 << 16  # elements per block: all steps of rounding run in the cache
 
 
 class Wire(Wrapper):
-    """Rounds what `inner` moves. `residuals` is shared with whoever keeps checkpoints, and with parts."""
+    """Rounds the vectors that `inner` sends. `residuals` is shared with checkpoints and subgroups."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class Wire(Wrapper):
         self._free: dict[int, list[Array]] = {}
 
     def broadcast(self, x: Vector, root: int = 0) -> None:
-        """Overwrite x everywhere, at the root too, by the root's rounded vector."""
+        """Overwrite x on every rank, including the root, with the root's rounded vector."""
         if not self._rounds(x):
             self.inner.broadcast(x, root)
             return
@@ -68,7 +68,7 @@ class Wire(Wrapper):
         self._back(half, x)
 
     def allreduce(self, x: Vector) -> None:
-        """Overwrite x everywhere by the rounded sum."""
+        """Overwrite x on every rank with the rounded sum."""
         if not self._rounds(x):
             self.inner.allreduce(x)
             return
@@ -77,7 +77,7 @@ class Wire(Wrapper):
         self._back(half, x)
 
     def iallreduce(self, x: Vector, into: Vector | None = None) -> Pending:
-        """Begin the same in the background; the residual is that of x, wherever the sum goes."""
+        """Begin an all-reduce in the background; the residual is that of x, also with `into`."""
         if not self._rounds(x):
             return self.inner.iallreduce(x, into)
         half, target = self._rounded("allreduce", x), x if into is None else into
@@ -85,7 +85,7 @@ class Wire(Wrapper):
         return WirePending(self.inner.iallreduce(_vector(half)), lambda: self._back(half, target))
 
     def reduce(self, x: Vector, root: int = 0) -> None:
-        """Leave the rounded sum in the root's x."""
+        """Overwrite the root's x with the rounded sum."""
         if not self._rounds(x):
             self.inner.reduce(x, root)
             return
@@ -94,7 +94,7 @@ class Wire(Wrapper):
         self._back(half, x) if self.rank == root else self._release(half)
 
     def send(self, x: Vector, to: int, tag: int = 0) -> None:
-        """Send x rounded; x itself keeps its bits."""
+        """Send x rounded; x itself is unchanged."""
         if not self._rounds(x):
             self.inner.send(x, to, tag)
             return
@@ -126,7 +126,7 @@ class Wire(Wrapper):
         return WirePending(self.inner.irecv(_vector(half), source, tag), lambda: self._back(half, into))
 
     def without_feedback(self) -> Wire:
-        """Return the same wire, which keeps no residual."""
+        """Return the same communicator without residuals."""
         return Wire(self.inner, self._wire, False, self.residuals, self._prefix)
 
     def in_full(self) -> Comm:
@@ -134,7 +134,7 @@ class Wire(Wrapper):
         return self.inner
 
     def split(self, color: int, key: int = 0) -> Comm:
-        """Return the part's communicator with the same wire type; its residuals are kept with these."""
+        """Return the subgroup's communicator with the same wire type and residuals."""
         prefix = f"{self._prefix}part-{self._parts}."
         self._parts += 1
         return Wire(self.inner.split(color, key), self._wire, self._feedback, self.residuals, prefix)
@@ -143,7 +143,7 @@ class Wire(Wrapper):
         return self.size > 1 and array_of(x).dtype == np.float32
 
     def _rounded(self, way: str, x: Vector) -> Array:
-        """Return x in the wire type, what was lost before included."""
+        """Return x plus its residual in the wire type; update the residual."""
         array, half = array_of(x), self._blank(x)
         if not self._feedback:
             tensor(half).copy_(tensor(array))
@@ -187,7 +187,7 @@ class Wire(Wrapper):
 
 
 class WirePending:
-    """A transfer in the wire type; the first wait turns what has arrived into float32."""
+    """A transfer in the wire type; the first `wait` converts the result to float32."""
 
     def __init__(self, inner: Pending, arrived: Callable[[], None]) -> None:
         self._inner = inner
@@ -207,4 +207,4 @@ class WirePending:
 
 
 def _vector(half: Array) -> Any:
-    return half  # worlds take arrays as well as tensors
+    return half  # worlds accept arrays as well as tensors

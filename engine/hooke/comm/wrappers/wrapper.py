@@ -1,4 +1,4 @@
-"""A communicator around another one: forwards every operation; wrappers override what they change."""
+"""Base class of wrappers: forwards every operation to an inner communicator."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class Wrapper:
         self.implementation = inner.implementation
 
     def without_feedback(self) -> Comm:
-        """Return what moves vectors as this does, but lets nothing that rounding takes from one join a later one.
+        """Return the same communicator without error feedback.
 
-        For vectors that do not continue one another, such as projections on a basis that changes.
+        For vectors whose rounding errors must not be added to later ones, such as projections on a changing basis.
         """
         return self
 
@@ -32,7 +32,7 @@ class Wrapper:
         return self.inner.clock()
 
     def charge(self, seconds: float) -> None:
-        """Advance virtual time by work done; it belongs to whatever phase the caller is in."""
+        """Advance virtual time by `seconds`, in the current phase of the caller."""
         self.inner.charge(seconds)
 
     def barrier(self) -> None:
@@ -40,19 +40,19 @@ class Wrapper:
         self.inner.barrier()
 
     def broadcast(self, x: Vector, root: int = 0) -> None:
-        """Overwrite x everywhere by the root's."""
+        """Overwrite x on every rank with that of the root."""
         self.inner.broadcast(x, root)
 
     def allreduce(self, x: Vector) -> None:
-        """Overwrite x everywhere by the sum over ranks."""
+        """Overwrite x on every rank with the sum over ranks."""
         self.inner.allreduce(x)
 
     def iallreduce(self, x: Vector, into: Vector | None = None) -> Pending:
-        """Begin the same in the background."""
+        """Begin an all-reduce in the background."""
         return self.inner.iallreduce(x, into)
 
     def reduce(self, x: Vector, root: int = 0) -> None:
-        """Leave the sum over ranks in the root's x."""
+        """Overwrite the root's x with the sum over ranks."""
         self.inner.reduce(x, root)
 
     def send(self, x: Vector, to: int, tag: int = 0) -> None:

@@ -31,7 +31,7 @@ def _convolution(before: int, after: int, size: int, stride: int = 1) -> nn.Modu
 
 
 class Inception(nn.Module):
-    """Four branches over the same input, their channels side by side."""
+    """Four branches over the same input, with concatenated channels."""
 
     def __init__(
         self, before: int, one: int, reduce3: int, three: int, reduce5: int, five: int, pool: int
@@ -69,7 +69,7 @@ class GoogLeNet(nn.Module):
         )
 
     def forward(self, x: Tensor) -> Tensor | tuple[Tensor, Tensor, Tensor]:
-        """Return (b, classes); in training with the outputs of the auxiliary classifiers behind 4a and 4d."""
+        """Return (b, classes); in training, also the outputs of the auxiliary classifiers after 4a and 4d."""
         x = self.stem(x)
         extra: list[Tensor] = []
         for name, inception in self.inceptions.items():
@@ -102,4 +102,4 @@ def _loss(output: Tensor | tuple[Tensor, Tensor, Tensor], labels: Tensor) -> Ten
 
 
 WITH_AUXILIARIES = Task(_loss, CLASSES.score)
-"""Cross-entropy of the answer, plus 0.3 of that of each auxiliary classifier in training."""
+"""Cross-entropy of the output; in training plus 0.3 times that of each auxiliary classifier."""

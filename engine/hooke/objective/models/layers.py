@@ -1,4 +1,4 @@
-"""Layers and beginnings that several models share."""
+"""Layers and initialisations shared by several models."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from torch import Tensor, nn
 
 
 class Dropout(nn.Dropout):
-    """Dropout that draws from a generator of its own: ranks may be threads that share the global one."""
+    """Dropout with its own generator, because ranks may be threads that share the global one."""
 
     def __init__(self, p: float = 0.5) -> None:
         super().__init__(p)
         self._seed = 0
 
     def reseed(self, seed: int) -> None:
-        """Say what the next forward pass draws from."""
+        """Seed the generator for the next forward pass."""
         self._seed = seed
 
     def forward(self, input: Tensor) -> Tensor:  # noqa: A002 - the name that nn.Module gives it
-        """Zero each element with probability p and scale the rest by 1 / (1 - p); in evaluation, nothing."""
+        """Zero each element with probability p and scale the rest by 1 / (1 - p); no effect in evaluation."""
         if not self.training or self.p == 0:
             return input
         generator = torch.Generator(input.device).manual_seed(self._seed)
@@ -30,7 +30,7 @@ class Dropout(nn.Dropout):
 
 
 def localise(model: nn.Module) -> nn.Module:
-    """Replace every nn.Dropout by one that draws from the worker's own generator; return the model."""
+    """Replace every nn.Dropout by one with the worker's own generator; return the model."""
     if type(model) is nn.Dropout:
         return Dropout(model.p)
     for name, child in model.named_children():
@@ -42,7 +42,7 @@ def localise(model: nn.Module) -> nn.Module:
 def kaiming(nonlinearity: Literal["relu", "linear"]) -> Callable[[nn.Module, torch.Generator], None]:
     """Return an initialisation: Kaiming's uniform distribution over the fan-in, norms one, biases zero.
 
-    For `linear` that is Caffe's "xavier" filler, uniform over +-sqrt(3 / fan-in).
+    For `linear` this is Caffe's "xavier" filler, uniform over +-sqrt(3 / fan-in).
     """
 
     def draw(model: nn.Module, generator: torch.Generator) -> None:

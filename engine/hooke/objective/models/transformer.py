@@ -10,7 +10,7 @@ from torch.nn import functional
 
 
 class Block(nn.Module):
-    """x + attention(norm(x)), then x + mlp(norm(x)); each position sees itself and what is before it."""
+    """x + attention(norm(x)), then x + mlp(norm(x)); causal attention."""
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
@@ -33,7 +33,7 @@ class Block(nn.Module):
 
 
 class Transformer(nn.Module):
-    """Characters (b, t), int64, to scores of the next ones (b, t, vocabulary)."""
+    """Maps characters (b, t), int64, to logits of the next ones (b, t, vocabulary)."""
 
     def __init__(self, vocabulary: int, context: int, width: int, heads: int, layers: int) -> None:
         super().__init__()
@@ -44,14 +44,14 @@ class Transformer(nn.Module):
         self.answer = nn.Linear(width, vocabulary, bias=False)
 
     def forward(self, characters: Tensor) -> Tensor:
-        """Return (b, t, vocabulary): position i answers with what follows characters 0..i."""
+        """Return (b, t, vocabulary): position i predicts the character after 0..i."""
         positions = torch.arange(characters.shape[1], device=characters.device)
         scores: Tensor = self.answer(self.norm(self.blocks(self.character(characters) + self.position(positions))))
         return scores
 
 
 def initialise(model: nn.Module, generator: torch.Generator) -> None:
-    """Draw weights as GPT-2: normal with deviation 0.02, of what ends a residual branch 0.02 / sqrt(2 layers)."""
+    """Draw weights as GPT-2: normal, deviation 0.02; 0.02 / sqrt(2 layers) at the end of a residual branch."""
     layers = sum(isinstance(m, Block) for m in model.modules())
     for name, parameter in model.named_parameters():
         ends = name.endswith(("project.weight", "narrow.weight"))

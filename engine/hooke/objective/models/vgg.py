@@ -11,7 +11,7 @@ STAGES = ((64, 2), (128, 2), (256, 4), (512, 4), (512, 4))
 
 
 def vgg19(classes: int, dropout: float = 0.5) -> nn.Module:
-    """Return VGG-19 for inputs (b, 3, 224, 224), or any size of at least 32: what is left is averaged to 7 x 7."""
+    """Return VGG-19 for inputs (b, 3, 224, 224), or any size of at least 32, averaged to 7 x 7."""
     layers: list[nn.Module] = []
     before = 3
     for channels, count in STAGES:

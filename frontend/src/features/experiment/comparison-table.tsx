@@ -116,7 +116,7 @@ export function ComparisonTable({
               <br />
               {without ? "test part" : "accuracy"}
             </th>
-            <th scope="col" className={ui.number} title="Scored once for each run; nothing was chosen by it">
+            <th scope="col" className={ui.number} title="Scored once per run; not used for any decision">
               Test accuracy,
               <br />
               once

@@ -32,7 +32,7 @@ export function ExperimentHeader({ experiment }: { experiment: ExperimentView })
           {!isTerminal(experiment.state) && (
             <ConfirmButton
               label="Cancel"
-              question="End every run of this experiment that is not over? What was measured stays."
+              question="Cancel all runs of this experiment that have not ended? Measured data is kept."
               confirm="Cancel the runs"
               busy={cancel.isPending}
               act={() => cancel.mutate({ path })}

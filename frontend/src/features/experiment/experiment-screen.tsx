@@ -79,7 +79,7 @@ function Missing() {
       testId="not-found"
       action={<LinkButton to="/">To the experiments</LinkButton>}
     >
-      No experiment has this id. It may belong to another Hooke, or to another data folder of this one.
+      No experiment has this id. It may belong to another instance of Hooke or to another data folder.
     </Message>
   );
 }

@@ -21,7 +21,7 @@ const VIRTUAL_FIELDS = [
   ],
   ["compute_seconds_per_sample", "Compute time", "Forward and backward, seconds per sample", 20e-6],
   ["compute_jitter", "Jitter", "Sigma of the log-normal factor on each step's compute", 0.05],
-  ["memory_bandwidth", "Memory bandwidth", "Bytes per second; prices vector updates", 100e9],
+  ["memory_bandwidth", "Memory bandwidth", "Bytes per second; determines the time of vector updates", 100e9],
 ] as const;
 
 /** Where the runs execute: registered clusters, and simulated ones computed on them. */
@@ -171,7 +171,7 @@ function ClusterCard({ index, cluster, clusters }: CardProps) {
           <TextField
             path={[...path, "virtual", "compute_source"]}
             label="Compute time is"
-            description="What it was measured on; empty: made up"
+            description="What it was measured on; empty: an assumption"
           />
         )}
       </div>

@@ -134,7 +134,7 @@ export function draftFrom(text: string): { draft: Json } | { problem: string } {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    return { problem: error instanceof Error ? error.message : "This is no JSON." };
+    return { problem: error instanceof Error ? error.message : "This is not JSON." };
   }
   if (!isJson(value)) return { problem: "A specification is an object: { … }." };
   for (const key of ["variants", "clusters"]) {

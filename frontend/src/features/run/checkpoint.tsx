@@ -8,7 +8,8 @@ import { ErrorPanel } from "@/lib/ui/error-panel";
 import { isTerminal } from "@/lib/ui/states";
 import styles from "./run.module.css";
 
-const TOLD = "Save all weights and the state of the method now, and go on. It takes a few seconds at most.";
+const TOLD =
+  "Save all weights and the state of the method now; the run continues. It takes a few seconds at most.";
 
 /** A request for a checkpoint, from the click until the checkpoint lies on the cluster. */
 export function useCheckpoint(run: RunView) {
@@ -53,14 +54,16 @@ const EVENTS = { hover: true, focus: true, touch: false };
 /** What became of the request. */
 export function CheckpointNote({ request }: { request: CheckpointRequest }) {
   const { came } = request;
-  if (request.error) return <ErrorPanel what="No checkpoint could be asked for." error={request.error} />;
+  if (request.error)
+    return <ErrorPanel what="The checkpoint could not be requested." error={request.error} />;
   return (
     <div role="status">
       {request.waiting && <p className={styles.note}>Every rank is asked to save its state …</p>}
       {request.ended && <p className={styles.note}>The run ended before it could save a checkpoint.</p>}
       {came && (
         <p className={styles.note} data-testid="checkpoint-came">
-          Checkpoint saved at {formatCount(came.samples)} samples, {formatBytes(came.bytes)}; the run goes on.
+          Checkpoint saved at {formatCount(came.samples)} samples, {formatBytes(came.bytes)}; the run
+          continues.
         </p>
       )}
     </div>

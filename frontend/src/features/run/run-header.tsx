@@ -43,7 +43,7 @@ export function RunHeader({ run, index, experiment }: RunHeaderProps) {
             <CheckpointButton run={run} request={checkpoint} />
             <ConfirmButton
               label={run.cancel_requested ? "Cancelling" : "Cancel"}
-              question="End this run? What was measured stays."
+              question="Cancel this run? Measured data is kept."
               confirm="Cancel the run"
               busy={cancel.isPending}
               act={() => cancel.mutate({ path: { run_id: run.id } })}
@@ -78,7 +78,7 @@ function partsOf(run: RunView): string {
     const loss = formatNumber(run.test_loss, 4);
     return `Test part, scored once after the end: loss ${loss}. Nothing was chosen by it.`;
   }
-  return "The test part is scored once, when the run has met its target or its budget; nothing is chosen by it.";
+  return "The test part is scored once, when the run has met its target or its budget; it is not used for any decision.";
 }
 
 function Figures({ run }: { run: RunView }) {

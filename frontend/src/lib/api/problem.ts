@@ -23,8 +23,8 @@ export function faultsOf(error: unknown): Fault[] {
 export function explain(error: unknown): string {
   if (isProblem(error)) return error.detail || error.title;
   if (error instanceof TypeError)
-    return "The server did not answer. It may be restarting; this page retries.";
-  return error instanceof Error ? error.message : "The server gave an answer that is no JSON.";
+    return "The server did not respond. It may be restarting; this page retries.";
+  return error instanceof Error ? error.message : "The server's response is not JSON.";
 }
 
 /** A refusal (4xx) is final; anything else may pass. */

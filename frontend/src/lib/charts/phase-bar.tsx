@@ -25,7 +25,7 @@ export function PhaseBar({ shares, label }: { shares: Partial<Record<string, num
 }
 
 const MEANINGS: Record<Phase, string> = {
-  data: "Picking a batch and moving it to the device",
+  data: "Selecting a batch and moving it to the device",
   compute: "Forward and backward",
   communicate: "Blocked inside the communicator",
   update: "Vector arithmetic of the algorithm",

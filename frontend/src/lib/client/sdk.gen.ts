@@ -28,14 +28,14 @@ export const listAlgorithms = <ThrowOnError extends boolean = false>(options?: O
 /**
  * List Clusters
  *
- * List the clusters whose agents have registered, with what they have free.
+ * List the registered clusters with their free slots.
  */
 export const listClusters = <ThrowOnError extends boolean = false>(options?: Options<ListClustersData, ThrowOnError>): RequestResult<ListClustersResponses, ListClustersErrors, ThrowOnError> => (options?.client ?? client).get<ListClustersResponses, ListClustersErrors, ThrowOnError>({ url: '/api/v1/clusters', ...options });
 
 /**
  * Stream Events
  *
- * Stream what changes: replay after a position, then follow; resumes by Last-Event-ID.
+ * Stream changes: replay events after a position, then follow; resumable with Last-Event-ID.
  */
 export const streamEvents = <ThrowOnError extends boolean = false>(options?: Options<StreamEventsData, ThrowOnError, unknown>): Promise<ServerSentEventsResult<StreamEventsResponses>> => (options?.client ?? client).sse.get<StreamEventsResponses, StreamEventsErrors, ThrowOnError>({ url: '/api/v1/events', ...options });
 
@@ -49,7 +49,7 @@ export const listExperiments = <ThrowOnError extends boolean = false>(options?: 
 /**
  * Create Experiment
  *
- * Submit an experiment: it and its runs are stored, and the runs queued, or nothing is.
+ * Submit an experiment: store it and queue its runs, in one transaction.
  */
 export const createExperiment = <ThrowOnError extends boolean = false>(options: Options<CreateExperimentData, ThrowOnError>): RequestResult<CreateExperimentResponses, CreateExperimentErrors, ThrowOnError> => (options.client ?? client).post<CreateExperimentResponses, CreateExperimentErrors, ThrowOnError>({
     url: '/api/v1/experiments',
@@ -63,7 +63,7 @@ export const createExperiment = <ThrowOnError extends boolean = false>(options: 
 /**
  * Validate Experiment
  *
- * Validate an experiment and show the runs it would make; nothing is stored.
+ * Validate an experiment and return the runs that it would create; nothing is stored.
  */
 export const validateExperiment = <ThrowOnError extends boolean = false>(options: Options<ValidateExperimentData, ThrowOnError>): RequestResult<ValidateExperimentResponses, ValidateExperimentErrors, ThrowOnError> => (options.client ?? client).post<ValidateExperimentResponses, ValidateExperimentErrors, ThrowOnError>({
     url: '/api/v1/experiments/dry-run',
@@ -91,35 +91,35 @@ export const readBands = <ThrowOnError extends boolean = false>(options: Options
 /**
  * Cancel Experiment
  *
- * Cancel every run of an experiment that has not ended; those that run end within seconds.
+ * Cancel every run of an experiment that has not ended; active runs end within seconds.
  */
 export const cancelExperiment = <ThrowOnError extends boolean = false>(options: Options<CancelExperimentData, ThrowOnError>): RequestResult<CancelExperimentResponses, CancelExperimentErrors, ThrowOnError> => (options.client ?? client).post<CancelExperimentResponses, CancelExperimentErrors, ThrowOnError>({ url: '/api/v1/experiments/{experiment_id}/cancel', ...options });
 
 /**
  * Read Comparison
  *
- * Return which variant reaches the target first, with intervals, and what may be said in words.
+ * Return which variant reaches the target first, with intervals and the conclusions in words.
  */
 export const readComparison = <ThrowOnError extends boolean = false>(options: Options<ReadComparisonData, ThrowOnError>): RequestResult<ReadComparisonResponses, ReadComparisonErrors, ThrowOnError> => (options.client ?? client).get<ReadComparisonResponses, ReadComparisonErrors, ThrowOnError>({ url: '/api/v1/experiments/{experiment_id}/comparison', ...options });
 
 /**
  * Livez
  *
- * Say that the process answers; looks at nothing else.
+ * Report that the process responds; checks nothing else.
  */
 export const livez = <ThrowOnError extends boolean = false>(options?: Options<LivezData, ThrowOnError>): RequestResult<LivezResponses, LivezErrors, ThrowOnError> => (options?.client ?? client).get<LivezResponses, LivezErrors, ThrowOnError>({ url: '/api/v1/livez', ...options });
 
 /**
  * Readyz
  *
- * Say whether the database answers, with every migration applied, and Redis too; 503 with reasons if not.
+ * Report whether the database, with all migrations applied, and Redis respond; 503 with reasons if not.
  */
 export const readyz = <ThrowOnError extends boolean = false>(options?: Options<ReadyzData, ThrowOnError>): RequestResult<ReadyzResponses, ReadyzErrors, ThrowOnError> => (options?.client ?? client).get<ReadyzResponses, ReadyzErrors, ThrowOnError>({ url: '/api/v1/readyz', ...options });
 
 /**
  * List Runs
  *
- * List runs: those of one experiment in its order, else newest first.
+ * List runs: of one experiment in the order of its expansion, otherwise newest first.
  */
 export const listRuns = <ThrowOnError extends boolean = false>(options?: Options<ListRunsData, ThrowOnError>): RequestResult<ListRunsResponses, ListRunsErrors, ThrowOnError> => (options?.client ?? client).get<ListRunsResponses, ListRunsErrors, ThrowOnError>({ url: '/api/v1/runs', ...options });
 
@@ -133,28 +133,28 @@ export const readRun = <ThrowOnError extends boolean = false>(options: Options<R
 /**
  * Cancel Run
  *
- * Cancel a run: at once while it is queued, else within seconds; one that has ended stays as it is.
+ * Cancel a run: at once if it is queued, otherwise within seconds; no effect on a run that has ended.
  */
 export const cancelRun = <ThrowOnError extends boolean = false>(options: Options<CancelRunData, ThrowOnError>): RequestResult<CancelRunResponses, CancelRunErrors, ThrowOnError> => (options.client ?? client).post<CancelRunResponses, CancelRunErrors, ThrowOnError>({ url: '/api/v1/runs/{run_id}/cancel', ...options });
 
 /**
  * Checkpoint Run
  *
- * Ask a running run for a checkpoint: it goes on, and `checkpoints` shows it within seconds; 409 otherwise.
+ * Request a checkpoint of a running run, which continues; listed in `checkpoints` within seconds; else 409.
  */
 export const checkpointRun = <ThrowOnError extends boolean = false>(options: Options<CheckpointRunData, ThrowOnError>): RequestResult<CheckpointRunResponses, CheckpointRunErrors, ThrowOnError> => (options.client ?? client).post<CheckpointRunResponses, CheckpointRunErrors, ThrowOnError>({ url: '/api/v1/runs/{run_id}/checkpoint', ...options });
 
 /**
  * Read Logs
  *
- * Read what the ranks of a run wrote to stdout and stderr, over all its attempts.
+ * Read the output of the ranks of a run to stdout and stderr, over all its attempts.
  */
 export const readLogs = <ThrowOnError extends boolean = false>(options: Options<ReadLogsData, ThrowOnError>): RequestResult<ReadLogsResponses, ReadLogsErrors, ThrowOnError> => (options.client ?? client).get<ReadLogsResponses, ReadLogsErrors, ThrowOnError>({ url: '/api/v1/runs/{run_id}/logs', ...options });
 
 /**
  * Query Series
  *
- * Return series of many runs on one axis: at most `points` of each, spikes kept, gaps as null.
+ * Return series of several runs on one axis: at most `points` each, with extremes; gaps are null.
  */
 export const querySeries = <ThrowOnError extends boolean = false>(options: Options<QuerySeriesData, ThrowOnError>): RequestResult<QuerySeriesResponses, QuerySeriesErrors, ThrowOnError> => (options.client ?? client).post<QuerySeriesResponses, QuerySeriesErrors, ThrowOnError>({
     url: '/api/v1/series',
@@ -168,7 +168,7 @@ export const querySeries = <ThrowOnError extends boolean = false>(options: Optio
 /**
  * Version
  *
- * Return the versions of the API and of the engine it was installed with.
+ * Return the versions of the API and of the engine.
  */
 export const version = <ThrowOnError extends boolean = false>(options?: Options<VersionData, ThrowOnError>): RequestResult<VersionResponses, VersionErrors, ThrowOnError> => (options?.client ?? client).get<VersionResponses, VersionErrors, ThrowOnError>({ url: '/api/v1/version', ...options });
 

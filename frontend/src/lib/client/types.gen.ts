@@ -151,7 +151,7 @@ export type Band = {
 /**
  * BandAnswer
  *
- * Mean and band over seeds for a whole experiment: what its charts draw.
+ * Mean and band over seeds for an experiment, for its charts.
  */
 export type BandAnswer = {
     /**
@@ -175,7 +175,7 @@ export type BandAnswer = {
 /**
  * Budget
  *
- * When a run ends at the latest; the same work for every method.
+ * Limits of a run; the same for every method.
  */
 export type Budget = {
     /**
@@ -187,7 +187,7 @@ export type Budget = {
     /**
      * Longest pause
      *
-     * Wall seconds without a step and without an evaluation after which ranks count as hung; empty: 60. A run may always pause 20 times as long as it did before.
+     * Wall seconds without a step and without an evaluation after which ranks count as hung; empty: 60. Pauses of up to 20 times the longest pause so far are always allowed.
      */
     max_stall_seconds?: number | null;
     /**
@@ -233,13 +233,13 @@ export type CheckpointView = {
 /**
  * ClusterChoice
  *
- * Where runs execute: a registered cluster, or a virtual one computed on it.
+ * Where runs execute: a registered cluster, or a virtual one simulated on it.
  */
 export type ClusterChoice = {
     /**
      * Computed On
      *
-     * The registered cluster that computes a virtual one.
+     * The registered cluster on which a virtual one is simulated.
      */
     computed_on?: string | null;
     /**
@@ -324,7 +324,7 @@ export type ClusterView = {
 /**
  * Communication
  *
- * How vectors travel; composes with every algorithm.
+ * How vectors are exchanged; works with every algorithm.
  */
 export type Communication = {
     /**
@@ -336,13 +336,13 @@ export type Communication = {
     /**
      * Collective
      *
-     * Binomial reduce + broadcast as in the paper, recursive halving or a ring (both optimal in bytes), or the MPI library's own all-reduce, whose order of additions is not ours.
+     * Binomial reduce + broadcast as in the paper, recursive halving or a ring (both optimal in bytes), or the MPI library's own all-reduce, whose order of additions is unspecified.
      */
     collective?: 'tree' | 'halving' | 'ring' | 'library';
     /**
      * Error feedback
      *
-     * Add what the wire type lost to the next vector sent (no effect with fp32).
+     * Add the rounding error of the wire type to the next vector sent (no effect with fp32).
      */
     error_feedback?: boolean;
     /**
@@ -354,7 +354,7 @@ export type Communication = {
     /**
      * Wire type
      *
-     * How exchanged vectors travel; sums are rounded to it as well.
+     * Element type of exchanged vectors; sums are rounded to it as well.
      */
     wire?: 'fp32' | 'bf16' | 'fp16';
 };
@@ -462,31 +462,31 @@ export type ComparisonRow = {
 /**
  * Compute
  *
- * How gradients are computed on each rank; recorded with the run, alike for every variant.
+ * How gradients are computed on each rank; the same for every variant, recorded with the run.
  */
 export type Compute = {
     /**
      * Device
      *
-     * Where models live; `auto` takes a CUDA device where there is one.
+     * Device of the models; `auto` uses a CUDA device if there is one.
      */
     device?: 'auto' | 'cpu' | 'cuda';
     /**
      * Placement
      *
-     * Pin each rank to a share of the cores, whole L3 domains or NUMA nodes first, and its memory to the fastest node near them that it fits in.
+     * Pin each rank to a share of the cores, whole L3 domains or NUMA nodes first, and prefer memory of the fastest nearby node with enough space.
      */
     placement?: 'none' | 'core' | 'l3' | 'numa';
     /**
      * Precision
      *
-     * Of forward and backward; weights and updates are always fp32.
+     * Precision of forward and backward; weights and updates are always fp32.
      */
     precision?: 'fp32' | 'bf16';
     /**
      * Threads
      *
-     * Intra-op threads of a rank; `group`: as many as the cores it is given.
+     * Intra-op threads of a rank; `group`: as many as its cores.
      */
     threads?: number | 'group';
 };
@@ -494,7 +494,7 @@ export type Compute = {
 /**
  * DroppedView
  *
- * A worker without which the run went on.
+ * A worker that was dropped from the run.
  */
 export type DroppedView = {
     /**
@@ -522,7 +522,7 @@ export type DroppedView = {
 /**
  * DryRun
  *
- * The answer to a valid dry run; nothing is stored.
+ * The response to a valid dry run; nothing is stored.
  */
 export type DryRun = {
     /**
@@ -538,7 +538,7 @@ export type DryRun = {
 /**
  * Estimate
  *
- * A mean over seeds with its 95% t interval, cut to what is possible; `low`, `high` are null where n < 2.
+ * A mean over seeds with its 95% t interval, clipped to possible values; `low`, `high` are null for n < 2.
  */
 export type Estimate = {
     /**
@@ -566,7 +566,7 @@ export type Estimate = {
 /**
  * EvaluationSettings
  *
- * How often the center is scored on the validation part, off the clock.
+ * How often the center is evaluated on the validation part, off the clock.
  */
 export type EvaluationSettings = {
     /**
@@ -637,7 +637,7 @@ export type ExperimentSpec = {
     /**
      * On a bad worker
      *
-     * NaN or Inf on one worker: fail the run, or go on without it where the method allows it.
+     * NaN or Inf on one worker: fail the run, or continue without it where the method allows it.
      */
     on_bad_worker?: 'fail' | 'drop';
     /**
@@ -659,7 +659,7 @@ export type ExperimentSpec = {
 /**
  * ExperimentSummary
  *
- * A row of the list: no series, no spec. `state` is derived: running while any run is not terminal.
+ * A row of the list, without specification. `state` is derived: running while any run is not terminal.
  */
 export type ExperimentSummary = {
     /**
@@ -717,7 +717,7 @@ export type ExperimentSummary = {
 /**
  * ExperimentView
  *
- * One experiment, whole.
+ * One experiment with all details.
  */
 export type ExperimentView = {
     /**
@@ -800,9 +800,9 @@ export type Fault = {
 /**
  * FileFault
  *
- * Something of a user's that a cluster cannot offer: a file that does not import, a name that is taken.
+ * A user's algorithm or workload that a cluster cannot offer: import error, name already taken.
  *
- * `name` is of the class, the file or the package.
+ * `name`: of the class, the file or the package.
  */
 export type FileFault = {
     /**
@@ -826,7 +826,7 @@ export type FileFault = {
 /**
  * Live
  *
- * The process answers.
+ * The process responds.
  */
 export type Live = {
     /**
@@ -838,7 +838,7 @@ export type Live = {
 /**
  * LogLineView
  *
- * One line of output; `position` goes into `after` to read on.
+ * One line of output; pass `position` as `after` to continue.
  */
 export type LogLineView = {
     /**
@@ -890,7 +890,7 @@ export type LogPage = {
 /**
  * PhaseTotals
  *
- * Seconds per phase of one rank since its loop began, and what it moved.
+ * Seconds per phase of one rank since the start of its loop, and its traffic.
  */
 export type PhaseTotals = {
     /**
@@ -964,7 +964,7 @@ export type PhaseTotals = {
 /**
  * PlannedRunView
  *
- * One run that an experiment would make.
+ * One run that an experiment would create.
  */
 export type PlannedRunView = {
     /**
@@ -1042,7 +1042,7 @@ export type ProblemDetails = {
 /**
  * Ready
  *
- * Whether requests can be served, and if not, why.
+ * Whether requests can be served, with reasons if not.
  */
 export type Ready = {
     /**
@@ -1074,14 +1074,14 @@ export type RunPage = {
 /**
  * RunState
  *
- * A run's life; each state in a sentence.
+ * The states of a run.
  */
 export type RunState = 'queued' | 'dispatched' | 'starting' | 'running' | 'lost' | 'succeeded' | 'failed_user' | 'failed_infra' | 'cancelled' | 'timed_out';
 
 /**
  * RunSummary
  *
- * A row of the list; the figures are kept up to date at ingest, so no list touches points.
+ * A row of the list; its figures are computed at ingest, so lists do not read points.
  */
 export type RunSummary = {
     /**
@@ -1202,7 +1202,7 @@ export type RunSummary = {
 /**
  * RunView
  *
- * One run, whole.
+ * One run with all details.
  */
 export type RunView = {
     /**
@@ -1367,7 +1367,7 @@ export type RunView = {
 /**
  * Series
  *
- * One metric of one run: min, max, first and last of every bucket, so spikes stay; null is NaN.
+ * One metric of one run: min, max, first and last of every bucket; null is NaN.
  */
 export type Series = {
     /**
@@ -1377,7 +1377,7 @@ export type Series = {
     /**
      * N
      *
-     * Points kept in this answer.
+     * Points in this response.
      */
     n: number;
     /**
@@ -1403,7 +1403,7 @@ export type Series = {
 /**
  * SeriesAnswer
  *
- * Series of many runs on one axis, in the order asked.
+ * Series of several runs on one axis, in the order of the query.
  */
 export type SeriesAnswer = {
     /**
@@ -1423,7 +1423,7 @@ export type SeriesAnswer = {
 /**
  * SeriesQuery
  *
- * Which runs, which metrics, over what, and how fine.
+ * Runs, metrics, axis and resolution of a query.
  */
 export type SeriesQuery = {
     /**
@@ -1437,7 +1437,7 @@ export type SeriesQuery = {
     /**
      * Points
      *
-     * At most so many points of each series.
+     * Maximum number of points per series.
      */
     points?: number;
     /**
@@ -1451,7 +1451,7 @@ export type SeriesQuery = {
  *
  * Baseline's time to target over this variant's, paired by seed: geometric mean, 95% t interval of logs.
  *
- * A time lies between two evaluations; the interval knows that.
+ * The interval accounts for times being known only to lie between two evaluations.
  */
 export type SpeedUp = {
     /**
@@ -1499,13 +1499,13 @@ export type SpeedUp = {
 /**
  * Target
  *
- * What counts as solved: a run ends there, and time to target is compared.
+ * The target: a run ends when it is met, and the times to it are compared.
  */
 export type Target = {
     /**
      * Metric
      *
-     * Judged on the validation part. `test_accuracy` and `test_loss` belong to experiments that were made without one: shown, but refused where submitted or run.
+     * Judged on the validation part. `test_accuracy` and `test_loss` are accepted only in stored experiments that were made without one.
      */
     metric?: 'validation_accuracy' | 'validation_loss' | 'test_accuracy' | 'test_loss';
     /**
@@ -1557,7 +1557,7 @@ export type TimeToTarget = {
 /**
  * TransitionView
  *
- * One change of state: when, who, why, and the evidence.
+ * One change of state: time, actor, reason and evidence.
  */
 export type TransitionView = {
     /**
@@ -1599,7 +1599,7 @@ export type TransitionView = {
 /**
  * Variant
  *
- * One algorithm with given parameters, under a name of its own.
+ * One algorithm with given parameters, under its own name.
  */
 export type Variant = {
     /**
@@ -1622,7 +1622,7 @@ export type Variant = {
 /**
  * Version
  *
- * What runs here.
+ * The versions of this server.
  */
 export type Version = {
     /**
@@ -1638,7 +1638,7 @@ export type Version = {
 /**
  * VirtualCluster
  *
- * A simulated network and processor: the same algorithm code, in virtual time. Always labelled simulated.
+ * A simulated network and processor: the same algorithm code in virtual time; results are labelled.
  */
 export type VirtualCluster = {
     /**
@@ -1656,7 +1656,7 @@ export type VirtualCluster = {
     /**
      * Compute time is
      *
-     * What the compute time was measured on; empty: it is made up, and results say so.
+     * What the compute time was measured on; empty: it is an assumption, and results say so.
      */
     compute_source?: string | null;
     /**
@@ -1674,7 +1674,7 @@ export type VirtualCluster = {
     /**
      * Memory bandwidth
      *
-     * Bytes per second; prices vector updates.
+     * Bytes per second; determines the time of vector updates.
      */
     memory_bandwidth?: number;
     /**
@@ -1688,7 +1688,7 @@ export type VirtualCluster = {
 /**
  * WorkloadChoice
  *
- * Which workload, with which parameters.
+ * A workload and its parameters.
  */
 export type WorkloadChoice = {
     /**
@@ -1819,7 +1819,7 @@ export type StreamEventsData = {
         /**
          * Last-Event-Id
          *
-         * Wins over `after`.
+         * Takes precedence over `after`.
          */
         'last-event-id'?: number | null;
     };
@@ -1903,7 +1903,7 @@ export type CreateExperimentData = {
         /**
          * Idempotency-Key
          *
-         * Sent again with the same document, the answer is the experiment made the first time.
+         * A repeated request with the same key and document returns the experiment created first.
          */
         'Idempotency-Key'?: string | null;
     };
@@ -2007,7 +2007,7 @@ export type ReadBandsData = {
         /**
          * Points
          *
-         * At most so many points of each band.
+         * Maximum number of points per band.
          */
         points?: number;
     };

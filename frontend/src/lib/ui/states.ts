@@ -11,7 +11,7 @@ interface Look {
 const LOOKS: Record<RunState, Look> = {
   queued: { label: "queued", tone: "quiet", meaning: "Stored, waiting for free slots." },
   dispatched: { label: "dispatched", tone: "quiet", meaning: "Sent to the cluster's queue." },
-  starting: { label: "starting", tone: "live", meaning: "A supervisor has it and is starting ranks." },
+  starting: { label: "starting", tone: "live", meaning: "A supervisor owns it and is starting ranks." },
   running: { label: "running", tone: "live", meaning: "Every rank is in its step loop." },
   lost: { label: "lost", tone: "warn", meaning: "Its lease expired; it may be alive." },
   succeeded: { label: "succeeded", tone: "good", meaning: "Every rank ended as meant." },
@@ -25,7 +25,11 @@ const LOOKS: Record<RunState, Look> = {
     tone: "bad",
     meaning: "A rank, mpirun, a host or a disk died.",
   },
-  cancelled: { label: "cancelled", tone: "off", meaning: "Somebody asked, and every process is gone." },
+  cancelled: {
+    label: "cancelled",
+    tone: "off",
+    meaning: "Cancelled on request; all of its processes have ended.",
+  },
   timed_out: { label: "timed out", tone: "warn", meaning: "The wall limit was reached." },
 };
 

@@ -1,9 +1,8 @@
 import styles from "./ui.module.css";
 
 const MEANINGS = {
-  simulated: "Computed in virtual time: its seconds are not those of a clock on a wall.",
-  oversubscribed:
-    "More ranks than cores: communication figures say more about the scheduler than the network.",
+  simulated: "Computed in virtual time: its seconds are not wall-clock seconds.",
+  oversubscribed: "More ranks than cores: communication time includes waiting for a core.",
 } as const;
 
 export function Tag({ kind }: { kind: keyof typeof MEANINGS }) {

@@ -64,7 +64,7 @@ export const listClustersQueryKey = (options?: Options<ListClustersData>) => cre
 /**
  * List Clusters
  *
- * List the clusters whose agents have registered, with what they have free.
+ * List the registered clusters with their free slots.
  */
 export const listClustersOptions = (options?: Options<ListClustersData>) => queryOptions<ListClustersResponse, ListClustersError, ListClustersResponse, ReturnType<typeof listClustersQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
@@ -102,7 +102,7 @@ export const listExperimentsOptions = (options?: Options<ListExperimentsData>) =
 /**
  * Create Experiment
  *
- * Submit an experiment: it and its runs are stored, and the runs queued, or nothing is.
+ * Submit an experiment: store it and queue its runs, in one transaction.
  */
 export const createExperimentMutation = (options?: Partial<Options<CreateExperimentData>>): UseMutationOptions<CreateExperimentResponse, CreateExperimentError, Options<CreateExperimentData>> => {
     const mutationOptions: UseMutationOptions<CreateExperimentResponse, CreateExperimentError, Options<CreateExperimentData>> = {
@@ -121,7 +121,7 @@ export const createExperimentMutation = (options?: Partial<Options<CreateExperim
 /**
  * Validate Experiment
  *
- * Validate an experiment and show the runs it would make; nothing is stored.
+ * Validate an experiment and return the runs that it would create; nothing is stored.
  */
 export const validateExperimentMutation = (options?: Partial<Options<ValidateExperimentData>>): UseMutationOptions<ValidateExperimentResponse, ValidateExperimentError, Options<ValidateExperimentData>> => {
     const mutationOptions: UseMutationOptions<ValidateExperimentResponse, ValidateExperimentError, Options<ValidateExperimentData>> = {
@@ -180,7 +180,7 @@ export const readBandsOptions = (options: Options<ReadBandsData>) => queryOption
 /**
  * Cancel Experiment
  *
- * Cancel every run of an experiment that has not ended; those that run end within seconds.
+ * Cancel every run of an experiment that has not ended; active runs end within seconds.
  */
 export const cancelExperimentMutation = (options?: Partial<Options<CancelExperimentData>>): UseMutationOptions<CancelExperimentResponse, CancelExperimentError, Options<CancelExperimentData>> => {
     const mutationOptions: UseMutationOptions<CancelExperimentResponse, CancelExperimentError, Options<CancelExperimentData>> = {
@@ -201,7 +201,7 @@ export const readComparisonQueryKey = (options: Options<ReadComparisonData>) => 
 /**
  * Read Comparison
  *
- * Return which variant reaches the target first, with intervals, and what may be said in words.
+ * Return which variant reaches the target first, with intervals and the conclusions in words.
  */
 export const readComparisonOptions = (options: Options<ReadComparisonData>) => queryOptions<ReadComparisonResponse, ReadComparisonError, ReadComparisonResponse, ReturnType<typeof readComparisonQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
@@ -221,7 +221,7 @@ export const livezQueryKey = (options?: Options<LivezData>) => createQueryKey('l
 /**
  * Livez
  *
- * Say that the process answers; looks at nothing else.
+ * Report that the process responds; checks nothing else.
  */
 export const livezOptions = (options?: Options<LivezData>) => queryOptions<LivezResponse, LivezError, LivezResponse, ReturnType<typeof livezQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
@@ -241,7 +241,7 @@ export const readyzQueryKey = (options?: Options<ReadyzData>) => createQueryKey(
 /**
  * Readyz
  *
- * Say whether the database answers, with every migration applied, and Redis too; 503 with reasons if not.
+ * Report whether the database, with all migrations applied, and Redis respond; 503 with reasons if not.
  */
 export const readyzOptions = (options?: Options<ReadyzData>) => queryOptions<ReadyzResponse, ReadyzError, ReadyzResponse, ReturnType<typeof readyzQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
@@ -261,7 +261,7 @@ export const listRunsQueryKey = (options?: Options<ListRunsData>) => createQuery
 /**
  * List Runs
  *
- * List runs: those of one experiment in its order, else newest first.
+ * List runs: of one experiment in the order of its expansion, otherwise newest first.
  */
 export const listRunsOptions = (options?: Options<ListRunsData>) => queryOptions<ListRunsResponse, ListRunsError, ListRunsResponse, ReturnType<typeof listRunsQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
@@ -299,7 +299,7 @@ export const readRunOptions = (options: Options<ReadRunData>) => queryOptions<Re
 /**
  * Cancel Run
  *
- * Cancel a run: at once while it is queued, else within seconds; one that has ended stays as it is.
+ * Cancel a run: at once if it is queued, otherwise within seconds; no effect on a run that has ended.
  */
 export const cancelRunMutation = (options?: Partial<Options<CancelRunData>>): UseMutationOptions<CancelRunResponse, CancelRunError, Options<CancelRunData>> => {
     const mutationOptions: UseMutationOptions<CancelRunResponse, CancelRunError, Options<CancelRunData>> = {
@@ -318,7 +318,7 @@ export const cancelRunMutation = (options?: Partial<Options<CancelRunData>>): Us
 /**
  * Checkpoint Run
  *
- * Ask a running run for a checkpoint: it goes on, and `checkpoints` shows it within seconds; 409 otherwise.
+ * Request a checkpoint of a running run, which continues; listed in `checkpoints` within seconds; else 409.
  */
 export const checkpointRunMutation = (options?: Partial<Options<CheckpointRunData>>): UseMutationOptions<CheckpointRunResponse, CheckpointRunError, Options<CheckpointRunData>> => {
     const mutationOptions: UseMutationOptions<CheckpointRunResponse, CheckpointRunError, Options<CheckpointRunData>> = {
@@ -339,7 +339,7 @@ export const readLogsQueryKey = (options: Options<ReadLogsData>) => createQueryK
 /**
  * Read Logs
  *
- * Read what the ranks of a run wrote to stdout and stderr, over all its attempts.
+ * Read the output of the ranks of a run to stdout and stderr, over all its attempts.
  */
 export const readLogsOptions = (options: Options<ReadLogsData>) => queryOptions<ReadLogsResponse, ReadLogsError, ReadLogsResponse, ReturnType<typeof readLogsQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
@@ -357,7 +357,7 @@ export const readLogsOptions = (options: Options<ReadLogsData>) => queryOptions<
 /**
  * Query Series
  *
- * Return series of many runs on one axis: at most `points` of each, spikes kept, gaps as null.
+ * Return series of several runs on one axis: at most `points` each, with extremes; gaps are null.
  */
 export const querySeriesMutation = (options?: Partial<Options<QuerySeriesData>>): UseMutationOptions<QuerySeriesResponse, QuerySeriesError, Options<QuerySeriesData>> => {
     const mutationOptions: UseMutationOptions<QuerySeriesResponse, QuerySeriesError, Options<QuerySeriesData>> = {
@@ -378,7 +378,7 @@ export const versionQueryKey = (options?: Options<VersionData>) => createQueryKe
 /**
  * Version
  *
- * Return the versions of the API and of the engine it was installed with.
+ * Return the versions of the API and of the engine.
  */
 export const versionOptions = (options?: Options<VersionData>) => queryOptions<VersionResponse, VersionError, VersionResponse, ReturnType<typeof versionQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
