@@ -1,7 +1,7 @@
-"""Where the time of finished runs went, in the categories in which the paper breaks its time down.
+"""Breakdown of the time of finished runs into the paper's categories.
 
-`breakdown` takes results as `hooke run --json` prints them, `markdown` and `rows` make tables of it. The mapping
-from phases to categories, and what it cannot tell, is in docs/trace.md. As a command, over files of results:
+`breakdown` takes results as printed by `hooke run --json`; `markdown` and `rows` format its result as tables. The
+mapping from phases to categories, and its limits, are in docs/trace.md. As a command, for files of results:
 
     python -m benchmarks.breakdown results/*.json
 """
@@ -27,18 +27,18 @@ CATEGORIES = {
     "worker_update": "(7) update on the worker",
     "other": "other: the loop itself, waiting for the end",
 }
-"""Shares of a worker's time; they add up to it. (1) and (2) lie before the clock starts."""
+"""Shares of a worker's time, which add up to 1. (1) and (2) are before the clock starts."""
 BESIDE = {"server_update": "(8) update on the server", "hidden": "hidden communication"}
-"""Shares of the same time that lie beside, and are not added: they run while a worker waits, or computes."""
+"""Concurrent times relative to the same time, not added: they run while a worker waits or computes."""
 COMMUNICATION = ("device_parameters", "host_data", "host_parameters")
-"""What the paper adds up as communication: 3 + 4 + 5."""
+"""The paper's communication: 3 + 4 + 5."""
 
 Result = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Spread:
-    """Of several runs: least, median, most."""
+    """Minimum, median and maximum of several runs."""
 
     least: float
     middle: float
@@ -47,22 +47,22 @@ class Spread:
 
 @dataclass(frozen=True)
 class Row:
-    """One line: runs that belong together."""
+    """One row of the table: runs with the same label."""
 
     label: str
     runs: int
     without: int
-    """Runs that left no phases, because they never came to their end: in no figure of this line."""
+    """Number of runs without phases, because they did not end; not included in the figures."""
     simulated: bool
     oversubscribed: bool
     seconds: Spread | None
-    """Train seconds per run, mean over workers: wall time less evaluation; None: no run left phases."""
+    """Train seconds per run, mean over workers: wall time minus evaluation; None: no run has phases."""
     shares: dict[str, Spread]
-    """Of that time, for CATEGORIES, BESIDE, and `communication`; what a run does not know is absent."""
+    """Shares of that time for CATEGORIES, BESIDE and `communication`; unknown ones are missing."""
 
 
 def label_of(result: Result) -> str:
-    """Return the name that runs of one method and setting share."""
+    """Return the label of runs with the same method and settings."""
     parameters = ", ".join(f"{name} {value}" for name, value in sorted(result["parameters"].items()))
     name = result["algorithm"]
     method = name if result["schema"] == "hooke.peer/1" else algorithm(name).title()
@@ -71,9 +71,9 @@ def label_of(result: Result) -> str:
 
 
 def categories(result: Result) -> tuple[float, dict[str, float | None]] | None:
-    """Return a worker's train seconds and how they divide, by name of CATEGORIES and BESIDE; None without phases.
+    """Return a worker's train seconds and their shares by name of CATEGORIES and BESIDE; None without phases.
 
-    A peer does not know what it hides: then that is None.
+    For peers, hidden communication is unknown and None.
     """
     phases = result["phases"]
     if not phases:
@@ -92,9 +92,9 @@ def categories(result: Result) -> tuple[float, dict[str, float | None]] | None:
 
 
 def breakdown(results: Iterable[Result], label: Callable[[Result], str] = label_of) -> list[Row]:
-    """Return one row per label, in the order in which labels come first.
+    """Return one row per label, in the order of first occurrence.
 
-    Raises ValueError where simulated and measured runs would share a line.
+    Raises ValueError if simulated and measured runs have the same label.
     """
     groups: dict[str, list[Result]] = {}
     for result in results:
@@ -130,7 +130,7 @@ def _spread(values: Sequence[float]) -> Spread:
 
 
 def rows(found: Sequence[Row]) -> list[dict[str, Any]]:
-    """Return flat dictionaries for CSV or JSON: medians, and least and most of each as `<name>_least`, `_most`."""
+    """Return flat dictionaries for CSV or JSON: medians, with minimum and maximum as `<name>_least`, `_most`."""
     flat = []
     for row in found:
         line: dict[str, Any] = {
@@ -147,7 +147,7 @@ def rows(found: Sequence[Row]) -> list[dict[str, Any]]:
 
 
 def markdown(found: Sequence[Row]) -> str:
-    """Return the table as Markdown: medians [least, most] where there are several runs, and what to know of it."""
+    """Return the table as Markdown, with notes: medians, and [min, max] for several runs."""
     names = {**CATEGORIES, "communication": "communication, 3 + 4 + 5", **BESIDE}
     lines = [
         "| method | runs | train time of a worker | " + " | ".join(names.values()) + " |",

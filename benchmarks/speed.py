@@ -1,7 +1,7 @@
-"""How fast the machine is just now: a fixed piece of work, timed before each run and kept beside its result.
+"""The present speed of the machine: a fixed piece of work, timed before each run and stored with its result.
 
-A rented machine can take twice as long an hour later, with nothing else running on it. Times measured then are no
-worse, but they are not comparable; a page says how far apart they were measured.
+A rented machine may be half as fast an hour later, without other load. Times measured at different speeds are not
+comparable; a page states the range of speeds.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import numpy as np
 
 REPEATS = 9
 UNEVEN = 1.25
-"""Quotient of the slowest and the fastest from which times are no longer called comparable."""
+"""Ratio of the slowest to the fastest probe from which times count as not comparable."""
 
 
 def probe() -> float:
-    """Return milliseconds of a fixed piece of work, the median of a few: arithmetic, memory, interpreter."""
+    """Return the milliseconds of a fixed piece of work (arithmetic, memory, interpreter); median of several."""
     small, large = np.linspace(0.0, 1.0, 50_000), np.ones(500_000, np.float32)
     times = []
     for _ in range(REPEATS):
@@ -33,7 +33,7 @@ def probe() -> float:
 
 
 def told(milliseconds: Iterable[float | None]) -> str:
-    """Return a sentence on the speeds that runs were measured at; empty where none is known."""
+    """Return a sentence on the speeds at which runs were measured; empty if none is known."""
     found = [value for value in milliseconds if value is not None]
     if not found:
         return ""

@@ -1,8 +1,8 @@
-"""What the core may cost: `python -m benchmarks.core [--json FILE] [--repeats N] [NAME...]`.
+"""Overhead benchmarks with limits: `python -m benchmarks.core [--json FILE] [--repeats N] [NAME...]`.
 
-Every module of this folder with a function `measure()` is a benchmark: it yields (what, value, unit, most it may
-be or None). Each is called N times; the table shows the median and the extremes. Measure on an idle machine:
-numbers beside other work say little. The status is 1 if a median is over its limit.
+Every module of this folder with a function `measure()` is a benchmark: it yields (name, value, unit, limit or
+None). Each is called N times; the table shows median, minimum and maximum. Measure on an idle machine. The exit
+status is 1 if a median exceeds its limit.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def discover(names: Iterable[str]) -> list[str]:
 
 
 def repeat(name: str, times: int) -> list[dict[str, Any]]:
-    """Run one benchmark several times; return one entry per number that it measures."""
+    """Run one benchmark several times; return one entry per measured value."""
     module = importlib.import_module(f"benchmarks.core.{name}")
     found: dict[str, dict[str, Any]] = {}
     for turn in range(times if hasattr(module, "measure") else 0):

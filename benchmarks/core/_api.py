@@ -1,4 +1,4 @@
-"""An API process of its own for benchmarks: started, ready, ended, removed."""
+"""A temporary API process for benchmarks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import httpx
 
 @dataclass
 class Api:
-    """A running API: its address, its secrets, what its start took (s), and its process id."""
+    """A running API: address, tokens, start-up time in s, process id."""
 
     url: str
     token: str
@@ -34,7 +34,7 @@ class Api:
 
 @contextmanager
 def running_api(**settings: object) -> Iterator[Api]:
-    """Start an API with SQLite in a new folder and no Redis; yield it once it answers."""
+    """Start an API with SQLite in a new folder and no Redis; yield it when it responds."""
     with tempfile.TemporaryDirectory(prefix="hk-") as folder:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))

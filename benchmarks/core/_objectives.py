@@ -1,4 +1,4 @@
-"""Problems that more than one benchmark needs."""
+"""Objectives shared by benchmarks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hooke.spec.specification import Part
 
 
 def make_lenet() -> FlatObjective:
-    """LeNet on MNIST, or on noise of the same shape where MNIST is absent: a step costs the same."""
+    """Return LeNet on MNIST, or on noise of the same shape without MNIST; the time of a step is the same."""
     if os.environ.get("HOOKE_DATA"):
         objective = workload("mnist-lenet")().build()
         assert isinstance(objective, FlatObjective)
@@ -36,9 +36,9 @@ def make_digits() -> FlatObjective:
 
 
 class Timed(Objective):
-    """A problem that notes the processor time of its thread whenever a gradient begins.
+    """An objective that records the processor time of its thread at the start of every gradient.
 
-    Processor time, unlike wall time, hardly depends on what else the machine does.
+    Processor time, unlike wall time, hardly depends on other load of the machine.
     """
 
     def __init__(self, real: Objective) -> None:
@@ -52,7 +52,7 @@ class Timed(Objective):
         self.began: list[float] = []
 
     def seconds_per_step(self) -> float:
-        """Seconds between the beginnings of consecutive gradients, mean; the first few are warming up."""
+        """Return the mean seconds between the starts of consecutive gradients, without the first few (warm-up)."""
         warm = len(self.began) // 10
         return (self.began[-1] - self.began[warm]) / (len(self.began) - 1 - warm)
 
@@ -77,7 +77,7 @@ class Timed(Objective):
 
 
 class Weightless(Timed):
-    """The same with data and gradients that cost nothing: what a loop over it takes is the loop's own."""
+    """The same with data and gradients of no cost, so that the measured time is that of the loop."""
 
     def bind(self, weights: Any, gradient: Any) -> None:
         del weights, gradient

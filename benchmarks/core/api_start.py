@@ -1,4 +1,4 @@
-"""What the API costs before it has done anything: time to the first answer, and memory."""
+"""Start-up cost of the API: time to the first response, and memory."""
 
 from __future__ import annotations
 

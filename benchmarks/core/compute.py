@@ -1,8 +1,8 @@
-"""Forward and backward of LeNet at batch 64 on one core: plain PyTorch as one finds it, and as Hooke computes.
+"""Forward and backward of LeNet at batch 64 on one core: plain PyTorch and Hooke.
 
 Plain: contiguous images, fp32, `loss.backward()`. Hooke: channels last; with bf16 also autocast, weights cast once
-per step as one vector. Processor time, in turns, the best of several turns. The limit of 7.8 ms was set on a core
-with bf16 instructions (AVX512) that takes 18 to 25 ms for the plain step.
+per step as one vector. Processor time, measured alternately, best of several rounds. The limit of 7.8 ms was set
+on a core with bf16 instructions (AVX512) that takes 18 to 25 ms for the plain step.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ BATCH, STEPS, TURNS = 64, 20, 5
 
 
 def plain() -> Callable[[], None]:
-    """LeNet in the way of a tutorial."""
+    """Return a step of LeNet in plain PyTorch."""
     model = lenet()
     data = noise(BATCH)
     images, labels = data.inputs.float() / 256, data.labels
@@ -38,7 +38,7 @@ def plain() -> Callable[[], None]:
 
 
 def ours(precision: str, batch_size: int = BATCH) -> Callable[[], None]:
-    """The gradient of the real problem, its batch picked before."""
+    """Return a gradient of the real objective, on a batch selected beforehand."""
     place = Place(Compute(device="cpu", precision=precision))
     objective = FlatObjective(lenet, noise(1000), noise(10), "linear", place=place)
     weights = objective.initial(0)
@@ -55,7 +55,7 @@ def seconds(step: Callable[[], None]) -> float:
 
 
 def fastest(ways: Mapping[str, Callable[[], None]]) -> dict[str, float]:
-    """Return seconds per step of each way, the least of several turns."""
+    """Return the seconds per step of each, minimum of several rounds."""
     for step in ways.values():
         seconds(step)
     best = dict.fromkeys(ways, float("inf"))

@@ -1,7 +1,7 @@
-"""How many points per second the API takes, over HTTP, into SQLite. A point is one value of one column.
+"""Points per second that the API ingests, over HTTP, into SQLite. A point is one value of one column.
 
-Several attempts post at once, as supervisors do: bodies are made beforehand, so that the client, which shares the
-machine with the server, costs as little as it can.
+Several attempts post concurrently, like supervisors. Bodies are prepared beforehand, because the client shares the
+machine with the server.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _start() -> Start:
 
 
 def post_all(api: Api, run: str, requests: list[bytes], took: list[float]) -> None:
-    """Post the requests of one attempt, one after the other; note what each took, s."""
+    """Post the requests of one attempt, one after the other; record the seconds of each."""
     headers = {
         "authorization": f"Bearer {attempt_token(api.agents, run, 1)}",
         "content-encoding": "gzip",
@@ -97,7 +97,7 @@ def post_all(api: Api, run: str, requests: list[bytes], took: list[float]) -> No
 
 
 def measure() -> Iterator[Result]:
-    """Yield points per second with full blocks, and requests per second with what a fast run makes in one."""
+    """Yield points per second with full blocks, and requests per second with the data of a fast run."""
     for steps, label in ((512, "full blocks"), (100, "100 steps a rank")):
         with running_api() as api:
             prepared = [(run, bodies(run, steps)) for run in attempts(api)]

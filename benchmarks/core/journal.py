@@ -1,8 +1,8 @@
-"""What the journal and the phases cost per step, as a share of a LeNet step of 32 samples.
+"""Overhead of the journal and the phases per step, as a share of a LeNet step of 32 samples.
 
-The real loop runs over a problem of LeNet's size whose gradient costs nothing. Journal: with a folder less
-without one. Phases: as many `Ledger.enter` as a step makes, timed by themselves. The loop: everything around a
-gradient, checks for NaN over weights and gradient included. All in processor time of the rank's thread.
+The real loop runs with an objective of LeNet's size whose gradient costs nothing. Journal: difference between runs
+with and without a folder. Phases: the calls of `Ledger.enter` of a step, timed separately. Loop: everything except
+the gradient, including the checks for NaN. All in processor time of the rank's thread.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ TURNS = 5
 
 
 def loop_seconds(real: Objective, folder: Path | None) -> float:
-    """Processor seconds per step of a run with one rank over a weightless problem of this size."""
+    """Return processor seconds per step of a run with one rank and an objective of this size without cost."""
     objective = Weightless(real)
     train_rank(MpiComm("tree"), spec(STEPS), folder, objective)
     return objective.seconds_per_step()
 
 
 def journal_seconds(objective: Objective) -> float:
-    """Seconds per step that journal writing adds: best of several turns on both sides."""
+    """Return the seconds per step added by the journal; best of several rounds on both sides."""
     with_journal, without = [], []
     for _ in range(TURNS):
         with tempfile.TemporaryDirectory() as folder:
@@ -44,7 +44,7 @@ def journal_seconds(objective: Objective) -> float:
 
 
 def phase_seconds() -> float:
-    """Seconds per step spent in changes of phase: counted in a real step, timed in a tight loop."""
+    """Return the seconds per step spent in changes of phase: counted in a real step, timed in a tight loop."""
     changes = 0
     entered = Ledger.enter
 
@@ -69,7 +69,7 @@ def phase_seconds() -> float:
 
 
 def step_seconds(objective: Objective) -> float:
-    """Processor seconds of a LeNet gradient with its data: best of several turns."""
+    """Return the processor seconds of a LeNet gradient with its data; best of several rounds."""
     objective.bind(objective.initial(0), objective.allocate())
     best = float("inf")
     for _ in range(TURNS):

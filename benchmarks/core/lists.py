@@ -1,4 +1,4 @@
-"""How long lists take when there are 100,000 runs: `python -m benchmarks.core.lists`."""
+"""Response time of lists with 100,000 runs: `python -m benchmarks.core.lists`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""One worker's loop against the loop that one would write by hand in PyTorch, in samples per processor second.
+"""One worker's loop compared with a plain PyTorch loop, in samples per processor second.
 
-The plain loop gathers the same batches, lays images out for the same convolution kernels, and steps with
-torch.optim.SGD. Both are timed in turns, and the best of several turns counts.
+The plain loop gathers the same batches, uses the same memory format for the convolutions, and steps with
+torch.optim.SGD. Both are measured alternately; the best of several rounds counts.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def plain_seconds(objective: FlatObjective, steps: int) -> float:
         inputs: Any = data.inputs[index].float() * data.scale
         if images:
             n, _, h, w = inputs.shape
-            inputs = inputs.as_strided((n, 1, h, w), (h * w, 1, w, 1))  # channels last, as the workload lays them
+            inputs = inputs.as_strided((n, 1, h, w), (h * w, 1, w, 1))  # channels last, as in the workload
         optimizer.zero_grad()
         loss = nn.functional.cross_entropy(model(inputs), data.labels[index])
         loss.backward()
@@ -78,7 +78,7 @@ def plain_seconds(objective: FlatObjective, steps: int) -> float:
 
 
 def in_turns(first: Callable[[], float], second: Callable[[], float]) -> tuple[float, float]:
-    """Return the best of several turns of each."""
+    """Return the best of several rounds of each."""
     pairs = [(first(), second()) for _ in range(TURNS)]
     return min(a for a, _ in pairs), min(b for _, b in pairs)
 

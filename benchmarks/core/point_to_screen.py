@@ -1,7 +1,7 @@
-"""How long an evaluation takes from the rank that wrote it to the browser that draws it.
+"""Latency of an evaluation from the rank that wrote it to the browser that draws it.
 
-The whole of Hooke with a real run under MPI, and headless Chromium on the run's page. A point is on the screen
-when the page has received the answer that holds it; the chart draws it in the next animation frame.
+Runs all of Hooke with a run under MPI, and headless Chromium on the run's page. A point counts as displayed when
+the page has received the response that contains it; the chart draws it in the next animation frame.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ window.fetch = async (...request) => {
   return answer;
 };
 """
-"""Takes the time at which each sample count was first in an answer."""
+"""Records the time at which each sample count was first in a response."""
 
 SPEC = {
     "name": "point to screen",
@@ -91,7 +91,7 @@ def _delays(login: str, home: Path, browser: str) -> list[float]:
 
 
 def _written(journal: Path) -> Iterator[tuple[int, float]]:
-    """Yield (samples, unix time) of every evaluation: its wall time counts from the start of the loop."""
+    """Yield (samples, unix time) of every evaluation: its wall time is relative to the start of the loop."""
     found = list(records(journal))
     start = next(r for r in found if r.kind == "start")
     assert all(a.seq < b.seq for a, b in pairwise(found))

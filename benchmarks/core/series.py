@@ -1,7 +1,7 @@
-"""What curves cost the server: `python -m benchmarks.core.series`.
+"""Server time of curves: `python -m benchmarks.core.series`.
 
-Real chunks in a real, migrated SQLite file; the time is that of the whole answer, from the query to its JSON.
-Cold: nothing is kept of these runs, every chunk is read from the database (the system may have cached the file).
+Real chunks in a migrated SQLite file; the time is that of the whole response, from the query to the JSON. Cold:
+the runs are not in the cache, and every chunk is read from the database (the system may have cached the file).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ METRICS = [
 ]
 
 Result = tuple[str, float, str, float | None]
-"""Name, value, unit, and the most it may be."""
+"""Name, value, unit, limit."""
 
 
 def add_experiment(database: Database, runs: int, steps: int) -> tuple[str, list[str]]:
@@ -89,7 +89,7 @@ def milliseconds(work: Callable[[], object], times: int) -> float:
 
 
 def measure() -> Iterator[Result]:
-    """Yield what the budgets of the metrics speak of."""
+    """Yield the values that have a budget."""
     with tempfile.TemporaryDirectory() as folder:
         database = Database(f"sqlite:///{folder}/bench.db")
         database.migrate(MIGRATIONS)
@@ -127,7 +127,7 @@ def _answer(database: Database, store: CurveStore, query: SeriesQuery) -> str:
 
 
 def main() -> None:
-    """Print every figure beside its budget."""
+    """Print every value with its budget."""
     for name, value, unit, most in measure():
         print(f"{name:<60} {value:10.1f} {unit}" + (f"   (budget {most:g})" if most else ""), flush=True)
 

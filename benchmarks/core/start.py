@@ -1,4 +1,4 @@
-"""How long `hooke --help` takes, from the start of the process to its end: best of several."""
+"""Time of `hooke --help`, from the start of the process to its end; best of several."""
 
 from __future__ import annotations
 

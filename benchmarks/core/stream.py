@@ -1,4 +1,4 @@
-"""How long an event takes from its commit to a browser: `python -m benchmarks.core.stream`.
+"""Latency of an event from its commit to a browser: `python -m benchmarks.core.stream`.
 
 A real API process and a private Redis; this process commits events as ingest does and reads the streams.
 """
@@ -30,7 +30,7 @@ Result = tuple[str, float, str, float | None]
 
 
 class Reader(threading.Thread):
-    """One open stream; notes when each event arrived."""
+    """One open stream; records the arrival time of each event."""
 
     def __init__(self, url: str) -> None:
         super().__init__(daemon=True)

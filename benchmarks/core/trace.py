@@ -1,8 +1,7 @@
-"""What a trace costs: processor time per step of runs with it over that of the same runs without, in turns.
+"""Overhead of a trace: processor time per step of runs with and without it, measured alternately.
 
-One worker under MPI with the exchange that Sync EASGD does even alone, and a virtual world of eight. And what a
-trace adds to the loop alone, where data and gradients cost nothing: less than in a run; and what one change of
-phase and one operation cost, with a trace and without one.
+Measured for one worker under MPI (Sync EASGD, which exchanges even with one worker) and a virtual world of eight;
+for the loop alone, with data and gradients of no cost; and for single changes of phase and operations.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ def spec(steps: int, workers: int, world: str) -> RunSpec:
 
 
 def real(kind: type[Timed], make: Callable[[], FlatObjective], steps: int, traced: bool) -> float:
-    """Processor seconds per step of one worker under MPI."""
+    """Return processor seconds per step of one worker under MPI."""
     timed, run = kind(make()), spec(steps, 1, "mpi")
     with tempfile.TemporaryDirectory() as folder:
         trace = trace_of(Path(folder), run, 0) if traced else None
@@ -64,7 +63,7 @@ def real(kind: type[Timed], make: Callable[[], FlatObjective], steps: int, trace
 
 
 def simulated(kind: type[Timed], make: Callable[[], FlatObjective], steps: int, traced: bool) -> float:
-    """Processor seconds per step of a virtual worker, mean over workers."""
+    """Return processor seconds per step of a virtual worker, mean over workers."""
     problems: list[Timed] = []
 
     def build() -> Timed:
@@ -77,14 +76,14 @@ def simulated(kind: type[Timed], make: Callable[[], FlatObjective], steps: int, 
 
 
 def in_turns(run: Callable[[bool], float]) -> tuple[float, float]:
-    """Seconds without a trace, and what one adds: the best of many short turns, for others may be at work."""
+    """Return seconds without a trace, and the seconds added by one; best of many short rounds."""
     pairs = [(run(False), run(True)) for _ in range(TURNS)]
     plain = min(plain for plain, _ in pairs)
     return plain, min(traced for _, traced in pairs) - plain
 
 
 def exported(steps: int) -> float:
-    """Microseconds per event that it takes to make the file, behind the run."""
+    """Return the microseconds per event of writing the timeline after the run."""
     with tempfile.TemporaryDirectory() as folder:
         run_spec_virtual(spec(steps, WORKERS, "virtual"), Path(folder), make_digits, trace=True)
         began = time.process_time()
@@ -107,7 +106,7 @@ class Nothing(Wrapper):
 
 
 def calls(traced: bool, count: int = 2000) -> tuple[float, float]:
-    """Nanoseconds of one change of phase, and of one operation, the best of many turns."""
+    """Return the nanoseconds of one change of phase and of one operation; best of many rounds."""
     about = {"rank": 0, "ranks": 1, "role": "worker", "world": "mpi", "host": "here"}
     x, best = torch.zeros(10), [float("inf"), float("inf")]
     for _ in range(30):

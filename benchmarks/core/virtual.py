@@ -1,4 +1,4 @@
-"""What the virtual world adds to the work of its ranks: processor time of a simulated run per gradient in it."""
+"""Overhead of the virtual world: processor time of a simulated run per gradient."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TURNS = 3
 
 
 def seconds_per_gradient(algorithm: str) -> tuple[float, float]:
-    """Return (with real gradients, with gradients that cost nothing), best of several turns."""
+    """Return (with real gradients, with gradients of no cost), best of several rounds."""
     document = {
         "schema": "hooke.run/1",
         "workload": {"name": "digits-mlp"},

@@ -1,17 +1,17 @@
-"""The evidence: the paper's comparison (replication), and ours (co-design), measured on emulated hosts.
+"""The evidence: the paper's comparison (replication) and our own (co-design), measured on emulated hosts.
 
     python -m benchmarks.evidence run [--minutes 30] [--only TEXT ...] [--again]    run what is missing
     python -m benchmarks.evidence pages [--kept]                                    write docs/results/MACHINE/
-    python -m benchmarks.evidence list                                              what is missing, in its order
+    python -m benchmarks.evidence list                                              what is missing, in order
 
-`run` may be ended at any time and goes on where it was; `--minutes`: start no run after that. `--only`: runs
-with that key, or whose title holds the text. Every kind of machine has a folder, named by processor, generation
-and cores. Results lie in `.results/evidence/MACHINE/` (not in version control); `pages` adds them to the raw
-data beside the pages, and makes the pages of these; what is in either is not run again. `--kept`: the pages of
-all machines, of the raw data as they lie there. `--quick` (before the command): 2 hosts, few methods, one seed,
-pages in `.results/quick/`. Emulated hosts need root; without it, one worker and a virtual cluster are measured.
-Where bf16 is not faster than fp32 everything is measured in fp32. Needs HOOKE_DATA. Leave the machine alone while
-it runs.
+`run` may be interrupted at any time and resumes where it ended; `--minutes`: start no run after that time.
+`--only`: runs with that key, or with the text in their title. Every kind of machine has a folder, named by
+processor, generation and cores. Results are stored in `.results/evidence/MACHINE/` (not in version control);
+`pages` adds them to the raw data next to the pages, and generates the pages from these; runs that are in either
+are not repeated. `--kept`: the pages of all machines, from the present raw data. `--quick` (before the command): 2
+hosts, few methods, one seed, pages in `.results/quick/`. Emulated hosts need root; without it, one worker and a
+virtual cluster are measured. If bf16 is not faster than fp32, everything is measured in fp32. Needs HOOKE_DATA.
+Leave the machine idle while it runs.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ CANNOT = 2
 
 
 def main() -> int:
-    """Do what the command line says; return the exit status."""
+    """Run the command line; return the exit status."""
     options = _options()
     hardware = machine.hardware()
     target = PAGES / machine.name_of(hardware)
@@ -100,7 +100,7 @@ def _run(matrix: Matrix, store: Store, options: argparse.Namespace) -> int:
     if options.again and not options.only:
         print("--again needs --only: say which runs are to be run anew", file=sys.stderr)
         return CANNOT
-    # Both end a run's ranks and take hosts down; shells start what is in the background with SIGINT ignored.
+    # Both end a run's ranks and remove the hosts; shells start background jobs with SIGINT ignored.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, signal.default_int_handler)
     try:
@@ -148,7 +148,7 @@ if __name__ == "__main__":
     try:
         status = main()
         sys.stdout.flush()
-    except BrokenPipeError:  # `list | head`: nobody reads on
+    except BrokenPipeError:  # `list | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = 128 + signal.SIGPIPE
     sys.exit(status)

@@ -1,4 +1,4 @@
-"""The cells of the matrix, and in which order they are run: the most important claims get their data first."""
+"""The cells of the matrix in the order of execution; the most important claims get their data first."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ DATA_OF = {"mnist-lenet": {}, "cifar-alexnet": {"form": CHIP_DATA.removeprefix("
 
 @dataclass(frozen=True)
 class Cell:
-    """One run: `rate` as the ladder says it, before the method's scale; `document` is what is started.
+    """One run: `rate` is that of the ladder, before the method's scale; `document` is the specification.
 
-    `tuning` runs choose a rate and are in no result; `target` runs are.
+    `tuning` runs select a rate and are in no result; `target` runs are results.
     """
 
     kind: Kind
@@ -47,14 +47,14 @@ class Cell:
 
     @cached_property
     def key(self) -> str:
-        """Return a fingerprint of what is run where, by which clock: a result belongs to exactly one."""
+        """Return the fingerprint of document, place and clock rule, which identifies a result."""
         place = {"world": self.place.world, "hosts": self.place.hosts, "rate": self.place.rate}
         text = json.dumps({"clock": CLOCK, "place": place, "document": self.document}, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
     @property
     def title(self) -> str:
-        """Return what tells this cell from the others."""
+        """Return a title that identifies the cell."""
         what = "to choose a rate" if self.kind == "tuning" else f"seed {self.seed}"
         return f"{self.label}, {self.place.name}, rate {self.rate:g}, {what}"
 
@@ -89,7 +89,7 @@ def _pace_cell(matrix: Matrix, place: Place, pace: Pace, repeat: int) -> Cell:
 def _document(
     method: Method, precision: str, place: Place, rate: float, seed: int, workload: str = "mnist-lenet"
 ) -> dict[str, Any]:
-    """Return what the product (`hooke.run/1`) or a peer (`hooke.peer/1`) is asked to do, without its ends."""
+    """Return the document for the product (`hooke.run/1`) or a peer (`hooke.peer/1`), without limits."""
     workers, precision = place.hosts, method.precision or precision
     lr = float(f"{rate * method.scale(workers):.6g}")
     if method.peer:
@@ -124,7 +124,7 @@ def _within(document: dict[str, Any], samples: int, every: int, target: float | 
 
 
 def searched(matrix: Matrix, place: str, label: str, trials: Mapping[str, Trial]) -> Search:
-    """Return how far the search for a method's rate is (`trials`: by key)."""
+    """Return the state of the search for a method's rate (`trials`: by key)."""
     own = METHODS[label].tuned_as or label
     by_seed = dict[int, dict[int, Trial]]()
     for seed in (TUNING_SEED, *HOLDING_SEEDS):
@@ -134,9 +134,9 @@ def searched(matrix: Matrix, place: str, label: str, trials: Mapping[str, Trial]
 
 
 def cells(matrix: Matrix, trials: Mapping[str, Trial]) -> Iterator[Cell]:
-    """Yield the cells that can be named now, first things first: ask again after each run.
+    """Yield the cells that are known now, most important first; call it again after each run.
 
-    Of a search that is the rate to be run next; a method's seeds are run once its search is over.
+    For a search in progress this is the next rate; the reported seeds of a method follow after its search.
     """
     named = set[str]()
     for stage in matrix.stages:

@@ -1,7 +1,7 @@
-"""A claim: two methods, what was said of them, and what the one rule of verdict says of the runs.
+"""Claims about two methods, what the paper says of them, and the verdict on the runs.
 
-The rule is `hooke_api.comparisons.verdict`: this module only hands it the runs, and says where nothing may be said
-because a method that would lose may have a better rate than any that was tried.
+The verdict is that of `hooke_api.comparisons.verdict`. This module passes it the runs, and leaves a claim open if
+a method that would lose may have a better rate than those tried.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Finding:
 
 
 def crossing(run: Run, curve: Iterable[tuple[int, float, float]]) -> Crossing:
-    """Return between which two evaluations a run met its target, seconds of the train clock."""
+    """Return the two evaluations between which a run met its target, in seconds of the train clock."""
     if run.time_to_target is None:
         return Crossing(run.train_seconds or 0.0, None, run.diverged == "yes")
     earlier = [seconds for samples, seconds, _ in curve if samples < (run.samples_to_target or 0)]

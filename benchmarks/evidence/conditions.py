@@ -1,7 +1,7 @@
-"""The conditions of every measurement, said once: places, target, budgets, grain, seeds.
+"""The conditions of all measurements: places, target, budgets, evaluation interval, seeds.
 
-Methods: `methods.py`; runs of a fixed number of steps: `paces.py`; what is run in which order: `matrix.py`; how a
-learning rate is chosen: `search.py`.
+Methods: `methods.py`; runs with a fixed number of steps: `paces.py`; order of execution: `matrix.py`; selection of
+learning rates: `search.py`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SEVERAL = 16
 TUNING_SEED = 100
 """Rates and periods are chosen by this seed, which is in no result."""
 HOLDING_SEEDS = (101, 102)
-"""Nor are these: the rate that is chosen must not diverge with any of them."""
+"""Seeds with which the selected rate must not diverge; not in any result either."""
 SEEDS = 3
 CLAIM_SEEDS = 5
 """Reported seeds are 0, 1, 2; where a claim of the paper stands on them, 3 and 4 as well."""
@@ -31,7 +31,7 @@ SAMPLES = 80_000
 MAX_SECONDS = 240.0
 """Budgets of a run, in samples and in wall seconds; one that has used up either has not met the target so far."""
 CLOCK = 2
-"""Which rule of time results are made by; a result by another one is not taken for one of these."""
+"""Version of the clock rule; results with different versions are not mixed."""
 NETWORK: dict[str, float] = {
     "latency": 10e-6,
     "seconds_per_byte": 8e-9,

@@ -1,4 +1,4 @@
-"""Runs cells where they belong, one after the other, and stores what comes out."""
+"""Runs cells at their places, one after the other, and stores the results."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ class Overrun(Exception):
 
 
 class BrokenClock(Exception):
-    """A run's journals contradict the rules of the train clock: no result is made of it."""
+    """A run's journals violate the rules of the train clock; it is not used as a result."""
 
 
 def run_matrix(
     matrix: Matrix, store: Store, minutes: float | None, only: Callable[[Cell], bool], again: bool = False
 ) -> int:
-    """Run what is missing, first things first, until all is done or `minutes` are over; return how many ran.
+    """Run missing cells, most important first, until all are done or `minutes` are over; return their number.
 
-    `only` chooses cells; `again` runs those chosen anew. A run that fails for a reason outside of its method is
-    told, stored among the failures and not tried again in this session. Raises BrokenClock, with the run named,
-    where journals violate the rules of the train clock.
+    `only` selects cells; `again` repeats the selected ones. A run that fails for a reason outside of its method is
+    reported, stored as a failure and not repeated in this session. Raises BrokenClock, with the run, if journals
+    violate the rules of the train clock.
     """
     until = time.monotonic() + (60 * minutes if minutes is not None else float("inf"))
     session, tried = "", set[str]()
@@ -134,14 +134,14 @@ def run(cell: Cell, lab: labs.Lab | None, folder: Path) -> dict[str, Any]:
 
 
 def _hooke_run(cell: Cell, folder: Path) -> dict[str, Any]:
-    """Run a cell by the product's own command line, as anybody would."""
+    """Run a cell with the product's command line."""
     spec = folder.with_suffix(".run.json")
     spec.write_text(json.dumps(cell.document))
     command = [sys.executable, "-m", "hooke", "run", str(spec), "--json", "--run-dir", str(folder)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ)
     try:
         said, error = process.communicate()
-    except BaseException:  # also Ctrl-C: `hooke run` takes its ranks along, the error goes on upwards
+    except BaseException:  # also Ctrl-C: end `hooke run`, which ends its ranks
         process.terminate()
         process.wait()
         raise

@@ -1,12 +1,12 @@
-"""How a learning rate is chosen: the same search for every method and peer, on a seed that is not reported.
+"""Selection of learning rates: the same search for every method and peer, on a seed that is not reported.
 
-Rates lie on one ladder, FIRST * 2 ** k in units of a method's scale, k from LOWEST to HIGHEST: its stated ends.
-The search begins at k = 0 and goes on beyond the best rate so far, upwards before downwards, until both of its
-neighbours have been run: then the best lies strictly inside of what was tried. A best rate at an end of the ladder
-does not: nothing is said against a method that may do better with the next one.
+Rates are FIRST * 2 ** k in units of a method's scale, k from LOWEST to HIGHEST. The search starts at k = 0 and
+extends beyond the best rate so far, upwards before downwards, until both neighbours of the best rate have been
+run; the best rate is then strictly inside of the range tried. If the best rate is at an end of the ladder, there
+is no conclusion against the method, because the next rate might be better.
 
-The largest rate that one seed bears is often too much for others. So the best must hold with further seeds, which
-are in no result either: one that diverges with any of them counts as diverged, and the search goes on.
+The largest stable rate of one seed often diverges with others. The best rate must therefore not diverge with
+further seeds, which are in no result either; otherwise it counts as diverged and the search continues.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Key = TypeVar("Key", int, str)
 
 @dataclass(frozen=True)
 class Trial:
-    """How a run towards the target went, as far as a choice between several needs it."""
+    """Outcome of a run to the target, as needed to compare rates."""
 
     seconds: float | None
     accuracy: float
@@ -60,7 +60,7 @@ def rate_of(k: int) -> float:
 
 
 def best_of(trials: Mapping[Key, Trial]) -> Key | None:
-    """Return who reached the target first; if none did, who was the most accurate; the first if all diverged."""
+    """Return the trial that reached the target first; else the most accurate; the first if all diverged."""
     if not trials:
         return None
     met = {key: trial.seconds for key, trial in trials.items() if trial.seconds is not None}

@@ -1,5 +1,5 @@
-"""What has been run on a machine: JSON files in a folder (`runs/<key>.json`, `sessions/<id>.json`, failures,
-journals), and what was published of it before."""
+"""Results of a machine: JSON files in a folder (`runs/<key>.json`, `sessions/<id>.json`, failures, journals), and
+the results published before."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from benchmarks.evidence.conditions import Precision
 
 ROOT = Path(__file__).resolve().parents[2]
 MEASURED = ("engine", "benchmarks/netlab", "benchmarks/peers")
-"""What a commit says about a result: the code that was measured."""
+"""The measured code, whose commit is recorded with a result."""
 ENDED = ("succeeded", "timed_out")
 """States that are results: the budget or the target was met, or the wall limit was reached."""
 

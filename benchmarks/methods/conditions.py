@@ -1,4 +1,4 @@
-"""What every method is run under, said once: the table prints it, and a run is reproducible from it.
+"""The conditions of all methods, which the table prints and from which runs are reproducible.
 
 One setting for all, not tuned per method: the learning rate is LR for every method without momentum and
 LR (1 - mu) for one with momentum mu, so that the steps a constant gradient leads to are equally long; elastic

@@ -1,4 +1,4 @@
-"""What a lab's network gives, measured before a session of runs and kept beside their results."""
+"""Calibration of a lab's network, measured before a session of runs and stored with their results."""
 
 from __future__ import annotations
 

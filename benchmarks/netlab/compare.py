@@ -1,8 +1,9 @@
-"""Variants of one experiment in turns on a lab, against the first: what a step takes, and what of it is exposed.
+"""Compares the variants of an experiment with the first, in interleaved rounds: step time and exposed
+communication.
 
-All of them use the same hosts within the same minutes, one after the other and round again, and every round is
-compared with itself: what else the machine does meanwhile cancels out. A variant called `communication off` tells
-what a step takes that exchanges nothing; a step can take no less, and no less than its share of an all-reduce.
+All variants use the same hosts within the same minutes, one after the other in each round, and are compared within
+a round, so that slow changes of the machine's load cancel. A variant called `communication off` gives the step
+time without exchange, a lower bound of the step time, as is the step's share of an all-reduce.
 """
 
 from __future__ import annotations

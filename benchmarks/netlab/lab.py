@@ -1,12 +1,12 @@
-"""Emulated hosts on this machine: made, used, counted, taken down.
+"""Emulated hosts on this machine.
 
-A host is a network namespace `hooke-<lab>-<n>` with one interface `eth0`, 10.77.0.<n>, and a UTS namespace of its
-own for every program started there, so that `hostname` says `<lab>-<n>`. All are plugged into a bridge in the
-namespace `hooke-<lab>-switch`. Each link is shaped twice by a token bucket: what leaves the host, and what
-the switch sends to it. Nothing is ever created outside of these namespaces, so deleting them deletes everything,
-and their names tell a later start what an earlier one left behind.
+A host is a network namespace `hooke-<lab>-<n>` with one interface `eth0`, 10.77.0.<n>, and a separate UTS
+namespace for every program started there, so that `hostname` returns `<lab>-<n>`. All hosts are connected to a
+bridge in the namespace `hooke-<lab>-switch`. Each link is shaped in both directions by a token bucket, at the host
+and at the switch. Nothing is created outside of these namespaces, so deleting them deletes everything, and a later
+start finds remains of an earlier one by their names.
 
-A lab that is in use is locked by a file that the kernel unlocks when its user dies, however it dies.
+A lab in use is locked by a file lock, which the kernel releases when its user dies.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ PREFIX = "hooke"
 
 
 class LabError(Exception):
-    """The lab cannot do what was asked; the message says why and what to do."""
+    """An operation on the lab failed; the message contains the reason and the remedy."""
 
 
 TRIAL = f"""
@@ -48,7 +48,7 @@ tc qdisc add dev near root tbf rate 1gbit burst {BURST} latency {QUEUE}
 
 @functools.cache
 def lacking() -> str:
-    """Return why there can be no lab here, or nothing if there can."""
+    """Return the reason why a lab is not possible here, or an empty string."""
     if missing := [program for program in PROGRAMS if shutil.which(program) is None]:
         return f"{', '.join(missing)} not installed (packages iproute2 and util-linux)"
     if os.geteuid() != 0:
@@ -124,7 +124,7 @@ def parse_rate(rate: str) -> float:
 
 
 def up(hosts: int, rate: str, name: str = "lab") -> Lab:
-    """Make the hosts, after removing what an earlier lab of this name left; call it with the lab locked."""
+    """Create the hosts, after removing the remains of an earlier lab of this name; call it with the lab locked."""
     if reason := lacking():
         raise LabError(reason)
     parse_rate(rate)
@@ -134,7 +134,7 @@ def up(hosts: int, rate: str, name: str = "lab") -> Lab:
     lab = Lab(name, hosts, rate)
     try:
         _build(lab)
-    except BaseException:  # also Ctrl-C: half a lab is taken down before the error goes on upwards
+    except BaseException:  # also Ctrl-C: remove an incomplete lab before passing it on
         down(name)
         raise
     _state(name).write_text(json.dumps(asdict(lab)))
@@ -163,7 +163,10 @@ def _build(lab: Lab) -> None:
 
 
 def down(name: str = "lab") -> list[str]:
-    """End every process on the lab's hosts and remove them; return the namespaces removed. Fit for ruins."""
+    """Kill every process on the lab's hosts and remove them, also incomplete ones.
+
+    Return the removed namespaces.
+    """
     namespaces = leftovers(name)
     until = time.monotonic() + 10
     while pids := [int(pid) for ns in namespaces for pid in _run("ip", "netns", "pids", ns).split()]:
@@ -179,7 +182,7 @@ def down(name: str = "lab") -> list[str]:
 
 
 def leftovers(name: str) -> list[str]:
-    """Return the namespaces that carry the lab's name, whoever made them."""
+    """Return the namespaces with the lab's name."""
     listed = [line.split()[0] for line in _run("ip", "netns", "list").splitlines() if line.strip()]
     return [ns for ns in listed if re.fullmatch(rf"{PREFIX}-{re.escape(name)}-(switch|\d+)", ns)]
 
@@ -201,7 +204,7 @@ def find(name: str = "lab") -> Lab:
 
 @contextmanager
 def locked(name: str = "lab") -> Iterator[None]:
-    """Be the only user of the lab in the body; raises LabError if there is another."""
+    """Lock the lab in the body. Raises LabError if it is in use."""
     if reason := lacking():
         raise LabError(reason)
     if not re.fullmatch(r"[a-z][a-z0-9]{0,19}", name):
@@ -221,7 +224,7 @@ def locked(name: str = "lab") -> Iterator[None]:
 
 @contextmanager
 def held(hosts: int, rate: str, name: str = "lab") -> Iterator[Lab]:
-    """Have a lab in the body. It is taken down at the end, also when this process is killed: by its keeper."""
+    """Create a lab for the body. A keeper process removes it at the end, also when this process is killed."""
     with locked(name):
         keeper = subprocess.Popen(
             [sys.executable, __file__, name], stdin=subprocess.PIPE, start_new_session=True, close_fds=True
@@ -230,13 +233,13 @@ def held(hosts: int, rate: str, name: str = "lab") -> Iterator[Lab]:
             yield up(hosts, rate, name)
         finally:
             down(name)
-            keeper.communicate()  # the end of its input is what it waits for
+            keeper.communicate()  # it waits for the end of its input
 
 
 def keep(name: str) -> None:
-    """Wait for the end of the process at the other end of the input; take down what it has left.
+    """Wait until the process at the other end of stdin has ended, then remove its lab.
 
-    Where the lab is locked again somebody is in charge of it: its holder, or who came after a killed one.
+    If the lab is locked again, its holder or a successor removes it.
     """
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)

@@ -1,6 +1,6 @@
-"""A Hooke run, or any other program, on the hosts of a lab, with what the links carried meanwhile.
+"""Executes a Hooke run, or any other program, on the hosts of a lab, and measures the traffic of the links.
 
-Everything but the start is the product's own: the folder, guards, journals, verdict and result of `hooke run`.
+Everything but the launcher is that of `hooke run`: folder, guards, journals, verdict and result.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Meter:
-    """What a run costs outside of itself: bytes on the links, processor time of its processes.
+    """Measures a run from outside: bytes on the links, processor time of its processes.
 
-    Links are read at the beginning and at the end. Processor time is read every quarter of a second while all
-    ranks are in their loop, because the processes are gone at the end; it includes evaluation.
+    Links are read at the start and at the end. Processor time is read every 0.25 s while all ranks are in their
+    loop, because the processes do not exist any more at the end; it includes evaluation.
     """
 
     def __init__(self, lab: Lab | None) -> None:

@@ -16,18 +16,21 @@ from benchmarks.netlab.lab import Lab, LabError
 AGENT = Path(__file__).with_name("agent.sh")
 TRANSPORTS = {
     "ofi": base.BETWEEN_HOSTS,
-    "ucx": {"MPIR_CVAR_CH4_NETMOD": "ucx", "UCX_TLS": "tcp,self"},  # not sm: hosts share memory, but must not know
+    "ucx": {
+        "MPIR_CVAR_CH4_NETMOD": "ucx",
+        "UCX_TLS": "tcp,self",
+    },  # not sm: emulated hosts share memory, but must use the network
 }
-"""How MPICH reaches other hosts, both by TCP. Hooke's launchers choose the first, too, where there is only TCP."""
+"""MPICH's settings for other hosts, both over TCP. Hooke's launchers use the first one if there is only TCP."""
 EVERYWHERE = {
     "UCX_LOG_LEVEL": "error",
-    "GLOO_SOCKET_IFNAME": "eth0",  # else it looks up the host's name, which no server knows
+    "GLOO_SOCKET_IFNAME": "eth0",  # otherwise it looks up the host's name, which is not in the DNS
     "OMP_NUM_THREADS": "1",
 }
 
 
 def transport() -> str:
-    """Return what NETLAB_TRANSPORT names, else the choice of Hooke's launchers: `ofi`, or `environment`."""
+    """Return NETLAB_TRANSPORT, otherwise the choice of Hooke's launchers: `ofi` or `environment`."""
     named = os.environ.get("NETLAB_TRANSPORT")
     if named is None:
         return "ofi" if base.transport(os.environ) else "environment"
@@ -37,7 +40,7 @@ def transport() -> str:
 
 
 def command(lab: Lab, ranks: int, program: Sequence[str], hosts: int | None = None) -> list[str]:
-    """Return the command line that starts `ranks` of a program, rank i on host i + 1, round and round.
+    """Return the command line that starts `ranks` ranks of a program, rank i on host i + 1, round-robin.
 
     mpirun itself runs on host 1: its proxies must reach it over the lab's network.
     """
@@ -72,7 +75,7 @@ class NetlabLauncher:
 
 
 def emulation(lab: Lab, ranks: int) -> dict[str, object]:
-    """Return what must stand beside every figure measured on a lab."""
+    """Return the remarks required with every figure measured on a lab."""
     cores = usable_cores()
     return {
         "hosts": min(ranks, lab.hosts),
@@ -86,6 +89,6 @@ def emulation(lab: Lab, ranks: int) -> dict[str, object]:
 
 
 def oversubscription(ranks: int, cores: int) -> str:
-    """Return in words whether ranks had a core each."""
+    """Return a remark on whether every rank had its own core."""
     where = f"{ranks} emulated host{'s' if ranks > 1 else ''} on {cores} core{'s' if cores > 1 else ''}"
     return f"oversubscribed: {where}" if ranks > cores else f"{where}: a core each"

@@ -1,4 +1,4 @@
-"""How long an all-reduce takes at least on links of a given rate: bytes only, no latency, no processor."""
+"""Lower bounds of the time of an all-reduce on links of a given rate: bytes only, no latency, no processor."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ SEGMENT, HEADERS = 1448, 66
 def limits(ranks: int, elements: int, bits_per_second: float) -> dict[str, float]:
     """Return seconds by collective: its schedule on links that are full both ways.
 
-    `any`: what no all-reduce can beat, 2 (P - 1)/P |W| per link and direction. The library's schedule is unknown.
+    `any`: the lower bound for every all-reduce, 2 (P - 1)/P |W| per link and direction. The library's schedule is
+    unknown.
     """
     seconds_per_element = 4 * 8 * (1 + HEADERS / SEGMENT) / bits_per_second
     found = {"any": 2 * (ranks - 1) / ranks * elements * seconds_per_element}
@@ -25,9 +26,9 @@ def limits(ranks: int, elements: int, bits_per_second: float) -> dict[str, float
 
 
 def elements_in_a_row(ranks: int, elements: int, collective: Collective) -> float:
-    """Return when the last rank is done, in elements sent one after another.
+    """Return the time at which the last rank is done, in units of elements sent.
 
-    A rank sends and receives its round at the same time and begins the next one when both are done.
+    A rank sends and receives a round concurrently and begins the next one when both are done.
     """
     schedule = allreduce(ranks, elements, collective)
     clock, at = [0.0] * ranks, [0] * ranks
@@ -45,7 +46,7 @@ def elements_in_a_row(ranks: int, elements: int, collective: Collective) -> floa
             link = (step.source, rank)
             if step.receive:
                 if len(on_the_way.get(link, [])) == taken[link]:
-                    continue  # its sender has not come to it yet
+                    continue  # its sender has not reached it yet
                 own = max(own, on_the_way[link][taken[link]])
                 taken[link] += 1
             clock[rank], at[rank] = own, at[rank] + 1

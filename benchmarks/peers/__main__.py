@@ -1,11 +1,11 @@
-"""What people use instead, on the same emulated hosts, data order, model and target.
+"""Peers: other implementations, on the same emulated hosts, data order, model and target.
 
     python -m benchmarks.netlab up --hosts 8 --rate 1gbit
     python -m benchmarks.peers --method ddp|post-local|mpi4py --hosts 8 --seed 0 --lr 0.1 [--out FILE]
     python -m benchmarks.peers --method plain
 
-Prints (or writes) one JSON object with the fields of `hooke run --json` as far as they have a meaning; what a
-peer cannot know is null. `--here`: ranks on this machine, without emulated hosts. Needs HOOKE_DATA.
+Prints (or writes) one JSON object with the fields of `hooke run --json`; values that a peer cannot provide are
+null. `--here`: ranks on this machine, without emulated hosts. Needs HOOKE_DATA.
 """
 
 from __future__ import annotations

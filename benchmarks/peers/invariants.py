@@ -1,7 +1,7 @@
-"""What the records of a peer's ranks must satisfy, if time to target is to be read from a clock.
+"""Invariants of the train clock in the records of a peer's ranks.
 
-There is one train clock: everybody stands while anybody is scored. So no rank can have worked for longer than its
-clock says, nothing but evaluations may be off the clock, and all ranks read nearly the same time when it stops.
+There is one train clock: all ranks stop during an evaluation. Therefore no rank can have worked for longer than
+its clock, nothing but evaluations may be off the clock, and all ranks read nearly the same time when it stops.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ from pathlib import Path
 from typing import Any
 
 SLACK = 0.1
-"""Seconds per evaluation by which ranks may leave a barrier one after the other, where they outnumber cores."""
+"""Seconds per evaluation between the first and the last rank to leave a barrier, if ranks outnumber cores."""
 WORK = ("data", "compute", "update")
 
 
 def faults(folder: Path) -> list[str]:
-    """Return what violates the rules in the records that a peer's ranks have left in a folder; [] if nothing."""
+    """Return the violations of these rules in the records of a peer's ranks in a folder."""
     from benchmarks.peers.running import left
 
     return list(violations(left(folder)))
 
 
 def violations(outcomes: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield in words what violates the rules in the outcomes of all ranks."""
+    """Yield messages about violations of these rules in the outcomes of all ranks."""
     if not outcomes:
         yield "no rank has left a record"
         return

@@ -1,13 +1,14 @@
-"""The peers: what somebody writes today who has a PyTorch model and several machines.
+"""The peers: common ways to train a PyTorch model on several machines.
 
-Each is the loop of its documentation, and nothing else: model, data order, initial weights, evaluation and clock
-come from `training`. Exposed communication is measured where each one waits:
+Each is the loop of its documentation only: model, data order, initial weights, evaluation and clock come from
+`training`. Exposed communication is measured where each one waits:
 
-    ddp, post-local   from the moment at which backward hands over its last bucket, that is, has computed its last
-                      gradient, until backward returns; and the averaging of post-local SGD
+    ddp, post-local   from the hand-over of the last bucket, when the last gradient has been computed, until
+    backward
+                      returns; and the averaging of post-local SGD
     mpi4py            the blocking call
 
-Annotations are not postponed here: DDP looks at those of its hook.
+This module does not postpone annotations, because DDP inspects those of its hook.
 """
 
 import time
@@ -24,7 +25,7 @@ from torch import Tensor, nn
 from benchmarks.peers.settings import Settings
 
 ALL_IN_ONE = 1024
-"""MB of a bucket that holds all gradients."""
+"""Size of a bucket for all gradients, MB."""
 
 
 class Method(Protocol):
@@ -34,13 +35,13 @@ class Method(Protocol):
         """Take one step: forward, backward, exchange, update; return the loss."""
 
     def answer(self) -> Tensor:
-        """Return the weights that are scored, flat; collective, while the clock stands."""
+        """Return the evaluated weights as a flat vector; collective, while the clock stands."""
 
     def sums(self, words: list[float]) -> list[float]:
-        """Return the sums over all ranks. Also a barrier, after which all ranks stand or go on together."""
+        """Return the sums over all ranks; also a barrier."""
 
     def close(self) -> None:
-        """End all connections."""
+        """Close all connections."""
 
 
 @contextmanager
@@ -63,7 +64,7 @@ def flat(model: nn.Module) -> Tensor:
 
 
 class Plain:
-    """One worker, no communication: the loop of every tutorial."""
+    """One worker without communication: a plain PyTorch loop."""
 
     def __init__(self, model: nn.Module, settings: Settings, ledger: Ledger) -> None:
         if settings.workers != 1:
@@ -142,7 +143,7 @@ class Ddp:
         self._ledger, self._workers = ledger, settings.workers
         store = f"file://{folder.resolve()}/store"
         dist.init_process_group("gloo", init_method=store, rank=rank, world_size=settings.workers)
-        # A size of one's own also holds for the first bucket, which PyTorch makes smaller if left alone.
+        # An explicit size also applies to the first bucket, which PyTorch makes smaller by default.
         sizes = {"bucket_cap_mb": ALL_IN_ONE} if settings.buckets == "one" else {}
         self._model = DistributedDataParallel(model, gradient_as_bucket_view=True, **sizes)
         self._last_gradient = 0.0
@@ -156,7 +157,7 @@ class Ddp:
         return None, hooks.bf16_compress_hook if settings.wire == "bf16" else hooks.allreduce_hook
 
     def _marking(self, hook: Callable[..., Any]) -> Callable[..., Any]:
-        """Return the hook, which also notes when the last gradients are there: what follows is waiting."""
+        """Return the hook, extended to record when the last gradients are available; the rest is waiting."""
 
         def marked(state: Any, bucket: dist.GradBucket) -> torch.futures.Future[Tensor]:
             if bucket.is_last():
@@ -194,8 +195,7 @@ class Ddp:
 class PostLocal(Ddp):
     """PyTorch's post-local SGD: DDP for the first `warmup` steps, then local steps, averaged every `period`.
 
-    As its documentation shows it, on hosts of one worker each: a subgroup is one rank, so that local steps send
-    nothing.
+    As in its documentation, with one worker per host: a subgroup is one rank, so that local steps send nothing.
     """
 
     def _hook(self, settings: Settings) -> tuple[Any, Callable[..., Any]]:
@@ -217,7 +217,7 @@ class PostLocal(Ddp):
 
 
 class _Charged:
-    """An averager whose time is communication (it is told after each step, and averages in every period-th)."""
+    """An averager whose time is charged to communication (called after each step, averages in every period-th)."""
 
     def __init__(self, averager: Any, ledger: Ledger) -> None:
         self._averager, self._ledger = averager, ledger
@@ -232,7 +232,7 @@ class _Charged:
 
 
 def make(settings: Settings, model: nn.Module, ledger: Ledger, folder: Path, rank: int) -> Method:
-    """Return the method that the settings name."""
+    """Return the method named in the settings."""
     if settings.method == "ddp":
         return Ddp(model, settings, ledger, folder, rank)
     if settings.method == "post-local":

@@ -1,4 +1,4 @@
-"""Starts the ranks of a peer and makes one result of what they left."""
+"""Starts the ranks of a peer and merges their outcomes into one result."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def run(settings: Settings, lab: Lab | None, folder: Path) -> dict[str, Any]:
 
 
 def left(folder: Path) -> list[dict[str, Any]]:
-    """Return the outcomes that ranks have left in a folder, by rank."""
+    """Return the outcomes of the ranks in a folder, by rank."""
     found = [json.loads(path.read_text()) for path in folder.glob("outcome.*.json")]
     return sorted(found, key=lambda outcome: int(outcome["rank"]))
 

@@ -1,4 +1,4 @@
-"""What a peer is asked to train, in the terms of a Hooke run."""
+"""The settings of a peer's run, in the terms of a Hooke run."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ METRIC = "validation_accuracy"
 class Settings:
     """One run of a peer. `period` and `warmup` (steps) are post-local SGD's; `samples` is the budget.
 
-    `momentum` is that of Nesterov, as PyTorch has it. `wire` and `buckets` are DDP's: its bf16 hook, and gradients
-    in buckets that travel while others are computed (PyTorch's sizes), or in `one` when all are.
+    `momentum` is Nesterov momentum as in PyTorch. `wire` and `buckets` are DDP's: its bf16 hook, and gradients in
+    buckets that are sent while others are computed (PyTorch's sizes), or in `one` bucket at the end.
     """
 
     method: str
@@ -48,7 +48,7 @@ class Settings:
     def spec(self) -> RunSpec:
         """Return the Hooke run with the same data order, budget, target and evaluations.
 
-        Its algorithm stands for any that steps together: what a peer does instead is its own affair.
+        Its algorithm is a placeholder for the peer's synchronous method.
         """
         return validate_run(
             {
@@ -67,17 +67,17 @@ class Settings:
         )
 
     def parameters(self) -> dict[str, Any]:
-        """Return what belongs to the method."""
+        """Return the parameters of the method."""
         own = {"period": self.period, "warmup": self.warmup} if self.method == "post-local" else {}
         own |= {"momentum": self.momentum} if self.momentum else {}
         own |= {"wire": self.wire, "buckets": self.buckets} if self.method == "ddp" else {}
         return {"lr": self.lr, **own}
 
     def write(self, folder: Path) -> None:
-        """Leave these settings for the ranks."""
+        """Write these settings for the ranks."""
         (folder / "peer.json").write_text(json.dumps(asdict(self)))
 
     @staticmethod
     def read(folder: Path) -> Settings:
-        """Return what `write` left."""
+        """Return the settings written by `write`."""
         return Settings(**json.loads((folder / "peer.json").read_text()))

@@ -1,7 +1,7 @@
 """One rank of a peer: the loop around a method. Run as `python -m benchmarks.peers.training FOLDER`.
 
-Data order, initial weights, budget, evaluation and phases are those of a Hooke run: the same classes. What
-the product does beside (journals, checks for NaN, collective decisions) a peer does not.
+Data order, initial weights, budget, evaluation and phases use the classes of a Hooke run. A peer has no journals,
+checks for NaN or collective decisions.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from benchmarks.peers.settings import Settings
 
 @dataclass
 class Outcome:
-    """What one rank is left with; `evaluations` are (samples, clock, loss, accuracy, seconds) of evaluations.
+    """The outcome of one rank; `evaluations` are tuples (samples, clock, loss, accuracy, seconds).
 
-    Clock: the train clock when it stopped, s; seconds: how long it stood. Both are of this rank, losses and
-    accuracies of all, on the validation part. `test` is (loss, accuracy, seconds) of the test part, scored once
-    when training had ended; None where it diverged.
+    clock: the train clock when it stopped, s; seconds: how long it stood; both of this rank. Losses and accuracies
+    are of all ranks, on the validation part. `test` is (loss, accuracy, seconds) of the test part, scored once
+    after training; None if it diverged.
     """
 
     rank: int
@@ -53,11 +53,11 @@ class Outcome:
     evaluations: list[tuple[int, float, float, float, float]] = field(default_factory=list)
     test: tuple[float, float, float] | None = None
     weights: Any = None
-    """What was evaluated: float32 array."""
+    """The evaluated weights: float32 array."""
 
 
 class Worker:
-    """One rank: counts, stands still for evaluations, ends."""
+    """The loop of one rank: counts steps, stops for evaluations, ends."""
 
     def __init__(self, settings: Settings, folder: Path, rank: int) -> None:
         self._settings, self._rank, self._folder = settings, rank, folder
@@ -69,7 +69,7 @@ class Worker:
         )
         model = lenet()
         nn.utils.vector_to_parameters(self.objective.initial(spec.seed).clone(), model.parameters())
-        model = model.to(memory_format=torch.channels_last)  # as the images are: a twentieth faster than without
+        model = model.to(memory_format=torch.channels_last)  # as the images; 5% faster
         self._ledger = Ledger(time.perf_counter)
         self._method = methods.make(settings, model, self._ledger, folder, rank)
         self._samples = self._steps = 0
@@ -128,8 +128,8 @@ class Worker:
         return nn.functional.cross_entropy(output.float(), labels)
 
     def _evaluate(self) -> None:
-        """Score the answer on the validation part while everybody stands; stop where it diverged."""
-        # Waiting for the last rank to come to a stop is the method's time: from there on the clock stands.
+        """Score the weights on the validation part while all ranks stop; end if they diverged."""
+        # Waiting for the last rank to stop is on the clock; then the clock stands.
         before = self._ledger.enter(Phase.IDLE)
         self._method.sums([0.0])
         self._ledger.enter(Phase.EVALUATE)
@@ -142,7 +142,7 @@ class Worker:
             self._schedule.reason = "budget"
 
     def _scored(self, part: Part) -> tuple[float, float, float]:
-        """Return loss and accuracy of the answer on a part, every rank a share of it, and the seconds it took."""
+        """Return loss and accuracy of the weights on a part, divided among the ranks, and the seconds it took."""
         began, before = time.perf_counter(), self._ledger.enter(Phase.EVALUATE)
         objective, shares = self.objective, self._spec.workers
         size = objective.validation_size if part == "validation" else objective.test_size
@@ -154,15 +154,15 @@ class Worker:
 
 
 def main() -> None:
-    """Train as the folder says; leave this rank's outcome there."""
+    """Train with the settings in the folder; write this rank's outcome to it."""
     folder = Path(sys.argv[1])
     rank = rank_of(dict(os.environ))
     settings = Settings.read(folder)
     outcome = Worker(settings, folder, rank).train()
     np.save(folder / f"weights.{rank}.npy", outcome.weights)
     (folder / f"outcome.{rank}.json").write_text(json.dumps(asdict(outcome) | {"weights": None}))
-    if settings.method != "mpi4py":  # which has MPI to finalize
-        # Nothing is left to do, and threads of PyTorch's groups now and then abort an interpreter that ends.
+    if settings.method != "mpi4py":  # MPI must be finalized
+        # Exit directly, because threads of PyTorch's process groups sometimes abort the interpreter at its end.
         os._exit(0)
 
 

@@ -5,9 +5,9 @@
 
 The first form starts `command`, appends its output to DIR/rank.<rank>.log of the first DIR, forwards SIGTERM,
 SIGINT and SIGUSR1, waits, writes exit.<rank>.json (the fields of `hooke.spec.events.RankExit`) to every DIR and
-exits with the status of the command. mpirun's own report is not reliable: it may name a wrong process or report
-success. The earliest of these files is the cause of a failure. The second form replaces itself by `command`, which
-receives SIGTERM when PARENT, the process that started it, dies.
+ends like the command, with its status or signal. mpirun's own report is not reliable: it may name a wrong process
+or report success. The earliest of these files is the cause of a failure. The second form replaces itself by
+`command`, which receives SIGTERM when PARENT, the process that started it, dies.
 
 A guard consists of two processes. mpirun knows the outer one and kills it with all others as soon as any rank
 aborts, often before the guard of the rank that failed first has written its record. The record is therefore
