@@ -83,7 +83,8 @@ describe("faults", () => {
     const app = await openForm(server);
     server.on("POST /experiments/dry-run", new Refusal(422, "The specification has faults.", faults));
     await refill(app.user, screen.getByLabelText("Batch"), "16");
-    await screen.findByTestId("faults");
+    await settled();
+    expect(screen.getByTestId("faults")).toBeVisible();
     return app;
   }
 

@@ -98,8 +98,8 @@ describe("the log", () => {
     expect(address()).toBe("/runs/run_21?rank=-1");
     await user.click(picker);
     await user.click(screen.getByRole("option", { name: "all ranks" }));
-    await waitFor(() => expect(address()).toBe("/runs/run_21"));
-    expect(queries().at(-1)).not.toHaveProperty("rank");
+    await waitFor(() => expect(queries().at(-1)).not.toHaveProperty("rank"));
+    expect(address()).toBe("/runs/run_21");
   });
 
   it("follows its end while the reader stays there, and leaves a reader alone who scrolled up", async () => {

@@ -10,7 +10,7 @@ const SIZE = { width: 800, height: 600 };
 const BOX = { x: 10, y: 10, left: 10, top: 10, right: 110, bottom: 30, width: 100, height: 20 };
 
 // No style sheet is loaded, so whether a rule hides something cannot be seen: asking for it takes most of the time.
-configure({ asyncUtilTimeout: 4000, defaultHidden: true });
+configure({ asyncUtilTimeout: 8000, defaultHidden: true });
 vi.stubGlobal("IS_REACT_ACT_ENVIRONMENT", true); // React then complains of renders that no test waited for
 installCanvas();
 installMedia();
