@@ -58,7 +58,7 @@ class AlgorithmView(Offered):
     payload_per_step: float | None
     """Payload of a worker per local step with default parameters, in vectors of all weights; null: unknown."""
     may_drop: bool
-    """It goes on without a worker whose numbers went bad."""
+    """Whether it can continue without a worker that has NaN or Inf."""
     servers: int
     max_workers: int | None
     deterministic: bool

@@ -1,4 +1,4 @@
-"""`hooke algorithms` and `hooke workloads`: what can be run, and the form of its parameters."""
+"""`hooke algorithms` and `hooke workloads`: the catalogues with their parameters."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON with documentat
 def algorithms(as_json: AsJson = False) -> None:
     """List the algorithms and their parameters.
 
-    Yours are found in the folders named by HOOKE_PATH, and in installed packages.
+    Your own are those in the folders of HOOKE_PATH and in installed packages.
     """
     _show("algorithm", as_json)
 
@@ -25,7 +25,7 @@ def algorithms(as_json: AsJson = False) -> None:
 def workloads(as_json: AsJson = False) -> None:
     """List the workloads and their parameters.
 
-    Yours are found in the folders named by HOOKE_PATH, and in installed packages.
+    Your own are those in the folders of HOOKE_PATH and in installed packages.
     """
     _show("workload", as_json)
 

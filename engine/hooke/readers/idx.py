@@ -58,9 +58,9 @@ def _parse(file: BinaryIO | gzip.GzipFile, path: Path, dimensions: int) -> Idx:
     shape = struct.unpack(f">{dimensions}I", header[4:])
     size = math.prod(shape)
     if size > MAX_BYTES:
-        raise DataInvalid(f"{path}: its header asks for {size} bytes {shape}; at most {MAX_BYTES} are read")
+        raise DataInvalid(f"{path}: its header declares {size} bytes {shape}; at most {MAX_BYTES} are read")
     data = file.read(size + 1)
     if len(data) != size:
-        fault = f"ends after {len(data)}" if len(data) < size else "goes on after"
-        raise DataInvalid(f"{path}: its header promises {size} bytes of data {shape}; the file {fault} of them")
+        found = f"ends after {len(data)} of them" if len(data) < size else "continues after them"
+        raise DataInvalid(f"{path}: its header declares {size} bytes of data {shape}; the file {found}")
     return Idx(shape, bytearray(data))

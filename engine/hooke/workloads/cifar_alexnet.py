@@ -20,15 +20,15 @@ class CifarAlexnet(Workload):
 
     Data: 50,000 training and 10,000 test images of 32 x 32 pixels in colour, ten classes: the standard split.
     One training image in ten is held out as the validation part, 5,000. In `$HOOKE_DATA/cifar10` the six files of
-    the binary version, plain or .gz; or in `$HOOKE_DATA/cifar10-jpeg` an archive of JPEG files, whose pixels are
-    not the original ones: accuracies are then not comparable with published ones to the last points. Pixels are
+    the binary version, plain or .gz; or in `$HOOKE_DATA/cifar10-jpeg` an archive of JPEG files, whose pixels
+    differ from the original ones, so that accuracies are not exactly comparable with published ones. Pixels are
     normalised per channel by mean and deviation of the published training set.
 
     Model: five convolutions of 3 x 3 (64, 192, 384, 256, 256 channels; max-pooling after the first, second and
     fifth) and three fully connected layers, ReLU, dropout before the first two of these: 7,506,762 parameters at
     the default width. Weights start from Kaiming's uniform distribution, biases from zero.
 
-    Loss: mean cross-entropy. Dropout and augmentation draw from a stream of each worker's own.
+    Loss: mean cross-entropy. Dropout and augmentation use a separate random stream for each worker.
 
     Target: 70 %, an expectation, not measured.
 
@@ -49,7 +49,7 @@ class CifarAlexnet(Workload):
     form: cifar_files.Form = "auto"
 
     def build(self, place: Place = ALONE) -> FlatObjective:
-        """Load the data and make the model; imports torch. Raises DataMissing, saying what to put where."""
+        """Load the data and build the model; imports torch. Raises DataMissing with the files to provide."""
         from hooke.objective.flat import FlatObjective
         from hooke.objective.models.alexnet import alexnet
 

@@ -27,8 +27,8 @@ class CifarResnet20(Workload):
     (16, 32, 64 channels), shortcuts without parameters, average pooling, fully connected 10: 269,722 parameters.
     Weights start from Kaiming's uniform distribution, scales of the batch normalisation from one.
 
-    Batch normalisation: its running statistics belong to the worker and are never exchanged. Whatever is evaluated
-    gets statistics of its own, computed anew from 1,024 fixed training images.
+    Batch normalisation: running statistics are local to a worker and never exchanged. For an evaluation they are
+    computed from 1,024 fixed training images.
 
     Loss: mean cross-entropy.
 
@@ -48,7 +48,7 @@ class CifarResnet20(Workload):
     form: cifar_files.Form = "auto"
 
     def build(self, place: Place = ALONE) -> FlatObjective:
-        """Load the data and make the model; imports torch. Raises DataMissing, saying what to put where."""
+        """Load the data and build the model; imports torch. Raises DataMissing with the files to provide."""
         from hooke.objective.flat import FlatObjective
         from hooke.objective.models.resnet import resnet
 

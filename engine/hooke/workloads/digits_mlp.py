@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 PIXELS = 64
 TRAIN = 1437
-"""Training items, those for validation included; the other 360 of 1,797 are the test part."""
+"""Number of training items, including validation; the other 360 of 1,797 are the test part."""
 SPLIT_SEED = 1797
 
 
@@ -27,14 +27,14 @@ class DigitsMLP(Workload):
 
     Data: 1,797 images of 8 x 8 pixels with 17 grey levels, ten classes, part of the package ("Optical Recognition
     of Handwritten Digits", UCI, as scikit-learn distributes it). Inputs are divided by 16. A fixed permutation
-    makes 360 of them the test part; of the other 1,437 one in ten is the validation part, 143, and 1,294 are
-    trained on, the same for every seed.
+    selects 360 of them as the test part; one in ten of the other 1,437, 143 images, is the validation part, and
+    1,294 are for training, the same for every seed.
 
     Model: 64 - 256 - 128 - 10 with ReLU; 50,826 parameters at the default widths. Weights start from Kaiming's
     uniform distribution, biases from zero.
 
-    Loss: mean cross-entropy. A step of 32 samples takes well below a millisecond on one core, so that the
-    network, not the arithmetic, decides.
+    Loss: mean cross-entropy. A step of 32 samples takes well below a millisecond on one core, so that
+    communication dominates.
 
     Licence of the data: CC BY 4.0 (E. Alpaydin, C. Kaynak, 1998), <https://doi.org/10.24432/C50P49>.
     """
@@ -50,7 +50,7 @@ class DigitsMLP(Workload):
     )
 
     def build(self, place: Place = ALONE) -> FlatObjective:
-        """Load the data and make the model; imports torch."""
+        """Load the data and build the model; imports torch."""
         from torch import nn
 
         from hooke.objective.flat import FlatObjective

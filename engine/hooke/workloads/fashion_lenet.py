@@ -1,4 +1,4 @@
-"""Fashion-MNIST and Caffe's LeNet: MNIST's form and cost, and a harder question."""
+"""Fashion-MNIST and Caffe's LeNet: the format and cost of MNIST, with a harder task."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class FashionLenet(Workload):
     classes: ClassVar[int | None] = 10
 
     def build(self, place: Place = ALONE) -> FlatObjective:
-        """Load the data and make the model; imports torch. Raises DataMissing, saying what to put where."""
+        """Load the data and build the model; imports torch. Raises DataMissing with the files to provide."""
         from hooke.objective.flat import FlatObjective
         from hooke.objective.models.lenet import lenet
 

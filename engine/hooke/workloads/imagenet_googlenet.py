@@ -19,8 +19,8 @@ class ImagenetGooglenet(Workload):
     """Images in folders, GoogLeNet.
 
     Data: JPEG or PNG files in `$HOOKE_DATA/<folder>/train/<class>/` and `.../val/<class>/`, of any size; as many
-    classes as there are folders in `train`. They are streamed: a batch is decoded when it is wanted, so the set
-    may be larger than memory. Training takes random windows and mirror images, evaluation the center; pixels are
+    classes as there are folders in `train`. They are streamed: a batch is decoded when it is needed, so the set
+    may be larger than memory. Training uses random windows and mirror images, evaluation the center; pixels are
     normalised by ImageNet's mean and deviation per channel. The folder `val` is the test part; the validation
     part, one image in ten but at most 10,000, is split off `train`.
 
@@ -31,10 +31,10 @@ class ImagenetGooglenet(Workload):
 
     Loss: mean cross-entropy, plus 0.3 of that of each auxiliary classifier.
 
-    Target: 60 %, an expectation, not measured; for another folder it says nothing.
+    Target: 60 %, an expectation, not measured; not applicable to other data sets.
 
-    Licence: that of the images that you put there; ImageNet (O. Russakovsky and others, arXiv 1409.0575) is for
-    research only and has to be asked for. Nothing is downloaded.
+    Licence: that of your images; ImageNet (O. Russakovsky and others, arXiv 1409.0575) is for research only and
+    available on request. Nothing is downloaded.
     """
 
     target: ClassVar[float] = 0.60
@@ -47,7 +47,7 @@ class ImagenetGooglenet(Workload):
     )
 
     def build(self, place: Place = ALONE) -> FlatObjective:
-        """List the images and make the model; imports torch. Raises DataMissing, saying what to put where."""
+        """List the images and build the model; imports torch. Raises DataMissing with the files to provide."""
         from hooke.objective.flat import FlatObjective
         from hooke.objective.models.googlenet import WITH_AUXILIARIES, GoogLeNet
 

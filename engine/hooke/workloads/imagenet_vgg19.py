@@ -30,7 +30,7 @@ class ImagenetVgg19(Workload):
 
     Loss: mean cross-entropy.
 
-    Target: 60 %, an expectation, not measured; for another folder it says nothing.
+    Target: 60 %, an expectation, not measured; not applicable to other data sets.
 
     Licence: that of the images that you put there; ImageNet (O. Russakovsky and others, arXiv 1409.0575) is for
     research only and has to be asked for. Nothing is downloaded.
@@ -46,7 +46,7 @@ class ImagenetVgg19(Workload):
     )
 
     def build(self, place: Place = ALONE) -> FlatObjective:
-        """List the images and make the model; imports torch. Raises DataMissing, saying what to put where."""
+        """List the images and build the model; imports torch. Raises DataMissing with the files to provide."""
         from hooke.objective.flat import FlatObjective
         from hooke.objective.models.vgg import vgg19
 

@@ -19,7 +19,7 @@ class MnistLenet(Workload):
     .gz, in `$HOOKE_DATA/mnist` (or `$HOOKE_DATA`). Inputs are divided by 256, as in Caffe's example.
 
     Model: convolution 20 of 5 x 5, max-pooling 2, convolution 50 of 5 x 5, max-pooling 2, fully connected 500,
-    ReLU, fully connected 10: 431,080 parameters. As in Caffe, nothing bends between the convolutions. Weights
+    ReLU, fully connected 10: 431,080 parameters. As in Caffe, there is no ReLU after the convolutions. Weights
     start from Caffe's "xavier" filler, uniform over +-sqrt(3 / fan-in), biases from zero.
 
     Loss: mean cross-entropy.
@@ -32,7 +32,7 @@ class MnistLenet(Workload):
     classes: ClassVar[int | None] = 10
 
     def build(self, place: Place = ALONE) -> FlatObjective:
-        """Load the data and make the model; imports torch. Raises DataMissing, saying what to put where."""
+        """Load the data and build the model; imports torch. Raises DataMissing with the files to provide."""
         from hooke.objective.flat import FlatObjective
         from hooke.objective.models.lenet import lenet
 

@@ -19,25 +19,25 @@ if TYPE_CHECKING:
     from hooke.objective.flat import FlatObjective
 
 VOCABULARY = 255
-"""Most characters that are told apart; rarer ones are all read as one more."""
+"""Maximum number of distinct characters; all rarer ones are mapped to one more code."""
 HELD_OUT = 0.1
-"""The last part of the text is the test part."""
+"""Fraction of the text at its end that is the test part."""
 PUT = "Put text files (UTF-8, *.txt) into a folder `text`"
 
 
 class TextTransformer(Workload):
     """Text, character-level Transformer.
 
-    Data: a text file in UTF-8, `path` inside `$HOOKE_DATA`; without it, all of `$HOOKE_DATA/text/*.txt`, one
-    behind the other in the order of their names. The last tenth is the test part, the last tenth of the rest
-    the validation part, both cut into pieces of `context` characters; what is before is for training, at any
-    position. No piece reaches into another part. The 255 most frequent characters of the whole text are told
-    apart.
+    Data: a text file in UTF-8, `path` inside `$HOOKE_DATA`; by default all of `$HOOKE_DATA/text/*.txt`,
+    concatenated in the order of their names. The last tenth is the test part, the last tenth of the rest the
+    validation part, both divided into pieces of `context` characters; the rest is for training, with pieces at
+    any position. No piece extends into another part. The 255 most frequent characters of the whole text are
+    distinguished.
 
     Model: decoder-only Transformer, normalisation first, learned positions, GELU, no dropout; about
     12 layers width^2 parameters (421,632 at the default size, for 65 characters). Weights start as GPT-2's.
 
-    Loss: mean cross-entropy per character; accuracy is the share of next characters that are guessed right. A
+    Loss: mean cross-entropy per character; accuracy is the fraction of next characters predicted correctly. A
     sample is one piece of `context` characters.
 
     Target: 45 %, an expectation, not measured; it depends on the text.
@@ -50,8 +50,8 @@ class TextTransformer(Workload):
     path: str = Field(
         "", max_length=500, title="File", description="Text file inside HOOKE_DATA; empty: all of text/*.txt."
     )
-    context: int = Field(64, ge=1, le=4096, title="Context", description="Characters that a prediction looks at.")
-    width: int = Field(128, ge=1, le=4096, title="Width", description="Numbers that stand for a character.")
+    context: int = Field(64, ge=1, le=4096, title="Context", description="Characters used for a prediction.")
+    width: int = Field(128, ge=1, le=4096, title="Width", description="Size of a character's vector.")
     heads: int = Field(4, ge=1, le=64, title="Heads", description="Attention heads; they divide the width.")
     layers: int = Field(2, ge=1, le=64, title="Layers", description="Blocks of attention and perceptron.")
 
@@ -64,7 +64,7 @@ class TextTransformer(Workload):
         return self
 
     def build(self, place: Place = ALONE) -> FlatObjective:
-        """Read the text and make the model; imports torch. Raises DataMissing, saying what to put where."""
+        """Read the text and build the model; imports torch. Raises DataMissing with the files to provide."""
         from hooke.objective.flat import FlatObjective
         from hooke.objective.models.transformer import Transformer, initialise
         from hooke.objective.parts import cut_of_text
@@ -89,7 +89,7 @@ class TextTransformer(Workload):
 
 
 def find(path: str, workload: str) -> tuple[Path, ...]:
-    """Return the files that make up the text, or raise DataMissing."""
+    """Return the files of the text. Raises DataMissing."""
     root = places.data(workload, "a text", PUT)
     if path:
         if not (root / path).is_file():
@@ -103,7 +103,7 @@ def find(path: str, workload: str) -> tuple[Path, ...]:
 
 @functools.cache
 def load(files: tuple[Path, ...]) -> tuple[Tensor, int]:
-    """Return the characters as numbers, uint8 (n,), in the order of their code points, and how many there are."""
+    """Return the character codes, uint8 (n,), numbered by code point, and the number of distinct codes."""
     import numpy as np
     import torch
 

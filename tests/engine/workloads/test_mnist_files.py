@@ -72,7 +72,7 @@ def test_reads_gzip(tmp_path):
         (encode((2,), b"ab", magic=0x0D01), "0x00000d01"),
         (struct.pack("<2I", 0x0801, 2) + b"ab", "0x01080000"),
         (encode((2**32 - 1,), b"ab"), "at most"),
-        (encode((3,), b"ab"), "promises 3 bytes"),
+        (encode((3,), b"ab"), "declares 3 bytes"),
     ],
 )
 def test_messages(tmp_path, content, says):

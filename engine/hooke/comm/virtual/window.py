@@ -107,7 +107,7 @@ class VirtualWindow:
         return now + self.access_seconds(accesses, array)
 
     def access_seconds(self, count: int, array: Array) -> float:
-        """Return the seconds of so many passes over memory."""
+        """Return the seconds of `count` passes over memory."""
         return count * array.nbytes / self.group.links.memory_bandwidth
 
     def pieces(self, array: Array) -> list[tuple[slice, float]]:
