@@ -18,10 +18,10 @@ describe("an error of a request", () => {
     [
       "that nobody answered",
       new TypeError("fetch failed"),
-      "The server did not answer. It may be restarting; this page retries.",
+      "The server did not respond. It may be restarting; this page retries.",
     ],
     ["its own words", new Error("odd"), "odd"],
-    ["that it was no JSON", "<html>", "The server gave an answer that is no JSON."],
+    ["that it was no JSON", "<html>", "The server's response is not JSON."],
   ])("is explained by %s", (_, error, words) => {
     expect(explain(error)).toBe(words);
   });

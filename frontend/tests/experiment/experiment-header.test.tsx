@@ -31,7 +31,7 @@ describe("the header", () => {
     const cancelled = experiment({ state: "cancelled", runs: { succeeded: 4, cancelled: 5 } });
     server.on("POST /experiments/*/cancel", cancelled).on("GET /experiments/*", cancelled);
     await user.click(screen.getByRole("button", { name: "Cancel" }));
-    expect(await screen.findByText(/End every run of this experiment/)).toBeVisible();
+    expect(await screen.findByText(/Cancel all runs of this experiment/)).toBeVisible();
     await user.click(screen.getByRole("button", { name: "Keep it going" }));
     expect(server.askedFor("POST /experiments/*/cancel")).toHaveLength(0);
     await user.click(screen.getByRole("button", { name: "Cancel" }));

@@ -38,7 +38,7 @@ describe("one line of the list", () => {
       { runs: { succeeded: 1, cancelled: 8 } },
       "cancelled",
       "9 / 9 runs",
-      "stopped before its verdict",
+      "cancelled before its verdict",
     ],
     [
       "failed",

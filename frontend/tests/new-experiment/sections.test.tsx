@@ -139,7 +139,7 @@ describe("workload", () => {
 describe("budget and target", () => {
   it("can be without a target, and gets the workload's back", async () => {
     const { user, written } = showBasics();
-    const wanted = screen.getByLabelText("Stop at a target, and compare the time to it");
+    const wanted = screen.getByLabelText("End at a target, and compare the time to it");
     await user.click(wanted);
     expect(screen.queryByLabelText("Target value")).toBeNull();
     expect(written().target).toBeNull();

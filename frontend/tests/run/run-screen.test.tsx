@@ -70,9 +70,9 @@ describe("the header", () => {
     const asked = run({ cancel_requested: true });
     server.on("POST /runs/*/cancel", asked).on("GET /runs/*", asked);
     await user.click(screen.getByTestId("cancel-run"));
-    expect(await screen.findByText("End this run? What was measured stays.")).toBeVisible();
+    expect(await screen.findByText("Cancel this run? Measured data is kept.")).toBeVisible();
     await user.keyboard("{Escape}");
-    await waitFor(() => expect(screen.queryByText("End this run? What was measured stays.")).toBeNull());
+    await waitFor(() => expect(screen.queryByText("Cancel this run? Measured data is kept.")).toBeNull());
     expect(server.askedFor("POST /runs/*/cancel")).toHaveLength(0);
     await user.click(screen.getByTestId("cancel-run"));
     await user.click(await screen.findByRole("button", { name: "Cancel the run" }));
@@ -93,7 +93,7 @@ describe("a checkpoint", () => {
     server.on("GET /runs/*", run({ checkpoints: [checkpoint(10_000), checkpoint(32_000)] }));
     server.send("run", { id: "run_21", experiment_id: "exp_7", state: "running", attempt: 1 }, 9);
     expect(await screen.findByTestId("checkpoint-came")).toHaveTextContent(
-      "Checkpoint saved at 32,000 samples, 407 kB; the run goes on.",
+      "Checkpoint saved at 32,000 samples, 407 kB; the run continues.",
     );
   });
 
