@@ -59,6 +59,8 @@ class Case:
     sleeps: int | None = None
     slow: tuple[int, float] | None = None
     """(worker, extra seconds per gradient)."""
+    held: int | None = None
+    """Under MPI the slow worker is in its second gradient until the others have done this many together."""
     scoring: float = 0.0
     """Real seconds of an evaluation."""
     halt: int | None = None
@@ -174,6 +176,8 @@ class Played:
     """(samples, loss) of every evaluation noted."""
     clocks: list[float]
     """Train clock of every evaluation noted."""
+    stood: float
+    """Seconds for which the clock stood for evaluations, after that of the initial weights, by its own records."""
     picked: list[list[int]]
     spent: np.ndarray
     torn: int
@@ -208,11 +212,14 @@ def watched() -> Any:
     return mock.patch("hooke.loop.train.TrainingRank", Watched)
 
 
-def objective_of(comm: Comm, case: Case, world: World, first: bool = True) -> Quadratic:
+def objective_of(
+    comm: Comm, case: Case, world: World, first: bool = True, folder: Path | None = None
+) -> Quadratic:
     """Return this rank's problem, with the behaviour that the case asks of it."""
     behaviour = Behaviour(
         sleeps=case.sleeps,
         slow=case.slow[1] if case.slow and case.slow[0] == comm.rank else 0.0,
+        held=(folder / "gradients", case.held) if case.held and folder else None,
         scoring=case.scoring,
         poison=case.poison[1:] if case.poison and case.poison[0] == comm.rank else None,
         cancel_at=case.cancel if first else None,
@@ -230,7 +237,7 @@ def train(comm: Comm, case: Case, world: World, folder: Path | None, objective: 
 def play(comm: Comm, case: Case, world: World, folder: Path) -> Played:
     """Play a case on this rank; a case in two is stopped, checkpointed and started anew from its folder."""
     place = folder if case.journal or not case.whole else None
-    objective = objective_of(comm, case, world)
+    objective = objective_of(comm, case, world, folder=folder)
     outcome = train(comm, case, world, place, objective, first=True)
     if case.whole:
         report = _report(outcome, objective, None)
@@ -252,6 +259,7 @@ def _report(outcome: Outcome, objective: Quadratic, first: Outcome | None) -> Pl
         done=outcome.done.model_dump(),
         first=first.done.model_dump() if first else None,
         scores=[(score.samples, score.loss) for score in outcome.evaluations],
+        stood=sum(score.seconds for score in outcome.evaluations[1:]),
         clocks=[score.clock for score in outcome.evaluations],
         picked=objective.picked,
         spent=objective.spent,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ import torch
 from hooke.catalogue.workload import Objective, Score
 from hooke.comm.base import Comm, Slice, Vector
 from hooke.spec.specification import Part
+
+from tests.waiting import wait_for
 
 TRAIN, VALIDATION, TEST = 97, 30, 21
 LAYERS = (5, 20, 1, 11)
@@ -85,6 +88,9 @@ class Behaviour:
     """Seed of random real sleeps in every gradient: results must not move a bit."""
     slow: float = 0.0
     """Extra seconds per gradient, virtual or real."""
+    held: tuple[Path, int] | None = None
+    """(file, gradients): under MPI all but a slow worker leave a byte there for each gradient, and the slow one is
+    in its second until there are so many. So the order is the test's, not the machine's."""
     scoring: float = 0.0
     """Real seconds of an evaluation."""
     poison: tuple[int, float] | None = None
@@ -166,10 +172,19 @@ class Quadratic(Objective):
         doing = self.behaviour
         if doing.sleeps is not None:
             time.sleep(self._random.choice([0.0, 0.0, 0.0005, 0.002]))
-        if doing.slow:
+        if doing.held and not self.virtual:
+            self._keep_the_order(*doing.held)
+        elif doing.slow:
             self.comm.charge(doing.slow)  # virtual seconds; nothing under MPI
             if not self.virtual:
                 time.sleep(doing.slow)
+
+    def _keep_the_order(self, note: Path, held: int) -> None:
+        if not self.behaviour.slow:
+            with note.open("ab", buffering=0) as file:
+                file.write(b".")
+        elif len(self.picked) == 2:
+            wait_for(lambda: note.exists() and note.stat().st_size >= held, f"{held} gradients of the others")
 
     def _loss(self, weights: Any) -> float:
         return float((0.5 * self._h * (weights - self._b) ** 2).sum())
