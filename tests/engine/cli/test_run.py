@@ -230,7 +230,7 @@ def test_a_second_ctrl_c_ends_ranks_that_do_not_answer(endless):
     for rank in range(2):
         os.kill(next(iter(records(folder / f"journal.{rank}.jsonl"))).pid, signal.SIGSTOP)
     process.send_signal(signal.SIGINT)
-    while "stopping all ranks" not in (line := process.stderr.readline()):
+    while "cancelling: all ranks end together" not in (line := process.stderr.readline()):
         assert line, "it ended"
     assert process.poll() is None, "it waits for the ranks to stop together"
     process.send_signal(signal.SIGINT)
