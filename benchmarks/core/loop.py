@@ -20,6 +20,7 @@ from hooke.comm.mpi.communicator import MpiComm
 from hooke.loop.train import train_rank
 from hooke.objective.batches import Batches
 from hooke.objective.flat import FlatObjective
+from hooke.objective.samples import Subset
 from hooke.spec.specification import RunSpec
 from torch import nn
 
@@ -52,12 +53,22 @@ def hooke_seconds(objective: FlatObjective, steps: int) -> float:
     return timed.seconds_per_step()
 
 
+def items_of(objective: FlatObjective) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the inputs and labels of the training part, in memory."""
+    part = objective.train
+    items: Any = slice(None)
+    if isinstance(part, Subset):
+        part, items = part.source, part.items
+    return part.inputs[items], part.labels[items]
+
+
 def plain_seconds(objective: FlatObjective, steps: int) -> float:
     """Seconds per step of a plain PyTorch loop over the same data and model."""
     model = copy.deepcopy(objective.model)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-    data = objective._train
-    images = data.inputs.dim() == 4
+    data, labels = items_of(objective)
+    scale = objective.train.scale
+    images = data.dim() == 4
     batches = Batches(objective.train_size, BATCH, 0, 0, 1, "iid")
     model.load_state_dict({name: view for name, view in objective.views(objective.initial(0)).items()})
     began = 0.0
@@ -65,12 +76,12 @@ def plain_seconds(objective: FlatObjective, steps: int) -> float:
         if step == steps // 10:
             began = time.thread_time()
         index = torch.from_numpy(batches.next())
-        inputs: Any = data.inputs[index].float() * data.scale
+        inputs: Any = data[index].float() * scale
         if images:
             n, _, h, w = inputs.shape
             inputs = inputs.as_strided((n, 1, h, w), (h * w, 1, w, 1))  # channels last, as in the workload
         optimizer.zero_grad()
-        loss = nn.functional.cross_entropy(model(inputs), data.labels[index])
+        loss = nn.functional.cross_entropy(model(inputs), labels[index])
         loss.backward()
         optimizer.step()
         loss.item()
