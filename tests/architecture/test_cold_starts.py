@@ -46,7 +46,7 @@ def test_the_shared_language_is_free_of_torch_and_mpi(module):
 
 
 def test_the_catalogues_are_free_of_torch_and_mpi():
-    program = "from hooke.catalogue import algorithm, workload; algorithm.describe(); workload.describe()"
+    program = "from hooke.catalogue.discovery import everything; everything()"
     assert loaded("-c", program) & (COMPUTE | WEB) == set()
 
 

@@ -9,14 +9,11 @@ MPI-free when imported: vectors reach an algorithm through its `Rank`.
 from __future__ import annotations
 
 import functools
-import inspect
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from hooke.catalogue.claims import Exchange, Limit
+from hooke.catalogue.parametrized import Parametrized
 from hooke.catalogue.rank import Rank
 from hooke.errors import NotFound
 from hooke.spec.specification import RunSpec
@@ -24,14 +21,12 @@ from hooke.spec.specification import RunSpec
 Coordination = Literal["synchronous", "parameter-server", "lock-free"]
 
 
-class Algorithm(BaseModel):
+class Algorithm(Parametrized):
     """One method with its hyper-parameters; subclasses add fields and `run`.
 
     The class docstring is the documentation that users read: title line, equations, who sends what when,
     cost in the alpha-beta model, reference. Every field carries `title` and `description`: they are the form.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     servers: ClassVar[int] = 0
     """Ranks that hold the center and compute no gradient: 0 or 1."""
@@ -102,16 +97,6 @@ class Algorithm(BaseModel):
         """Train on this rank until `r.steps()` (or `r.requests()` on the server) ends."""
         raise NotImplementedError(f"{type(self).__name__} does not say how it runs")
 
-    @classmethod
-    def id(cls) -> str:
-        """Return the name used in specifications: `SyncEASGD` is `sync-easgd`."""
-        return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", cls.__name__).lower()
-
-    @classmethod
-    def title(cls) -> str:
-        """Return the first line of the docstring, without its full stop."""
-        return (inspect.getdoc(cls) or cls.__name__).splitlines()[0].rstrip(".")
-
 
 @functools.cache
 def catalogue() -> dict[str, type[Algorithm]]:
@@ -137,10 +122,3 @@ def servers_of(spec: RunSpec) -> int:
 def ranks_of(spec: RunSpec) -> int:
     """Return the number of MPI processes of a run: workers are ranks 0..P-1, the server is rank P."""
     return spec.workers + servers_of(spec)
-
-
-def describe() -> list[dict[str, Any]]:
-    """Return the catalogue as plain data: id, title, documentation, origin, servers, JSON Schema, ..."""
-    from hooke.catalogue import discovery as catalogues
-
-    return [catalogues.describe("algorithm", item) for item in catalogues.found("algorithm").items.values()]

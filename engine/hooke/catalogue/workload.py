@@ -8,13 +8,10 @@ solution, say) to the same loop.
 from __future__ import annotations
 
 import functools
-import inspect
-import re
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
-from pydantic import BaseModel, ConfigDict
-
+from hooke.catalogue.parametrized import Parametrized
 from hooke.comm.base import Slice, Vector
 from hooke.errors import NotFound
 from hooke.spec.specification import Compute, Part
@@ -96,10 +93,8 @@ class Objective(Protocol):
         """Go on where `local_state` was taken; raises CheckpointError for that of another model."""
 
 
-class Workload(BaseModel):
+class Workload(Parametrized):
     """One workload with its parameters; subclasses add fields and `build`."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     target: ClassVar[float | None] = None
     """A validation accuracy (0..1) that counts as solved: the form's default, meant for small budgets.
@@ -119,16 +114,6 @@ class Workload(BaseModel):
         del place
         raise NotImplementedError(f"{type(self).__name__} does not say how it is built")
 
-    @classmethod
-    def id(cls) -> str:
-        """Return the name used in specifications: `DigitsMLP` is `digits-mlp`."""
-        return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", cls.__name__).lower()
-
-    @classmethod
-    def title(cls) -> str:
-        """Return the first line of the docstring, without its full stop."""
-        return (inspect.getdoc(cls) or cls.__name__).splitlines()[0].rstrip(".")
-
 
 @functools.cache
 def catalogue() -> dict[str, type[Workload]]:
@@ -144,10 +129,3 @@ def workload(name: str) -> type[Workload]:
     if name not in known:
         raise NotFound(f"no workload is called {name!r}; there are: {', '.join(known)}")
     return known[name]
-
-
-def describe() -> list[dict[str, Any]]:
-    """Return the catalogue as plain data: id, title, documentation, origin, target, JSON Schema."""
-    from hooke.catalogue import discovery as catalogues
-
-    return [catalogues.describe("workload", item) for item in catalogues.found("workload").items.values()]

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from hooke.catalogue.discovery import built_in
-from hooke.catalogue.workload import catalogue, describe, workload
+from hooke.catalogue.discovery import built_in, everything
+from hooke.catalogue.workload import catalogue, workload
 from hooke.objective.models.lenet import lenet
 from hooke.workloads import digits_mlp
 from hooke.workloads.mnist_lenet import MnistLenet
@@ -47,7 +47,7 @@ def test_a_target_is_the_documented_one_and_called_an_expectation_where_nobody_h
 
 def test_listing_workloads_imports_neither_torch_nor_numpy():
     code = (
-        "import sys, hooke.catalogue.workload as w; w.describe();"
+        "import sys, hooke.catalogue.discovery as d; d.everything();"
         "print([m for m in ('torch', 'mpi4py', 'numpy') if m in sys.modules])"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -55,7 +55,7 @@ def test_listing_workloads_imports_neither_torch_nor_numpy():
 
 
 def test_descriptions_are_plain_data_with_documented_fields():
-    for item in json.loads(json.dumps(describe())):
+    for item in json.loads(json.dumps(everything()["workloads"])):
         assert item["title"]
         for word in ("Data", "Model", "Loss", "icence"):
             assert word in item["documentation"], (item["name"], word)
