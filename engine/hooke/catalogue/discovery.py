@@ -32,7 +32,9 @@ from typing import Any, Literal
 
 from pydantic import PydanticUserError
 
+from hooke.catalogue import function_files
 from hooke.catalogue.claims import payload_per_step
+from hooke.catalogue.function_files import FunctionFiles
 from hooke.catalogue.renamed import MEMBERS, MODULES
 from hooke.spec.events import FileFault
 
@@ -233,9 +235,9 @@ def _read_entry_point(kind: Kind, point: metadata.EntryPoint) -> tuple[list[type
     return [value], str(inspect.getsourcefile(value))
 
 
-def _own() -> ModuleType:
-    """Return the reader of workloads in three functions; by name, so that no linter is led from here to torch."""
-    return importlib.import_module("hooke.objective.own_workload")
+def _own() -> FunctionFiles:
+    importlib.import_module(_group("workload"))  # which says how
+    return function_files.reader()
 
 
 def describe(kind: Kind, item: CatalogueItem) -> dict[str, Any]:

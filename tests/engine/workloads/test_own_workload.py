@@ -1,5 +1,7 @@
 """A user's own workload: the file becomes a form, it trains in the product, and faults name file and line."""
 
+import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -231,3 +233,15 @@ def test_modules_of_packages(tmp_path, monkeypatch):
             from_module(absent, "x")
     with pytest.raises(NotFound, match="cannot be read"):
         from_file(tmp_path / "absent.py")
+
+
+def test_an_agent_lists_files_of_functions():
+    """It asks in a process of its own, where the module is a program."""
+    own = Path(__file__).parents[3] / "examples" / "own"
+    command = [sys.executable, "-m", "hooke.catalogue.discovery"]
+    said = subprocess.run(
+        command, check=True, capture_output=True, text=True, env=os.environ | {"HOOKE_PATH": str(own)}
+    )
+    told = json.loads(said.stdout)
+    assert told["problems"] == []
+    assert [each["name"] for each in told["workloads"] if each["origin"] == "file"] == ["two-spirals"]
