@@ -10,7 +10,7 @@ import torch
 from hooke.catalogue.workload import Objective, Score, workload
 from hooke.objective.flat import FlatObjective
 from hooke.objective.models.lenet import lenet
-from hooke.objective.samples import Samples
+from hooke.objective.samples import Samples, Subset
 from hooke.spec.specification import Part
 
 
@@ -33,6 +33,15 @@ def make_digits() -> FlatObjective:
     objective = workload("digits-mlp")().build()
     assert isinstance(objective, FlatObjective)
     return objective
+
+
+def items_of(objective: FlatObjective) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the inputs and labels of the training part, in memory."""
+    part = objective.train
+    items: Any = slice(None)
+    if isinstance(part, Subset):
+        part, items = part.source, part.items
+    return part.inputs[items], part.labels[items]
 
 
 class Timed(Objective):

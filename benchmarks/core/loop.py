@@ -20,11 +20,10 @@ from hooke.comm.mpi.communicator import MpiComm
 from hooke.loop.train import train_rank
 from hooke.objective.batches import Batches
 from hooke.objective.flat import FlatObjective
-from hooke.objective.samples import Subset
 from hooke.spec.specification import RunSpec
 from torch import nn
 
-from benchmarks.core._objectives import Timed, make_digits, make_lenet
+from benchmarks.core._objectives import Timed, items_of, make_digits, make_lenet
 
 Result = tuple[str, float, str, float | None]
 BATCH = 32
@@ -51,15 +50,6 @@ def hooke_seconds(objective: FlatObjective, steps: int) -> float:
     with tempfile.TemporaryDirectory() as folder:
         train_rank(MpiComm("tree"), spec(steps), Path(folder), timed)
     return timed.seconds_per_step()
-
-
-def items_of(objective: FlatObjective) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the inputs and labels of the training part, in memory."""
-    part = objective.train
-    items: Any = slice(None)
-    if isinstance(part, Subset):
-        part, items = part.source, part.items
-    return part.inputs[items], part.labels[items]
 
 
 def plain_seconds(objective: FlatObjective, steps: int) -> float:

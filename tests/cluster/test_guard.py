@@ -175,9 +175,9 @@ def test_the_child_has_ordinary_signal_handlers(tmp_path):
     masks = [line.split()[1] for line in (tmp_path / "rank.0.log").read_text().splitlines()]
     standard = (1 << 31) - 1  # signals 32 and 33 are the C library's own; a parent may have left them ignored
     ignored = 1 << (signal.SIGUSR1 - 1)  # it asks for a checkpoint, and must not end who has no handler yet
+    (mine,) = (line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("SigIgn"))
     for left in (signal.SIGHUP, signal.SIGQUIT):  # as nohup and a shell's background leave them
-        if signal.getsignal(left) is signal.SIG_IGN:
-            ignored |= 1 << (left - 1)
+        ignored |= int(mine.split()[1], 16) & 1 << (left - 1)
     assert [int(mask, 16) & standard for mask in masks] == [0, ignored]
 
 

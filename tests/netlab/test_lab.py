@@ -6,8 +6,8 @@ import subprocess
 import sys
 
 import numpy as np
+import psutil
 import pytest
-from hooke.cluster.processes import status
 
 from benchmarks.netlab import lab as labs
 from benchmarks.netlab import running
@@ -113,7 +113,7 @@ def test_a_lab_is_gone_when_its_holder_is_killed(rights):
             pass
         inside = labs.find(name).inside(1, ["sleep", "100"])
         with subprocess.Popen(inside) as left:
-            wait_for(lambda: status(left.pid).name == "sleep", "a program on a host")
+            wait_for(lambda: psutil.Process(left.pid).name() == "sleep", "a program on a host")
             holder.kill()
             assert left.wait(LIMIT) == -signal.SIGKILL
         wait_for(lambda: not namespaces(name), "the end of the lab")

@@ -19,14 +19,15 @@ from pydantic import Field
 class MyDescent(Algorithm):
     """My descent.
 
-    Every worker walks alone.
+    Every worker walks alone; their mean is evaluated.
     """
 
     servers = 0
     lr: float = Field(0.1, gt=0, title="Rate", description="Step size.")
 
     def run(self, r):
-        for _ in r.steps(evaluated=r.params):
+        mean = r.buffer(r.params)
+        for _ in r.steps(evaluated=lambda: r.mean(r.params, into=mean)):
             r.params.add_(r.gradient(), alpha=-self.lr)
 '''.replace("from hooke.methods.descent import Descent\n", "")
 CLASH = ALGORITHM.replace("MyDescent", "SyncSGD")
