@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast, get_args
 
-from hooke.catalogue.algorithm import Coordination
+from hooke.catalogue.claims import Coordination
 from hooke.catalogue.discovery import Kind, built_in, describe
 from hooke.catalogue.offers import Catalogue, Offer, brought_along, reasons
 from hooke.errors import Fault

@@ -11,7 +11,7 @@ from typing import Literal
 
 from typing_extensions import override
 
-from hooke.catalogue.algorithm import Coordination
+from hooke.catalogue.claims import Coordination
 from hooke.comm.base import Pending, Updates, Vector
 from hooke.comm.conformance import conformance
 from hooke.comm.shared import Shared
