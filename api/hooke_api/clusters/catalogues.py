@@ -41,8 +41,8 @@ class Reported:
 
     @property
     def servers(self) -> int:
-        """Number of servers."""
-        return int(self.document.get("servers") or 0)
+        """Number of servers: 0 or 1."""
+        return int(self.document.get("servers") == 1)
 
     @property
     def classes(self) -> int | None:
