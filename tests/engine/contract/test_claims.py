@@ -127,6 +127,74 @@ def test_ranks_that_evaluate_different_weights_end_the_run(catalogued, tmp_path)
     play_virtual(Case("evaluates-itself", workers=1), tmp_path)
 
 
+class DriftsLate(EvaluatesItself):
+    """Equal on all ranks at first, and apart later."""
+
+    by: float = 1e-3
+
+    def run(self, r):
+        for t in r.steps():
+            g = r.gradient()
+            r.comm.allreduce(g)
+            r.params.add_(g, alpha=-self.lr)
+            if t >= 6:
+                r.params.mul_(1 + self.by * r.rank)
+
+
+class OneHoldsNaN(EvaluatesItself):
+    """What rank 1 evaluates is no number."""
+
+    def run(self, r):
+        c = r.buffer(r.params).zero_()
+        for _ in r.steps(evaluated=c):
+            r.gradient()
+            if r.rank == 1:
+                c.mul_(float("nan"))
+
+
+def test_ranks_that_drift_apart_end_the_run_before_its_result(catalogued, tmp_path):
+    from hooke.errors import AlgorithmError
+
+    catalogued(DriftsLate)
+    with pytest.raises(AlgorithmError, match="at 96 samples 1 of 2 ranks evaluate other weights"):
+        play_virtual(Case("drifts-late"), tmp_path)
+    play_virtual(Case("drifts-late", (("by", 1e-6),)), tmp_path)  # rounding
+
+
+def test_a_rank_that_alone_evaluates_nan_ends_the_run(catalogued, tmp_path):
+    from hooke.errors import AlgorithmError
+
+    catalogued(OneHoldsNaN)
+    with pytest.raises(AlgorithmError, match="1 of 2 ranks evaluate other weights"):
+        play_virtual(Case("one-holds-na-n"), tmp_path)
+
+
+class EvaluatesTheMeanWithoutLocks(EvaluatesItself):
+    """Workers around a shared center, evaluated at their mean."""
+
+    coordination = "lock-free"
+    may_drop = True
+    deterministic = False
+
+    def run(self, r):
+        mean, center = r.buffer(r.params), r.shared("center", like=r.params)
+        for _ in r.steps(evaluated=lambda: r.mean(r.params, into=mean)):
+            center.read(into=r.params)
+            center.add(r.gradient(), alpha=-self.lr)
+            if r.rank == 1 and r.t == 4:
+                r.params.mul_(float("nan"))
+
+
+def test_the_mean_is_that_of_the_workers_that_are_left(catalogued, tmp_path):
+    import numpy as np
+
+    catalogued(EvaluatesTheMeanWithoutLocks)
+    reports = play_virtual(Case("evaluates-the-mean-without-locks", workers=3, drop=True), tmp_path)
+    left = np.mean([reports[i].weights for i in (0, 2)], axis=0)
+    np.testing.assert_allclose(reports[0].center, left, rtol=1e-6)
+    assert np.isfinite([loss for _, loss in reports[0].scores]).all()
+
+
 @pytest.mark.parametrize("wire", ["fp32", "bf16"])
 def test_a_function_that_is_evaluated_is_no_part_of_the_method(catalogued, tmp_path, wire):
     """It returns the mean of all workers in float32; what it sends is neither traffic nor on the clock."""
