@@ -8,6 +8,7 @@ from hooke.methods.descent import Descent
 
 from tests.engine.contract import suite
 from tests.engine.contract.cases import Case, play_virtual
+from tests.engine.contract.expected import drift
 from tests.engine.contract.test_accounts import test_traffic_is_what_the_method_declares as assert_traffic
 from tests.engine.contract.test_reductions import test_at_its_limit_a_method_is_another_one as assert_limit
 from tests.engine.reference.observed import equations
@@ -82,6 +83,90 @@ def test_a_false_exchange_is_noticed(monkeypatch, tmp_path, wrong):
 def test_a_false_limit_is_noticed(tmp_path, name, limit):
     with pytest.raises(AssertionError):
         assert_limit(lambda case, _: play_virtual(case, tmp_path), limit, name, limit.workers[0])
+
+
+def test_a_preset_is_one_of_a_method_that_is_tested_and_all_there_is_to_it(monkeypatch):
+    """Otherwise nobody would test its options."""
+
+    class More(LocalSGD):
+        more: bool = False
+
+    class Own(Base):
+        """Of a class that is in no catalogue."""
+
+    known = {"local-sgd": LocalSGD, "more": More, "own": Own, "preset": type("Plain", (LocalSGD,), {})}
+    monkeypatch.setattr(suite, "catalogue", lambda: known)
+    assert {name: suite.preset(name) for name in known} == {
+        "local-sgd": False,
+        "more": False,
+        "own": False,
+        "preset": True,
+    }
+    monkeypatch.setenv(suite.ONLY, "preset")
+    assert not suite.preset("preset")
+
+
+def test_the_suite_can_be_collected_for_a_method_without_defaults_or_parameters(monkeypatch):
+    class Bare(Algorithm):
+        """Nothing to choose."""
+
+    class Stern(Algorithm):
+        """Nothing by default."""
+
+        period_field = "stride"
+        tested_with = {"rate": 0.1}
+        rate: float
+        fast: bool
+        stride: int
+
+    monkeypatch.setattr(suite, "catalogue", lambda: {"bare": Bare, "stern": Stern})
+    assert suite.options("bare") == [{}]
+    assert suite.base("stern") == {"rate": 0.1, "stride": suite.PERIOD}
+
+
+class Ring(Descent):
+    """Every worker takes the mean of its neighbours and itself, after its step."""
+
+    conserves = "weights"
+
+    def run(self, r):
+        x, mine, theirs = r.params, r.buffer(r.params), r.buffer(r.params)
+        mean = r.buffer(r.params)
+        for _ in r.steps(evaluated=lambda: r.mean(x, into=mean)):
+            x.add_(r.gradient(), alpha=-self.lr)
+            mine.copy_(x)
+            peers = ((r.rank + 1) % r.workers, (r.rank - 1) % r.workers)
+            sent = [r.comm.isend(mine, peer) for peer in peers]
+            for peer in peers:
+                r.comm.recv(theirs, peer)
+                x.add_(theirs)
+            for each in sent:
+                each.wait()
+            x.mul_(1 / 3)
+
+
+class Leaky(Ring):
+    """The same, and a millionth of the weights is lost at each step."""
+
+    def run(self, r):
+        steps, x = r.steps, r.params
+
+        def leaking(**given):
+            for t in steps(**given):
+                yield t
+                x.mul_(1 - 1e-6)
+
+        r.steps = leaking
+        super().run(r)
+
+
+@pytest.mark.parametrize("seed", (5, 6, 7))
+def test_rounding_is_no_breach_of_what_exchanges_conserve_and_a_leak_is(catalogued, tmp_path, seed):
+    """Also where an element of the weights ends near 0."""
+    for kind in (Ring, Leaky):
+        catalogued(kind)
+        case = Case(kind.id(), workers=3, seed=seed)
+        assert (drift(case, play_virtual(case, tmp_path)) < 1e-6) == (kind is Ring)
 
 
 class EvaluatesItself(Algorithm):
