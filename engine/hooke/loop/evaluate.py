@@ -82,9 +82,9 @@ def compare(r: RecordedRank, weights: Vector) -> None:
     """Raise AlgorithmError on all ranks where they are about to score different weights, after a step.
 
     Called at the first evaluation, and before the test part is scored, so that replicas that drift apart are
-    noticed before the run has a result. Ranks score a share of the items each, so that a loss of different weights would be the loss of none. Bits may
-    differ between machines of different kinds, and where a library chooses the order of a sum: only a difference
-    of more than REPLICA_TOLERANCE is an error.
+    noticed before the run has a result. Ranks score a share of the items each, so that a loss of different weights
+    would be the loss of none. Bits may differ between machines of different kinds, and where a library chooses the
+    order of a sum: only a difference of more than REPLICA_TOLERANCE is an error.
     """
     if r.algorithm.servers or r.comm.size == 1 or r.samples == 0:
         return
