@@ -136,3 +136,13 @@ def test_warnings_of_a_method_are_kept_with_the_experiment(service):
     made = service.client.post("/experiments", json=document).json()
     assert made["warnings"] == told
     assert service.get(f"/experiments/{made['id']}")["warnings"] == told
+
+
+@pytest.mark.parametrize("servers", ["two", [1], 10**30, -1, None])
+def test_a_number_of_servers_that_is_none_breaks_no_list_and_no_plan(service, servers):
+    service.hello(algorithms=[*built_ins("algorithm"), own(servers=servers)], workloads=built_ins("workload"))
+    listed = {item["name"]: item for item in service.get("/algorithms")["items"]}
+    assert listed["my-sgd"]["servers"] == 0, listed["my-sgd"]
+    planned = service.client.post("/experiments/dry-run", json=mine(rate=0.5))
+    assert planned.status_code == 200, planned.text
+    assert {run["servers"] for run in planned.json()["runs"]} == {0}

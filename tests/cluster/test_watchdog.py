@@ -210,3 +210,20 @@ def test_a_stopped_process_is_called_so(run):
     finally:
         sleeper.kill()
         sleeper.wait()
+
+
+def test_where_most_ranks_write_nothing_a_period_lies_between_two_signs(tmp_path, monkeypatch):
+    """Whatever the method calls its period, and whether or not the specification gives it."""
+    from hooke.algorithms.local_sgd import LocalSGD
+
+    class Strides(LocalSGD):
+        period_field = "stride"
+        stride: int = 7
+
+    monkeypatch.setattr("hooke.catalogue.algorithm.catalogue", lambda: {"strides": Strides, "local-sgd": LocalSGD})
+    for workers, name, factor in ((33, "strides", 7), (32, "strides", 1), (33, "local-sgd", 4), (33, "gone", 1)):
+        document = spec(name, workers) | {"budget": {"samples": 1000, "max_stall_seconds": 1.0}}
+        witness = Witness(AttemptFolder(tmp_path, "run", 1), workers)
+        found = Watchdog(RunSpec.model_validate(document), witness)
+        found._longest = 1.0
+        assert found.allowed == watchdog.USUAL * factor * watchdog.UNKNOWN

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast, get_args
 
-from hooke.catalogue.algorithm import Coordination
+from hooke.catalogue.claims import Coordination
 from hooke.catalogue.discovery import Kind, built_in, describe
 from hooke.catalogue.offers import Catalogue, Offer, brought_along, reasons
 from hooke.errors import Fault
@@ -41,8 +41,8 @@ class Reported:
 
     @property
     def servers(self) -> int:
-        """Number of servers."""
-        return int(self.document.get("servers") or 0)
+        """Number of servers: 0 or 1."""
+        return int(self.document.get("servers") == 1)
 
     @property
     def classes(self) -> int | None:

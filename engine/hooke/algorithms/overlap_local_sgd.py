@@ -19,7 +19,7 @@ class OverlapLocalSGD(Periodic):
     Each worker is pulled back to the anchor z, which is the same on all of them, once in tau steps. The average
     from which the next anchor is made is not waited for: its all-reduce runs behind the next tau steps, and is
     needed at the next pull. Cost per tau steps: max(0, 2 log2(P) (A + |W| B) - tau steps). beta is the anchor
-    momentum; a = 1, beta = 0 is Local SGD whose average comes a round late.
+    momentum. With a = 1 workers return to the anchor, whose next value is their average: it never moves.
 
     Readings: the exchange follows the tau-th step, and the first pull is to the initial weights. What is evaluated
     is the anchor of the averages begun so far. The authors' program adds momentum to each worker's own move before
@@ -43,6 +43,13 @@ class OverlapLocalSGD(Periodic):
     anchor_momentum: float = Field(
         0.7, ge=0, lt=1, title="Anchor momentum", description="Share of the anchor's last move (beta)."
     )
+
+    def warnings(self, workers: int) -> list[str]:
+        """Say that nothing is learned where workers go all the way back."""
+        told = (
+            "with a pull-back of 1 every worker returns to the anchor, which is then their average: it never moves"
+        )
+        return [*super().warnings(workers), *([told] if self.pull == 1 else [])]
 
     def run(self, r: Rank) -> None:
         """Step, pull to the anchor, and have the next anchor averaged meanwhile."""

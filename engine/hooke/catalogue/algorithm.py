@@ -12,13 +12,11 @@ import functools
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
-from hooke.catalogue.claims import Exchange, Limit
+from hooke.catalogue.claims import Coordination, Exchange, Limit
 from hooke.catalogue.parametrized import Parametrized
 from hooke.catalogue.rank import Rank
 from hooke.errors import NotFound
 from hooke.spec.specification import RunSpec
-
-Coordination = Literal["synchronous", "parameter-server", "lock-free"]
 
 
 class Algorithm(Parametrized):
@@ -77,7 +75,7 @@ class Algorithm(Parametrized):
 
     def exchange_period(self) -> int:
         """Return the number of local steps from one exchange of a worker to the next, at most."""
-        return 1 if self.period_field is None else int(getattr(self, self.period_field))
+        return 1 if self.period_field is None else max(1, int(getattr(self, self.period_field)))
 
     def notes(self, workers: int) -> dict[str, str]:
         """Return what the journal's first record should say of these parameters: a moving rate, say."""

@@ -13,10 +13,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from pydantic import ValidationError
+
 if TYPE_CHECKING:  # an algorithm's parameters are read where there is no NumPy
     from hooke.comm.base import Slice
 
 Operation = Literal["all-reduce", "broadcast", "reduce", "message", "read", "add"]
+Coordination = Literal["synchronous", "parameter-server", "lock-free"]
+"""What lets a worker go on."""
 Behind = Literal["nothing", "gradient", "period"]
 """What a transfer runs behind: nothing, the gradient of its step, or all steps until the next exchange."""
 
@@ -166,16 +170,23 @@ STEPS = 1000
 def payload_per_step(cls: Any, workers: int = 4) -> float | None:
     """Return what a worker asks to move per local step, in vectors of all weights; None: it is not claimed.
 
-    With the method's defaults (None where a parameter has none), on LeNet, on average over the first 1,000 steps.
+    With the method's defaults (None where they cannot run), on LeNet, on average over the first 1,000 steps.
     """
     exchange = claimed(cls, "exchange")
-    if exchange is None or any(field.is_required() for field in cls.model_fields.values()):
-        return None
     workers = workers if cls.max_workers is None else cls.max_workers
-    method, step = cls(), Step(0, workers, _layout(LENET), 0)
+    if exchange is None or (method := _with_defaults(cls)) is None or method.faults(workers):
+        return None
+    step = Step(0, workers, _layout(LENET), 0)
     asked = sum(_asked(each) for t in range(STEPS) for each in exchange(method, replace(step, t=t)))
     sharing = workers if cls.coordination == "synchronous" else 1
     return asked / step.elements / STEPS / sharing
+
+
+def _with_defaults(cls: Any) -> Any:
+    try:
+        return cls()
+    except ValidationError:  # a parameter without a default, or defaults that do not go together
+        return None
 
 
 def _asked(transfer: Transfer) -> int:

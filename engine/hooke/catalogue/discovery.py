@@ -34,6 +34,7 @@ from pydantic import PydanticUserError
 
 from hooke.catalogue import function_files
 from hooke.catalogue.claims import payload_per_step
+from hooke.catalogue.declarations import check
 from hooke.catalogue.function_files import FunctionFiles
 from hooke.catalogue.renamed import MEMBERS, MODULES
 from hooke.spec.events import FileFault
@@ -174,20 +175,36 @@ def _offers(
                 else ("a class derived from Workload, or the functions model, data and loss")
             )
             yield _fault(kind, name, file, f"holds no {kind}: define {wanted}")
-        for cls in classes:
-            if not _NAME.fullmatch(cls.id()):
-                yield _fault(
-                    kind, cls.__name__, file, f"{cls.id()!r} cannot be a name: use ASCII letters and digits"
-                )
-                continue
-            if earlier := _renamed(name for name in MEMBERS if kind == "algorithm" and hasattr(cls, name)):
-                yield _fault(kind, cls.id(), file, f"{cls.__name__} uses an earlier name: {earlier}")
-                continue
-            item = CatalogueItem(kind, cls.id(), cls, origin, source, digest(source))
-            describe(kind, item)  # what cannot be described cannot be offered
-            yield item
     except (Exception, SystemExit) as error:  # whatever a user's file does when it is read
         yield _fault(kind, name, file, _said(error, file))
+        return
+    for cls in classes:
+        try:
+            offer: CatalogueItem | FileFault = _offer(kind, cls, file, origin, source)
+        except (Exception, SystemExit) as error:  # one class hides no other of its file
+            offer = _fault(kind, _called(cls), file, _said(error, file))
+        yield offer
+
+
+def _offer(kind: Kind, cls: type[Any], file: str, origin: Origin, source: str) -> CatalogueItem | FileFault:
+    """Return what a class offers, or what is wrong with it; raises whatever a user's class raises."""
+    if not _NAME.fullmatch(cls.id()):
+        return _fault(kind, cls.__name__, file, f"{cls.id()!r} cannot be a name: use ASCII letters and digits")
+    if earlier := _renamed(name for name in MEMBERS if kind == "algorithm" and hasattr(cls, name)):
+        return _fault(kind, cls.id(), file, f"{cls.__name__} uses an earlier name: {earlier}")
+    if kind == "algorithm":
+        check(cls, _base(kind))
+    item = CatalogueItem(kind, cls.id(), cls, origin, source, digest(source))
+    # what cannot be described, and sent as JSON, cannot be offered
+    json.dumps(describe(kind, item), allow_nan=False, ensure_ascii=False).encode()
+    return item
+
+
+def _called(cls: type[Any]) -> str:
+    """Return the name of a class that a user may have given anything for one."""
+    with contextlib.suppress(Exception):
+        return str(cls.id())
+    return cls.__name__
 
 
 def _renamed(names: Iterable[str]) -> str:

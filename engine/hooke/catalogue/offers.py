@@ -15,7 +15,8 @@ from pydantic import BaseModel, ValidationError
 
 from hooke.catalogue import algorithm as algorithms
 from hooke.catalogue import workload as workloads
-from hooke.catalogue.algorithm import Algorithm, Coordination
+from hooke.catalogue.algorithm import Algorithm
+from hooke.catalogue.claims import Coordination
 from hooke.catalogue.discovery import CatalogueItem, built_in, found
 from hooke.catalogue.workload import Workload
 from hooke.errors import Fault

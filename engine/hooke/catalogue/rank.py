@@ -65,7 +65,7 @@ class Rank(Protocol):
     def mean(self, x: Vector, into: Vector) -> Vector:
         """Leave the mean of x over all workers in the other vector, as float32, and return it; collective.
 
-        For what `steps` evaluates: it moves no vector of the method, whatever the wire type is.
+        Workers that have been dropped do not count. For what `steps` evaluates: it moves no vector of the method, whatever the wire type is.
         """
 
     def steps(
@@ -76,9 +76,10 @@ class Rank(Protocol):
         """Yield the number of each local step, from the restored one, until the run ends.
 
         `evaluated` is what an evaluation scores: the center's replica, the shared center, by default `params`, or
-        a function that returns it, called while the clock stands, on every rank that scores a share of the items:
-        it may communicate, and is no traffic of the method. Where several ranks score, the vector must be the same
-        on all of them; the first evaluation after a step compares them and raises AlgorithmError if it is not.
+        a function that returns it, called while the clock stands, on all ranks: it may communicate, and is no
+        traffic of the method. In a method with a server that of the server counts, and must not communicate.
+        Where several ranks score, the vector must be the same on all of them: the first evaluation after a step,
+        and the score of the test part, compare them and raise AlgorithmError if it is not.
         `flush` completes what a rank keeps under way, or to itself, from step to step. It is called before a
         checkpoint and the end, and before an evaluation where all ranks step together; lock-free methods are
         scored as they are. Methods with a server have no use for it.

@@ -8,7 +8,9 @@ from contextlib import suppress
 
 import psutil
 
+from hooke.catalogue.algorithm import algorithm
 from hooke.cluster.witness import Witness
+from hooke.errors import HookeError
 from hooke.spec.journal import EVERY_RANK_WRITES
 from hooke.spec.specification import RunSpec
 
@@ -34,6 +36,15 @@ _STATES = {
 }
 
 
+def _silent_steps(spec: RunSpec) -> int:
+    """Return after how many steps a rank is heard of where most ranks write nothing: at every exchange."""
+    if spec.workers <= EVERY_RANK_WRITES:
+        return 1
+    with suppress(HookeError, ValueError):  # the ranks will say what is wrong with it
+        return algorithm(spec.algorithm.name).model_validate(spec.algorithm.parameters).exchange_period()
+    return 1
+
+
 class Watchdog:
     """Watches one attempt from the moment all of its ranks have started."""
 
@@ -44,9 +55,7 @@ class Watchdog:
         self._limit = spec.budget.max_seconds if self._real else None
         self._samples = spec.budget.samples
         self._stall = spec.budget.max_stall_seconds or STALL
-        period = spec.algorithm.parameters.get("period")
-        silent = period if spec.workers > EVERY_RANK_WRITES and isinstance(period, int) else 1
-        self._usual = USUAL * max(1, silent)
+        self._usual = USUAL * _silent_steps(spec)
         self._backstop = backstop
         self._witness = witness
         self._running_since: float | None = None

@@ -66,7 +66,8 @@ def evaluate_together(r: RecordedRank) -> None:
         r.refresh()
         start, stop = _share(r, r.objective.validation_size)
         weights = evaluated(r)
-        compare(r, weights)
+        if not r.compared:
+            compare(r, weights)
         part = r.objective.evaluate(weights, start, stop)
         sums = r.comm.control.allreduce((part.loss_sum, float(part.correct), float(part.count)))
         _note(r, Score(sums[0], int(sums[1]), int(sums[2])), stopped)
@@ -78,13 +79,14 @@ def evaluated(r: RecordedRank) -> Vector:
 
 
 def compare(r: RecordedRank, weights: Vector) -> None:
-    """Raise AlgorithmError on all ranks where they are about to score different weights; once, after a step.
+    """Raise AlgorithmError on all ranks where they are about to score different weights, after a step.
 
-    Ranks score a share of the items each, so that a loss of different weights would be the loss of none. Bits may
-    differ between machines of different kinds, and where a library chooses the order of a sum: only a difference
-    of more than REPLICA_TOLERANCE is an error.
+    Called at the first evaluation, and before the test part is scored, so that replicas that drift apart are
+    noticed before the run has a result. Ranks score a share of the items each, so that a loss of different weights
+    would be the loss of none. Bits may differ between machines of different kinds, and where a library chooses the
+    order of a sum: only a difference of more than REPLICA_TOLERANCE is an error.
     """
-    if r.compared or r.algorithm.servers or r.comm.size == 1 or r.samples == 0:
+    if r.algorithm.servers or r.comm.size == 1 or r.samples == 0:
         return
     r.compared = True
     mine = host(weights)
@@ -96,7 +98,8 @@ def compare(r: RecordedRank, weights: Vector) -> None:
     first = r.buffer(weights)
     r.comm.in_full().broadcast(first.copy_(weights))
     theirs = host(first)
-    far = bool(np.abs(mine - theirs).max() > REPLICA_TOLERANCE * max(1e-30, float(np.abs(theirs).max())))
+    most = REPLICA_TOLERANCE * max(1e-30, float(np.nan_to_num(np.abs(theirs)).max()))
+    far = not np.allclose(mine, theirs, rtol=0, atol=most, equal_nan=True)
     (apart,) = r.comm.control.allreduce((float(far),))
     if apart:
         raise AlgorithmError(
@@ -125,7 +128,9 @@ def score_test(r: RecordedRank) -> None:
     with aside(r.comm, Phase.EVALUATE):
         stopped = r.comm.clock()
         start, stop = _share(r, r.objective.test_size)
-        part = r.objective.evaluate(evaluated(r), start, stop, "test")
+        weights = evaluated(r)
+        compare(r, weights)
+        part = r.objective.evaluate(weights, start, stop, "test")
         loss_sum, correct, count = r.comm.control.allreduce(
             (part.loss_sum, float(part.correct), float(part.count))
         )

@@ -57,7 +57,8 @@ class LockFreeLoop:
         """Held so far; a call carries this number, so that one that comes too late is known."""
         self._called = self._evaluation_due = False
         self._decision = Decision.GO_ON
-        self._gone = False
+        self.gone = False
+        """This worker's numbers went bad: it takes no more steps."""
 
     def steps(self) -> Iterator[int]:
         """Yield step numbers until all ranks have agreed on the end."""
@@ -91,7 +92,7 @@ class LockFreeLoop:
         r = self._r
         r.ledger.enter(Phase.IDLE)
         r.recorder.flush()  # nothing follows until the run ends
-        self._gone, self._mine = True, 0
+        self.gone, self._mine = True, 0
         left = True
         while r.schedule.reason is None:
             if r.deciding and r.spec.virtual is None:
@@ -110,7 +111,7 @@ class LockFreeLoop:
     def _flush(self) -> None:
         """Let the method complete what it has kept to itself, before a checkpoint or the end."""
         r = self._r
-        if r.flush is not None and not self._gone:
+        if r.flush is not None and not self.gone:
             r.ledger.enter(Phase.UPDATE)
             r.flush()
             r.ledger.enter(Phase.IDLE)
@@ -176,7 +177,7 @@ class LockFreeLoop:
     def _meet(self, finished: bool = False, left: bool = False) -> None:
         """Count, evaluate and decide together with all ranks; on the clock until the last one has stopped."""
         r = self._r
-        mine = (r.t - r.first, finished, self._gone, left, self._decision, self._evaluation_due, self._taken)
+        mine = (r.t - r.first, finished, self.gone, left, self._decision, self._evaluation_due, self._taken)
         with aside(r.comm, Phase.IDLE):
             found = r.comm.control.allreduce(tuple(map(float, mine)))
         done, at_end, gone, newly, decision, evaluation_due, taken = map(int, found)
@@ -230,7 +231,7 @@ class LockFreeLoop:
             each, more = divmod(steps, r.workers)
             mine = each + ((r.rank - self._turn) % r.workers < more)
             self._turn += more
-            self._mine = 0 if self._gone else mine
+            self._mine = 0 if self.gone else mine
             r.samples += r.spec.batch * self._mine
 
     def _samples_at(self, taken: int) -> int:

@@ -11,7 +11,7 @@ from typing import Literal
 
 from typing_extensions import override
 
-from hooke.catalogue.algorithm import Coordination
+from hooke.catalogue.claims import Coordination
 from hooke.comm.base import Pending, Updates, Vector
 from hooke.comm.conformance import conformance
 from hooke.comm.shared import Shared
@@ -61,8 +61,10 @@ class TrainingRank(RecordedRank):
     def mean(self, x: Vector, into: Vector) -> Vector:
         if self.algorithm.servers:
             raise AlgorithmError("a server takes no part in `mean`: only methods without one can call it")
-        self.comm.in_full().allreduce(into.copy_(x))
-        return into.mul_(1 / self.comm.size)  # type: ignore[no-any-return]
+        gone = self.lock_free_loop.gone
+        (dropped,) = self.comm.control.allreduce((float(gone),)) if self.drops else (0.0,)
+        self.comm.in_full().allreduce(into.zero_() if gone else into.copy_(x))
+        return into.mul_(1 / (self.comm.size - int(dropped)))  # type: ignore[no-any-return]
 
     @override
     def steps(

@@ -88,7 +88,7 @@ class RankState(Rank):
         self.restored_seconds: dict[Phase, float] | None = None
         self.evaluated: Vector | Callable[[], Vector] = self.params
         self.compared = False
-        """Whether the ranks have compared what they evaluate."""
+        """Whether the ranks have compared what they evaluate, once."""
         self.flush: Callable[[], None] | None = None
         self.t = self.first = 0
         self.turn = 0

@@ -37,15 +37,22 @@ def base(algorithm: str) -> dict[str, Any]:
     """Return what a method is given in all of its cases: a period that a run of a few steps has several of, ..."""
     kind = catalogue()[algorithm]
     found = dict(kind.tested_with)
-    if kind.period_field and kind.model_fields[kind.period_field].default > 1:
+    default = kind.model_fields[kind.period_field].default if kind.period_field else None
+    if kind.period_field and (not isinstance(default, int) or default > 1):
         found = {kind.period_field: PERIOD, **found}
     return found
 
 
 def preset(algorithm: str) -> bool:
-    """Return whether it is another method with other defaults: the options are that one's, and tested there."""
+    """Return whether it is another method with other defaults: the options are that one's, and tested there.
+
+    Not so where that one is in no catalogue, or not tested, or is not all there is to the class.
+    """
     kind = catalogue()[algorithm]
-    return kind.run is kind.__mro__[1].run  # type: ignore[attr-defined]
+    parent = kind.__mro__[1]
+    if parent not in methods().values() or not issubclass(parent, Algorithm):
+        return False
+    return kind.run is parent.run and set(kind.model_fields) == set(parent.model_fields)
 
 
 def options(algorithm: str) -> list[dict[str, Any]]:
@@ -57,11 +64,11 @@ def options(algorithm: str) -> list[dict[str, Any]]:
     together = [dict(each) for each in kind.tested_together]
     grouped = {name for each in together for name in each if name not in ("momentum", kind.period_field)}
     found: list[dict[str, Any]] = []
-    for name, field in kind.model_json_schema()["properties"].items():
+    for name, field in kind.model_json_schema().get("properties", {}).items():
         if field.get("type") == "boolean":
-            found.append({name: not field["default"]})
+            found.append({name: not field.get("default", False)})
         elif "enum" in field and name not in grouped.union(BY_BASE_CLASS):
-            found += [{name: value} for value in field["enum"] if value not in (field["default"], "plain")]
+            found += [{name: value} for value in field["enum"] if value not in (field.get("default"), "plain")]
         elif name == kind.period_field and name not in always:
             found.append({name: PERIOD})
         elif name == "momentum":
@@ -179,7 +186,7 @@ def clocked() -> list[Case]:
     return [
         replace(case, journal=True, scoring=0.04, slow=(0, 0.004))
         for case in family((2,))
-        if set(dict(case.parameters)) <= {*base(case.algorithm), "period"}
+        if set(dict(case.parameters)) <= {*base(case.algorithm), case.kind.period_field}
     ]
 
 

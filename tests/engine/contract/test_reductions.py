@@ -156,6 +156,15 @@ def test_sma_as_it_comes_moves_its_center_to_the_mean_of_the_workers(played, wor
     np.testing.assert_allclose(center_of(reports), np.mean(ones, axis=0), atol=1e-6)
 
 
+def test_an_anchor_to_which_workers_return_all_the_way_never_moves(played):
+    """And a user is told so."""
+    case = Case("overlap-local-sgd", (("pull", 1.0), ("anchor_momentum", 0.0)), 3)
+    start = case.objective.start(case.seed)
+    np.testing.assert_allclose(center_of(played(case, "virtual")), start, atol=1e-6)
+    assert any("never moves" in said for said in case.method.warnings(3))
+    assert not any("never moves" in said for said in case.given({"pull": 0.9}).method.warnings(3))
+
+
 @pytest.mark.property("P17", of=("chip-easgd",))
 @pytest.mark.parametrize("inside", ["mean", "sum"])
 @pytest.mark.parametrize("workers", [2, 4])

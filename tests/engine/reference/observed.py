@@ -37,11 +37,8 @@ class Observed:
     normal: Callable[[int], Array]
     """The first n standard normal numbers of the run's seed, as the product draws them."""
     seed: int
-
-    @property
-    def period(self) -> int:
-        """Return tau."""
-        return int(self.values.get("period", 1))
+    period: int = 1
+    """tau: the value of the parameter that the method declares as its period."""
 
     @property
     def nesterov(self) -> bool:

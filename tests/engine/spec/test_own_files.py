@@ -196,3 +196,56 @@ def test_a_run_is_refused_where_the_source_is_another(folder):
     assert f"planned {document['algorithm']['hash'][:12]}" in changed.stdout
     gone = python("-c", LATER, path=folder / "absent", stdin=json.dumps(document))
     assert "no algorithm is called 'my-descent'" in gone.stdout
+
+
+def test_a_declaration_that_cannot_be_used_is_told_and_hides_nothing(folder):
+    """Also where it could not be sent as JSON, and beside other classes of its file."""
+    bad = {
+        "family = 7": "`family` is a heading",
+        f"family = 'x' * {10_000}": "`family` is a heading",
+        "family: str = 'Mine'": "`family` is declared as a parameter",
+        "period_field = 'tau'": "`period_field` names 'tau', which is no parameter of type int",
+        "period_field = 'lr'": "`period_field` names 'lr', which is no parameter of type int",
+        "period_field = 'tau'; tau: int = 0": "`period_field` names 'tau', whose default is no positive number",
+        "servers = 'two'": "`servers` is 0 or 1",
+        "coordination = 'anarchy'": "`coordination` is one of",
+        "max_workers = 'few'": "`max_workers` is a positive number",
+        "may_drop = object()": "`may_drop` is True or False",
+        "limits = 5": "`limits` is a list of Limit",
+        "conserves = 'all'": "`conserves` is",
+        "exchange = 3": "`exchange` is a function",
+        "exchange = lambda method, step: 1 / 0": "division by zero",
+        "width: float = float('nan')": "not JSON compliant",
+        "run = Algorithm.run": "it defines no `run`",
+    }
+    classes = [
+        f"class Bad{n}(MyDescent):\n    {line}\n" + ("" if line.startswith("run") else "    run = MyDescent.run\n")
+        for n, line in enumerate(bad)
+    ]
+    (folder / "algorithms" / "mine.py").write_text("\n\n".join([ALGORITHM, *classes]))
+    found, problems = everything(folder)
+    assert "my-descent" in found["algorithms"]
+    assert set(problems) == {f"bad{n}" for n in range(len(bad))}
+    for n, (line, said) in enumerate(bad.items()):
+        assert said in problems[f"bad{n}"]["error"], line
+
+
+def test_defaults_that_cannot_run_hide_no_method(folder):
+    """What it moves is then unknown."""
+    more = """
+    parts: int = 3
+    exchange = lambda method, step: 1 / 0
+
+    def faults(self, workers):
+        return ["not so"] if workers % self.parts else []
+
+
+class Stern(MyDescent):
+    exchange = lambda method, step: 1 / 0
+    lr: float = Field(5.0, gt=0, lt=1, validate_default=True)
+"""
+    (folder / "algorithms" / "mine.py").write_text(ALGORITHM + more)
+    found, problems = everything(folder)
+    assert problems == {}
+    assert found["algorithms"]["my-descent"]["payload_per_step"] is None
+    assert found["algorithms"]["stern"]["payload_per_step"] is None
