@@ -65,7 +65,8 @@ class Rank(Protocol):
     def mean(self, x: Vector, into: Vector) -> Vector:
         """Leave the mean of x over all workers in the other vector, as float32, and return it; collective.
 
-        Workers that have been dropped do not count. For what `steps` evaluates: it moves no vector of the method, whatever the wire type is.
+        Workers that have been dropped do not count. For what `steps` evaluates: it moves no vector of the method,
+        whatever the wire type is.
         """
 
     def steps(
