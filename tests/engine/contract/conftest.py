@@ -21,6 +21,12 @@ LIMIT = 240
 Play = Callable[[Case, World], list[Played]]
 
 
+def pytest_configure() -> None:
+    """Refuse names of methods that are none: every test would be deselected, without a reason."""
+    if wrong := suite.untested():
+        raise pytest.UsageError(f"{suite.ONLY}: {'; '.join(wrong)}")
+
+
 def mpirun() -> str:
     """Return the mpirun beside this Python."""
     return str(Path(sys.executable).with_name("mpirun"))

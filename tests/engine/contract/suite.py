@@ -10,6 +10,7 @@ from typing import Any
 
 from hooke.catalogue.algorithm import Algorithm, catalogue
 from hooke.catalogue.claims import Limit, claimed
+from hooke.catalogue.offers import here, unknown
 from hooke.methods.elastic import Elastic
 
 from tests.engine.contract.cases import Case
@@ -31,6 +32,13 @@ def methods() -> dict[str, type[Algorithm]]:
     """Return the methods that are tested, by name."""
     asked = os.environ.get(ONLY, "")
     return {name: kind for name, kind in catalogue().items() if not asked or name in asked.split(",")}
+
+
+def untested() -> list[str]:
+    """Return, for each name in HOOKE_METHODS that is none, why nothing of it can be tested."""
+    place = here()
+    asked = [name for name in os.environ.get(ONLY, "").split(",") if name and name not in catalogue()]
+    return [unknown("algorithm", name, {"": place}, [""]) for name in asked]
 
 
 def base(algorithm: str) -> dict[str, Any]:

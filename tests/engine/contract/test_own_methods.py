@@ -11,6 +11,30 @@ from tests.engine.contract.conftest import ROOT
 OWN = {"elastic-gossip", "lookahead-easgd"}
 
 
+def test_a_name_that_is_none_and_a_broken_file_are_told(tmp_path):
+    """Otherwise everything would be deselected, and nobody would know why."""
+    (tmp_path / "algorithms").mkdir()
+    (tmp_path / "algorithms" / "mine.py").write_text("import nothing_of_this_name")
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "tests/engine/contract",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-k",
+        "mine",
+    ]
+    own = {"HOOKE_PATH": str(tmp_path), suite.ONLY: "mine", "PYTHONPATH": str(ROOT)}
+    ended = subprocess.run(
+        command, check=False, cwd=ROOT, env=os.environ | own, capture_output=True, text=True, timeout=60
+    )
+    assert ended.returncode == 4
+    assert "no algorithm is called 'mine'" in ended.stderr
+    assert "No module named 'nothing_of_this_name'" in ended.stderr
+
+
 def test_the_examples_pass_the_suite():
     """Both worlds. What a class does not claim is skipped by name: the one claims nothing, the other all."""
     command = [sys.executable, "-m", "pytest", "tests/engine/contract", "-q", "-p", "no:cacheprovider"]
