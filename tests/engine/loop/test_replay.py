@@ -116,7 +116,7 @@ def test_a_log_that_does_not_fit_is_refused(played):
 def test_methods_without_an_order_are_refused(played):
     with known(), pytest.raises(LaunchError, match="no order to log"):
         read_order(played("plain", "virtual").folder)
-    with known(), pytest.raises(LaunchError, match="step alike"):
+    with known(), pytest.raises(LaunchError, match="take the same steps"):
         read_order(played("on the host", "virtual").folder)
 
 
