@@ -48,7 +48,9 @@ def main() -> int:
     if options.command == "pages":
         return _pages(matrix, store, target, options)
     if reason := labs.lacking():
-        print(f"no emulated hosts: {reason}. Instead of them: one worker, and a virtual cluster", file=sys.stderr)
+        print(
+            f"no emulated hosts: {reason}. One worker and a virtual cluster are measured instead", file=sys.stderr
+        )
         matrix = without_root(matrix)
     whole, matrix = matrix, without_data(matrix, _data_sets())
     if matrix != whole:
@@ -67,13 +69,17 @@ def _options() -> argparse.Namespace:
     )
     parser.add_argument("--quick", action="store_true", help="about five minutes, pages in .results/quick/pages/")
     commands = parser.add_subparsers(dest="command", required=True)
-    run = commands.add_parser("run", help="run what is missing, the most important first")
-    run.add_argument("--minutes", type=float, help="start no run after so many minutes")
-    run.add_argument("--again", action="store_true", help="run what --only chooses although its result is there")
-    for command in (run, commands.add_parser("list", help="say what is missing")):
-        command.add_argument("--only", nargs="*", default=[], help="runs whose key or title holds one of these")
-    pages = commands.add_parser("pages", help="write the pages of what has been run so far")
-    pages.add_argument("--kept", action="store_true", help="from the raw data beside the pages")
+    run = commands.add_parser("run", help="run missing runs, most important first")
+    run.add_argument("--minutes", type=float, help="start no run after this number of minutes")
+    run.add_argument(
+        "--again", action="store_true", help="repeat the runs selected by --only even if their results exist"
+    )
+    for command in (run, commands.add_parser("list", help="list missing runs")):
+        command.add_argument(
+            "--only", nargs="*", default=[], help="runs whose key or title contains one of these texts"
+        )
+    pages = commands.add_parser("pages", help="write the pages from the results so far")
+    pages.add_argument("--kept", action="store_true", help="from the raw data next to the pages")
     return parser.parse_args()
 
 
@@ -93,12 +99,12 @@ def _run(matrix: Matrix, store: Store, options: argparse.Namespace) -> int:
 
     if not (Path(os.environ.get("HOOKE_DATA") or "/nowhere") / "mnist").is_dir():
         print(
-            "no data: HOOKE_DATA is to name a folder that holds mnist/ with its four files (docs/workloads.md)",
+            "no data: HOOKE_DATA must be a folder that contains mnist/ with its four files (docs/workloads.md)",
             file=sys.stderr,
         )
         return CANNOT
     if options.again and not options.only:
-        print("--again needs --only: say which runs are to be run anew", file=sys.stderr)
+        print("--again needs --only, which selects the runs to repeat", file=sys.stderr)
         return CANNOT
     # Both end a run's ranks and remove the hosts; shells start background jobs with SIGINT ignored.
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -106,12 +112,12 @@ def _run(matrix: Matrix, store: Store, options: argparse.Namespace) -> int:
     try:
         ran = run_matrix(matrix, store, options.minutes, lambda c: _chosen(c, options.only), options.again)
     except KeyboardInterrupt:
-        print("ended; what has been run is kept, the next start goes on from there", file=sys.stderr)
+        print("ended; the results are stored, the next start continues from them", file=sys.stderr)
         return 130
     except (labs.LabError, HookeError, BrokenClock) as error:
         print(f"evidence: {error}", file=sys.stderr)
         return 1
-    print(f"{ran} runs; {len(store.evidence().runs)} of {matrix.least} or more are there")
+    print(f"{ran} runs; {len(store.evidence().runs)} of {matrix.least} or more exist")
     return 0
 
 

@@ -23,12 +23,12 @@ EDGE = "open: best rate at the edge of the grid"
 UNTRIED = "open: rates still to be tried"
 UNSTABLE = "open: diverges with other seeds at the rate that was chosen"
 WINS: dict[str, bool | None] = {"faster": True, "at least": True, "slower": False, "at most": False}
-"""Whether a verdict is in favour of the variant; None (not there): of neither."""
+"""Whether a verdict favours the variant (True) or the baseline (False); other verdicts favour neither."""
 
 
 @dataclass(frozen=True)
 class Paper:
-    """What the paper says of two of its methods: `figure` is a quotient; `account`: of its text, by another."""
+    """A statement of the paper on two of its methods. `figure`: a quotient; source: see `replication`."""
 
     said: str
     source: Literal["abstract", "account"]
@@ -40,10 +40,10 @@ class Paper:
 
 @dataclass(frozen=True)
 class Claim:
-    """`variant` over `baseline`: in time to the target, or (`pace`) in samples per second of paces.
+    """`variant` over `baseline`: in time to the target, or (`pace`) in samples per second.
 
-    Each side names one method, or several of which the better one by the tuning seed is taken. Raises ValueError
-    where a figure of the paper would stand beside a method that is not the paper's.
+    If a side names several methods, the best one with the tuning seed is used. Raises ValueError if a figure of
+    the paper would be compared with a method that is not the paper's.
     """
 
     what: str
@@ -52,12 +52,12 @@ class Claim:
     paper: Paper | None = None
     pace: bool = False
     judged: bool = True
-    """Whether one side may be called faster; else only the ratio is told."""
+    """Whether one side may be called faster; otherwise only the ratio is reported."""
 
     def __post_init__(self) -> None:
         about = [PACES[label].method for label in self.variant] if self.pace else self.methods
         if self.paper and not all(method.published for method in about):
-            raise ValueError(f"{self.what}: {self.paper} is not about these methods")
+            raise ValueError(f"{self.what}: {self.paper} does not refer to these methods")
 
     @property
     def methods(self) -> list[Method]:
@@ -67,7 +67,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Finding:
-    """What was found of a claim at a place. `open`: why nothing is said; `keys`: the runs it is made from."""
+    """The result for a claim at a place. `open`: reason if there is no conclusion; `keys`: the runs used."""
 
     claim: Claim
     place: str
@@ -85,7 +85,7 @@ def crossing(run: Run, curve: Iterable[tuple[int, float, float]]) -> Crossing:
 
 
 def findings(view: View, claims: Iterable[tuple[Claim, str]]) -> list[Finding]:
-    """Return what was found of claims at places, corrected for the number of comparisons among them."""
+    """Return the findings for claims at places, corrected for the number of comparisons among them."""
     found = [_found(view, claim, place) for claim, place in claims]
     judged = {n: f.verdict for n, f in enumerate(found) if f.verdict and f.claim.judged}
     corrected = holm(judged)
@@ -107,7 +107,7 @@ def _found(view: View, claim: Claim, place: str) -> Finding:
 
 
 def _crossings(view: View, runs: Mapping[int, Run]) -> dict[int, Crossing]:
-    """Return the crossings by seed; a run that was cut off before its first step says nothing."""
+    """Return the crossings by seed, without runs that were ended before their first step."""
     told = {seed: run for seed, run in runs.items() if run.train_seconds or run.diverged == "yes"}
     return {seed: crossing(run, view.evidence.curves.get(run.key, ())) for seed, run in told.items()}
 
@@ -118,7 +118,7 @@ def _keys(*sides: Mapping[int, Run]) -> tuple[str, ...]:
 
 
 def better(view: View, place: str, labels: tuple[str, ...]) -> str | None:
-    """Return which of several methods was the best by the tuning seed at its best rate; None until all were."""
+    """Return the best of several methods by the tuning seed at their best rates; None if some are missing."""
     trials = dict[str, Trial]()
     for label in labels:
         state = view.search(place, label)
@@ -131,8 +131,8 @@ def better(view: View, place: str, labels: tuple[str, ...]) -> str | None:
 def _opened(view: View, finding: Finding) -> Finding:
     """Return a finding that is open if a method that lost, or was not shown to differ, may have a better rate.
 
-    So it may if it diverged with a reported seed at the rate that was best for the tuning seed: a smaller one
-    might have held.
+    This also applies if it diverged with a reported seed at the best rate of the tuning seed, because a smaller
+    rate might not diverge.
     """
     claim, verdict = finding.claim, finding.verdict
     if claim.pace or verdict is None or (verdict.claim == "no claim" and not verdict.missed_by_both):
@@ -149,7 +149,7 @@ def _opened(view: View, finding: Finding) -> Finding:
 
 
 def beside_paper(verdict: Verdict, paper: Paper | None) -> str:
-    """Return where the interval of a ratio lies beside the paper's figure; nothing where it gives none."""
+    """Return the position of a ratio's interval relative to the paper's figure; empty if there is no figure."""
     if paper is None or paper.figure is None or (verdict.low is None and verdict.high is None):
         return ""
     if verdict.low is not None and verdict.low > paper.figure:
@@ -172,7 +172,7 @@ def ratio(verdict: Verdict) -> str:
 
 
 def said(finding: Finding) -> str:
-    """Return the verdict in words; `not measured` where there are no pairs of runs."""
+    """Return the verdict in words; `not measured` if there are no pairs of runs."""
     if finding.verdict is None or finding.verdict.pairs == 0:
         missed = finding.verdict and (finding.verdict.missed_by_both or finding.verdict.met_at_start)
         return finding.open or ("neither met the target" if missed else "not measured")

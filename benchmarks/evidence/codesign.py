@@ -1,4 +1,4 @@
-"""The co-design: which means brings what, given to both sides in turn, and the best beside its peers."""
+"""The co-design: the effect of each means on both sides, and the best method compared with its peers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _over(variant: Method, baseline: Method) -> Claim:
 
 
 def alone(means: str, side: int) -> Claim | None:
-    """Return the claim that one means, added to none, makes a side faster; None where a side has no choice."""
+    """Return the claim that one means alone makes a side faster; None if the side does not have this choice."""
     method = MEANS[means][side]
     return _over(method, NONE[side]) if method else None
 
@@ -39,7 +39,7 @@ CLAIMS = (*BESIDE_PEERS, *ABLATION)
 
 
 def found(view: View) -> dict[tuple[str, str], Finding]:
-    """Return what was found, by claim and place, all corrected together."""
+    """Return all findings by claim and place, corrected together."""
     asked = [(claim, place) for place in PLACES_OF for claim in CLAIMS if _there(view, claim, place)]
     return {(finding.claim.what, finding.place): finding for finding in findings(view, asked)}
 

@@ -1,4 +1,4 @@
-"""The page of the co-design: no figure of the paper stands here, as none of it is about these methods."""
+"""The page of the co-design. It contains no figures of the paper, because none refers to these methods."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ Found = Mapping[tuple[str, str], Finding]
 def page(view: View, make: str) -> Iterable[str]:
     """Yield the lines of the page."""
     everything = found(view)
-    yield "# Co-design: the best we know beside its peers, and what each means brings"
+    yield "# Co-design: the best method known to us and its peers, and the effect of each means"
     yield ""
     yield from incomplete(view)
     yield (
-        f"MNIST and LeNet to {view.matrix.target:.0%} validation accuracy. Whoever searches a rate for one method "
-        f"searches it for all, in the same way. {RULE}"
+        f"MNIST and LeNet to {view.matrix.target:.0%} validation accuracy. The rates of all methods are selected "
+        f"by the same search. {RULE}"
     )
     yield ""
-    yield "## The best beside its peers"
+    yield "## The best method and its peers"
     yield ""
     yield (
         f"{BEST.label} has every means: Nesterov's momentum, {BEST.period} steps per exchange, bf16 on the wire "
-        "with error feedback, an all-reduce that is optimal in bytes (halving), and an exchange that hides "
-        "behind all steps up to the next one. Peers stand here as people write them, and with every means that "
-        "they have."
+        "with error feedback, an all-reduce with the least number of bytes (halving), and an exchange that "
+        "overlaps all steps up to the next one. Peers are measured in their usual form, and with every means "
+        "that they have."
     )
     yield ""
     names = {claim.what for claim in BESIDE_PEERS}
@@ -43,13 +43,13 @@ def page(view: View, make: str) -> Iterable[str]:
         where = f"{PLACES[place].title}{beside(view.note(place))}"
         yield f"## Each means alone: {where}"
         yield ""
-        yield f"Added to none: {NONE[OURS].label}, and {NONE[THEIRS].label} (gradients travel when all are there)."
+        yield f"Compared with none: {NONE[OURS].label}, and {NONE[THEIRS].label} (sends all gradients together)."
         yield ""
         yield from _table(view, everything, place, alone, lambda claim: claim.variant[0], NONE)
         yield ""
         yield f"## All but one: {where}"
         yield ""
-        yield f"How much faster {WITH_ALL[OURS].label} and {WITH_ALL[THEIRS].label} are with it than without it."
+        yield f"Speedup of {WITH_ALL[OURS].label} and {WITH_ALL[THEIRS].label} with each means over without it."
         yield ""
         yield from _table(view, everything, place, lacking, lambda claim: claim.baseline[0], WITH_ALL)
         yield ""
@@ -72,7 +72,7 @@ def _table(
     method_of: Callable[[Claim], str],
     start: tuple[Method, Method],
 ) -> Iterable[str]:
-    """Yield one line per means, with either side's method, its time and the ratio."""
+    """Yield one line per means, with method, time and ratio of both sides."""
     unit = seconds(place)
     header = (
         "means",

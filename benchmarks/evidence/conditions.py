@@ -17,19 +17,19 @@ MU = 0.9
 SPRING = {"beta": 0.9}
 """a = beta / P, as arXiv 1412.6651 recommends."""
 SEVERAL = 16
-"""Steps per exchange where a label says so: a second period beside the paper's, which is 1."""
+"""Steps per exchange of methods with a second period in their label; the paper's period is 1."""
 TUNING_SEED = 100
-"""Rates and periods are chosen by this seed, which is in no result."""
+"""Seed for the selection of rates and periods; it is in no result."""
 HOLDING_SEEDS = (101, 102)
 """Seeds with which the selected rate must not diverge; not in any result either."""
 SEEDS = 3
 CLAIM_SEEDS = 5
-"""Reported seeds are 0, 1, 2; where a claim of the paper stands on them, 3 and 4 as well."""
+"""Reported seeds are 0, 1, 2, and for claims of the paper also 3 and 4."""
 EVERY = 1_600
-"""Samples between evaluations: a crossing of the target is known to lie between two of them."""
+"""Samples between evaluations; the crossing of the target is known to lie between two evaluations."""
 SAMPLES = 80_000
 MAX_SECONDS = 240.0
-"""Budgets of a run, in samples and in wall seconds; one that has used up either has not met the target so far."""
+"""Budgets of a run, in samples and in wall seconds; a run that uses up either has not met the target."""
 CLOCK = 2
 """Version of the clock rule; results with different versions are not mixed."""
 NETWORK: dict[str, float] = {
@@ -42,16 +42,16 @@ NETWORK: dict[str, float] = {
 
 @dataclass(frozen=True)
 class Place:
-    """Where runs are: emulated hosts (`lab`), this machine without them (`here`), or virtual time."""
+    """A place of runs: emulated hosts (`lab`), this machine without them (`here`), or virtual time."""
 
     name: str
     title: str
     world: Literal["lab", "here", "virtual"]
     hosts: int
-    """Workers; emulated hosts have one each."""
+    """Number of workers; each emulated host has one."""
     rate: str = "1gbit"
     network: tuple[tuple[str, float], ...] = ()
-    """Of the virtual cluster, where it is not NETWORK."""
+    """Constants of the virtual cluster that differ from NETWORK."""
 
     @property
     def constants(self) -> dict[str, Any]:
@@ -65,13 +65,13 @@ def _costs(name: str, title: str, link: float, host: float | None) -> Place:
 
 
 COSTS = (
-    _costs("copy-3-of-40g", "links 40 Gb/s, copy to the host 3 times as dear", 0.2e-9, 0.6e-9),
+    _costs("copy-3-of-40g", "links 40 Gb/s, copy to the host at 3 times the cost", 0.2e-9, 0.6e-9),
     _costs("link-40g", "links 40 Gb/s, the host's too", 0.2e-9, None),
-    _costs("copy-2", "links 10 Gb/s, copy to the host 2 times as dear", 0.8e-9, 1.6e-9),
+    _costs("copy-2", "links 10 Gb/s, copy to the host at 2 times the cost", 0.8e-9, 1.6e-9),
     _costs("link-10g", "links 10 Gb/s, the host's too", 0.8e-9, None),
     _costs("link-1g", "links 1 Gb/s, the host's too", 8e-9, None),
 )
-"""What a byte costs between workers, and between a worker and the host that holds the center (simulated)."""
+"""Cost of a byte between workers, and between a worker and the host with the center (simulated)."""
 SLOWER = (
     Place("2-hosts-250m", "2 emulated hosts, 250 Mb/s", "lab", 2, "250mbit"),
     Place("2-hosts-100m", "2 emulated hosts, 100 Mb/s", "lab", 2, "100mbit"),

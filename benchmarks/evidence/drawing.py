@@ -1,7 +1,7 @@
-"""How figures are drawn: the same bytes for the same data, readable on light and on dark pages.
+"""Drawing of figures: the same data give the same bytes; figures are readable on light and on dark pages.
 
-A figure is drawn with ink and paper of the light page; a style sheet in the file exchanges both where the reader's
-page is dark. Colours of data have enough contrast on either. Text stays text.
+A figure is drawn with the text and background colours of the light page; a style sheet in the file replaces both
+if the reader's page is dark. Colours of data have enough contrast on both. Text stays text.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 
 INK, PAPER, LINES = "#1f2329", "#fefefe", "#d9dce1"
 DARK = {INK: "#e6e9ee", PAPER: "#0e1116", LINES: "#333a44"}
-"""What each colour of the light page is on a dark one."""
+"""Colour of the light page -> colour of the dark page."""
 PALETTE = ("#d1495b", "#2f81c4", "#2a9d6f", "#b5791a", "#8e6bbf", "#0e8f9c", "#7c8794", "#b8578f")
 STYLE = {
     "svg.hashsalt": "hooke",
@@ -49,7 +49,7 @@ FONTS = "system-ui, -apple-system, 'Segoe UI', 'Helvetica Neue', Arial, sans-ser
 def figure(
     path: Path, title: str, subtitle: str, size: tuple[float, float], described: str = ""
 ) -> Iterator[tuple[Figure, Axes]]:
-    """Give a figure and its axes to be drawn on; write it to `path` (SVG) at the end of the body."""
+    """Yield a figure and its axes; write the figure to `path` (SVG) at the end of the body."""
     with matplotlib.rc_context(STYLE):
         drawn = Figure(figsize=size)
         axes = drawn.add_subplot()

@@ -17,7 +17,7 @@ from benchmarks.evidence.view import STAR, View
 from benchmarks.evidence.wording import seconds, title_of
 
 STORY = (ORIGINAL, EASGD3, *PAIRS[0], BEST, DDP_OVERLAP)
-"""Whose curves are drawn: more of them cannot be told apart."""
+"""Methods whose curves are drawn; more curves could not be distinguished."""
 PARTS = (
     ("computing", ("compute",), PALETTE[1]),
     ("update and data", ("update", "data", "idle"), PALETTE[2]),
@@ -27,7 +27,7 @@ WIDTH = 8.2
 
 
 def draw(view: View, folder: Path) -> list[Path]:
-    """Draw all figures for which there are data; return their files."""
+    """Draw all figures that have data; return their files."""
     found = []
     for place in view.matrix.places:
         if not any(view.reported(place, label) for label in view.matrix.at(place)):
@@ -110,7 +110,7 @@ def times(view: View, place: str, path: Path) -> None:
 
 
 def steps(view: View, place: str, path: Path) -> None:
-    """Draw what a step is made of."""
+    """Draw the parts of the time of a step."""
     there: list[tuple[str, list[Run]]] = []
     for label in view.matrix.at(place):
         runs = [run for run in view.reported(place, label).values() if run.steps and run.compute is not None]

@@ -1,4 +1,4 @@
-"""Findings as tables and as plain data: the same for the page of the replication and that of the co-design."""
+"""Findings as tables and as plain data, for the pages of the replication and of the co-design."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ COLUMNS = (
 )
 RULE = (
     "A ratio is a geometric mean over seeds with its 95% interval, by the rule that the dashboard uses "
-    "(`hooke_api.comparisons.verdict`): a time to the target is only known to lie between two evaluations, a "
-    "run that did not meet it makes a bound, one that diverged never meets it, fewer than three pairs make no "
-    "claim, and verdicts are corrected for the number of comparisons on this page (Holm). Rates and periods are "
-    "chosen by a seed that is in no result. *Open*: who would lose may have a better rate than was tried; one "
-    "that *diverges with other seeds* was given the largest rate that the one tuning seed bore, which is a fault "
-    "of the search and says nothing of the method."
+    "(`hooke_api.comparisons.verdict`): a time to the target is only known to lie between two evaluations; a "
+    "run that did not meet the target gives a bound; a run that diverged never meets it; fewer than three pairs "
+    "give no claim; verdicts are corrected for the number of comparisons on this page (Holm). Rates and periods "
+    "are selected with a seed that is in no result. *Open*: the slower method may have a better rate than those "
+    "tried. If it *diverges with other seeds*, the selected rate was the largest at which the tuning seed did not "
+    "diverge; this is a fault of the search and no evidence against the method."
 )
 
 
 def ratios(view: View, found: Sequence[Finding], paper: bool) -> Iterable[str]:
-    """Yield a table of findings, place by place; `paper`: with what the paper says of these very methods."""
+    """Yield a table of findings, place by place; `paper`: with the paper's statements on the same methods."""
     header = (
         "claim",
         *(("paper",) if paper else ()),
@@ -68,7 +68,7 @@ def _crowded(view: View, finding: Finding) -> str:
 
 
 def plain(view: View, found: Iterable[Finding]) -> Iterable[dict[str, object]]:
-    """Yield findings as plain data, with the keys of the runs that each is made from."""
+    """Yield findings as plain data, each with the keys of its runs."""
     for finding in found:
         v = finding.verdict
         yield {

@@ -1,4 +1,4 @@
-"""What a machine is called where results of several lie side by side, and what it can."""
+"""Name and hardware of a machine, to distinguish the results of several machines."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def hardware() -> dict[str, Any]:
 
 
 def title_of(hardware: Mapping[str, Any]) -> str:
-    """Return processor and cores in words; generation and what multiplies bf16, where they were taken down."""
+    """Return processor and cores in words, with generation and bf16 units if they were recorded."""
     kind = hardware.get("generation") or ""
     if kind and hardware["bf16"] != "emulated":
         kind += f", bf16 {hardware['bf16']}"
@@ -30,6 +30,6 @@ def title_of(hardware: Mapping[str, Any]) -> str:
 
 
 def name_of(hardware: Mapping[str, Any]) -> str:
-    """Return the same as a folder's name: `amd-epyc-family-25-model-1-2-cores`."""
+    """Return the same as a folder name: `amd-epyc-family-25-model-1-2-cores`."""
     told = title_of({**hardware, "cpu": _SAYS_NOTHING.sub(" ", str(hardware["cpu"]))})
     return "-".join(re.findall(r"[a-z0-9]+", told.lower()))

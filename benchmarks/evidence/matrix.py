@@ -1,7 +1,7 @@
-"""What is run in which order: stages, the most important first.
+"""The stages of the measurements in the order of execution, most important first.
 
-A stage is a few methods at one place, towards the target: first each one's search for a rate, then its reported
-seeds, seed by seed, so that the runs of a pair lie next to one another. Or it is paces at some places.
+A stage is a few methods at one place, with runs to the target: first the search for each method's rate, then the
+reported seeds, seed by seed, so that the runs of a pair follow each other. Or it is paces at some places.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from benchmarks.evidence.search import LEAST_TRIED
 
 @dataclass(frozen=True)
 class Stage:
-    """Runs that belong together: of `methods` at one place for `seeds`, or of `paces` at `places`."""
+    """A group of runs: of `methods` at one place for `seeds`, or of `paces` at `places`."""
 
     places: tuple[str, ...]
     methods: tuple[str, ...] = ()
@@ -49,30 +49,30 @@ class Stage:
 
 @dataclass(frozen=True)
 class Matrix:
-    """All stages, and what they have in common."""
+    """All stages, and their common settings."""
 
     stages: tuple[Stage, ...]
     target: float = TARGET
     samples: int = SAMPLES
     steps: int | None = None
-    """Of every pace, instead of its own."""
+    """Steps of every pace, instead of its own number."""
     fixed_rate: bool = False
-    """One rate for all, without a search: a look, of which nothing follows."""
+    """One rate for all methods, without a search: a quick look that allows no conclusions."""
     quick: bool = False
     precision: Precision = "bf16"
-    """Of forward and backward, unless a label says otherwise: what is faster here, for the baselines, too."""
+    """Precision of forward and backward unless a label says otherwise: the faster one here, also for baselines."""
 
     def __hash__(self) -> int:
-        """Return a hash of a few fields: cells are kept by matrix, and hashing all stages takes its time."""
+        """Return a hash of a few fields: cells are cached by matrix, and hashing all stages takes long."""
         return hash((self.samples, self.target, self.quick, self.precision, len(self.stages)))
 
     @property
     def places(self) -> tuple[str, ...]:
-        """Return where methods are run towards the target."""
+        """Return the places of runs to the target."""
         return tuple(dict.fromkeys(place for stage in self.stages if stage.methods for place in stage.places))
 
     def at(self, place: str) -> tuple[str, ...]:
-        """Return the methods that are run towards the target at a place, in the order of the tables."""
+        """Return the methods with runs to the target at a place, in the order of the tables."""
         there = {label for stage in self.stages if place in stage.places for label in stage.methods}
         return tuple(label for label in METHODS if label in there)
 
@@ -89,12 +89,12 @@ class Matrix:
 
     @property
     def paces(self) -> tuple[str, ...]:
-        """Return the paces that are run anywhere."""
+        """Return the paces of all places."""
         return tuple(dict.fromkeys(label for stage in self.stages for label in stage.paces))
 
     @property
     def least(self) -> int:
-        """Return how many runs there are at least: a search may take more than the fewest it can do with."""
+        """Return the least number of runs; a search may need more than its minimum."""
         searched = 1 if self.fixed_rate else LEAST_TRIED
         found = 0
         for place in self.places:
@@ -109,7 +109,7 @@ def _labels(*methods: Method) -> tuple[str, ...]:
 
 
 FEW, ALL = tuple(range(SEEDS)), tuple(range(CLAIM_SEEDS))
-"""Seeds; corrected for as many comparisons as the page has, three of them would show next to nothing."""
+"""Seeds. After correction for the number of comparisons on the page, three seeds would show almost nothing."""
 LADDER_LABELS = _labels(*LADDER)
 PAIR_LABELS = [_labels(*pair, *map(seldom, pair)) for pair in PAIRS]
 RUNG_LABELS = tuple(map(rung, RUNGS))
@@ -153,7 +153,7 @@ QUICK = Matrix(
 
 
 def without_root(matrix: Matrix) -> Matrix:
-    """Return what is left of a matrix where there can be no emulated hosts: virtual time, and one machine."""
+    """Return the part of a matrix that needs no emulated hosts: virtual time, and one machine."""
     stages = list[Stage]()
     for stage in matrix.stages:
         if stage.paces:
@@ -166,7 +166,7 @@ def without_root(matrix: Matrix) -> Matrix:
 
 
 def without_data(matrix: Matrix, folders: frozenset[str]) -> Matrix:
-    """Return a matrix without the runs whose data set is in none of the folders of HOOKE_DATA."""
+    """Return a matrix without the runs whose data set is in no folder of HOOKE_DATA."""
     if CHIP_DATA in folders:
         return matrix
     stages = (
@@ -177,7 +177,7 @@ def without_data(matrix: Matrix, folders: frozenset[str]) -> Matrix:
 
 
 def without_bf16(matrix: Matrix) -> Matrix:
-    """Return a matrix in fp32, for a processor on which bf16 is not faster, and in which nothing stands twice."""
+    """Return a matrix in fp32 without duplicates, for a processor on which bf16 is not faster."""
 
     in_fp32 = dict(zip(ALONE[:2], ALONE[2:], strict=True))
 

@@ -1,9 +1,9 @@
-"""The methods: those of the paper as published, and what is compared in the co-design.
+"""The methods: those of the paper as published, and those of the co-design.
 
-Every method's learning rates are those of one ladder (`search.py`), in units of its own scale, which is a rule and
-no choice per method: (1 - mu) with momentum mu, so that the steps that a constant gradient leads to are equally
-long; and 1 / (P tau) where P workers push what they have gathered in tau steps into one model without averaging,
-as what is pushed around one place adds up.
+The learning rates of all methods are those of one ladder (`search.py`), in units of the method's scale. The scale
+follows from a rule, not from a choice per method: (1 - mu) with momentum mu, so that steps with a constant
+gradient are equally long; and 1 / (P tau) if P workers push the sums of tau steps into one model without
+averaging, because these sums add up.
 """
 
 from __future__ import annotations
@@ -19,29 +19,29 @@ PAPER = frozenset(
 )  # fmt: skip
 """Algorithms that the paper compares or proposes."""
 SETTINGS = frozenset(("beta", "mode", "parts"))
-"""Parameters that leave a method as the paper has it: it exchanges in every step, and fixes neither beta nor G."""
+"""Parameters with which a method is still that of the paper, which fixes neither beta nor G."""
 
 
 @dataclass(frozen=True)
 class Method:
-    """One line of the tables. `peer`: what people use instead of Hooke; `pushes`: see the scale of rates."""
+    """One line of the tables. `peer`: a program other than Hooke; `pushes`: see the scale of rates."""
 
     label: str
     name: str
     parameters: dict[str, Any] = field(default_factory=dict)
     communication: dict[str, Any] = field(default_factory=dict)
     precision: str = ""
-    """Of forward and backward, where it is not that of the matrix, the same for every method and peer."""
+    """Precision of forward and backward, if it is not that of the matrix, which all methods and peers use."""
     momentum: float = 0.0
-    """That the scale of its rates knows; a peer is given it as well."""
+    """Momentum, for the scale of its rates; it is also passed to a peer."""
     pushes: bool = False
     peer: bool = False
     tuned_as: str = ""
-    """The label of a method whose weights have the same bits: its search for a rate is this one's, too."""
+    """Label of a method with bitwise equal weights, whose selected rate is used here, too."""
 
     @property
     def published(self) -> bool:
-        """Return whether this is a method as the paper has it: tree, fp32 on the wire, period 1."""
+        """Return whether this is a method of the paper: tree, fp32 on the wire, period 1."""
         return (
             not self.peer and self.name in PAPER and not self.communication and self.parameters.keys() <= SETTINGS
         )
@@ -52,12 +52,12 @@ class Method:
         return int(self.parameters.get("period", 1))
 
     def scale(self, workers: int) -> float:
-        """Return what the ladder's rates are multiplied by for this method."""
+        """Return the factor of the ladder's rates for this method."""
         return (1 - self.momentum) / (workers * self.period if self.pushes else 1)
 
 
 def seldom(method: Method) -> Method:
-    """Return a method that exchanges every SEVERAL steps instead of after each."""
+    """Return a method that exchanges once per SEVERAL steps instead of at every step."""
     return replace(
         method, label=f"{method.label}, period {SEVERAL}", parameters={**method.parameters, "period": SEVERAL}
     )
@@ -79,7 +79,7 @@ PAIRS = (
     ),
     (Method("Hogwild EASGD", "hogwild-easgd", SPRING), Method("Hogwild SGD", "hogwild-sgd", pushes=True)),
 )
-"""Asynchronous methods, elastic and not: the paper compares the one with the other."""
+"""Pairs of asynchronous methods, elastic and not, which the paper compares."""
 
 # -- co-design: each means alone, and all but one, for Sync EASGD and for its peers -----------------------------
 
@@ -92,7 +92,7 @@ BEST = Method(
     {"collective": "halving", **BF16},
     momentum=MU,
 )
-"""Every means together."""
+"""The method with all means."""
 DDP = Method("PyTorch DDP, one bucket", "ddp", {"buckets": "one"}, peer=True)
 DDP_OVERLAP = Method("PyTorch DDP", "ddp", peer=True)
 POST_LOCAL = Method(f"PyTorch post-local SGD, period {SEVERAL}", "post-local", {"period": SEVERAL}, peer=True)
@@ -131,7 +131,7 @@ MEANS: dict[str, tuple[Method, Method | None]] = {
     ),
     "overlap": (EASGD3, DDP_OVERLAP),
 }
-"""Each means alone, on either side; None where a peer has no choice (gloo's all-reduce is a ring of its own)."""
+"""Each means alone, on both sides; None if a peer has no choice (gloo's all-reduce is always a ring)."""
 LESS: dict[str, tuple[Method, Method | None]] = {
     "momentum": (
         _less("momentum", parameters=_without("momentum", "momentum_kind"), momentum=0.0),
@@ -151,9 +151,9 @@ LESS: dict[str, tuple[Method, Method | None]] = {
         ),
     ),
 }
-"""All means but one, on either side."""
+"""All means but one, on both sides."""
 RIVALS = (DDP_OVERLAP, DDP_BEST, POST_LOCAL_BEST, MPI4PY_BEST)
-"""What the best is compared with: what people write, and each peer with every means that it has."""
+"""Methods that the best one is compared with: usual forms of peers, and each peer with every means that it has."""
 
 REPLICATION = (*LADDER, *(method for pair in PAIRS for method in (*pair, *map(seldom, pair))))
 ABLATION = (*NONE, *(method for row in (*MEANS.values(), *LESS.values()) for method in row if method))

@@ -1,4 +1,4 @@
-"""What the emulated network gave, over all sessions of a place: one line per measurement."""
+"""Calibrations of the emulated network over all sessions of a place: one line per measurement."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def network(view: View, place: str) -> Iterable[str]:
         return
     if len(calibrations) > 1:
         yield (
-            f"Measured anew before each of {len(calibrations)} sessions of runs, one by one in the raw data. "
-            "Median of the sessions, least and most of everything measured."
+            f"Measured before each of {len(calibrations)} sessions of runs; the raw data contain each of them. "
+            "Median of the sessions, least and most of all measurements."
         )
     else:
         yield "Measured before the runs."

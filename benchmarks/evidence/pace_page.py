@@ -24,22 +24,22 @@ def page(view: View, make: str) -> Iterable[str]:
     yield from incomplete(view)
     yield (
         f"Runs of a fixed number of steps without a target: MNIST-LeNet, batch {BATCH} per worker. Median [least, "
-        "most] of the repeats, which have other seeds; what is compared is run one after the other, repeat by "
-        "repeat, and quotients are formed within a repeat. Seconds are of the train clock, without evaluations."
+        "most] of the repeats, which have different seeds. Compared runs follow each other, repeat by repeat, and "
+        "quotients are formed within a repeat. Seconds are those of the train clock, without evaluations."
     )
     yield ""
     yield "## One worker"
     yield ""
-    yield "No network, one core: Hooke's `sgd` and the loop of every tutorial, with the same batches and model."
+    yield "No network, one core: Hooke's `sgd` and a plain PyTorch loop, with the same batches and model."
     yield ""
     yield from _one_worker(view)
     yield ""
     yield "## Weak scaling"
     yield ""
     yield (
-        f"*{OFF}*: the same ranks compute at the same time and never exchange, which is all that the cores allow; "
-        "efficiency is throughput over that, with the same momentum. The paper's 91.5% are time on one node over "
-        "time on N nodes, each with processors of its own."
+        f"*{OFF}*: the same ranks compute at the same time and never exchange, which is the limit of the cores. "
+        "Efficiency is throughput over this limit, with the same momentum. The paper's 91.5% are time on one node "
+        "over time on N nodes, each with its own processors."
     )
     yield ""
     yield from _scaling(view)
@@ -47,9 +47,10 @@ def page(view: View, make: str) -> Iterable[str]:
     yield "## The limit of the wire"
     yield ""
     yield (
-        "No step with an exchange of all fp32 weights takes less than the longer of computing (communication off) "
-        "and an all-reduce on links that are full both ways: 2 (P - 1) / P |W| per link and direction, headers of "
-        "TCP included, no latency. *Own schedule*: the same for the collective that was used; a tree sends more."
+        "A step with an exchange of all fp32 weights takes at least the longer time of computing (communication "
+        "off) and an all-reduce on links that are full in both directions: 2 (P - 1) / P |W| per link and "
+        "direction, with TCP headers, without latency. *Own schedule*: the same for the collective used; a tree "
+        "sends more."
     )
     yield ""
     yield from _limits(view)

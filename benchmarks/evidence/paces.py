@@ -1,4 +1,4 @@
-"""Runs of a fixed number of steps without a target: how fast, not how well. Repeats have other seeds."""
+"""Runs of a fixed number of steps without a target: they measure throughput only. Repeats have different seeds."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def _names(places: Iterable[Place]) -> tuple[str, ...]:
 
 
 def rung(method: Method) -> str:
-    """Return the label of a method's runs where the cost of the network is varied."""
+    """Return the label of a method's runs with varied network costs."""
     return f"rung: {method.label}"
 
 
 def chip(parts: int) -> str:
-    """Return the label of the runs of a chip in so many parts."""
+    """Return the label of the runs of a chip with this number of parts."""
     return f"chip in {parts} {'part' if parts == 1 else 'parts'}"
 
 
@@ -43,9 +43,9 @@ HALVING = replace(EASGD3, communication={"collective": "halving"})
 PER_LAYER = replace(EASGD3, communication={"packing": "per-layer"})
 ENDS = ("2-hosts", "8-hosts")
 RUNGS = (SERIAL, ORIGINAL, EASGD1, EASGD2, EASGD3)
-"""The paper's ladder: what changes from one to the next is where the center lies, and what hides behind what."""
+"""The paper's ladder: from one method to the next the place of the center or the overlap changes."""
 CHIP_STEPS, CHIP_DATA = 12, "cifar10-lossless-4k"
-"""The partition of a chip is run for its throughput, on the part of CIFAR-10 that lies in this folder."""
+"""Steps and data set of the runs of a partitioned chip, which measure its throughput on a part of CIFAR-10."""
 
 _ALL = (
     *(Pace(rung(method), method, (*_names(COSTS), *_names(SLOWER)), 20) for method in RUNGS),
@@ -82,4 +82,4 @@ _ALL = (
 PACES = {pace.label: pace for pace in _ALL}
 """`communication off`: the same ranks compute at the same time and never exchange (local SGD, a long period)."""
 ALONE = frozenset(pace.off for pace in PACES.values())
-"""Paces without an exchange, which others are compared with."""
+"""Paces without an exchange, with which others are compared."""

@@ -21,10 +21,10 @@ BEGIN, END = "<!-- written by `python -m benchmarks.evidence pages` -->", "<!-- 
 
 
 def write(matrix: Matrix, store: Store | None, target: Path) -> list[Path]:
-    """Write everything below `target`; return the files. Raises FileNotFoundError where nothing has been run.
+    """Write all pages and data below `target`; return the files. Raises FileNotFoundError if there are no results.
 
-    With a store its results become the raw data in `target`; without one the pages are made of what lies there.
-    They are about as much of `matrix` as the machine could measure (`view_of`).
+    With a store its results become the raw data in `target`; without one the pages are made from the raw data
+    there. They cover the part of `matrix` that the machine could measure (`view_of`).
     """
     if store is not None:
         evidence = store.evidence()
@@ -45,12 +45,12 @@ def write(matrix: Matrix, store: Store | None, target: Path) -> list[Path]:
 
 
 def machines(results: Path) -> Iterator[Path]:
-    """Yield the folders of `results` that hold the raw data of a machine."""
+    """Yield the folders of `results` that contain the raw data of a machine."""
     yield from sorted(path.parent.parent for path in results.glob(f"*/{DATA}/{records.RUNS}"))
 
 
 def index(results: Path) -> None:
-    """Write what all machines measured into the index of results, where there is one, between two comments."""
+    """Write the findings of all machines into the index of results, if there is one, between two comments."""
     path = results / "README.md"
     if not path.exists():
         return
@@ -58,7 +58,7 @@ def index(results: Path) -> None:
     head, begin, rest = text.partition(BEGIN)
     _, end, tail = rest.partition(END)
     if not begin or not end:
-        raise ValueError(f"{path} has lost one of the lines {BEGIN!r} and {END!r}, between which its table stands")
+        raise ValueError(f"{path} lacks one of the lines {BEGIN!r} and {END!r}, which enclose its table")
     views = {folder.name: view_of(FULL, records.read(folder / DATA)) for folder in machines(results)}
     rows = [row for name, view in views.items() for row in _index_rows(name, view)]
     lines = list[str]()
@@ -68,7 +68,7 @@ def index(results: Path) -> None:
         lines = [*table(("machine", "page", "what"), rows), "", *table(header, found)]
     path.write_text(
         f"{head}{begin}\n"
-        + "\n".join(lines or ["No machine has been measured by the rules in force."])
+        + "\n".join(lines or ["No machine has been measured with the present rules."])
         + f"\n{end}{tail}"
     )
 
@@ -76,10 +76,10 @@ def index(results: Path) -> None:
 def _index_rows(name: str, view: View) -> Iterable[tuple[str, str, str]]:
     there = f"{len(view.runs)} runs"
     yield processor(view), f"[replication]({name}/replication.md)", f"the paper's methods as published; {there}"
-    yield "", f"[co-design]({name}/codesign.md)", "the best we know beside its peers, and what each means brings"
+    yield "", f"[co-design]({name}/codesign.md)", "the best method and its peers, and the effect of each means"
     for place in view.matrix.places:
-        yield "", f"[{place}]({name}/{place}.md)", f"time to the target, and where it goes: {title_of(place)}"
-    yield "", f"[pace]({name}/pace.md)", "one worker beside plain PyTorch, weak scaling, the limit of the wire"
+        yield "", f"[{place}]({name}/{place}.md)", f"time to the target, and its parts: {title_of(place)}"
+    yield "", f"[pace]({name}/pace.md)", "one worker and plain PyTorch, weak scaling, the limit of the wire"
 
 
 def _page(path: Path, lines: Iterable[str]) -> Path:

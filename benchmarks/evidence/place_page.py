@@ -1,4 +1,4 @@
-"""The page of one place: how soon each method met the target, and where its time went."""
+"""The page of one place: each method's time to the target, and the parts of this time."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def page(view: View, place: str, make: str) -> Iterable[str]:
     yield ""
     yield from _times(view, place, goal)
     yield ""
-    yield f"## Where the time goes{beside(note)}"
+    yield f"## Parts of the time{beside(note)}"
     yield ""
     yield from shares(view, place)
     yield ""
@@ -111,13 +111,13 @@ def _plain(found: spread.Spread | None, name: str) -> str:
 
 def _meaning(place: str, note: str) -> str:
     if PLACES[place].world == "virtual":
-        return "Weights and accuracies are computed for real, times are those of a model of network and processor."
+        return "Weights and accuracies are computed; times are those of a model of network and processor."
     if note.startswith("oversubscribed"):
         return (
-            "Computation is slower for every method alike, and what is waited for may be a core as well as the "
+            "Computation is equally slower for every method, and a rank may wait for a core as well as for the "
             "network: compare methods with each other, not with a real cluster."
         )
-    return f"{STAR} with its server one rank more than there are cores: oversubscribed."
+    return f"{STAR} oversubscribed: with its server it has one rank more than there are cores."
 
 
 def _conditions(matrix: Matrix, place: str) -> Iterable[str]:
@@ -126,19 +126,19 @@ def _conditions(matrix: Matrix, place: str) -> Iterable[str]:
         f"Batch {BATCH} per worker; a run ends at the target or after {matrix.samples:,} samples{limit}; scored "
         f"on the validation part every {EVERY:,} samples, while the train clock stands. Learning rates are "
         f"{FIRST:g} times 2 to the power of k, k from {LOWEST} to {HIGHEST}, times (1 - mu) with momentum mu, "
-        "times 1 / (P tau) where P workers push what they gather in tau steps into one model without averaging. "
-        "The search goes on until the best rate has been tried from both sides, on a seed that is in no result; "
-        "the reported seeds run at the best. Median [least, most] of the seeds; ≥ marks a run that did not meet "
-        "the target, and how long it had not, *never* one that diverged: the rate that the tuning seed bore was "
-        "too large for it, and a smaller one was not tried with it. Elastic methods: beta = "
-        f"{SPRING['beta']}. Exactly: `benchmarks/evidence/conditions.py`."
+        "times 1 / (P tau) if P workers push the sums of tau steps into one model without averaging. The search "
+        "continues until both neighbours of the best rate have been tried, with a seed that is in no result; the "
+        "reported seeds run at the best rate. Median [least, most] of the seeds; ≥ marks the time of a run that "
+        "did not meet the target, *never* a run that diverged: the rate at which the tuning seed did not diverge "
+        "was too large for it, and a smaller one was not tried with it. Elastic methods: beta = "
+        f"{SPRING['beta']}. All conditions: `benchmarks/evidence/conditions.py`."
     )
     if PLACES[place].world == "lab":
         yield ""
         yield (
-            f"Methods and peers compute in {matrix.precision} unless a label says otherwise. A server has no host "
-            "of its own: it shares that of worker 0, whose messages then do not cross a link, which is to the "
-            "advantage of the methods that have one."
+            f"Methods and peers compute in {matrix.precision} unless a label says otherwise. A server runs on the "
+            "host of worker 0, so that their messages do not cross a link. This is an advantage of methods with a "
+            "server."
         )
 
 
@@ -147,7 +147,7 @@ def _times(view: View, place: str, goal: str) -> Iterable[str]:
         "method",
         f"time to {goal}, {seconds(place)}",
         "reached",
-        "samples to it",
+        "samples to the target",
         "test accuracy at the end",
         "rate",
     )

@@ -1,4 +1,4 @@
-"""What a machine's matrix computes in: bf16 where it is faster than fp32, else fp32."""
+"""The precision of a machine's matrix: bf16 if it is faster than fp32, else fp32."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from benchmarks.evidence.conditions import BATCH, Precision
 
 
 def used(sessions: Iterable[Mapping[str, Any]]) -> Precision | None:
-    """Return what sessions computed in (bf16 where they are from before it was taken down); None without any."""
+    """Return the precision of sessions (bf16 for sessions that did not record it); None without sessions."""
     found = {session.get("precision", "bf16") for session in sessions}
     return next(iter(sorted(found)), None)
 
 
 def chosen(hardware: Mapping[str, Any], sessions: Iterable[Mapping[str, Any]]) -> Precision:
-    """Return what the sessions before computed in, else what is fast on `hardware`, which is this machine."""
+    """Return the precision of earlier sessions; without any, the faster one on `hardware`, this machine."""
     if before := used(sessions):
         return before
     if hardware["bf16"] == "vectors":
@@ -24,7 +24,7 @@ def chosen(hardware: Mapping[str, Any], sessions: Iterable[Mapping[str, Any]]) -
 
 
 def faster() -> Precision:
-    """Measure forward and backward of LeNet in both on this machine; return the faster one."""
+    """Measure forward and backward of LeNet in both precisions on this machine; return the faster one."""
     import torch
 
     from benchmarks.core.compute import fastest, ours

@@ -1,7 +1,7 @@
 """Raw results as they are published: one line per run, one per evaluation, one document of sessions.
 
-Pages are made from these files alone, so that they can be checked, and made anew, without running anything. They
-are what stays: a machine whose own store is gone goes on from them.
+Pages are made from these files alone, so that they can be checked and written again without any runs. If the
+store of a machine is lost, its measurements continue from these files.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from benchmarks.evidence.conditions import PLACES
 from benchmarks.evidence.search import Trial
 
 DATA = "data"
-"""The folder beside the pages that holds them."""
+"""The folder of the raw data, next to the pages."""
 SIMULATED = "simulated"
 """A column of every table: whether a row's seconds are virtual."""
 RUNS, CURVES, SESSIONS = "runs.csv", "curves.csv", "sessions.json"
@@ -49,7 +49,7 @@ class Run:
     oversubscribed: str
     state: str
     diverged: str
-    """`yes`: it ended because its numbers did, and never meets a target."""
+    """`yes`: it ended because of NaN or Inf, and never meets a target."""
     why: str
     time_to_target: float | None
     samples_to_target: int | None
@@ -93,7 +93,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Evidence:
-    """All that pages are made from. `curves`: by key, (samples, seconds, accuracy) of each evaluation."""
+    """All data of the pages. `curves`: by key, (samples, seconds, accuracy) of each evaluation."""
 
     runs: dict[str, Run]
     curves: dict[str, list[tuple[int, float, float]]]
@@ -101,7 +101,7 @@ class Evidence:
 
     @property
     def trials(self) -> dict[str, Trial]:
-        """Return how the runs that choose a rate went, by key; runs that are reported choose nothing."""
+        """Return the outcomes of the runs for the selection of rates, by key, without the reported runs."""
         return {
             key: Trial(run.time_to_target, run.best_accuracy or 0.0, run.diverged == "yes")
             for key, run in self.runs.items()
@@ -137,7 +137,7 @@ def flatten(key: str, stored: Mapping[str, Any]) -> Run:
         "link_wire_bytes": link.get("wire_bytes"),
         "dropped_packets": link.get("dropped"),
         "staleness_mean": sum(k * n for k, n in stale.items()) / sum(stale.values()) if stale else None,
-        "machine_ms": stored.get("machine_ms"),  # not taken down before there was a probe
+        "machine_ms": stored.get("machine_ms"),  # missing in runs before the probe existed
         "session": stored["session"],
         "commit": stored["commit"],
         "command": stored["command"],
@@ -146,13 +146,13 @@ def flatten(key: str, stored: Mapping[str, Any]) -> Run:
 
 
 def _said(result: Mapping[str, Any]) -> str:
-    """Return why a run did not succeed, in short and without the paths of a machine."""
+    """Return a short reason why a run did not succeed, without paths of a machine."""
     text = "" if result["state"] == "succeeded" else " ".join(result.get("why", "").split())
     return re.sub(r"(?<!\w)/(?:[^/\s]+/)+", "", text)[:200]
 
 
 def collect(runs: Mapping[str, Mapping[str, Any]], sessions: Mapping[str, Any]) -> Evidence:
-    """Return stored runs and their sessions as they are published."""
+    """Return stored runs and their sessions in the published form."""
     curves = {
         key: [(s["samples"], s["train_seconds"], s["accuracy"]) for s in run["result"].get("evaluations") or []]
         for key, run in runs.items()
@@ -185,7 +185,7 @@ def write(folder: Path, evidence: Evidence) -> None:
 
 
 def read(folder: Path) -> Evidence:
-    """Return what `write` left; raises FileNotFoundError where there is nothing."""
+    """Return the evidence that `write` wrote to a folder; raises FileNotFoundError if there is none."""
     runs, curves = {}, dict[str, list[tuple[int, float, float]]]()
     kinds = {field.name: str(field.type) for field in fields(Run)}
     with (folder / RUNS).open(newline="") as file:

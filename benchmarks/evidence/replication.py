@@ -1,7 +1,7 @@
-"""What the paper says of its own methods: every claim that is looked at, each about methods as it has them.
+"""The claims of the paper that are tested, each on methods as published.
 
-Figures of the paper are those of its abstract, or of a detailed account of its text (`account`); what could be
-found in neither is not quoted.
+Figures of the paper are those of its abstract, or of a detailed account of its text (`account`); figures found in
+neither are not quoted.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from benchmarks.evidence.view import View
 
 LADDER_FIGURES = {"EASGD1": 3.7, "EASGD2": 1.3, "EASGD3": 1.1, "whole": 5.3}
 EXPOSED = {ORIGINAL.label: 0.87, EASGD3.label: 0.14}
-"""Shares of communication, of the abstract."""
+"""Shares of communication according to the abstract."""
 CHIP_SECONDS = {1: 1605, 4: 1025, 8: 823, 16: 490}
 """Parts of a chip -> seconds of AlexNet to an accuracy of 0.625 (account)."""
 
@@ -64,7 +64,7 @@ SIDES = ("8-hosts", "2-hosts", "virtual")
 
 
 def found(view: View) -> dict[str, list[Finding]]:
-    """Return what was found, by group of claims: `ladder`, `asynchronous`, `system`; corrected together."""
+    """Return all findings by group of claims: `ladder`, `asynchronous`, `system`; corrected together."""
     groups = {"ladder": LADDER, "asynchronous": ASYNCHRONOUS, "system": (PACKING, SCALING)}
     asked = [(claim, place) for claims in groups.values() for claim in claims for place in _places(view, claim)]
     everything = findings(view, asked)

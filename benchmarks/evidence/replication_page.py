@@ -1,4 +1,4 @@
-"""The page of the replication: what the paper says of its methods, and what was measured of the same ones."""
+"""The page of the replication: statements of the paper on its methods, and measurements of the same methods."""
 
 from __future__ import annotations
 
@@ -25,16 +25,17 @@ def page(view: View, make: str) -> Iterable[str]:
     yield from incomplete(view)
     yield (
         "*Scaling deep learning on GPU and Knights Landing clusters* (SC17, arXiv 1708.02983), MNIST and LeNet: "
-        "plain steps of SGD, an exchange in every step, trees, fp32 on the wire. *Abstract*: as its abstract "
-        "says; *account*: as a detailed account of its text says, not checked against the paper. Figures of the "
-        f"paper stand beside its own methods only. Target: {view.matrix.target:.0%} validation accuracy. {RULE}"
+        "plain steps of SGD, an exchange in every step, trees, fp32 on the wire. *Abstract*: according to its "
+        "abstract; *account*: according to a detailed account of its text, not checked against the paper. Figures "
+        "of the paper are only given for its own methods. "
+        f"Target: {view.matrix.target:.0%} validation accuracy. {RULE}"
     )
     yield ""
     yield "## The ladder"
     yield ""
     yield (
-        "Time to the target. The weights of Sync EASGD1, 2 and 3 have the same bits: they take one rate, found "
-        "once, and as many samples, so that their ratio is that of a step."
+        "Time to the target. The weights of Sync EASGD1, 2 and 3 are bitwise equal: they use the same rate and "
+        "the same number of samples, so that their ratio is that of the time of a step."
     )
     yield ""
     yield from ratios(view, groups["ladder"], paper=True)
@@ -45,13 +46,13 @@ def page(view: View, make: str) -> Iterable[str]:
     yield ""
     yield from _exposed(view)
     yield ""
-    yield "## Why it differs: what the paper's devices cost, and ours do not"
+    yield "## Why it differs: the cost of copies to devices"
     yield ""
     yield from _why(view)
     yield ""
     yield "## Asynchronous pairs"
     yield ""
-    yield "Time to the target. The paper exchanges in every step (period 1) and says nothing of longer periods."
+    yield "Time to the target. The paper exchanges in every step (period 1) and does not mention longer periods."
     yield ""
     yield from ratios(view, groups["asynchronous"], paper=True)
     yield ""
@@ -59,7 +60,7 @@ def page(view: View, make: str) -> Iterable[str]:
     yield ""
     yield (
         "Samples per second over a fixed number of steps. The paper's 91.5% are time on one node over time on "
-        "N, each with processors of its own; 4,253 cores is as printed, 64 nodes of 68 cores are 4,352."
+        "N nodes, each with its own processors; 4,253 cores is as printed, 64 nodes of 68 cores are 4,352."
     )
     yield ""
     yield from ratios(view, groups["system"], paper=True)
@@ -80,7 +81,7 @@ def rows(view: View) -> Iterable[dict[str, object]]:
 
 
 def _steps(view: View) -> Iterable[str]:
-    """Yield what a step of the ladder's methods takes, in the runs that the times above are of."""
+    """Yield the time of a step of the ladder's methods, in the runs of the times above."""
     labels, lines = [method.label for method in RUNGS[1:]], []
     for place in view.matrix.places:
         for label in labels:
@@ -94,14 +95,14 @@ def _steps(view: View) -> Iterable[str]:
                 cells = (figure.text(form) if figure else "" for figure, form in figures)
                 lines.append((where, view.marked(place, label), *cells, str(len(runs))))
     if lines:
-        yield "The same runs, step by step: median [least, most] of the seeds."
+        yield "The same runs, per step: median [least, most] of the seeds."
         yield ""
         yield from table(("where", "method", "step, ms", "exposed", "samples to the target", "seeds"), lines)
 
 
 def _exposed(view: View) -> Iterable[str]:
-    """Yield the share of a worker's time that it is blocked in communication, beside the abstract's."""
-    yield "Share of a worker's time, evaluations left out, blocked in communication; mean and 95% t interval."
+    """Yield the share of a worker's time blocked in communication, with that of the abstract."""
+    yield "Share of a worker's time blocked in communication, without evaluations; mean and 95% t interval."
     yield ""
     lines = []
     for label, paper in EXPOSED.items():
@@ -123,14 +124,14 @@ def _exposed(view: View) -> Iterable[str]:
 
 def _why(view: View) -> Iterable[str]:
     yield (
-        "In the paper the center of Original EASGD and Sync EASGD1 lies in the host's memory, and every "
-        "exchange with it is a copy between a device and the host; EASGD2 and 3 keep it on a device. Between "
-        "our hosts such a copy is a message like any other. Below the two prices are raised one by one: of a "
-        "link between workers, and of a byte between a worker and the host that holds the center. Throughputs "
+        "In the paper the center of Original EASGD and Sync EASGD1 is in the host's memory, and every exchange "
+        "with it is a copy between a device and the host; for EASGD2 and 3 the center is on a device. Between "
+        "our hosts such a copy is a message like any other. Below, two costs are raised one at a time: that of a "
+        "link between workers, and that of a byte between a worker and the host with the center. Throughputs "
         "of a fixed number of steps, eight workers in virtual time (**simulated**), and two emulated hosts on "
-        "slower links; median [least, most] of the repeats. Original EASGD, serial, is the paper's listing to "
-        "the letter: one worker computes at a time; the ladder above starts at the ordered one, in which all "
-        "compute at once."
+        "slower links; median [least, most] of the repeats. Original EASGD, serial, is exactly the paper's "
+        "listing: one worker computes at a time; the ladder above starts with the ordered variant, in which all "
+        "compute at the same time."
     )
     yield ""
     header = (
@@ -175,7 +176,7 @@ def _chip(view: View) -> Iterable[str]:
         "AlexNet on CIFAR-10, G ranks on this machine's cores, each with a copy of weights and data; gradients "
         "are averaged in every step (`chip-easgd`). The paper gives the time of one chip of 68 cores to an "
         "accuracy of 0.625 (account). Here only the **throughput** of a few steps is measured: the cores are "
-        "the same few for every G, so more parts than cores cannot bring more."
+        "the same few for every G, so more parts than cores cannot be faster."
     )
     yield ""
     alone, lines = view.repeats(PARTS[0].name, chip(1)), []
@@ -199,7 +200,7 @@ def _chip(view: View) -> Iterable[str]:
 
 
 def compared(views: dict[str, View]) -> Iterable[tuple[str, dict[str, str]]]:
-    """Yield each ratio of the ladder and of the pairs with what every machine found of it, by machine."""
+    """Yield each ratio of the ladder and of the pairs with its findings, by machine."""
     lines: dict[str, dict[str, str]] = {}
     for name, view in views.items():
         groups = found(view)

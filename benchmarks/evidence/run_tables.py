@@ -1,4 +1,4 @@
-"""Two tables of a place's page: what a step is made of, and every run at every learning rate."""
+"""Two tables of a place's page: the parts of a step, and every run at every learning rate."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from benchmarks.evidence.wording import seconds, table
 
 
 def shares(view: View, place: str) -> Iterable[str]:
-    """Yield what a step of each method is made of, at its best rate."""
+    """Yield the parts of a step of each method, at its best rate."""
     unit = seconds(place, "m")
     header = (
         "method",
@@ -32,9 +32,9 @@ def shares(view: View, place: str) -> Iterable[str]:
         "processor, s per 1,000 steps",
     )
     yield (
-        "The same runs. Means over workers and steps, evaluation left out. Exposed: blocked in communication; the "
-        "share is of the time without evaluation. Peers do not tell what they hide. Links: all hosts, with the "
-        "headers of every segment, start and evaluations included. Processor: all processes, with evaluations."
+        "The same runs. Means over workers and steps, without evaluation. Exposed: blocked in communication; the "
+        "share refers to the time without evaluation. Peers do not report hidden communication. Links: all hosts, "
+        "with the headers of every segment, start and evaluations. Processor: all processes, with evaluations."
     )
     yield ""
     lines = []
@@ -73,7 +73,7 @@ def _told(values: Sequence[float], form: str) -> str:
 
 
 def categories(view: View, place: str) -> Iterable[str]:
-    """Yield the same runs in the categories in which the paper breaks its time down."""
+    """Yield the times of the same runs in the paper's categories."""
     results = [
         {
             "label": label,
@@ -91,10 +91,10 @@ def categories(view: View, place: str) -> Iterable[str]:
 
 
 def every_rate(view: View, place: str, goal: str) -> Iterable[str]:
-    """Yield every run towards the target: those that chose a rate, and those that are reported."""
+    """Yield every run to the target: those for the selection of rates, and the reported ones."""
     yield (
-        f"Runs by which a rate was chosen: seconds to {goal}, or the best validation accuracy and how long the "
-        "run took. None of them is in a result."
+        f"Runs for the selection of rates: seconds to {goal}, or the best validation accuracy and the duration of "
+        "the run. None of them is in a result."
     )
     yield ""
     labels = [label for label in view.matrix.at(place) if not METHODS[label].tuned_as]

@@ -1,4 +1,4 @@
-"""Median and range of a few figures, where some are only bounds: a description, of which no verdict is made."""
+"""Median and range of a few figures, some of which may be bounds: a description, not used for verdicts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Literal
 from benchmarks.evidence.records import Run
 
 Side = Literal["=", ">", "<"]
-"""Of a figure: it is exact, or the true one is larger, or smaller."""
+"""Kind of a figure: exact, or the true figure is larger, or smaller."""
 
 
 @dataclass(frozen=True)
@@ -31,12 +31,12 @@ class Spread:
 
     @property
     def count(self) -> int:
-        """Return how many figures there are."""
+        """Return the number of figures."""
         return len(self.figures)
 
     @property
     def median(self) -> Figure:
-        """Return the median; where bounds leave it open, the bound of it that they give."""
+        """Return the median, or its bound if the figures do not determine it."""
         lower = statistics.median(0.0 if f.side == "<" else f.value for f in self.figures)
         upper = statistics.median(math.inf if f.side == ">" else f.value for f in self.figures)
         if lower == upper:
@@ -54,7 +54,7 @@ class Spread:
         return max(self.figures, key=lambda figure: (figure.value, figure.side == ">"))
 
     def text(self, form: str, unit: str = "") -> str:
-        """Return `median [least, most]`; one figure stands alone, a bound says that it is one."""
+        """Return `median [least, most]`, or a single figure; bounds are marked."""
         if self.count == 1:
             return told(self.figures[0], form) + unit
         return f"{told(self.median, form)}{unit} [{told(self.least, form)}, {told(self.most, form)}]"
@@ -73,7 +73,7 @@ def of(values: Iterable[float | None], keys: Iterable[str] = ()) -> Spread | Non
 
 
 def time_to_target(run: Run) -> Figure:
-    """Return a run's time to its target; if it ended before, how long it had not; infinite if it diverged."""
+    """Return a run's time to its target; its duration as a bound if it missed it; infinite if it diverged."""
     if run.time_to_target is not None:
         return Figure(run.time_to_target)
     return Figure(math.inf) if run.diverged == "yes" else Figure(run.train_seconds or 0.0, ">")

@@ -37,7 +37,7 @@ class Store:
         return {path.stem: json.loads(path.read_text()) for path in sorted(self.folder.glob("runs/*.json"))}
 
     def evidence(self) -> records.Evidence:
-        """Return everything that has been run, published or not."""
+        """Return all results, published or not."""
         own = records.collect(self.load(), self.sessions())
         if self.published is None or not (self.published / records.RUNS).exists():
             return own
@@ -48,9 +48,9 @@ class Store:
         return {path.stem: json.loads(path.read_text()) for path in sorted(self.folder.glob("sessions/*.json"))}
 
     def keep(self, cell: Cell, result: dict[str, Any], session: str, machine_ms: float) -> None:
-        """Store the result of a cell; one that says nothing of the method goes among the failures.
+        """Store the result of a cell; a result without information on the method is stored as a failure.
 
-        `machine_ms`: how fast the machine was just before (`benchmarks.speed`).
+        `machine_ms`: time of a fixed piece of work just before the run (`benchmarks.speed`).
         """
         document = {
             "schema": "hooke.evidence/1",
@@ -77,7 +77,7 @@ class Store:
         return self.folder / "journals" / f"{cell.key}-{time.time_ns()}"
 
     def begin(self, precision: Precision) -> str:
-        """Store a new session: the machine, its versions, what its matrix computes in; return its id."""
+        """Store a new session: the machine, its versions, the precision of its matrix; return its id."""
         _, versions = describe()
         name = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
         session = {
@@ -101,12 +101,12 @@ class Store:
 
 
 def over(result: Mapping[str, Any]) -> bool:
-    """Return whether a run's end says something of its method: also that its numbers went bad."""
+    """Return whether a run is a result of its method, which includes an end by NaN or Inf."""
     return result["state"] in ENDED or bool(result.get("diverged"))
 
 
 def commit() -> str:
-    """Return the commit of what is measured, with a + if files differ from it; `unknown` without git."""
+    """Return the commit of the measured code, with a + if files differ from it; `unknown` without git."""
     said = _git("rev-parse", "--short=10", "HEAD")
     if said.returncode != 0:
         return "unknown"

@@ -1,4 +1,4 @@
-"""The runs of a matrix as its pages look at them: by place and method; what is not of the matrix is left out."""
+"""The runs of a matrix by place and method, for its pages, without runs that are not in the matrix."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from benchmarks.evidence.search import LADDER, Search
 from benchmarks.netlab.starting import oversubscription
 
 STAR = "(*)"
-"""Marks a method that had more ranks than cores at a place where others had not."""
+"""Marks a method with more ranks than cores at a place where other methods had not."""
 
 
 class View:
-    """What has been run of a matrix."""
+    """The results of a matrix so far."""
 
     def __init__(self, matrix: Matrix, evidence: Evidence) -> None:
         self.matrix, self.evidence = matrix, evidence
         self._searches: dict[tuple[str, str], Search] = {}
 
     def search(self, place: str, label: str) -> Search:
-        """Return how far the search for a method's rate is."""
+        """Return the state of the search for a method's rate."""
         if (place, label) not in self._searches:
             self._searches[place, label] = searched(self.matrix, place, label, self.evidence.trials)
         return self._searches[place, label]
@@ -44,7 +44,7 @@ class View:
         return found
 
     def tuning(self, place: str, label: str) -> dict[int, Run]:
-        """Return the runs of a method's search by k, by the seed that chooses; none of it is in a result."""
+        """Return the runs of a method's search with the tuning seed, by k; none of them is in a result."""
         return self._tuning.get((place, METHODS[label].tuned_as or label), {})
 
     @cached_property
@@ -87,12 +87,12 @@ class View:
         return [run for group in groups for run in group.values()]
 
     def cores(self, runs: Iterable[Run]) -> int | None:
-        """Return the least number of cores that any of these runs had for all its hosts."""
+        """Return the least number of cores of these runs, each for all its hosts."""
         sessions = {run.session for run in runs} & self.evidence.sessions.keys()
         return min((int(self.evidence.sessions[name]["hardware"]["cores"]) for name in sessions), default=None)
 
     def crowded(self, place: str, label: str) -> bool:
-        """Return whether a method had more ranks than cores at a place where others had not."""
+        """Return whether a method had more ranks than cores at a place where other methods had not."""
         runs = self.reported(place, label).values()
         return any(run.oversubscribed == "yes" for run in runs) and not self.note(place).startswith("over")
 
@@ -101,7 +101,7 @@ class View:
         return f"{label} {STAR}" if self.crowded(place, label) else label
 
     def note(self, place: str) -> str:
-        """Return what must stand beside the figures of a place: simulated, or whether ranks had a core each."""
+        """Return the note for the figures of a place: simulated, or whether each rank had a core."""
         if PLACES[place].world == "virtual":
             return "simulated"
         cores, hosts = self.cores(run for run in self.runs if run.place == place), PLACES[place].hosts
@@ -117,7 +117,7 @@ class View:
 
 
 def view_of(matrix: Matrix, evidence: Evidence) -> View:
-    """Return the view of what a machine measured: of less, if it could have no emulated hosts or uses fp32."""
+    """Return the view of a machine's results; its matrix is smaller without emulated hosts, or in fp32."""
     worlds = {PLACES[run.place].world for run in evidence.runs.values() if run.kind != "pace"}
     if "virtual" in worlds and "lab" not in worlds:
         matrix = without_root(matrix)

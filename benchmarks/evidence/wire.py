@@ -1,4 +1,4 @@
-"""The limit of the wire: how long a step takes that nothing could beat, and how near a method comes."""
+"""The limit of the wire: the least possible time of a step, and the throughput of methods relative to it."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def of_limit(view: View, place: str, label: str) -> Spread | None:
 
 
 def wire_limit(view: View, run: Run, collective: str = "any") -> float | None:
-    """Return seconds of an all-reduce of the weights at wire speed, where the run was; `any`: by any schedule."""
+    """Return seconds of an all-reduce of the weights at wire speed at the run's place; `any`: any schedule."""
     calibration = view.evidence.sessions.get(run.session, {}).get("calibrations", {}).get(run.place)
     return calibration["collectives"]["limits"].get(collective) if calibration else None
 
 
 def step_limit(view: View, alone: Run) -> float | None:
-    """Return seconds of a step that nothing could beat: computing, or the wire, whichever takes longer."""
+    """Return the least possible seconds of a step: the longer of computing and the wire."""
     wire, compute = wire_limit(view, alone), alone.seconds_per_step
     if compute is None or (wire is None and PLACES[alone.place].hosts > 1):
         return None

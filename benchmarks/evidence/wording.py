@@ -1,4 +1,4 @@
-"""What the pages have in common: tables, and what stands beside figures."""
+"""Common parts of the pages: tables, and notes on figures."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from benchmarks.evidence.records import Run
 from benchmarks.evidence.view import View
 
 COMMANDS = (
-    "Measured by `{make}`; in parts: `python -m benchmarks.evidence run --minutes 30` goes on where it was "
-    "stopped, `python -m benchmarks.evidence pages` writes the pages. Raw data: [every run](data/runs.csv) with "
+    "Measured by `{make}`. In parts: `python -m benchmarks.evidence run --minutes 30` continues where it was "
+    "stopped; `python -m benchmarks.evidence pages` writes the pages. Raw data: [every run](data/runs.csv) with "
     "its own command, [every evaluation](data/curves.csv), [machines and calibrations](data/sessions.json)."
 )
 
@@ -29,7 +29,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterable[str]
 
 
 def incomplete(view: View) -> Iterable[str]:
-    """Yield what stands on a page as long as runs are missing, or if the runs are a look only."""
+    """Yield the remark on a page with missing runs, or with runs that are only a quick look."""
     if view.matrix.quick:
         yield (
             f"**A quick look, not the evidence**: few methods, one seed, one rate without a search, target "
@@ -38,17 +38,17 @@ def incomplete(view: View) -> Iterable[str]:
         yield ""
     missing = {cell.key for cell in cells(view.matrix, view.evidence.trials)} - view.evidence.runs.keys()
     if missing:
-        yield f"**Incomplete: at least {len(missing)} runs are missing.** Each line says on how many it stands."
+        yield f"**Incomplete: at least {len(missing)} runs are missing.** Each line has the number of its runs."
         yield ""
 
 
 def beside(note: str) -> str:
-    """Return a note as it stands behind a heading."""
+    """Return a note in the form that follows a heading."""
     return f" ({note})" if note else ""
 
 
 def machines(view: View, runs: Sequence[Run]) -> Iterable[str]:
-    """Yield processor, versions, dates and commits of runs, one line for each machine they were measured on."""
+    """Yield processor, versions, dates and commits of runs, one line per machine."""
     sessions = view.evidence.sessions
     found: dict[str, list[Run]] = {}
     for run in runs:
@@ -76,7 +76,7 @@ def _machine(session: dict[str, Any]) -> str:
 
 
 def processor(view: View) -> str:
-    """Return which processor the runs were measured on, and how many of its cores."""
+    """Return the processor of the runs, and the number of its cores."""
     sessions = view.evidence.sessions
     found = {_processor(sessions[run.session]) for run in view.runs if run.session in sessions}
     return "; ".join(sorted(found)) or "processor not known"
@@ -87,7 +87,7 @@ def _processor(session: dict[str, Any]) -> str:
 
 
 def seconds(place: str, prefix: str = "") -> str:
-    """Return the unit of a place's times: virtual seconds never stand without saying so."""
+    """Return the unit of a place's times; virtual seconds are always labelled as such."""
     return f"virtual {prefix}s" if PLACES[place].world == "virtual" else f"{prefix}s"
 
 

@@ -54,6 +54,6 @@ def test_own_files_run_and_a_changed_one_is_refused(hooke, tmp_path):
         second = submit(client, OWN)
         refused = wait_for(lambda: ended(client, second), "the end of the run")
         assert refused["state"] == "failed_user"
-        assert "another one than the run was planned with" in refused["history"][-1]["why"]
+        assert "here differs from the planned one" in refused["history"][-1]["why"]
         changed = hashlib.sha256(method.read_bytes()).hexdigest()
         wait_for(lambda: offered(client, "algorithms", "my-descent")["hash"] == changed, "the changed file")

@@ -167,7 +167,7 @@ def test_no_figure_of_the_paper_stands_beside_a_method_that_is_not_the_paper_s()
     assert all(METHODS[label].published for label in replication.EXPOSED)
     assert not any(claim.paper for claim in codesign.CLAIMS)
     for label in (BEST.label, seldom(PAIRS[0][0]).label, "PyTorch DDP"):
-        with pytest.raises(ValueError, match="is not about these methods"):
+        with pytest.raises(ValueError, match="does not refer to these methods"):
             Claim("5.3 times as fast", (label,), ("Original EASGD, ordered",), Paper("5.3x", "abstract", 5.3))
 
 

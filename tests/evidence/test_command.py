@@ -34,7 +34,7 @@ def test_without_data_it_says_what_is_missing(said, monkeypatch, tmp_path):
     monkeypatch.setenv("HOOKE_DATA", str(tmp_path))
     status, _, errors = said("--quick", "run")
     assert status == 2
-    assert "HOOKE_DATA is to name a folder that holds mnist/" in errors
+    assert "HOOKE_DATA must be a folder that contains mnist/" in errors
     monkeypatch.delenv("HOOKE_DATA")
     assert said("run")[0] == 2
 
@@ -103,7 +103,7 @@ def test_a_signal_ends_it_in_order_also_in_the_background(said, noise, monkeypat
         for one, handler in before.items():
             signal.signal(one, handler)
     assert status == 130
-    assert "the next start goes on from there" in errors
+    assert "the next start continues from them" in errors
 
 
 def test_only_chooses_by_key_or_title(said):

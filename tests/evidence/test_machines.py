@@ -29,7 +29,7 @@ def test_the_index_keeps_what_stands_around_its_table(pages, tmp_path):
     assert "[co-design](a-machine/codesign.md)" in text
     assert "old" not in text
     (tmp_path / "README.md").write_text("no place for it")
-    with pytest.raises(ValueError, match="has lost one of the lines"):
+    with pytest.raises(ValueError, match="lacks one of the lines"):
         index(tmp_path)
 
 

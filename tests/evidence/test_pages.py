@@ -72,7 +72,7 @@ def test_each_means_stands_on_both_sides(pages):
 
 
 def test_why_the_ladder_is_flat_is_shown_by_the_price_of_a_copy(pages):
-    (row,) = lines(pages / "replication.md", "links 10 Gb/s, copy to the host 2 times")
+    (row,) = lines(pages / "replication.md", "links 10 Gb/s, copy to the host at 2 times")
     assert "(simulated)" in row[0]
     assert row[4] == "5.00"
     (paper,) = lines(pages / "replication.md", "**paper**")

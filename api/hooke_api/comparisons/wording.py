@@ -109,7 +109,7 @@ def _why_open(v: Verdict, baseline: str, variant: str) -> str:
     parts = [_missed(name, missed, diverged, v.pairs) for name, missed, diverged in sides if missed]
     if v.in_first_interval:
         seeds = count(v.in_first_interval, "seed")
-        parts.append(f"with {seeds} a target was met by the first evaluation, so evaluate more often")
+        parts.append(f"for {seeds} a target was met at the first evaluation, so evaluate more often")
     return " and ".join(parts)
 
 
@@ -122,9 +122,9 @@ def _missed(name: str, missed: int, diverged: int, pairs: int) -> str:
 def _left_out(v: Verdict) -> list[str]:
     parts = []
     if v.missed_by_both:
-        parts.append(f"left out: {count(v.missed_by_both, 'seed')} with which neither reached it")
+        parts.append(f"left out: {count(v.missed_by_both, 'seed')} for which neither reached it")
     if v.met_at_start:
-        parts.append(f"left out: {count(v.met_at_start, 'seed')} with which it was met before the first step")
+        parts.append(f"left out: {count(v.met_at_start, 'seed')} for which it was met before the first step")
     return parts
 
 
@@ -164,18 +164,20 @@ def _percent() -> str:
 
 def _too_few(verdict: Verdict) -> str:
     left = f" ({'; '.join(_left_out(verdict))})" if _left_out(verdict) else ""
-    return f"{count(verdict.pairs, 'pair')} of finished seeds{left}, and {LEAST_PAIRS} are needed"
+    return f"{count(verdict.pairs, 'pair')} of finished seeds{left}, but {LEAST_PAIRS} are needed"
 
 
 def _why_not(variant: str, baseline: str, v: Verdict) -> str:
     if v.ratio is None:
         return _why_open(v, baseline, variant)
     if v.shown_alone:
-        return f"ratio {figure(v.ratio)} (95% interval {_ends(v)}) would be shown alone, but is not among several"
+        return (
+            f"ratio {figure(v.ratio)} (95% interval {_ends(v)}) would be shown in a single comparison, but is not"
+        )
     if v.high is None or v.low is None:
         why = _why_open(v, baseline, variant)
-        return f"{why}, and the bound that is left ({_ends(v)}) does not exclude 1"
-    coarse = ", because the times are known to an evaluation only: evaluate more often" if v.coarse else ""
+        return f"{why}, and the remaining bound ({_ends(v)}) does not exclude 1"
+    coarse = ", because times are only known to an evaluation interval: evaluate more often" if v.coarse else ""
     return f"ratio {figure(v.ratio)}, and its 95% interval {_ends(v)} includes 1{coarse}"
 
 
@@ -210,7 +212,7 @@ def without_target(variant: str, accuracy: Interval, throughput: Verdict) -> str
     """Return one variant's accuracy and throughput relative to the baseline, if there is no target."""
     n = min(accuracy.n, throughput.pairs)
     if n < LEAST_PAIRS:
-        return f"{variant} (no claim: {count(n, 'pair')} of finished seeds, and {LEAST_PAIRS} are needed)"
+        return f"{variant} (no claim: {count(n, 'pair')} of finished seeds, but {LEAST_PAIRS} are needed)"
     return f"{variant} {_points(accuracy)} and {_speed(throughput)} (n={n})"
 
 

@@ -1,4 +1,4 @@
-"""Async EASGD: first come, first served, the exchange behind the gradient."""
+"""Async EASGD: exchanges in order of arrival, overlapped with the gradient."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ class AsyncEASGD(Periodic, Elastic):
     (1) worker   x_i' = x_i - lr (g_i(x_i) + rho (x_i - c))
     (2) center   c'   = c + lr rho (x_i - c)                  whoever comes first, one at a time
 
-    A worker sends x_i and computes g_i while the master answers with c, then applies (2). The gradient is
-    never stale; only the pull uses a slightly old center. Cost per exchange 2 (A + |W| B), hidden while
-    P exchanges fit behind one gradient; beyond that the master is the bottleneck. With `period` tau a worker
-    takes tau - 1 plain steps between exchanges, the first exchange being at its step 0.
+    A worker sends x_i and computes g_i, while the master replies with c and then applies (2). The gradient is
+    never stale; only the pull uses a slightly old center. Cost per exchange 2 (A + |W| B), hidden if P exchanges
+    take no longer than one gradient; otherwise the master is the bottleneck. With `period` tau a worker takes
+    tau - 1 plain steps between exchanges; its first exchange is at its step 0.
 
-    Readings: the answer carries the center before (2), one atomic swap, so that both sides use the same
-    stretch x_i - c and the exchange conserves sum_i x_i + c. Momentum, where given, is the worker's own.
+    Readings: the reply contains the center before (2), as in an atomic swap, so that both sides use the same
+    difference x_i - c and the exchange conserves sum_i x_i + c. Momentum, if any, is local to each worker.
 
     Reference: You, Buluc, Demmel, SC17 (arXiv 1708.02983); Zhang, Choromanska, LeCun 2015, Algorithm 1.
     """
@@ -37,21 +37,21 @@ class AsyncEASGD(Periodic, Elastic):
     server_accesses = 6
 
     def run(self, r: Rank) -> None:
-        """Hold the center, or work."""
+        """Run the server's or the worker's part."""
         if r.is_server:
             self.serve(r)
         else:
             self.work(r)
 
     def serve(self, r: Rank) -> None:
-        """Swap with whoever comes first: reply c, then apply (2)."""
+        """Handle requests in order of arrival: reply c, then apply (2)."""
         c, x, spring = r.params, r.buffer(r.params), Spring(r, self.rate(r.workers))
         for i in r.requests(x, order="arrival", period=self.period):
             r.reply(i, c)
             spring.pull(c, x)
 
     def work(self, r: Rank) -> None:
-        """Ask for the center, compute meanwhile, apply (1)."""
+        """Request the center, compute the gradient meanwhile, apply (1)."""
         x, c, spring = r.params, r.buffer(r.params), Spring(r, self.rate(r.workers))
         step = self.local_step(r)
         for t in r.steps():

@@ -16,10 +16,10 @@ class AsyncMEASGD(AsyncEASGD):
     (6) worker   x_i' = x_i + v_i' - lr rho (x_i - c)
     (2) center   c'   = c + lr rho (x_i - c)                  whoever comes first, one at a time
 
-    Async EASGD whose workers keep a velocity; it never travels. Cost per exchange 2 (A + |W| B), behind the
-    gradient.
+    Async EASGD whose workers have a velocity, which is never sent. Cost per exchange 2 (A + |W| B), overlapped
+    with the gradient.
 
-    Readings: the gradient is taken at x_i (heavy ball), unlike the EAMSGD of 2015, which looks ahead.
+    Readings: the gradient is taken at x_i (heavy ball); EAMSGD (2015) takes it at the look-ahead point.
 
     Reference: You, Buluc, Demmel, SC17 (arXiv 1708.02983), equations (2), (5) and (6).
     """

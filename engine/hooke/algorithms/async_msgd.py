@@ -14,11 +14,11 @@ class AsyncMSGD(AsyncSGD):
     (3) v' = mu v - lr g_i(x)     (4) c' = c + v'          at the master, whoever comes first, one at a time
 
     Async SGD with heavy-ball momentum: a worker pulls the center, computes a gradient there and pushes it; the
-    master keeps one velocity under the same lock. Cost as Async SGD: 2 (A + |W| B) per exchange, not hidden.
-    Asynchrony itself acts like momentum of about 1 - 1/P, so that this diverges first where P is large.
+    master has one velocity. Cost as Async SGD: 2 (A + |W| B) per exchange, not hidden. Asynchrony acts like an
+    additional momentum of about 1 - 1/P, so that for large P this method is the first to diverge.
 
-    Readings: v lives at the master (`momentum_at = master`); `worker` gives each worker a velocity of its own.
-    Momentum 0.9 is what the paper calls usual.
+    Readings: the master has the velocity (`momentum_at = master`); with `worker` each worker has its own. The
+    default 0.9 is the value that the paper calls usual.
 
     Reference: You, Buluc, Demmel, SC17 (arXiv 1708.02983), equations (3) and (4).
     """

@@ -1,4 +1,4 @@
-"""Async SGD: a parameter server, first come, first served."""
+"""Async SGD: a parameter server with updates in order of arrival."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ class AsyncSGD(Periodic):
     worker   pull x = c;  u = g_i(x)              tau > 1: tau steps x' = x - lr g_i(x), u their gradients' sum
     master   c' = c - lr u                        whoever comes first, one at a time
 
-    A worker pushes the sum u of its gradients and pulls the center with one request; the first brings nothing,
-    and a last push follows its last step. The gradient is stale by the updates that the master applied
-    meanwhile: P - 1 if workers are equally fast. Cost per exchange 2 (A + |W| B), not hidden.
+    A worker pushes the sum u of its gradients and pulls the center with one request; the first request pushes
+    nothing, and a last push follows the last step. The staleness of a gradient is the number of updates that the
+    master applied meanwhile: P - 1 for equally fast workers. Cost per exchange 2 (A + |W| B), not hidden.
 
-    Readings: the velocity is the master's (`momentum_at = master`: v' = mu v - lr u, c' = c + v', and Nesterov
-    has workers pull c + mu v), or each worker's own (`worker`), which then pushes the sum of its moves.
+    Readings: with `momentum_at = master` the master has the velocity: v' = mu v - lr u, c' = c + v'; for Nesterov,
+    workers pull c + mu v. With `worker` each worker has its own velocity and pushes the sum of its updates.
 
     Reference: You, Buluc, Demmel, SC17 (arXiv 1708.02983), the asynchronous baseline; Dean et al. 2012.
     """
@@ -43,18 +43,18 @@ class AsyncSGD(Periodic):
     )
 
     def vector_accesses(self, server: bool) -> int:
-        """Return the vector reads and writes: a velocity costs where it lives."""
+        """Return the vector reads and writes, including those of the velocity on the side that has it."""
         velocity = self.velocity_accesses() if server == (self.momentum_at == "master") else 0
         return velocity + (self.server_accesses if server else self.accesses)
 
     def run(self, r: Rank) -> None:
-        """Hold the center, or work."""
+        """Run the server's or the worker's part."""
         own = self.momentum_at == "worker" and self.momentum > 0
         step = self.local_step(r) if own != r.is_server else LocalStep(r, self.lr)
         (self.serve if r.is_server else self.work)(r, step, own)
 
     def serve(self, r: Rank, step: LocalStep, moves: bool) -> None:
-        """Apply what comes, answer with the center."""
+        """Apply each pushed update, reply with the center."""
         c, u = r.params, r.buffer(r.params)
         for i in r.requests(u, order="arrival", period=self.period, last_words=True):
             if r.brought:
@@ -62,9 +62,9 @@ class AsyncSGD(Periodic):
             r.reply(i, step.point())
 
     def work(self, r: Rank, step: LocalStep, moves: bool) -> None:
-        """Push and pull, then take local steps from there."""
+        """Push and pull, then take local steps from the pulled center."""
         x, u = r.params, r.state("unsent")
-        filled = float(r.buffer(u).addcmul_(u, u).sum()) > 0  # of an attempt that was interrupted
+        filled = float(r.buffer(u).addcmul_(u, u).sum()) > 0  # from before a restart
         for t in r.steps():
             if r.due(t, self.period):
                 r.request(u if filled else None, into=x).wait()

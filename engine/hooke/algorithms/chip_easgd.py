@@ -17,13 +17,13 @@ class ChipEASGD(Elastic):
     (1) chip k   x_k' = x_k - lr (mean_j g_kj(x_k) + rho (x_k - c))       j over the G parts of a chip, or sum_j
     (2) center   c'   = c + lr rho (sum_k x_k - (P/G) c)                  k over the P/G chips
 
-    A chip is cut into G parts, each with a copy of weights and data in its near memory. Parts add up their
+    A chip is partitioned into G parts, each with a copy of weights and data in its near memory. Parts sum their
     gradients and take the same step: Sync SGD inside. Between chips, Sync EASGD: the first part of each chip
     all-reduces x_k and broadcasts the sum inside. Cost per step 2 log2(G) (a + |W| b) inside; per exchange
-    2 log2(P/G) (A + |W| B) between chips (overlap: behind the gradient) and log2(G) (a + |W| b) inside.
+    2 log2(P/G) (A + |W| B) between chips (with `overlap`: hidden by the gradient) and log2(G) (a + |W| b) inside.
 
-    Readings: with `inside = mean` a chip steps along the mean gradient, as one worker with its whole batch would,
-    with `sum` G times as far. The batch is per worker, which is a part. beta is shared by chips: a = beta G / P.
+    Readings: with `inside = mean` a chip takes the step of one worker with the batches of all its parts; with
+    `sum` the step is G times as long. A worker is a part, and the batch is per worker. Per chip, a = beta G / P.
 
     Reference: You, Buluc, Demmel, SC17 (arXiv 1708.02983), Algorithm 4 and the partition of a chip.
     """
@@ -44,11 +44,11 @@ class ChipEASGD(Elastic):
     overlap: bool = Field(True, title="Overlap", description="Exchange while the gradient is computed.")
 
     def faults(self, workers: int) -> list[str]:
-        """Refuse chips of unequal size."""
+        """Refuse numbers of workers that are not a multiple of the parts."""
         return [] if workers % self.parts == 0 else [f"{workers} workers are not a multiple of {self.parts} parts"]
 
     def rate(self, workers: int) -> float:
-        """Return the moving rate of a chip: there are P/G springs."""
+        """Return the moving rate of a chip, with P/G chips in place of P workers."""
         return super().rate(max(1, workers // self.parts))
 
     def bound(self, workers: int) -> float:
@@ -56,7 +56,7 @@ class ChipEASGD(Elastic):
         return 2 / (workers // self.parts + 1)
 
     def run(self, r: Rank) -> None:
-        """Exchange between chips, add up gradients inside, apply (1) and (2)."""
+        """Exchange between chips, sum gradients inside, apply (1) and (2)."""
         x, c = r.params, r.state("center", like=r.params)
         total, chips = r.buffer(x), r.workers // self.parts
         spring, step = Spring(r, self.rate(r.workers)), self.local_step(r)

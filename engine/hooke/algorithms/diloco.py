@@ -1,4 +1,4 @@
-"""DiLoCo: AdamW inside, Nesterov outside."""
+"""DiLoCo: inner steps with AdamW, outer steps with Nesterov momentum."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ class Diloco(Periodic):
     x_i = c;  H inner steps (AdamW) on x_i;  then, for all,   D = c - mean_i x_i,
     m' = mu m + D,   c' = c - outer_lr (D + mu m')                        Nesterov
 
-    What the workers moved together is the gradient of an outer optimizer, the same on every worker. Outer rate
-    1 and momentum 0 is Local SGD. Cost per H steps: one all-reduce, 2 log2(P) (A + |W| B), not hidden.
+    The mean change of the workers' weights is the gradient of an outer optimizer, which is the same on every
+    worker. With `inner = sgd`, outer rate 1 and outer momentum 0 it is Local SGD. Cost per H steps: one
+    all-reduce, 2 log2(P) (A + |W| B), not hidden.
 
-    Readings: D points from the average to the center, so that the outer step descends along it. Both inner
-    moments are the worker's own, and kept over rounds; decay 0.1, as published. Published H is about 500 steps;
-    the default here is 20. `inner = sgd` takes lr and momentum as everywhere.
+    Readings: D points from the average to the center, so that the outer step is a descent along D. Both moments of
+    AdamW are local to each worker and kept over rounds; decay 0.1, as published. The published H is about 500
+    steps; the default here is 20. `inner = sgd` uses lr and momentum as in the other methods.
 
     Reference: Douillard et al. 2023 (arXiv 2311.08105).
     """
@@ -41,18 +42,18 @@ class Diloco(Periodic):
     lr: float = Field(0.001, gt=0, le=10, title="Learning rate", description="Step length of the inner steps.")
     period: int = Field(20, ge=1, le=10_000, title="Period", description="Inner steps per outer step (H).")
     inner: Literal["adamw", "sgd"] = Field("adamw", title="Inner", description="Optimizer of the workers.")
-    decay: float = Field(0.1, ge=0, le=1, title="Weight decay", description="Of AdamW, decoupled.")
+    decay: float = Field(0.1, ge=0, le=1, title="Weight decay", description="Decoupled weight decay of AdamW.")
     outer_lr: float = Field(0.7, gt=0, le=10, title="Outer learning rate", description="Of the outer steps.")
     outer_momentum: float = Field(0.9, ge=0, lt=1, title="Outer momentum", description="Of the outer steps (mu).")
 
     def warnings(self, workers: int) -> list[str]:
-        """Say that AdamW has moments of its own."""
+        """Warn that momentum has no effect with AdamW."""
         del workers
         idle = self.momentum > 0 and self.inner == "adamw"
         return ["momentum has no effect with inner = adamw, which has moments of its own"] if idle else []
 
     def run(self, r: Rank) -> None:
-        """Step alone, then take an outer step together."""
+        """Take local steps, then an outer step together."""
         x, c, m, delta = r.params, r.state("center", like=r.params), r.state("outer"), r.buffer(r.params)
         step: AdamStep | LocalStep
         step = AdamStep(r, self.lr, self.decay) if self.inner == "adamw" else self.local_step(r)

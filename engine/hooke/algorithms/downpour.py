@@ -1,4 +1,4 @@
-"""DOWNPOUR: Async SGD that pushes every few steps."""
+"""DOWNPOUR: Async SGD with several local steps per exchange."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ class DOWNPOUR(AsyncSGD):
     worker   x = c;  tau times: x' = x - lr g_i(x), u' = u + g_i(x);  push u
     master   c' = c - lr u                        whoever comes first, one at a time
 
-    Async SGD with a period: a worker starts from the center, takes tau steps of its own, pushes the sum of its
-    gradients and starts again from the center. Cost per tau steps 2 (A + |W| B), not hidden.
+    Async SGD with a period: a worker starts from the center, takes tau local steps, pushes the sum of its
+    gradients and starts from the new center. Cost per tau steps 2 (A + |W| B), not hidden.
 
-    Readings: pushing and pulling have one period, as in the comparison of 2015 (the first description has
-    two); at tau = 1 it is Async SGD. Default tau = 4.
+    Readings: pushes and pulls have the same period, as in the comparison of 2015; the first description has two
+    periods. With tau = 1 it is Async SGD. Default tau = 4.
 
     Reference: Dean et al., "Large scale distributed deep networks", 2012; as compared in arXiv 1412.6651.
     """

@@ -1,4 +1,4 @@
-"""EAMSGD: EASGD of 2015 with Nesterov's momentum."""
+"""EAMSGD: EASGD (2015) with Nesterov momentum."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class EAMSGD(EASGD):
     if tau divides t_i:   x_i' = x_i - a (x_i - c),   c' = c + a (x_i - c)          a = beta / P
     always:               v_i' = mu v_i - lr g_i(x_i + mu v_i),   x_i' = x_i' + v_i'
 
-    Algorithm 2: the gradient is taken at the look-ahead point of the x_i before the pull. The velocity is the
-    worker's own and never travels. Cost per tau steps 2 (A + |W| B), behind the gradient.
+    Algorithm 2: the gradient is taken at the look-ahead point of the x_i before the pull. The velocity is local to
+    each worker and never sent. Cost per tau steps 2 (A + |W| B), overlapped with the gradient.
 
-    Readings: as EASGD (2015). Default momentum 0.9; the experiments of 2015 use values up to 0.99, which want
-    a learning rate smaller by as much.
+    Readings: as EASGD (2015). Default momentum 0.9; the experiments of 2015 use values up to 0.99, which need a
+    correspondingly smaller learning rate.
 
     Reference: Zhang, Choromanska, LeCun 2015 (arXiv 1412.6651), Algorithm 2.
     """
@@ -30,5 +30,5 @@ class EAMSGD(EASGD):
 
     momentum: float = Field(0.9, ge=0, lt=1, title="Momentum", description="Factor of the velocity (mu); 0: none.")
     momentum_kind: Literal["heavy-ball", "nesterov"] = Field(
-        "nesterov", title="Kind of momentum", description="The published method is the one with Nesterov's."
+        "nesterov", title="Kind of momentum", description="The published method uses Nesterov."
     )

@@ -1,4 +1,4 @@
-"""EASGD as published in 2015: asynchronous, with a period and beta."""
+"""EASGD as published in 2015: asynchronous, with a period and beta (a = beta / P)."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ class EASGD(AsyncEASGD):
     if tau divides t_i:   x_i' = x_i - a (x_i - c),   c' = c + a (x_i - c)          a = beta / P
     always:               x_i' = x_i' - lr g_i(x_i)                                 at the x_i before the pull
 
-    Algorithm 1: every worker has a clock of its own and exchanges when tau divides it, its step 0 included.
-    Cost per tau steps 2 (A + |W| B), here behind the gradient (the listing waits; the numbers are the same).
+    Algorithm 1: every worker counts its own steps t_i, from 0, and exchanges when tau divides t_i. Cost per tau
+    steps 2 (A + |W| B), here overlapped with the gradient (the listing waits; the results are the same).
 
-    Readings: beta = 0.9 is shared by the workers, a = beta / P; `beta_per = P tau` divides by the period too, as
-    several implementations do. Default tau = 4; the paper compares 1, 4, 16 and 64.
+    Readings: a = beta / P with beta = 0.9; with `beta_per = P tau`, beta is also divided by the period, as in
+    several implementations. Default tau = 4; the paper compares 1, 4, 16 and 64.
 
     Reference: Zhang, Choromanska, LeCun 2015 (arXiv 1412.6651), Algorithm 1.
     """

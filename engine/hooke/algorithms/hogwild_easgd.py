@@ -1,4 +1,4 @@
-"""Hogwild EASGD: a center without a lock."""
+"""Hogwild EASGD: a shared center without a lock."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ class HogwildEASGD(Periodic, Elastic):
     (1) worker   x_i' = x_i - lr (g_i(x_i) + rho (x_i - c))
     (2) center   c'   = c + lr rho (x_i - c)                  element by element, no lock
 
-    Async EASGD with the lock around (2) removed: the center lies in a shared window; while a worker computes
-    g_i, the center is read as found, the stretch x_i - c added to it, and the worker then pulls itself by the
-    same. Several may do so at once: an update that another one overwrites is lost, and how much was lost is
-    measured. Cost per exchange: one read and one addition of |W|, 2 (A + |W| B) between hosts, with no master to
-    wait for, hidden while P exchanges fit behind one gradient.
+    Async EASGD without the lock around (2): the center is in a shared window. While a worker computes g_i, it
+    reads c, adds a (x_i - c) to the center and then subtracts the same from x_i. Several workers may do so at the
+    same time: an update that another one overwrites is lost, and the lost share is measured. Cost per exchange:
+    one read and one addition of |W|, 2 (A + |W| B) between hosts, without waiting for a master; hidden if P
+    exchanges take no longer than one gradient.
 
-    Readings: the exchange overlaps the gradient, as that of Async EASGD does; `overlap = false` has it done before
-    the gradient, at the same x_i. `updates = plain` stores as published, and is refused where ranks share no
-    memory; `atomic` loses nothing (element-wise additions); `auto` is plain wherever memory is shared.
+    Readings: the exchange overlaps the gradient, as in Async EASGD; with `overlap = false` it precedes the
+    gradient, with the same x_i. `updates = plain` uses plain stores, as published, and is refused if ranks share
+    no memory; `atomic` uses element-wise additions and loses nothing; `auto` is plain if memory is shared, else
+    atomic.
 
     Reference: You, Buluc, Demmel, SC17 (arXiv 1708.02983); Niu, Recht, Re, Wright 2011 for the name.
     """
@@ -45,11 +46,11 @@ class HogwildEASGD(Periodic, Elastic):
     overlap: bool = Field(True, title="Overlap", description="Exchange while the gradient is computed.")
 
     def bound(self, workers: int) -> float:
-        """Return the bound of concurrent readers: 2 / (P + 1) up to 3 workers, about pi / (2 P) of many."""
+        """Return the bound for concurrent readers: 2 / (P + 1) up to 3 workers, about pi / (2 P) for many."""
         return concurrent_bound(workers)
 
     def run(self, r: Rank) -> None:
-        """Exchange, compute meanwhile, apply (1)."""
+        """Exchange, compute the gradient meanwhile, apply (1)."""
         x, d = r.params, r.buffer(r.params)
         a, step = self.rate(r.workers), self.local_step(r)
         center = r.shared("center", like=x, updates=self.updates)

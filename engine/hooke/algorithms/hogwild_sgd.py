@@ -1,4 +1,4 @@
-"""Hogwild SGD: shared weights, no lock."""
+"""Hogwild SGD: shared weights without a lock."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ class HogwildSGD(Periodic):
     x = c (as found);  c' = c - lr g_i(x)         every worker when it likes, element by element, no lock
                                                   tau > 1: tau steps x' = x - lr g_i(x), then c' = c + their sum
 
-    The center lies in a shared window. A worker reads it while others may be writing, computes a gradient
-    there and adds its move; nobody is asked. With `period` tau it takes tau steps of its own from what it read,
-    and adds their moves at once. Inside a node these are plain loads and stores: what another
-    worker stores in between may be lost, and how much was lost is measured. Across nodes every element is added
-    atomically. Cost per exchange: one read and one addition of |W|, with no master to wait for.
+    The center is in a shared window. A worker reads it, while others may write, computes a gradient there and adds
+    its update without synchronization. With `period` tau it takes tau local steps from the weights that it read
+    and then adds their sum. Inside a node these are plain loads and stores: updates that other workers store in
+    between may be lost, and the lost share is measured. Across nodes every element is added atomically. Cost per
+    exchange: one read and one addition of |W|, without waiting for a master.
 
-    Readings: `updates = plain` stores as the method was published, and is refused where ranks share no memory;
-    `atomic` loses nothing; `auto` is plain wherever memory is shared. With momentum every worker has a velocity
-    of its own. What a worker has not added yet it adds before a checkpoint and at the end of the budget; an
-    evaluation scores the center as it is.
+    Readings: `updates = plain` uses plain stores, as published, and is refused if ranks share no memory; `atomic`
+    loses nothing; `auto` is plain if memory is shared, else atomic. With momentum every worker has its own
+    velocity. Before a checkpoint and at the end of the budget a worker adds the updates that it has not added yet;
+    an evaluation scores the center without them.
 
     Reference: Niu, Recht, Re, Wright 2011; You, Buluc, Demmel, SC17 (arXiv 1708.02983).
     """
@@ -44,7 +44,7 @@ class HogwildSGD(Periodic):
     )
 
     def run(self, r: Rank) -> None:
-        """Read, compute, add."""
+        """Read the center, compute the gradient, add the update."""
         x, step = r.params, self.local_step(r)
         center = r.shared("center", like=x, updates=self.updates)
         moves = r.buffer(x).zero_() if self.period > 1 else None

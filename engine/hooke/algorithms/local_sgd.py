@@ -14,12 +14,12 @@ class LocalSGD(Periodic):
 
     x_i' = x_i - lr g_i(x_i)                      H times, then   x_i = mean_j x_j   for all
 
-    Workers step alone and average their weights after every H-th step (federated averaging with all clients).
-    Cost per H steps: one all-reduce, 2 log2(P) (A + |W| B), not hidden. What is evaluated is the latest average:
-    up to H - 1 steps younger ones are not in it.
+    Workers take local steps and average their weights after every H-th step (federated averaging with all
+    clients). Cost per H steps: one all-reduce, 2 log2(P) (A + |W| B), not hidden. The latest average is evaluated;
+    it does not include the up to H - 1 steps after it.
 
-    Readings: the average comes after the step, at t + 1 = H, 2 H..., so that H = 1 is Sync SGD. Momentum, where
-    given, is the worker's own: it is neither averaged nor reset. Default H = 4.
+    Readings: the average follows the step, at t + 1 = H, 2 H..., so that H = 1 is Sync SGD. Momentum, if any, is
+    local to each worker: it is neither averaged nor reset. Default H = 4.
 
     Reference: Stich 2019 (arXiv 1805.09767); McMahan et al. 2017 (arXiv 1602.05629).
     """
@@ -37,7 +37,7 @@ class LocalSGD(Periodic):
     period: int = Field(4, ge=1, le=10_000, title="Period", description="Local steps per average (H).")
 
     def run(self, r: Rank) -> None:
-        """Step alone, then average."""
+        """Take local steps, then average."""
         x, center = r.params, r.state("center", like=r.params)
         step = self.local_step(r)
         for t in r.steps(evaluated=center):

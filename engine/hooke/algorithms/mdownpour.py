@@ -1,4 +1,4 @@
-"""MDOWNPOUR: DOWNPOUR with Nesterov's momentum at the master."""
+"""MDOWNPOUR: DOWNPOUR with Nesterov momentum at the master."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ class MDOWNPOUR(AsyncSGD):
     worker   pull y = c + mu v;  push g_i(y)
     master   v' = mu v - lr g;  c' = c + v'       whoever comes first, one at a time
 
-    Momentum belongs to the master, which hands out the look-ahead point instead of the center. That has a
-    meaning for one gradient per exchange only, so the period is 1. Cost per step 2 (A + |W| B), not hidden.
+    The master has the velocity and sends the look-ahead point instead of the center. This is only meaningful for
+    one gradient per exchange, so the period is 1. Cost per step 2 (A + |W| B), not hidden.
 
-    Readings: default momentum 0.9; values as high as 0.99 want a learning rate smaller by as much.
+    Readings: default momentum 0.9; values as high as 0.99 need a correspondingly smaller learning rate.
 
     Reference: Zhang, Choromanska, LeCun 2015 (arXiv 1412.6651), where it is compared with EAMSGD.
     """
@@ -28,10 +28,10 @@ class MDOWNPOUR(AsyncSGD):
 
     momentum: float = Field(0.9, ge=0, lt=1, title="Momentum", description="Factor of the velocity (mu); 0: none.")
     momentum_kind: Literal["heavy-ball", "nesterov"] = Field(
-        "nesterov", title="Kind of momentum", description="The published method is the one with Nesterov's."
+        "nesterov", title="Kind of momentum", description="The published method uses Nesterov."
     )
 
     def faults(self, workers: int) -> list[str]:
-        """Refuse a period: the look-ahead point of one master has no meaning for several local steps."""
+        """Refuse a period above 1: the look-ahead point is not defined for several local steps."""
         del workers
         return [] if self.period == 1 else ["MDOWNPOUR exchanges at every step: its period is 1"]

@@ -17,13 +17,12 @@ class OriginalEASGD(Elastic):
     (1) worker   x_i' = x_i - lr (g_i(x_i) + rho (x_i - c))
     (2) center   c'   = c + lr rho (x_i - c)                  one worker at a time, in rank order
 
-    The master holds the center and talks to one worker at a time; worker i + 1 never exchanges before worker
-    i. All right-hand sides are old values. Cost of P exchanges: P (A + |W| B) in each direction, nothing
-    overlapped.
+    The master has the center and exchanges with one worker at a time; worker i + 1 never exchanges before worker
+    i. All right-hand sides are old values. Cost of P exchanges: P (A + |W| B) in each direction, without overlap.
 
-    Readings: `ordered` lets all workers compute at once and grants only the exchanges in rank order, the
-    fairer baseline; `serial` is Algorithm 1 of the paper to the letter: only the worker whose turn it is
-    computes. Momentum, where given, is the worker's own: equations (5) and (6).
+    Readings: with `ordered` all workers compute at the same time and only the exchanges are in rank order, which
+    is the fairer baseline; `serial` is exactly Algorithm 1 of the paper: only the worker whose turn it is
+    computes. Momentum, if any, is local to each worker: equations (5) and (6).
 
     Reference: You, Buluc, Demmel, SC17 (arXiv 1708.02983), Algorithm 1, equations (1) and (2).
     """
@@ -38,11 +37,11 @@ class OriginalEASGD(Elastic):
     server_accesses = 6
 
     mode: Literal["serial", "ordered"] = Field(
-        "ordered", title="Mode", description="Compute one worker at a time, or only exchange one at a time."
+        "ordered", title="Mode", description="One worker at a time computes (serial), or only exchanges (ordered)."
     )
 
     def run(self, r: Rank) -> None:
-        """Hold the center, or work."""
+        """Run the server's or the worker's part."""
         if r.is_server:
             self.serve(r)
         else:
@@ -58,7 +57,7 @@ class OriginalEASGD(Elastic):
             spring.pull(c, x)
 
     def work(self, r: Rank) -> None:
-        """Gradient at x_i, exchange, apply (1)."""
+        """Compute the gradient at x_i, exchange, apply (1)."""
         x, c, spring = r.params, r.buffer(r.params), Spring(r, self.rate(r.workers))
         step = self.local_step(r)
         for _ in r.steps():

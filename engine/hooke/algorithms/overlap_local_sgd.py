@@ -1,4 +1,4 @@
-"""Overlap Local SGD: local steps with an anchor whose average is formed behind the next round."""
+"""Overlap Local SGD: local steps with an anchor whose all-reduce overlaps the next round."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ class OverlapLocalSGD(Periodic):
     tau times   x_i' = x_i - lr g_i(x_i);   then, for all,   x_i' = x_i - a (x_i - z)
     meanwhile   v' = beta v + mean_i x_i - z,   z' = z + v'                of the x_i after their pull
 
-    Each worker is pulled back to the anchor z, which is the same on all of them, once in tau steps. The average
-    from which the next anchor is made is not waited for: its all-reduce runs behind the next tau steps, and is
-    needed at the next pull. Cost per tau steps: max(0, 2 log2(P) (A + |W| B) - tau steps). beta is the anchor
-    momentum. With a = 1 workers return to the anchor, whose next value is their average: it never moves.
+    Once per tau steps each worker is pulled to the anchor z, which is the same on all workers. The all-reduce of
+    the average for the next anchor overlaps the next tau steps; it is completed before the next pull. Cost per tau
+    steps: max(0, 2 log2(P) (A + |W| B) - tau steps). beta is the anchor momentum. With a = 1 workers return to the
+    anchor, whose next value is their average: it never moves.
 
-    Readings: the exchange follows the tau-th step, and the first pull is to the initial weights. What is evaluated
-    is the anchor of the averages begun so far. The authors' program adds momentum to each worker's own move before
-    the average; its mean is v. Defaults (tau 2, a 0.6, beta 0.7) are this implementation's. Momentum of the local
-    steps is the worker's own.
+    Readings: the exchange follows the tau-th step, and the first pull is to the initial weights. The evaluated
+    anchor includes all averages begun so far. The authors' program adds the momentum to each worker's update
+    before the average; its mean is v. The defaults (tau 2, a 0.6, beta 0.7) are those of this implementation.
+    Momentum of the local steps, if any, is local to each worker.
 
     Reference: Wang, Liang, Joshi, "Overlap Local-SGD", ICASSP 2020 (arXiv 2002.09539).
     """
@@ -52,13 +52,13 @@ class OverlapLocalSGD(Periodic):
         return [*super().warnings(workers), *([told] if self.pull == 1 else [])]
 
     def run(self, r: Rank) -> None:
-        """Step, pull to the anchor, and have the next anchor averaged meanwhile."""
+        """Take local steps, pull to the anchor, start the average for the next anchor."""
         x, z, v, total = r.params, r.state("anchor", like=r.params), r.state("anchor move"), r.buffer(r.params)
         step = self.local_step(r)
         under_way: list[Pending] = []
 
         def flush() -> None:
-            """Make the anchor of the average under way."""
+            """Complete the pending average and compute the anchor from it."""
             if under_way:
                 under_way.pop().wait()
                 v.mul_(self.anchor_momentum).add_(total, alpha=1 / r.workers).sub_(z)

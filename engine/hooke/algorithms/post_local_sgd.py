@@ -1,4 +1,4 @@
-"""Post-local SGD: Sync SGD first, Local SGD then."""
+"""Post-local SGD: first Sync SGD, then Local SGD."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hooke.catalogue.rank import Rank
 
 
 def together_then_alone(method: PostLocalSGD, step: Step) -> Transfers:
-    """Return an all-reduce at every step until the switch, and after every H-th from there."""
+    """Return an all-reduce at every step before the switch, and after every H-th step from then on."""
     alone = step.t - method.switch
     return () if alone >= 0 and (alone + 1) % method.period else all_reduce(step)
 
@@ -21,11 +21,11 @@ class PostLocalSGD(LocalSGD):
     t <  t0:   x' = x - (lr / P) sum_i g_i(x)                             Sync SGD
     t >= t0:   x_i' = x_i - lr g_i(x_i),  every H steps x_i = mean_j x_j  Local SGD
 
-    The early phase, where weights move fast, is synchronous; afterwards workers average only every H steps.
+    The early phase, in which the weights change fast, is synchronous; afterwards workers average every H steps.
     Cost per step 2 log2(P) (A + |W| B), then the same per H steps, not hidden.
 
-    Readings: periods count from t0, so the first average comes after step t0 + H - 1. Momentum is the same on all
-    workers until t0, and each worker's own from there. t0 = 0 is Local SGD; t0 beyond the end is Sync SGD.
+    Readings: periods count from t0, so the first average follows step t0 + H - 1. Before t0 the velocity is the
+    same on all workers; from t0 on it is local to each. t0 = 0 is Local SGD; t0 beyond the end is Sync SGD.
 
     Reference: Lin, Stich, Patel, Jaggi 2020 (arXiv 1808.07217).
     """
@@ -40,16 +40,14 @@ class PostLocalSGD(LocalSGD):
     ]
     tested_with = {"switch": 4}
 
-    switch: int = Field(
-        100, ge=0, le=10**9, title="Switch", description="Step from which workers are on their own (t0)."
-    )
+    switch: int = Field(100, ge=0, le=10**9, title="Switch", description="First step of Local SGD (t0).")
 
     def exchange_period(self) -> int:
-        """Return 1 where workers step together at first."""
+        """Return 1 if the run begins with Sync SGD, else the period."""
         return 1 if self.switch else self.period
 
     def run(self, r: Rank) -> None:
-        """Step together; from the switch on alone, and average."""
+        """Take steps together; from the switch on, take local steps and average."""
         x, center = r.params, r.state("center", like=r.params)
         step = self.local_step(r)
         for t in r.steps(evaluated=center):

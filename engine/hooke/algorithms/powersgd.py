@@ -1,4 +1,4 @@
-"""PowerSGD: Sync SGD whose gradients travel as thin matrices."""
+"""PowerSGD: Sync SGD that sends gradients as low-rank matrices."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ class Powersgd(Descent):
     M_i = G_i + e_i;   P = orth(mean_i M_i Q),   Q' = mean_i M_i^T P,   M^ = P Q'^T;   e_i' = M_i - M^
     x' = x - lr M^                                 the same x on all P workers; with momentum: along M^
 
-    The gradient of every layer is a matrix; one step of the power method from the last Q gives its best rank-r
-    approximation, and what is left over stays with the worker and comes again. Vectors (biases) travel whole.
-    Cost per step: two all-reduces of r (n + m) in place of n m, 2 log2(P) (2 A + r (n + m) B).
+    The gradient of every layer is a matrix. One step of the power method from the previous Q approximates it with
+    rank r; the worker keeps the error e_i and adds it to its next gradient. Vectors (biases) are sent
+    uncompressed. Cost per step: two all-reduces of r (n + m) in place of n m, 2 log2(P) (2 A + r (n + m) B).
 
-    The messages are projections on a basis that changes with every step: what a wire type rounds off one says
-    nothing to the next, so that error feedback of the wire is never applied to them (of e, it is the method).
+    The messages are projections on a basis that changes with every step. The rounding error of one message is not
+    useful for the next one, so error feedback of the wire type is never applied to them; that of e is the method.
 
     Readings: Q starts from a seeded normal draw and is kept; a tensor's first dimension is the rows of its
-    matrix. r is cut to the smaller dimension; at full rank this is Sync SGD. Momentum is heavy ball (or
-    Nesterov's) on M^, as in Sync SGD here.
+    matrix. r is at most the smaller dimension; at full rank this is Sync SGD. Momentum is heavy ball (or
+    Nesterov) on M^, as in Sync SGD here.
 
     Reference: Vogels, Karimireddy, Jaggi 2019 (arXiv 1905.13727).
     """
@@ -43,7 +43,7 @@ class Powersgd(Descent):
     rank: int = Field(2, ge=1, le=1024, title="Rank", description="Columns of the thin matrices (r).")
 
     def run(self, r: Rank) -> None:
-        """Compress, average, decompress, step, all alike."""
+        """Compress, average, decompress, and take the same step on all workers."""
         error, basis, thin = r.state("error"), r.state("basis"), r.buffer(r.params)
         low = LowRank(r.layout, self.rank, basis, thin, fresh=r.t == 0, seed=r.spec.seed)
         step, comm = self.local_step(r), r.comm.without_feedback()

@@ -12,7 +12,7 @@ class SGD(Descent):
 
     x' = x - lr g(x)                               with momentum: v' = mu v - lr g,  x' = x + v'
 
-    One worker, no communication: the yardstick of every parallel method, on one core and one stream of data.
+    One worker without communication, on one core and one stream of data: the reference for all parallel methods.
 
     Reference: Robbins and Monro, "A stochastic approximation method", 1951; momentum: Polyak 1964.
     """
@@ -23,7 +23,7 @@ class SGD(Descent):
     max_workers = 1
 
     def run(self, r: Rank) -> None:
-        """Take steps until told to stop."""
+        """Take steps until the run ends."""
         step = self.local_step(r)
         for _ in r.steps():
             step.apply(step.gradient())

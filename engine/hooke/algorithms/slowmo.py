@@ -15,13 +15,13 @@ class Slowmo(Periodic):
     x_i = c;  H times x_i' = x_i - lr g_i(x_i);  then, for all,
     u' = beta u + (c - mean_i x_i) / lr,   c' = c - slow_lr lr u'
 
-    A round of Local SGD gives one slow step: what the average moved is a gradient with a momentum of its own,
-    the same on every worker. beta = 0, slow_lr = 1 is Local SGD. Cost per H steps: one all-reduce,
-    2 log2(P) (A + |W| B), not hidden.
+    A round of Local SGD gives one slow step: the change of the average is a gradient for momentum SGD, which is
+    the same on every worker. beta = 0, slow_lr = 1 is Local SGD. Cost per H steps: one all-reduce, 2 log2(P) (A +
+    |W| B), not hidden.
 
-    Readings: the fast steps' momentum, where given, is the worker's own and kept over rounds. The published
-    rule divides by the learning rate and multiplies by it again, which only matters where it changes.
-    Default H = 12, beta = 0.5.
+    Readings: momentum of the local steps, if any, is local to each worker and kept over rounds. The published rule
+    divides by the learning rate and multiplies by it again, which only matters if it changes. Default H = 12,
+    beta = 0.5.
 
     Reference: Wang, Tantia, Ballas, Rabbat 2020 (arXiv 1910.00643).
     """
@@ -40,7 +40,7 @@ class Slowmo(Periodic):
     slow_lr: float = Field(1.0, gt=0, le=10, title="Slow learning rate", description="Length of a slow step.")
 
     def run(self, r: Rank) -> None:
-        """Step alone, then take a slow step together."""
+        """Take local steps, then a slow step together."""
         x, c = r.params, r.state("center", like=r.params)
         u, moved, step = r.state("slow"), r.buffer(x), self.local_step(r)
         for t in r.steps(evaluated=c):

@@ -1,4 +1,4 @@
-"""SMA: synchronous model averaging with a momentum of the center."""
+"""SMA: synchronous model averaging with center momentum."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ class SMA(Periodic, Elastic):
     worker   x_i' = x_i - lr g_i(x_i) - a (x_i - c)
     center   c'   = c + a sum_i (x_i - c) + mu (c - c_before)
 
-    Sync EASGD whose center goes on in the direction in which it moved last. Every worker keeps the same replica
-    of it; one all-reduce of the x_i per exchange, 2 log2(P) (A + |W| B), not hidden. mu = 0 is Sync EASGD.
+    Sync EASGD with momentum of the center. Every worker has the same replica of the center; one all-reduce of the
+    x_i per exchange, 2 log2(P) (A + |W| B), not hidden. mu = 0 is Sync EASGD.
 
-    Readings: all right-hand sides are old values. `center_momentum` is mu; `momentum` is a worker's own. By
-    default a = 1 / P (`beta` = 1): without momentum the center goes to the mean of the workers, whatever P. So the
-    paper's correction factor is remembered; its text was not at hand. The authors' benchmarks (lsds/Crossbow) set
-    `alpha` 0.1 for LeNet and ResNets and 0.2 for VGG, their program 0.5 where nothing is set.
+    Readings: all right-hand sides are old values. `center_momentum` is mu; `momentum` is that of the local steps.
+    By default a = 1 / P (`beta` = 1): without momentum the center becomes the mean of the workers, for any P. This
+    is the paper's correction factor as remembered; its text was not available. The authors' benchmarks
+    (lsds/Crossbow) set `alpha` to 0.1 for LeNet and ResNets and to 0.2 for VGG; the default of their program is
+    0.5.
 
     Reference: Koliousis et al., "CrossBow", VLDB 2019 (arXiv 1901.02244).
     """
@@ -36,15 +37,15 @@ class SMA(Periodic, Elastic):
         1.0, ge=0, le=4, title="Beta", description="a = beta / P, or beta / (P tau); rho then has no effect."
     )
     center_momentum: float = Field(
-        0.9, ge=0, lt=1, title="Center momentum", description="Share of the center's last move (mu)."
+        0.9, ge=0, lt=1, title="Center momentum", description="Share of the center's previous change (mu)."
     )
 
     def bound(self, workers: int) -> float:
-        """Return 2 (1 + mu) / (P + 1 + mu): the edge of worker mean and center together, without gradients."""
+        """Return 2 (1 + mu) / (P + 1 + mu), the stability limit of worker mean and center without gradients."""
         return 2 * (1 + self.center_momentum) / (workers + 1 + self.center_momentum)
 
     def run(self, r: Rank) -> None:
-        """Compute, exchange, move workers and center."""
+        """Compute the gradient, exchange, update worker and center."""
         x, c, last = r.params, r.state("center", like=r.params), r.state("last move")
         total, old = r.buffer(x), r.buffer(x)
         spring, step = Spring(r, self.rate(r.workers)), self.local_step(r)

@@ -1,4 +1,4 @@
-"""Sync EASGD: one all-reduce of weights per exchange, behind the gradient if asked."""
+"""Sync EASGD: one all-reduce of weights per exchange, optionally overlapped with the gradient."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ class SyncEASGD(Periodic, Elastic):
     (1) worker   x_i' = x_i - lr (g_i(x_i) + rho (x_i - c))
     (2) center   c'   = c + lr rho (sum_i x_i - P c) = c + b (mean_i x_i - c),   b = P lr rho
 
-    Every worker keeps a replica of the center. As all replicas start equal and see the same sum, they stay
-    bitwise equal, and the paper's broadcast of c plus reduction of x_i is one all-reduce of the x_i: old
-    values, taken before the step. `overlap` runs it behind forward and backward (EASGD3): the gradient reads
-    x_i and the transfer a copy. Cost per exchange 2 log2(P) (A + |W| B); with overlap a step takes
-    max(compute, transfer). With `period` tau, workers take tau - 1 plain steps between exchanges. `pipelined`
-    adds the sum at the next exchange, the first that needs it: a transfer hides behind tau steps.
+    Every worker has a replica of the center. The replicas start equal and add the same sums, so they stay bitwise
+    equal. One all-reduce of the x_i before the step replaces the paper's broadcast of c and reduction of x_i. With
+    `overlap` it runs during forward and backward (EASGD3): the gradient reads x_i and the transfer a copy. Cost
+    per exchange 2 log2(P) (A + |W| B); with overlap a step takes max(compute, transfer). With `period` tau,
+    workers take tau - 1 plain steps between exchanges. With `pipelined` the sum is added at the next exchange, the
+    first that needs it, so that a transfer overlaps tau steps.
 
     Readings: (2) is computed as c + a (sum_i x_i - P c), in the documented order of summation. Exchanges are at
-    steps 0, tau, 2 tau... Momentum is the worker's own: (5) and (6). `overlap` and `pipelined` move no bit.
+    steps 0, tau, 2 tau... Momentum is local to each worker: (5), (6). `overlap` and `pipelined` change no bit.
 
     Reference: You, Buluc, Demmel, SC17 (arXiv 1708.02983), Algorithms 2 and 3; Zhang, Choromanska, LeCun 2015.
     """
@@ -41,7 +41,7 @@ class SyncEASGD(Periodic, Elastic):
     pipelined: bool = Field(False, title="Pipelined", description="Exchange behind all tau steps; same weights.")
 
     def bound(self, workers: int) -> float:
-        """Return 2 / (P + 1): beyond it, all workers together throw the center further than they were."""
+        """Return 2 / (P + 1): above it, the distance of center and workers grows at each exchange."""
         return 2 / (workers + 1)
 
     def run(self, r: Rank) -> None:
@@ -53,7 +53,7 @@ class SyncEASGD(Periodic, Elastic):
         under_way: list[tuple[Vector, Pending | None]] = []
 
         def flush(but: int = 0) -> None:
-            """Apply (2) with the sums under way, but not with the latest `but`."""
+            """Apply (2) with the pending sums, except the latest `but`."""
             while len(under_way) > but:
                 total, pending = under_way.pop(0)
                 if pending:

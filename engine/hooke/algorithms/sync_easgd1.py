@@ -9,7 +9,7 @@ from hooke.methods.elastic import ONE_WORKER, Elastic, Spring
 
 
 def through_worker_0(step: Step) -> Transfers:
-    """Return what an exchange moves: to worker 0 and from there to the others, and back."""
+    """Return the transfers of an exchange: to worker 0 and from there to the others, and back."""
     down, up = Transfer("broadcast", step.elements, step.workers), Transfer("reduce", step.elements, step.workers)
     return Transfer("message", step.elements), down, up, Transfer("message", step.elements)
 
@@ -20,13 +20,13 @@ class SyncEASGD1(Periodic, Elastic):
     (1) worker   x_i' = x_i - lr (g_i(x_i) + rho (x_i - c))
     (2) center   c'   = c + lr rho (sum_i x_i - P c)          on the host, once for all workers
 
-    The numbers of Sync EASGD, placed as in Algorithm 2: the center lives on the host, a rank that computes no
-    gradient. It sends c to worker 0, which broadcasts it to the others; their x_i are reduced to worker 0,
-    which sends the sum to the host. Two trees of log2(P) + 1 messages in time, 2 P |W| moved in all, nothing
-    overlapped: 2 (log2(P) + 1) (A + |W| B) per exchange.
+    The equations of Sync EASGD with the placement of Algorithm 2: the center is on the host, a rank that computes
+    no gradient. It sends c to worker 0, which broadcasts it to the others; their x_i are reduced to worker 0,
+    which sends the sum to the host. These are two trees of log2(P) + 1 successive messages, 2 P |W| in total,
+    without overlap: 2 (log2(P) + 1) (A + |W| B) per exchange.
 
-    Readings: the tree's root among the devices is worker 0, and the host is one step above it. As Sync EASGD
-    for the rest; the weights of the two are bitwise equal.
+    Readings: among the devices the root of the tree is worker 0, and the host is one level above it. Otherwise as
+    Sync EASGD; the weights of both are bitwise equal.
 
     Reference: You, Buluc, Demmel, SC17 (arXiv 1708.02983), Algorithm 2.
     """
@@ -44,11 +44,11 @@ class SyncEASGD1(Periodic, Elastic):
         return 2 / (workers + 1)
 
     def run(self, r: Rank) -> None:
-        """Hold the center, or work."""
+        """Run the host's or the worker's part."""
         x, other, spring = r.params, r.buffer(r.params), Spring(r, self.rate(r.workers))
         group = r.comm.split(int(r.is_server), r.rank)
         if r.is_server:
-            for t in r.steps(evaluated=x):  # the host's x is c
+            for t in r.steps(evaluated=x):  # on the host, x is c
                 if r.due(t, self.period):
                     r.comm.send(x, 0)
                     r.comm.recv(other, 0)

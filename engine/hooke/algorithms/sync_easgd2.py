@@ -13,11 +13,11 @@ class SyncEASGD2(SyncEASGD):
     (1) worker   x_i' = x_i - lr (g_i(x_i) + rho (x_i - c))
     (2) center   c'   = c + lr rho (sum_i x_i - P c)
 
-    Sync EASGD without overlap: only the data cross from host to device, weights go from device to device.
-    Cost per exchange 2 log2(P) (A + |W| B), after the gradient.
+    Sync EASGD without overlap: only data are sent from host to device, weights from device to device. Cost per
+    exchange 2 log2(P) (A + |W| B), not hidden.
 
-    Readings: the paper keeps c on one device and broadcasts it; here every device holds the same replica, and
-    broadcast plus reduction become one all-reduce, which moves as much.
+    Readings: in the paper c is on one device, which broadcasts it; here every device has the same replica, and one
+    all-reduce, which moves as much, replaces broadcast and reduction.
 
     Reference: You, Buluc, Demmel, SC17 (arXiv 1708.02983), Algorithm 3 without its overlap.
     """

@@ -1,4 +1,4 @@
-"""Sync EASGD3: the center on the devices, the exchange behind the gradient."""
+"""Sync EASGD3: the center on the devices, the exchange overlapped with the gradient."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class SyncEASGD3(SyncEASGD):
     (2) center   c'   = c + lr rho (sum_i x_i - P c)
 
     Sync EASGD2 whose exchange (lines 11 and 12 of Algorithm 3) runs while the batch is picked and the gradient
-    computed (lines 7 to 10). Legal because both only read x_i and c; the transfer reads a copy, so that (1)
-    may write. A step takes max(compute, 2 log2(P) (A + |W| B)) + update; the weights are those of EASGD2.
+    computed (lines 7 to 10). This is correct because both only read x_i and c; the transfer reads a copy, so that
+    (1) may write. A step takes max(compute, 2 log2(P) (A + |W| B)) + update; the weights are those of EASGD2.
 
     Readings: as Sync EASGD2.
 

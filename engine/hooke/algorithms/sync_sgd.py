@@ -16,15 +16,15 @@ class SyncSGD(Descent):
 
     x' = x - (lr / P) sum_i g_i(x)          the same x on all P workers
 
-    Every step, one all-reduce of the gradients; all workers then take the same update, so they stay bitwise
-    equal. With momentum: v' = mu v - (lr / P) sum_i g_i, x' = x + v', the same v everywhere.
+    Every step has one all-reduce of the gradients; then all workers apply the same update, so they stay bitwise
+    equal. With momentum: v' = mu v - (lr / P) sum_i g_i, x' = x + v', with the same v on all workers.
 
     Cost per step: 2 log2(P) (A + |W| B) with the tree, 2 log2(P) A + 2 (P - 1)/P |W| B with halving.
 
-    Readings: the gradients are averaged (`reduction = mean`); `sum` leaves out the division by P, which is the
-    same method with lr P in place of lr. The published text does not say which it uses.
+    Readings: the gradients are averaged (`reduction = mean`); `sum` omits the division by P, which is the same
+    method with lr P in place of lr. The published text does not specify which one it uses.
 
-    Reference: You, Buluc, Demmel, SC17 (arXiv 1708.02983), where it is the synchronous baseline.
+    Reference: You, Buluc, Demmel, SC17 (arXiv 1708.02983), the synchronous baseline.
     """
 
     family = "Stochastic gradient descent"
@@ -34,11 +34,11 @@ class SyncSGD(Descent):
     accesses = 3
 
     reduction: Literal["mean", "sum"] = Field(
-        "mean", title="Reduction", description="Average the workers' gradients, or add them up."
+        "mean", title="Reduction", description="Mean or sum of the workers' gradients."
     )
 
     def run(self, r: Rank) -> None:
-        """Add up gradients and step, all alike."""
+        """Sum the gradients and take the same step on all workers."""
         step = self.local_step(r)
         parts = r.workers if self.reduction == "mean" else 1
         for _ in r.steps():

@@ -1,1 +1,1 @@
-"""What can be run: algorithms, workloads, where they are found; and the validation of what a user asks for."""
+"""Algorithms and workloads: their base classes, where they are found, and the validation of specifications."""

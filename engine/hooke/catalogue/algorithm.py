@@ -1,9 +1,9 @@
-"""What an algorithm is, and the catalogue of all of them.
+"""The base class of algorithms, and the catalogue of all algorithms.
 
-An algorithm is a frozen value (its hyper-parameters, validated) with one method, `run(rank)`, that every
-rank of a run executes. One published method is one file in `hooke/algorithms/`; the catalogue finds it by
-walking that package, so there is nothing to register. The module and the package are torch-free and
-MPI-free when imported: vectors reach an algorithm through its `Rank`.
+An algorithm is a frozen value (its validated hyper-parameters) with a method `run(rank)`, which every rank of a
+run executes. Each published method is one file in `hooke/algorithms/`; the catalogue walks that package, so there
+is no registration. Neither this module nor that package imports torch or MPI: an algorithm gets its vectors from
+its `Rank`.
 """
 
 from __future__ import annotations
@@ -22,68 +22,68 @@ from hooke.spec.specification import RunSpec
 class Algorithm(Parametrized):
     """One method with its hyper-parameters; subclasses add fields and `run`.
 
-    The class docstring is the documentation that users read: title line, equations, who sends what when,
-    cost in the alpha-beta model, reference. Every field carries `title` and `description`: they are the form.
+    The class docstring is the documentation for users: title line, equations, the messages of a step, their cost
+    in the alpha-beta model, reference. Every field has `title` and `description`, which the form shows.
     """
 
     servers: ClassVar[int] = 0
     """Ranks that hold the center and compute no gradient: 0 or 1."""
     coordination: ClassVar[Coordination] = "synchronous"
-    """Who tells a worker to go on: all ranks step alike, a server grants steps, or each takes its next steps
-    from a common counter and meets the others only for evaluations (Hogwild)."""
+    """What lets a worker take its next step: all ranks step together (synchronous), a server grants steps, or each
+    worker takes steps from a shared counter and waits for others only in meetings (lock-free)."""
     may_drop: ClassVar[bool] = False
-    """The method goes on without a worker whose numbers went bad (`on_bad_worker: drop`)."""
+    """Whether the method can continue without a worker that holds NaN or Inf (`on_bad_worker: drop`)."""
     max_workers: ClassVar[int | None] = None
-    """A sequential method runs on one worker, whatever the experiment asks."""
+    """Largest number of workers; 1 for a sequential method, even if the experiment asks for more."""
     accesses: ClassVar[int] = 3
-    """Vector reads and writes of a worker's step, each operation on whole vectors in memory: prices its arithmetic
-    in virtual time."""
+    """Vector reads and writes of a worker's step, if every operation works on whole vectors in memory; they
+    determine the time of its arithmetic in virtual time."""
     server_accesses: ClassVar[int] = 3
     """The same for one request on a server."""
     deterministic: ClassVar[bool] = True
-    """Same seed, workers and collective give bitwise equal weights."""
+    """Whether the same seed, workers and collective give bitwise equal weights."""
 
     family: ClassVar[str] = "Other"
     """The heading under which the method is listed."""
     period_field: ClassVar[str | None] = None
-    """The parameter that says how many local steps lie between two exchanges of a worker; None: one step."""
+    """The parameter with the number of local steps per exchange of a worker; None: one step."""
 
     # Claims about `run`: see `hooke.catalogue.claims`.
     reference: ClassVar[str | None] = None
-    """Where its equations are, in float64 NumPy and apart from this code: `module.function` in
+    """Independent implementation of its equations in float64 NumPy: `module.function` in
     `tests/engine/reference/methods`."""
     exchange: ClassVar[Exchange | None] = None
-    """What it moves at each step."""
+    """The transfers of each step."""
     limits: ClassVar[Sequence[Limit]] = ()
-    """Where it equals another method."""
+    """Parameters at which it equals another method."""
     conserves: ClassVar[Literal["weights", "weights and center"] | None] = None
-    """The sum that exchanges keep, without momentum: of all workers' weights, or of these and the center."""
+    """The sum that exchanges conserve, without momentum: of all workers' weights, or of these and the center."""
     tested_with: ClassVar[Mapping[str, Any]] = {}
-    """Parameters for runs of a dozen steps, where the defaults do not suit."""
+    """Parameters for test runs of a dozen steps, if the defaults are not suitable."""
     tested_together: ClassVar[Sequence[Mapping[str, Any]]] = ()
-    """Options that mean something only together; any other option is tested alone."""
+    """Combinations of options that have an effect only together; all other options are tested one at a time."""
 
     def faults(self, workers: int) -> list[str]:
-        """Return why these parameters cannot run on that many workers; empty: they can."""
+        """Return the reasons why these parameters cannot run on that many workers; empty if they can."""
         del workers
         return []
 
     def warnings(self, workers: int) -> list[str]:
-        """Return what a user should know before running this on that many workers: a stability bound, say."""
+        """Return warnings for a run with these parameters on that many workers, such as a stability bound."""
         del workers
         return []
 
     def exchange_period(self) -> int:
-        """Return the number of local steps from one exchange of a worker to the next, at most."""
+        """Return the largest number of local steps from one exchange of a worker to the next."""
         return 1 if self.period_field is None else max(1, int(getattr(self, self.period_field)))
 
     def notes(self, workers: int) -> dict[str, str]:
-        """Return what the journal's first record should say of these parameters: a moving rate, say."""
+        """Return notes on these parameters for the journal's first record, such as the moving rate."""
         del workers
         return {}
 
     def remarks(self, workers: int) -> list[str]:
-        """Return what the page of all methods says of these parameters on that many workers: a bound, say."""
+        """Return remarks on these parameters and that many workers for docs/algorithms.md, such as a bound."""
         del workers
         return []
 
@@ -93,19 +93,19 @@ class Algorithm(Parametrized):
 
     def run(self, r: Rank) -> None:
         """Train on this rank until `r.steps()` (or `r.requests()` on the server) ends."""
-        raise NotImplementedError(f"{type(self).__name__} does not say how it runs")
+        raise NotImplementedError(f"{type(self).__name__} does not define `run`")
 
 
 @functools.cache
 def catalogue() -> dict[str, type[Algorithm]]:
-    """Return every algorithm that can be run here, by id, in alphabetical order: see `discovery.py`."""
+    """Return all algorithms that can be run here, by id, in alphabetical order: see `discovery.py`."""
     from hooke.catalogue.discovery import found
 
     return {name: item.cls for name, item in found("algorithm").items.items()}
 
 
 def algorithm(name: str) -> type[Algorithm]:
-    """Return the algorithm called `name`, or raise NotFound that lists the known ones."""
+    """Return the algorithm called `name`. Raises NotFound, with the known names."""
     known = catalogue()
     if name not in known:
         raise NotFound(f"no algorithm is called {name!r}; there are: {', '.join(known)}")
@@ -113,7 +113,7 @@ def algorithm(name: str) -> type[Algorithm]:
 
 
 def servers_of(spec: RunSpec) -> int:
-    """Return how many ranks of a run only hold the center; raises NotFound as `algorithm` does."""
+    """Return the number of servers of a run, 0 or 1. Raises NotFound as `algorithm` does."""
     return algorithm(spec.algorithm.name).servers
 
 

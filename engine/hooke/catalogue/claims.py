@@ -1,7 +1,7 @@
-"""What a method declares about itself, for the tests that verify it and for the page that lists what was verified.
+"""Claims: what a class declares of its `run` for the contract suite to verify.
 
-A claim is about the code of one `run`: a class with a `run` of its own inherits none (see `claimed`). The contract
-suite skips a property that nobody claims, with a message, and docs/algorithms.md lists it as not verified.
+A claim refers to the code of one `run`: a class that defines `run` inherits no claims (see `claimed`). The
+contract suite skips a property without a claim, with a message, and docs/algorithms.md lists it as not verified.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import ValidationError
 
-if TYPE_CHECKING:  # an algorithm's parameters are read where there is no NumPy
+if TYPE_CHECKING:  # parameters of algorithms must be readable without NumPy
     from hooke.comm.base import Slice
 
 Operation = Literal["all-reduce", "broadcast", "reduce", "message", "read", "add"]
 Coordination = Literal["synchronous", "parameter-server", "lock-free"]
 """What lets a worker go on."""
 Behind = Literal["nothing", "gradient", "period"]
-"""What a transfer runs behind: nothing, the gradient of its step, or all steps until the next exchange."""
+"""What hides a transfer: nothing, the gradient of its step, or all steps until the next exchange."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """One local step, counted from 0: of all workers together (synchronous), or of one worker."""
+    """One local step, counted from 0: of all workers together (synchronous) or of one worker (otherwise)."""
 
     t: int
     workers: int
     layout: tuple[Slice, ...]
     seed: int
-    """Of the run."""
+    """Seed of the run."""
 
     @property
     def elements(self) -> int:
@@ -51,16 +51,16 @@ class Transfer:
     groups: int = 1
     behind: Behind = "nothing"
     begins: Literal["before", "after"] = "before"
-    """Before the gradient of its step, or after the step's update."""
+    """Whether it begins before the gradient of its step or after the update of its step."""
 
 
 Transfers = Sequence[Transfer]
 Exchange = Callable[[Any, Step], Transfers]
-"""What a method, given as the first argument, moves at a step."""
+"""Function of a method and a step that returns the transfers of this step."""
 
 
 def nothing(step: Step) -> Transfers:
-    """Return no transfer."""
+    """Return no transfers."""
     del step
     return ()
 
@@ -71,19 +71,19 @@ def all_reduce(step: Step) -> Transfers:
 
 
 def swap(step: Step) -> Transfers:
-    """Return a vector sent to the server, and its reply."""
+    """Return one message to the server, and one back."""
     return (Transfer("message", step.elements), Transfer("message", step.elements))
 
 
 def read_and_add(step: Step) -> Transfers:
-    """Return a shared vector read, and another one added to it."""
+    """Return one read of the shared vector, and one addition to it."""
     return (Transfer("read", step.elements), Transfer("add", step.elements))
 
 
 def before_steps(
     transfers: Callable[[Step], Transfers], behind: Callable[[Any], Behind] | Behind = "nothing"
 ) -> Exchange:
-    """Return the exchange of a method that moves these at its steps 0, tau, 2 tau, ..."""
+    """Return the exchange of a method with these transfers before its steps 0, tau, 2 tau, ..."""
 
     def exchange(method: Any, step: Step) -> Transfers:
         if step.t % method.exchange_period():
@@ -95,7 +95,7 @@ def before_steps(
 
 
 def after_steps(transfers: Callable[[Step], Transfers], behind: Behind = "nothing") -> Exchange:
-    """Return the exchange of a method that moves these after every tau-th step."""
+    """Return the exchange of a method with these transfers after every tau-th step."""
 
     def exchange(method: Any, step: Step) -> Transfers:
         if (step.t + 1) % method.exchange_period():
@@ -106,12 +106,12 @@ def after_steps(transfers: Callable[[Step], Transfers], behind: Behind = "nothin
 
 
 def overlap_of(method: Any) -> Behind:
-    """Return what the exchange of a method with a parameter `overlap` runs behind."""
+    """Return what hides the exchange of a method with a parameter `overlap`."""
     return "gradient" if method.overlap else "nothing"
 
 
 def inside_and_between_chips(method: Any, step: Step) -> Transfers:
-    """Return the sums inside each chip of `parts` workers, and those between the first workers of all chips."""
+    """Return the transfers inside each chip of `parts` workers, and between the first workers of all chips."""
     size, chips = step.elements, step.workers // method.parts
     inside = Transfer("all-reduce", size, method.parts, chips)
     if step.t % method.period:
@@ -121,14 +121,14 @@ def inside_and_between_chips(method: Any, step: Step) -> Transfers:
 
 
 ANY = (1, 2, 3, 5)
-"""Numbers of workers with which a limit is tried that holds for any number."""
+"""Numbers of workers used to test a limit that holds for any number."""
 
 
 @dataclass(frozen=True)
 class Limit:
-    """With parameters `given` the evaluated weights are those of method `of` with parameters `other`.
+    """With parameters `given` the evaluated weights equal those of method `of` with parameters `other`.
 
-    Learning rate, momentum and moving rate that neither side gives are the same on both, whatever they are.
+    Learning rate, momentum and moving rate, if given on neither side, have the same arbitrary value on both.
     """
 
     of: str
@@ -136,41 +136,41 @@ class Limit:
     other: Mapping[str, Any] = field(default_factory=dict)
     workers: tuple[int, ...] = (2, 3, 5)
     exact: bool = False
-    """Bit by bit; else up to the rounding of float32."""
+    """Bit by bit; otherwise up to the rounding of float32."""
     shows: Literal["P1", "P3", "P5", "P7", "P17"] = "P17"
-    """The property that it shows."""
+    """The property that it verifies."""
     every_option: bool = False
-    """Whatever else the method is given."""
+    """It holds with any other options of the method, too."""
     equal_batches: bool = False
-    """All workers draw the same batches, and `of` has one worker."""
+    """All workers draw the same batches, and `of` runs on one worker."""
     of_workers: bool = False
-    """It is about the weights of the workers, not about those that are evaluated."""
+    """It refers to the weights of the workers, not to the evaluated weights."""
 
     def at(self, **given: Any) -> Limit:
-        """Return the same limit where the method is given these, too."""
+        """Return the same limit with these parameters in addition."""
         return replace(self, given={**self.given, **given})
 
 
 def one_worker(**given: Any) -> Limit:
-    """Return the claim that with one worker a method is sequential SGD, bit by bit."""
+    """Return the claim that a method on one worker equals sequential SGD, bit by bit."""
     return Limit("sgd", given, workers=(1,), exact=True, shows="P1")
 
 
 def identical_workers(of: str) -> Limit:
-    """Return the claim of a method that workers with equal batches are its one worker."""
+    """Return the claim that several workers of a method with equal batches equal one worker of it."""
     return Limit(of, workers=(2, 4), shows="P5", equal_batches=True)
 
 
 LENET = ((20, 1, 5, 5), (20,), (50, 20, 5, 5), (50,), (500, 800), (500,), (10, 500), (10,))
-"""Shapes of the weights for which `payload_per_step` is said: those of LeNet on MNIST."""
+"""Shapes of the weights for `payload_per_step`: those of LeNet on MNIST."""
 STEPS = 1000
 
 
 @functools.cache
 def payload_per_step(cls: Any, workers: int = 4) -> float | None:
-    """Return what a worker asks to move per local step, in vectors of all weights; None: it is not claimed.
+    """Return the payload of a worker per local step, in vectors of all weights; None if no exchange is claimed.
 
-    With the method's defaults (None where they cannot run), on LeNet, on average over the first 1,000 steps.
+    With the method's defaults (None if they cannot run), on LeNet, averaged over the first 1,000 steps.
     """
     exchange = claimed(cls, "exchange")
     workers = workers if cls.max_workers is None else cls.max_workers
@@ -190,7 +190,7 @@ def _with_defaults(cls: Any) -> Any:
 
 
 def _asked(transfer: Transfer) -> int:
-    """Return the elements that all its ranks together ask to move: see `hooke.comm.wrappers.timed`."""
+    """Return the payload of all its ranks together, in elements: see `hooke.comm.wrappers.timed`."""
     asking = {"all-reduce": transfer.ranks, "broadcast": 1, "reduce": transfer.ranks - 1}
     alone = transfer.ranks == 1
     return 0 if alone else transfer.groups * transfer.elements * asking.get(transfer.operation, 1)
@@ -207,7 +207,7 @@ def _layout(shapes: Sequence[tuple[int, ...]]) -> tuple[Slice, ...]:
 
 
 def claimed(cls: type[Any], name: str) -> Any:
-    """Return what a class claims under this name of its own `run`, or None: it claims nothing."""
+    """Return the claim with this name on the `run` that a class has, or None if there is no such claim."""
     for each in cls.__mro__:
         if name in vars(each):
             return vars(each)[name]

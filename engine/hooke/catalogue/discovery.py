@@ -1,12 +1,12 @@
-"""Where algorithms and workloads are found: the built-in ones, files of users, and installed packages.
+"""Discovery of algorithms and workloads: built-in, in files of users, and in installed packages.
 
-- The packages `hooke.algorithms` and `hooke.workloads`, walked.
-- Folders named by HOOKE_PATH (separated by `:`, like PATH): each may hold `algorithms/*.py`, `workloads/*.py`.
+- All modules of the packages `hooke.algorithms` and `hooke.workloads`.
+- Folders in HOOKE_PATH (separated by `:`, like PATH): each may contain `algorithms/*.py` and `workloads/*.py`.
 - Entry points of installed packages, in the groups `hooke.algorithms` and `hooke.workloads`.
 
-A file is read on its own: what several files share belongs into an installed package. A file that cannot be
-imported, or a class whose name is taken, is a `FileFault`; it never hides the rest. `python -m
-hooke.catalogue.discovery` prints everything as JSON: an agent asks so, in a process that a user's file may break.
+Each file is read on its own; code that several files share belongs in an installed package. A file that cannot be
+imported, or a class whose name is taken, is a `FileFault`; all other items are still found. `python -m
+hooke.catalogue.discovery` prints everything as JSON: agents run it, because a user's file may end the process.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class CatalogueItem:
 
 @dataclass(frozen=True)
 class Found:
-    """What there is of one kind, by name in alphabetical order, and what could not be offered."""
+    """All items of one kind, by name in alphabetical order, and the faults of files that cannot be offered."""
 
     items: dict[str, CatalogueItem]
     file_faults: tuple[FileFault, ...]
@@ -87,7 +87,7 @@ def digest(file: str) -> str:
 
 
 def _classes(kind: Kind, module: ModuleType) -> list[type[Any]]:
-    """Return the classes of a kind that a module itself defines, without those it keeps to itself."""
+    """Return the public classes of a kind that a module itself defines."""
     base = _base(kind)
     return [
         value
@@ -101,7 +101,7 @@ def _classes(kind: Kind, module: ModuleType) -> list[type[Any]]:
 
 @functools.cache
 def built_in(kind: Kind) -> dict[str, CatalogueItem]:
-    """Return what Hooke brings along of one kind, by name."""
+    """Return the built-in items of one kind, by name."""
     package = importlib.import_module(_group(kind))
     found = {}
     for info in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
@@ -114,7 +114,7 @@ def built_in(kind: Kind) -> dict[str, CatalogueItem]:
 
 @functools.cache
 def found(kind: Kind) -> Found:
-    """Return everything of one kind that can be run here; read once per process."""
+    """Return all items of one kind that can be run here; they are read once per process."""
     items, file_faults = dict(built_in(kind)), []
     for offer in (*_files(kind), *_entry_points(kind)):
         known = items.get(offer.name)
@@ -145,7 +145,7 @@ def _files(kind: Kind) -> Iterator[CatalogueItem | FileFault]:
 
 
 def stamp() -> str:
-    """Return a text that is another one as soon as a file in HOOKE_PATH comes, goes or changes."""
+    """Return a text that changes whenever a file in HOOKE_PATH is added, removed or changed."""
     seen = []
     for entry in filter(None, os.environ.get(PATH, "").split(os.pathsep)):
         for file in sorted(Path(entry).glob("*s/*.py")):
@@ -165,7 +165,7 @@ def _entry_points(kind: Kind) -> Iterator[CatalogueItem | FileFault]:
 def _offers(
     kind: Kind, name: str, file: str, origin: Origin, load: Callable[[], tuple[list[type[Any]], str]]
 ) -> Iterator[CatalogueItem | FileFault]:
-    """Return what one file or entry point offers, or what is wrong with it."""
+    """Yield the items of one file or entry point, or its faults."""
     try:
         classes, source = load()
         if not classes:
@@ -174,8 +174,8 @@ def _offers(
                 if kind == "algorithm"
                 else ("a class derived from Workload, or the functions model, data and loss")
             )
-            yield _fault(kind, name, file, f"holds no {kind}: define {wanted}")
-    except (Exception, SystemExit) as error:  # whatever a user's file does when it is read
+            yield _fault(kind, name, file, f"contains no {kind}: define {wanted}")
+    except (Exception, SystemExit) as error:  # a user's file may raise anything when it is read
         yield _fault(kind, name, file, _said(error, file))
         return
     for cls in classes:
@@ -208,7 +208,7 @@ def _called(cls: type[Any]) -> str:
 
 
 def _renamed(names: Iterable[str]) -> str:
-    """Return what each of these members is called now; empty where there are none."""
+    """Return the current name of each of these members, as text; empty if there are none."""
     return ", ".join(f"{name} is now {MEMBERS[name]}" for name in names)
 
 
@@ -217,7 +217,7 @@ def _said(error: BaseException, file: str) -> str:
     where = f" (line {lines[-1]})" if lines else ""
     moved = MODULES.get(error.name or "") if isinstance(error, ImportError) else None
     hint = f"; it is now {moved}: change the import" if moved else ""
-    if isinstance(error, PydanticUserError):  # which names the member
+    if isinstance(error, PydanticUserError):  # its text contains the member
         hint = "; " + _renamed(name for name in MEMBERS if f"`{name} = " in str(error))
     return f"{type(error).__name__}{where}: {error}"[:1000] + hint.removesuffix("; ")
 
@@ -233,7 +233,7 @@ def _read_file(kind: Kind, file: Path) -> tuple[list[type[Any]], str]:
     sys.modules[name] = module  # pydantic looks here for the names that annotations use
     try:
         spec.loader.exec_module(module)
-    except BaseException:  # a user's file may raise anything: it is told, and no half of a module stays
+    except BaseException:  # a user's file may raise anything; no incomplete module may stay
         del sys.modules[name]
         raise
     return _classes(kind, module), str(file)
@@ -253,12 +253,12 @@ def _read_entry_point(kind: Kind, point: metadata.EntryPoint) -> tuple[list[type
 
 
 def _own() -> FunctionFiles:
-    importlib.import_module(_group("workload"))  # which says how
+    importlib.import_module(_group("workload"))  # registers the reader
     return function_files.reader()
 
 
 def describe(kind: Kind, item: CatalogueItem) -> dict[str, Any]:
-    """Return one item as plain data: name, title, documentation, schema, origin, hash, and what its kind adds."""
+    """Return one item as plain data: name, title, documentation, schema, origin, hash, and fields of its kind."""
     cls: Any = item.cls
     common = {
         "name": item.name,
@@ -275,7 +275,7 @@ def describe(kind: Kind, item: CatalogueItem) -> dict[str, Any]:
 
 
 def everything() -> dict[str, Any]:
-    """Return both catalogues as an agent reports them: `algorithms`, `workloads`, `problems`."""
+    """Return both catalogues in the form that an agent reports: `algorithms`, `workloads`, `problems`."""
     told: dict[str, Any] = {"problems": []}
     for kind in KINDS:
         here = found(kind)

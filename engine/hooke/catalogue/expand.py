@@ -1,6 +1,6 @@
-"""Expand an experiment into resolved runs; `hooke.catalogue.validation` says first whether it is one.
+"""Expand a valid experiment (see `hooke.catalogue.validation`) into resolved runs.
 
-What there is to choose from is said by a catalogue (`hooke.catalogue.offers`): by default the one of this machine.
+Algorithms and workloads come from a catalogue (`hooke.catalogue.offers`), by default that of this machine.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from hooke.spec.specification import (
 )
 
 MAX_RUNS = 2000
-"""More cells than this in one experiment is refused: that many are a mistake more often than not."""
+"""Largest number of cells of an experiment: more are usually a mistake, and are refused."""
 AUTO_WORKERS = 4
 """`workers: auto` is min(AUTO_WORKERS, cores)."""
 
 
 @dataclass(frozen=True)
 class PlannedRun:
-    """One cell of an experiment, before it has an id. `cluster` is the label, `host` takes the slots."""
+    """One cell of an experiment, before it has an id. `cluster` is its label, `host` the cluster that runs it."""
 
     variant: str
     cluster: str
@@ -42,7 +42,7 @@ class PlannedRun:
     seed: int
     spec: RunSpec
     offered: Catalogue = field(repr=False, compare=False)
-    """What its cluster offers."""
+    """The catalogue of its cluster."""
 
     @property
     def ranks(self) -> int:
@@ -58,7 +58,7 @@ def resolve(
     seed: int,
     catalogue: Catalogue | None = None,
 ) -> RunSpec:
-    """Return one cell with every default written out, so that its fingerprint says all that mattered."""
+    """Return one cell with all defaults filled in, so that its fingerprint covers every setting."""
     offered = catalogue or here()
     method, workload = offered.algorithms[variant.algorithm], offered.workloads[spec.workload.name]
     return RunSpec(
@@ -91,10 +91,10 @@ def _source(offer: Offer) -> str | None:
 
 
 def expand(spec: ExperimentSpec, cores: dict[str, int], catalogues: Catalogues | None = None) -> list[PlannedRun]:
-    """Return the runs of an experiment, each once, seeds outermost so that early results cover every variant.
+    """Return the runs of an experiment, each once; seeds vary slowest, so that early results cover all variants.
 
-    `cores` maps each registered cluster to the cores one run may use there. An unknown cluster, a product of more
-    than MAX_RUNS cells, or parameters that cannot run on a number of workers raise SpecError.
+    `cores` maps each registered cluster to the number of cores that one run may use there. Raises SpecError for an
+    unknown cluster, more than MAX_RUNS cells, or parameters that cannot run on a number of workers.
     """
     faults = []
     for i, cluster in enumerate(spec.clusters):
@@ -118,7 +118,7 @@ def expand(spec: ExperimentSpec, cores: dict[str, int], catalogues: Catalogues |
                 workers = min(AUTO_WORKERS, cores[cluster.host]) if asked == "auto" else asked
                 for variant in spec.variants:
                     run = resolve(spec, variant, cluster, workers, spec.first_seed + offset, offered)
-                    # a sequential method meets itself at several worker counts, and so may `auto` and a number
+                    # several worker counts of a sequential method, or `auto` and a number, may be the same cell
                     name, cell = variant.name, (variant.name, cluster.name, run.workers, run.seed)
                     servers = offered.algorithms[variant.algorithm].servers
                     planned[cell] = PlannedRun(
@@ -135,13 +135,13 @@ def _faults(run: PlannedRun) -> list[str]:
 
 
 def experiment_warnings(spec: ExperimentSpec, planned: Iterable[PlannedRun]) -> list[Fault]:
-    """Return what a user should know before these runs start, each thing once for each variant or cluster."""
+    """Return the warnings on these runs, each once per variant or cluster."""
     planned = list(planned)
 
     def say(run: PlannedRun) -> list[str]:
         said = [warning.message for warning in of_method(run.spec, run.offered)]
         if spec.on_bad_worker == "drop" and not run.offered.algorithms[run.spec.algorithm.name].may_drop:
-            said.append("the method cannot go on without a worker: NaN or Inf on one fails the run")
+            said.append("the method cannot continue without a worker: NaN or Inf on one of them fails the run")
         return said
 
     found = _of_each(spec, planned, say)
@@ -156,7 +156,7 @@ def experiment_warnings(spec: ExperimentSpec, planned: Iterable[PlannedRun]) -> 
 def _of_each(
     spec: ExperimentSpec, planned: Iterable[PlannedRun], say: Callable[[PlannedRun], list[str]]
 ) -> list[Fault]:
-    """Return what is said of the runs, by variant; numbers of workers of which the same is said stand together."""
+    """Return the messages on the runs, by variant; equal messages for several numbers of workers are combined."""
     said: dict[tuple[str, str], set[int]] = {}
     asked = set()
     for run in planned:

@@ -1,6 +1,6 @@
-"""How files of users that define functions instead of a class become workloads: told from above.
+"""Protocol for the reader of users' files that define functions instead of a class; workloads register it.
 
-Apart from `discovery`, which is also run as a program and is then imported under two names.
+It is separate from `discovery`, because that module is also run as a program and then imported under two names.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from typing import Any, Protocol
 
 
 class FunctionFiles(Protocol):
-    """How a file that defines functions instead of a class becomes a workload."""
+    """Makes workloads of files that define functions instead of a class."""
 
     def is_own(self, path: Path) -> bool:
-        """Return whether the file is of this form; it is not executed."""
+        """Return whether the file has this form; it is not executed."""
 
     def from_file(self, path: Path, name: str) -> type[Any]:
         """Return the workload that the file defines."""
@@ -26,10 +26,10 @@ _readers: list[FunctionFiles] = []
 
 
 def read_functions(reader: FunctionFiles) -> None:
-    """Have such files read by this; the package of workloads calls it when it is imported."""
+    """Register the reader of such files; called by the package of workloads when it is imported."""
     _readers.append(reader)
 
 
 def reader() -> FunctionFiles:
-    """Return what reads them. Raises IndexError before the package of workloads is imported."""
+    """Return the registered reader. Raises IndexError before the package of workloads is imported."""
     return _readers[-1]

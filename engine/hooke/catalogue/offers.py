@@ -1,7 +1,7 @@
-"""What a specification may choose from: the algorithms and workloads that one place offers.
+"""Catalogues: the algorithms and workloads that a specification may name.
 
-On a cluster they are classes (`here`). The host of the API has no files of users: there an entry is what an agent
-reported, a JSON Schema and a few words. Validation and expansion take either.
+On a cluster the entries are classes (`here`). The host of the API has no files of users: its entries are the
+reports of agents, with a JSON Schema and a few attributes. Validation and expansion accept both.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from hooke.spec.pointers import faults
 
 
 class Offer(Protocol):
-    """What algorithms and workloads have in common."""
+    """Common properties of algorithms and workloads."""
 
     @property
     def hash(self) -> str | None:
-        """SHA-256 of its source file, or None where nobody said."""
+        """SHA-256 of its source file; None if unknown."""
 
     @property
     def own(self) -> bool:
-        """A user's own: a run records the hash of the source that it meant."""
+        """Whether it is a user's own; a run then records the hash of the planned source."""
 
     def resolve(self, values: Mapping[str, Any], *prefix: object) -> tuple[dict[str, Any], list[Fault]]:
-        """Return the parameters with every default, and the faults; these lie below the path `prefix`."""
+        """Return the parameters with all defaults, and the faults, whose paths begin with `prefix`."""
 
 
 class WorkloadOffer(Offer, Protocol):
@@ -43,7 +43,7 @@ class WorkloadOffer(Offer, Protocol):
 
     @property
     def classes(self) -> int | None:
-        """How many classes it tells apart, where it does and says so."""
+        """Number of classes, if it is a classification with equally frequent classes, else None."""
 
 
 class AlgorithmOffer(Offer, Protocol):
@@ -51,54 +51,54 @@ class AlgorithmOffer(Offer, Protocol):
 
     @property
     def servers(self) -> int:
-        """Ranks that only hold the center."""
+        """Number of ranks that only hold the center."""
 
     @property
     def max_workers(self) -> int | None:
-        """Workers that it can use at most."""
+        """Largest number of workers that it can use; None: no limit."""
 
     @property
     def coordination(self) -> Coordination:
-        """Who tells a worker to go on."""
+        """What lets a worker take its next step."""
 
     @property
     def may_drop(self) -> bool:
-        """It goes on without a worker whose numbers went bad."""
+        """Whether it can continue without a worker that holds NaN or Inf."""
 
     @property
     def period_field(self) -> str | None:
-        """The parameter that says how many local steps lie between two exchanges of a worker."""
+        """The parameter with the number of local steps per exchange of a worker; None: one step."""
 
     def exchange_period(self, values: Mapping[str, Any]) -> int:
-        """Return that number of local steps, at most; 1 where no parameter says it."""
+        """Return the largest number of local steps per exchange; 1 if there is no such parameter."""
 
     def faults(self, values: Mapping[str, Any], workers: int) -> list[str]:
-        """Return why valid parameters cannot run on that many workers."""
+        """Return the reasons why valid parameters cannot run on that many workers."""
 
     def warnings(self, values: Mapping[str, Any], workers: int) -> list[str]:
-        """Return what a user should know before they do."""
+        """Return warnings for a run with these parameters on that many workers."""
 
 
 @dataclass(frozen=True)
 class Catalogue:
-    """What one place offers, by name."""
+    """The algorithms and workloads of one place, by name."""
 
     algorithms: Mapping[str, AlgorithmOffer]
     workloads: Mapping[str, WorkloadOffer]
     file_faults: Mapping[str, str] = field(default_factory=dict)
-    """Why a file of a user's is not offered, by its name: said where a specification names it."""
+    """Name of a user's file that is not offered -> the reason, shown if a specification uses the name."""
 
 
 @dataclass(frozen=True)
 class ClassOffer:
-    """An offer whose class is at hand."""
+    """An offer of a class."""
 
     kind: type[BaseModel]
     hash: str | None = None
     own: bool = False
 
     def resolve(self, values: Mapping[str, Any], *prefix: object) -> tuple[dict[str, Any], list[Fault]]:
-        """Return the parameters with every default, and the faults."""
+        """Return the parameters with all defaults, and the faults."""
         try:
             return self.kind.model_validate(values).model_dump(mode="json"), []
         except ValidationError as error:
@@ -107,75 +107,75 @@ class ClassOffer:
 
 @dataclass(frozen=True)
 class ClassWorkloadOffer(ClassOffer):
-    """A workload whose class is at hand."""
+    """A workload given as a class."""
 
     kind: type[Workload]
 
     @property
     def classes(self) -> int | None:
-        """How many classes it tells apart, where it does and says so."""
+        """Number of classes, if it is a classification with equally frequent classes, else None."""
         return self.kind.classes
 
 
 @dataclass(frozen=True)
 class ClassAlgorithmOffer(ClassOffer):
-    """An algorithm whose class is at hand."""
+    """An algorithm given as a class."""
 
     kind: type[Algorithm]
 
     @property
     def servers(self) -> int:
-        """Ranks that only hold the center."""
+        """Number of ranks that only hold the center."""
         return self.kind.servers
 
     @property
     def max_workers(self) -> int | None:
-        """Workers that it can use at most."""
+        """Largest number of workers that it can use; None: no limit."""
         return self.kind.max_workers
 
     @property
     def coordination(self) -> Coordination:
-        """Who tells a worker to go on."""
+        """What lets a worker take its next step."""
         return self.kind.coordination
 
     @property
     def may_drop(self) -> bool:
-        """It goes on without a worker whose numbers went bad."""
+        """Whether it can continue without a worker that holds NaN or Inf."""
         return self.kind.may_drop
 
     @property
     def period_field(self) -> str | None:
-        """The parameter that says how many local steps lie between two exchanges of a worker."""
+        """The parameter with the number of local steps per exchange of a worker; None: one step."""
         return self.kind.period_field
 
     def exchange_period(self, values: Mapping[str, Any]) -> int:
-        """Return that number of local steps, at most; 1 where no parameter says it."""
+        """Return the largest number of local steps per exchange; 1 if there is no such parameter."""
         return self.kind.model_validate(values).exchange_period()
 
     def faults(self, values: Mapping[str, Any], workers: int) -> list[str]:
-        """Return why valid parameters cannot run on that many workers."""
+        """Return the reasons why valid parameters cannot run on that many workers."""
         return self.kind.model_validate(values).faults(workers)
 
     def warnings(self, values: Mapping[str, Any], workers: int) -> list[str]:
-        """Return what a user should know before they do."""
+        """Return warnings for a run with these parameters on that many workers."""
         return self.kind.model_validate(values).warnings(workers)
 
 
 def method(item: CatalogueItem, cls: type[Algorithm] | None = None) -> ClassAlgorithmOffer:
-    """Return the offer of an algorithm that was found."""
+    """Return the offer of a discovered algorithm."""
     return ClassAlgorithmOffer(cls or item.cls, item.hash, item.origin != "built-in")
 
 
 def workload(item: CatalogueItem, cls: type[Workload] | None = None) -> ClassWorkloadOffer:
-    """Return the offer of a workload that was found."""
+    """Return the offer of a discovered workload."""
     return ClassWorkloadOffer(cls or item.cls, item.hash, item.origin != "built-in")
 
 
 def here() -> Catalogue:
-    """Return what can be run on this machine: built-in, in HOOKE_PATH, installed."""
+    """Return the catalogue of this machine: built-in, in HOOKE_PATH, installed."""
     methods, models = found("algorithm"), found("workload")
     return Catalogue(
-        # the classes as `hooke.catalogue.algorithm` knows them: what is run is what is validated
+        # the classes of `hooke.catalogue.algorithm`, so that the validated classes are those that run
         {name: _method(name, cls, methods.items) for name, cls in algorithms.catalogue().items()},
         {name: _workload(name, cls, models.items) for name, cls in workloads.catalogue().items()},
         reasons((fault.name, fault.file, fault.error) for fault in (*methods.file_faults, *models.file_faults)),
@@ -183,7 +183,7 @@ def here() -> Catalogue:
 
 
 def reasons(file_faults: Iterable[tuple[str, str, str]]) -> dict[str, str]:
-    """Return (name, file, error) of what is not offered, by the name that a specification would use."""
+    """Return name -> reason for each (name, file, error); names are written as in specifications."""
     return {name.lower().replace("_", "-"): f"{file}: {error}" for name, file, error in file_faults}
 
 
@@ -197,7 +197,7 @@ def _workload(name: str, cls: type[Workload], items: Mapping[str, CatalogueItem]
 
 @functools.cache
 def brought_along() -> Catalogue:
-    """Return the built-in catalogue: the same on every machine that runs this version."""
+    """Return the built-in catalogue, which is the same on every machine with this version."""
     return Catalogue(
         {name: method(item) for name, item in built_in("algorithm").items()},
         {name: workload(item) for name, item in built_in("workload").items()},
@@ -205,7 +205,7 @@ def brought_along() -> Catalogue:
 
 
 def unknown(kind: str, name: str, catalogues: Mapping[str, Catalogue], lacking: Iterable[str]) -> str:
-    """Return why a name cannot be chosen: nobody offers it, or these clusters do not."""
+    """Return why a name cannot be chosen: no cluster offers it, or those in `lacking` do not."""
     missing = list(lacking)
     why = [
         f"{host}: {said}" if host else said for host in missing if (said := catalogues[host].file_faults.get(name))
@@ -216,15 +216,15 @@ def unknown(kind: str, name: str, catalogues: Mapping[str, Catalogue], lacking: 
         return f"no {kind} is called {name!r}{reasons}; there are: {', '.join(known)}"
     having = ", ".join(host for host in catalogues if host not in missing)
     return (
-        f"{', '.join(missing)} offers no {kind} called {name!r}{reasons}, {having} does: put its file there, too, "
-        "or leave the cluster out"
+        f"{', '.join(missing)} offers no {kind} called {name!r}{reasons}, but {having} does: copy its file there, "
+        "too, or leave the cluster out"
     )
 
 
 def conflict(kind: str, name: str, offers: Mapping[str, Offer]) -> str | None:
-    """Return what is wrong where clusters offer different sources under one name."""
+    """Return the error message if clusters offer different sources under one name, else None."""
     hashes = {host: offer.hash for host, offer in offers.items() if offer.hash is not None}
     if len(set(hashes.values())) < 2:
         return None
     told = ", ".join(f"{host} {digest[:12]}" for host, digest in hashes.items())
-    return f"the clusters hold different sources of the {kind} {name!r} ({told}): bring the same file to each"
+    return f"the clusters have different sources of the {kind} {name!r} ({told}): copy the same file to each"

@@ -1,4 +1,4 @@
-"""What algorithms and workloads have in common: a frozen value with parameters, a name and a title."""
+"""The common base class of algorithms and workloads: a frozen value with parameters, a name and a title."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Parametrized(BaseModel):
-    """Parameters, validated; the name in specifications is that of the class."""
+    """Validated parameters; the name in specifications is derived from that of the class."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 

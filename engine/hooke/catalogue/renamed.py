@@ -1,4 +1,4 @@
-"""What users' files may still call by an earlier name: such a file is not offered, and is told the new one."""
+"""Earlier names that users' files may still contain: such a file is not offered; its fault has the new name."""
 
 MODULES = {
     "hooke.algorithm": "hooke.catalogue.algorithm",
@@ -20,7 +20,7 @@ MODULES = {
     "hooke.task": "hooke.objective.task",
     "hooke.models": "hooke.objective.models",
 }
-"""Module -> where it is now."""
+"""Earlier module -> its current name."""
 MEMBERS = {
     "pace": "coordination (synchronous, parameter-server or lock-free)",
     "cautions": "warnings",
@@ -28,4 +28,4 @@ MEMBERS = {
     "server_passes": "server_accesses",
     "vector_passes": "vector_accesses",
 }
-"""Member of an algorithm -> what it is called now."""
+"""Earlier member of an algorithm -> its current name."""

@@ -1,6 +1,6 @@
 """Validate specifications, with a JSON Pointer for each fault.
 
-What there is to choose from is said by a catalogue (`hooke.catalogue.offers`): by default the one of this machine.
+Algorithms and workloads come from a catalogue (`hooke.catalogue.offers`), by default that of this machine.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from hooke.spec.specification import (
 )
 
 Catalogues = Mapping[str, Catalogue]
-"""What each registered cluster offers."""
+"""Registered cluster -> its catalogue."""
 
 
 def _twice(names: Sequence[object]) -> list[int]:
@@ -65,8 +65,8 @@ def _check_target(target: Target | None) -> list[Fault]:
         return []
     if target.part == "test":
         instead = target.metric.replace("test", "validation")
-        why = f"targets are judged on the validation part: write {instead} instead of {target.metric}"
-        return [Fault("/target/metric", f"{why} (the test part is scored once, when a run has ended)")]
+        why = f"targets refer to the validation part: write {instead} instead of {target.metric}"
+        return [Fault("/target/metric", f"{why} (the test part is scored once, after the run)")]
     if target.of_accuracy and not 0 < target.value <= 1:
         return [Fault("/target/value", "an accuracy lies in (0, 1]")]
     return []
@@ -75,14 +75,14 @@ def _check_target(target: Target | None) -> list[Fault]:
 def _check_stores(
     method: AlgorithmOffer, values: Mapping[str, Any], virtual: VirtualCluster | None, *prefix: object
 ) -> list[Fault]:
-    """Refuse plain stores where ranks share no memory; of a real cluster only its run can tell."""
+    """Refuse plain stores if ranks share no memory; on a real cluster only the run itself can check this."""
     asked = method.coordination == "lock-free" and values.get("updates") == "plain"
     if not asked or virtual is None or virtual.shares_memory:
         return []
     why = (
-        "plain loads and stores reach a center in shared memory only, and in this virtual cluster messages take "
-        "time: ask for `atomic`, or for `auto`, which is atomic there; or set latency and seconds_per_byte to 0, "
-        "which is one host's memory"
+        "plain loads and stores need a center in shared memory, but in this virtual cluster messages take time: "
+        "choose `atomic`, or `auto`, which is atomic there; or set latency and seconds_per_byte to 0, which means "
+        "the memory of one host"
     )
     return [Fault(pointer(*prefix, "parameters", "updates"), why)]
 
@@ -90,7 +90,7 @@ def _check_stores(
 def _check_choice(
     kind: str, name: str, values: dict[str, Any], catalogues: Catalogues, key: str, *prefix: object
 ) -> list[Fault]:
-    """Return the faults of one algorithm or workload, chosen at `prefix`/`key`, with its parameters beside it."""
+    """Return the faults of an algorithm or workload, whose name is at `prefix`/`key`, and of its parameters."""
     offers: dict[str, Offer] = {
         host: offer
         for host, catalogue in catalogues.items()
@@ -102,11 +102,11 @@ def _check_choice(
     if wrong := conflict(kind, name, offers):
         return [Fault(place, wrong)]
     faults = [each for offer in offers.values() for each in offer.resolve(values, *prefix, "parameters")[1]]
-    return list(dict.fromkeys(faults))  # clusters that offer the same find the same
+    return list(dict.fromkeys(faults))  # clusters with the same offer have the same faults
 
 
 def _of(spec: ExperimentSpec, catalogues: Catalogues | None) -> Catalogues:
-    """Return the catalogue of every host of an experiment; of one nobody knows it is said elsewhere."""
+    """Return the catalogue of every known host of an experiment; `expand` reports unknown ones."""
     if catalogues is None:
         return {"": here()}
     known = {c.host: catalogues[c.host] for c in spec.clusters if c.host in catalogues}
@@ -114,7 +114,7 @@ def _of(spec: ExperimentSpec, catalogues: Catalogues | None) -> Catalogues:
 
 
 def parse_experiment(document: Any) -> ExperimentSpec:
-    """Return the experiment that a JSON-like document describes, in form only; raises SpecError."""
+    """Return the experiment that a JSON-like document describes; only its form is checked. Raises SpecError."""
     try:
         return ExperimentSpec.model_validate(document)
     except ValidationError as error:
@@ -122,10 +122,10 @@ def parse_experiment(document: Any) -> ExperimentSpec:
 
 
 def check_experiment(spec: ExperimentSpec, catalogues: Catalogues | None = None) -> None:
-    """Raise SpecError with every fault of an experiment that has the right form.
+    """Raise SpecError with all faults of an experiment that has the right form.
 
-    Every cluster that it names must offer what it names, from the same source; one without an entry in
-    `catalogues` is left to `expand`.
+    Every cluster of the experiment must offer its algorithms and workload, from the same sources; `expand` checks
+    clusters without an entry in `catalogues`.
     """
     offered = _of(spec, catalogues)
     chosen = spec.workload
@@ -158,14 +158,14 @@ def check_experiment(spec: ExperimentSpec, catalogues: Catalogues | None = None)
 
 
 def validate_experiment(document: Any, catalogues: Catalogues | None = None) -> ExperimentSpec:
-    """Return the experiment that a JSON-like document describes, or raise SpecError with every fault."""
+    """Return the experiment that a JSON-like document describes, or raise SpecError with all faults."""
     spec = parse_experiment(document)
     check_experiment(spec, catalogues)
     return spec
 
 
 def validate_run(document: Any, catalogue: Catalogue | None = None) -> RunSpec:
-    """Return the resolved run that a JSON-like document describes, or raise SpecError with every fault."""
+    """Return the resolved run that a JSON-like document describes, or raise SpecError with all faults."""
     try:
         spec = RunSpec.model_validate(document)
     except ValidationError as error:
@@ -197,7 +197,7 @@ def _check_source(kind: str, choice: AlgorithmChoice | WorkloadChoice, offer: Of
     if choice.hash is None or choice.hash == offer.hash:
         return []
     why = (
-        f"the source of {choice.name!r} here is another one than the run was planned with (SHA-256 "
-        f"{(offer.hash or 'unknown')[:12]}, planned {choice.hash[:12]}): bring the file back, or submit anew"
+        f"the source of {choice.name!r} here differs from the planned one (SHA-256 "
+        f"{(offer.hash or 'unknown')[:12]}, planned {choice.hash[:12]}): restore the file, or submit anew"
     )
     return [Fault(f"/{kind}/hash", why)]

@@ -1,4 +1,4 @@
-"""What a user should know before a valid run starts, and is told again behind its end; it runs all the same."""
+"""Warnings on valid runs, which are not refused: reported before a run starts and again after its end."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hooke.spec.specification import ExperimentSpec, RunSpec, Target, VirtualClu
 
 
 def warnings(spec: RunSpec, catalogue: Catalogue | None = None) -> list[Fault]:
-    """Return all that is to be said of one run: of its method, its target, and the time that is simulated."""
+    """Return all warnings on one run: on its method, its target, and the simulated compute time."""
     found = of_method(spec, catalogue) + of_target(spec, catalogue)
     if spec.world == "virtual" and spec.virtual is not None:
         found += [Fault("/virtual/compute_seconds_per_sample", why) for why in of_compute_time(spec.virtual)]
@@ -18,55 +18,55 @@ def warnings(spec: RunSpec, catalogue: Catalogue | None = None) -> list[Fault]:
 
 
 def of_method(spec: RunSpec, catalogue: Catalogue | None = None) -> list[Fault]:
-    """Return what its parameters bring about on that many workers: a stability bound, no exchange at all."""
+    """Return the warnings on the method's parameters: a stability bound, a period longer than the budget."""
     place, values = "/algorithm/parameters", spec.algorithm.parameters
     method = (catalogue or here()).algorithms[spec.algorithm.name]
     found = [Fault(place, why) for why in method.warnings(values, spec.workers)]
     period, steps = method.exchange_period(values), steps_per_worker(spec)
     if spec.workers > 1 and period > steps:
         why = (
-            f"the period of {period:,} steps is longer than the budget, about {steps:,} steps per worker: nobody "
-            "learns from another before the end"
+            f"the period of {period:,} steps is longer than the budget, about {steps:,} steps per worker: workers "
+            "exchange nothing before the end"
         )
         found.append(Fault(f"{place}/{method.period_field}", why))
     if spec.on_bad_worker == "drop" and not method.may_drop:
-        why = f"{spec.algorithm.name} cannot go on without a worker: NaN or Inf on one of them ends the run"
+        why = f"{spec.algorithm.name} cannot continue without a worker: NaN or Inf on one of them ends the run"
         found.append(Fault("/on_bad_worker", why))
     return found + _of_cadence(spec, method.coordination, period)
 
 
 def _of_cadence(spec: RunSpec, coordination: str, period: int) -> list[Fault]:
-    """Return a warning where evaluations cannot come as often as asked: steps are counted at exchanges."""
+    """Return a warning if evaluations must be less frequent than requested: steps are counted at exchanges."""
     exchange = spec.batch * spec.workers * (1 if coordination == "synchronous" else period)
     if spec.evaluation.every >= exchange:
         return []
     why = (
-        f"between two exchanges of every worker lie {exchange:,} samples, so evaluations are farther apart than "
-        f"the {spec.evaluation.every:,} samples asked for, and not equally far for every method: who is looked at "
-        "more often is seen to reach the target earlier"
+        f"two exchanges of a worker are {exchange:,} samples apart, so evaluations are farther apart than the "
+        f"requested {spec.evaluation.every:,} samples, and their distance depends on the method: a method that is "
+        "evaluated more often appears to reach the target earlier"
     )
     return [Fault("/evaluation/every", why)]
 
 
 def steps_per_worker(spec: RunSpec) -> int:
-    """Return how many steps each worker takes where all take equally many, rounded up."""
+    """Return the number of steps of each worker if all take equally many, rounded up."""
     return math.ceil(spec.budget.samples / (spec.batch * spec.workers))
 
 
 def of_earlier_names(spec: ExperimentSpec) -> list[Fault]:
-    """Return a hint for each key that the document called by an earlier name."""
+    """Return a hint for each key of the document that has an earlier name."""
     why = "`on` is now `computed_on`: readers of YAML 1.1 take `on` for true. The earlier name still works"
     return [Fault(f"/clusters/{i}/on", why) for i, cluster in enumerate(spec.clusters) if cluster.by_earlier_name]
 
 
 def of_target(spec: RunSpec, catalogue: Catalogue | None = None) -> list[Fault]:
-    """Return a warning where guessing meets the target: nothing needs to be trained."""
+    """Return a warning if guessing meets the target without any training."""
     classes = (catalogue or here()).workloads[spec.workload.name].classes
     if spec.target is None or classes is None or not _guessed(spec.target, classes):
         return []
     why = (
         f"guessing among {classes:,} classes has accuracy {1 / classes:.4g} and loss {math.log(classes):.4g}: the "
-        "target may be met before the first step, and the time to it be 0"
+        "target may be met before the first step, so that the time to target is 0"
     )
     return [Fault("/target/value", why)]
 
@@ -78,16 +78,16 @@ def _guessed(target: Target, classes: int) -> bool:
 
 
 def of_compute_time(network: VirtualCluster) -> list[str]:
-    """Return a warning where nobody said what the time of a gradient was measured on."""
+    """Return a warning if the specification does not say where the time of a gradient comes from."""
     return [] if network.compute_source else [said_of_compute_time(network)]
 
 
 def said_of_compute_time(network: VirtualCluster) -> str:
-    """Return where the simulated time of a gradient comes from, in a sentence."""
+    """Return a sentence on the source of the simulated time of a gradient."""
     time = f"{network.compute_seconds_per_sample * 1e6:.4g} us per sample"
     if network.compute_source:
         return f"the simulated compute time, {time}, is {network.compute_source}"
     return (
-        f"the simulated compute time, {time}, is made up: nothing says what it was measured on. `hooke run "
-        "--calibrate` measures it here; compute_source names where a value comes from"
+        f"the simulated compute time, {time}, is an assumption: compute_source, the source of the value, is not "
+        "set. `hooke run --calibrate` measures the time on this machine"
     )

@@ -1,8 +1,8 @@
-"""What a workload is (data set + model + loss), and the catalogue of all of them.
+"""The base class of workloads (data set + model + loss), and the catalogue of all workloads.
 
-A workload is a frozen, torch-free value found by walking `hooke/workloads/`. `build()` imports torch inside
-and returns an `Objective`: what one rank trains. Tests hand their own Objective (a quadratic with a known
-solution, say) to the same loop.
+A workload is a frozen value in a module of `hooke/workloads/` that does not import torch. `build()` imports torch
+and returns an `Objective`, which one rank trains. Tests pass objectives of their own (for example a quadratic with
+a known solution) to the same loop.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from hooke.spec.specification import Compute, Part
 
 @dataclass(frozen=True)
 class Score:
-    """Sums over items of a held-out part, so that shares add up: mean loss is `loss_sum / count`."""
+    """Sums over items of a held-out part; scores of shares can be added. The mean loss is `loss_sum / count`."""
 
     loss_sum: float
     correct: int
@@ -28,7 +28,7 @@ class Score:
 
 @dataclass(frozen=True)
 class Place:
-    """Who computes and how: (seed, rank) name the streams that a worker's dropout and augmentation draw from."""
+    """Compute options of a rank; (seed, rank) select the random streams of its dropout and augmentation."""
 
     compute: Compute = field(default_factory=Compute)
     seed: int = 0
@@ -36,14 +36,13 @@ class Place:
 
 
 ALONE = Place()
-"""Rank 0 of seed 0 with the options that a run has by default."""
+"""Rank 0 of seed 0 with the default options of a run."""
 
 
 class Objective(Protocol):
-    """A model bound to data, seen as functions of one flat float32 vector.
+    """Loss and gradient of a model on its data, as functions of one flat float32 vector.
 
-    A class derived from this one computes at once, in main memory, and keeps nothing from step to step, unless it
-    says otherwise.
+    By default a derived class computes synchronously, in main memory, and keeps no state from step to step.
     """
 
     layout: tuple[Slice, ...]
@@ -51,11 +50,11 @@ class Objective(Protocol):
     validation_size: int
     test_size: int
     notes: dict[str, str] = {}
-    """What was chosen for computing, in words for the journal: device, precision, threads."""
+    """Notes for the journal on how it computes: device, precision, threads."""
     reads_ahead: bool = False
-    """Whether `prefetch` gains anything: data from disk, or on the way to a device."""
+    """Whether `prefetch` is useful: data are read from disk or copied to a device."""
     device: Any = "cpu"
-    """Where its vectors lie and it computes; as text `cpu` or `cuda:0`."""
+    """The device of its vectors and computations; as text `cpu` or `cuda:0`."""
 
     def allocate(self) -> Vector:
         """Return a new zero vector of all parameters (contiguous, 64-byte aligned)."""
@@ -64,67 +63,67 @@ class Objective(Protocol):
         """Return the initial weights, a function of the seed alone."""
 
     def bind(self, weights: Vector, gradient: Vector) -> None:
-        """From now on read weights from the one vector and leave gradients in the other."""
+        """From now on read weights from `weights` and write gradients to `gradient`."""
 
     def pick(self, indices: Any) -> Any:
         """Return the batch with these training indices (phase data)."""
 
     def prefetch(self, indices: Any) -> None:
-        """Begin to read the batch that the next `pick` will ask for."""
+        """Begin to read the batch for the next call of `pick`."""
 
     def gradient(self, batch: Any) -> float:
-        """Forward and backward at the bound weights; fill the bound gradient; return the mean loss."""
+        """Compute the mean loss at the bound weights and return it; write its gradient to the bound vector."""
 
     def synchronize(self) -> None:
-        """Return when the device has done what was asked of it; nothing where it computes at once."""
+        """Wait until the device has finished all operations; does nothing if it computes synchronously."""
 
     def evaluate(self, weights: Vector, start: int, stop: int, part: Part = "validation") -> Score:
-        """Score `weights` on items start..stop of a part; touches neither bound weights nor gradient.
+        """Score `weights` on items start..stop - 1 of a part; bound weights and gradient stay unchanged.
 
-        A run scores the validation part, and after its end, once, the test part. A function of the weights alone:
-        statistics that a model keeps (batch normalisation) are computed anew.
+        A run scores the validation part and, once, after its end, the test part. The result depends on the weights
+        alone: running statistics of a model (batch normalisation) are computed anew.
         """
 
     def local_state(self) -> dict[str, Any]:
-        """Return what outlives a step beside the vectors, as NumPy arrays: own buffers and generators."""
+        """Return all state that outlives a step, except the vectors, as NumPy arrays: buffers and generators."""
         return {}
 
     def restore_local(self, state: dict[str, Any]) -> None:
-        """Go on where `local_state` was taken; raises CheckpointError for that of another model."""
+        """Restore the state that `local_state` returned; raises CheckpointError for that of another model."""
 
 
 class Workload(Parametrized):
     """One workload with its parameters; subclasses add fields and `build`."""
 
     target: ClassVar[float | None] = None
-    """A validation accuracy (0..1) that counts as solved: the form's default, meant for small budgets.
+    """Default target of the form: a validation accuracy (0..1) for small budgets.
 
-    The docstring of a workload says so where it is an expectation that nobody has measured.
+    If the value is an expectation that was not measured, the docstring of the workload says so.
     """
 
     classes: ClassVar[int | None] = None
-    """How many classes it tells apart, each as often as another: then guessing has accuracy 1 / classes and loss
-    ln(classes). None: it is no such task."""
+    """Number of classes, if it is a classification with equally frequent classes, so that guessing has accuracy
+    1 / classes and loss ln(classes); otherwise None."""
 
     def build(self, place: Place = ALONE) -> Objective:
         """Load the data and make the model for one rank; imports torch.
 
-        Data and initial weights depend on no `place`. Raises DataMissing, saying what to put where.
+        Data and initial weights do not depend on `place`. Raises DataMissing, with the missing files and folder.
         """
         del place
-        raise NotImplementedError(f"{type(self).__name__} does not say how it is built")
+        raise NotImplementedError(f"{type(self).__name__} does not define `build`")
 
 
 @functools.cache
 def catalogue() -> dict[str, type[Workload]]:
-    """Return every workload that can be run here, by id, in alphabetical order: see `discovery.py`."""
+    """Return all workloads that can be run here, by id, in alphabetical order: see `discovery.py`."""
     from hooke.catalogue.discovery import found
 
     return {name: item.cls for name, item in found("workload").items.items()}
 
 
 def workload(name: str) -> type[Workload]:
-    """Return the workload called `name`, or raise NotFound that lists the known ones."""
+    """Return the workload called `name`. Raises NotFound, with the known names."""
     known = catalogue()
     if name not in known:
         raise NotFound(f"no workload is called {name!r}; there are: {', '.join(known)}")

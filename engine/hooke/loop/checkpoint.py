@@ -1,9 +1,9 @@
-"""Everything that outlives a step, on disk: a restart is bitwise equal to the straight run.
+"""Checkpoints: the state that outlives a step, on disk. A restarted run is bitwise equal to an uninterrupted one.
 
-One file per rank in `checkpoints/<samples>/`, written under a temporary name and renamed; the deciding rank's
-`complete.json` comes last, after every rank has reported its file, so a folder without it is never restored.
-Only then are older ones deleted: the newest KEPT complete ones stay. Clocks and phase totals go on where they
-stopped. All ranks write together, when nothing is in flight between them; the clock stands meanwhile.
+Each rank writes one file in `checkpoints/<samples>/`, under a temporary name, and renames it. When every rank has
+written its file, the deciding rank writes `complete.json`; a folder without this file is never restored. Older
+checkpoints are deleted afterwards: the newest KEPT complete ones stay. Clocks and phase totals continue from their
+values in the checkpoint. All ranks write together, when no message is in flight; the clock stands meanwhile.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from hooke.spec.specification import Budget, RunSpec, fingerprint
 from hooke.trace.phases import Phase
 
 KEPT = 2
-"""Complete checkpoints of a run that stay on disk."""
+"""Number of complete checkpoints of a run that stay on disk."""
 LOCAL, RESIDUAL = "local.", "residual."
-"""What the names of an objective's own state and of a wire type's residuals begin with."""
+"""Prefixes of the names of an objective's own state and of a wire type's residuals."""
 
 
 def identity(spec: RunSpec) -> str:
-    """Return the fingerprint of what a checkpoint belongs to: the run, whatever its budget and target."""
+    """Return the fingerprint of the run that a checkpoint belongs to, without budget, target and checkpoints."""
     anyway = {"budget": Budget(samples=1), "target": None, "checkpoint": "never", "checkpoint_every": None}
     return fingerprint(spec.model_copy(update=anyway))
 
@@ -39,7 +39,7 @@ def identity(spec: RunSpec) -> str:
 def save(r: RecordedRank) -> None:
     """Write this rank's part, if the run keeps checkpoints; collective.
 
-    Nothing is written where the latest checkpoint is as young.
+    If the latest checkpoint has the same number of samples, nothing is written.
     """
     folder = r.keep
     if folder is None:
@@ -90,12 +90,12 @@ def _arrays(r: RecordedRank) -> dict[str, Any]:
 
 
 def _sweep(newest: Path) -> None:
-    """Delete all but the newest complete checkpoints: older ones, and what an attempt that died was writing."""
+    """Delete all but the newest complete checkpoints: older ones, and incomplete ones of an attempt that died."""
     found = sorted((p for p in newest.parent.iterdir() if p.name.isdigit()), key=lambda p: int(p.name))
     kept = [place for place in found if (place / "complete.json").exists()][-KEPT:]
     for place in found:
         if place not in kept:
-            (place / "complete.json").unlink(missing_ok=True)  # first: from here on nobody restores it
+            (place / "complete.json").unlink(missing_ok=True)  # first: without it the folder is never restored
             shutil.rmtree(place)
 
 
@@ -111,19 +111,19 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
             arrays: dict[str, Any] = {name: file[name] for name in file.files}
         return json.loads(str(arrays.pop("meta"))), arrays
     except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
-        raise CheckpointError(f"{path} is damaged, or no checkpoint: {error}") from error
+        raise CheckpointError(f"{path} is damaged or not a checkpoint: {error}") from error
 
 
 def restore(r: RecordedRank, place: Path) -> None:
-    """Put this rank back to where `save` took it; raises CheckpointError for another run's file."""
+    """Restore this rank to the state that `save` wrote; raises CheckpointError for a file of another run."""
     path = place / f"rank.{r.rank}.npz"
     meta, arrays = _read(path)
     if meta["identity"] != identity(r.spec):
         raise CheckpointError(f"{path} belongs to another run: only budget, target and checkpoints may differ")
     if (items := meta.get("train_size", "other")) != r.objective.train_size:
         raise CheckpointError(
-            f"{path} was written by a run on {items} training items, and here are {r.objective.train_size}: "
-            "it cannot go on (older versions trained without a validation part); start it anew"
+            f"{path} was written by a run on {items} training items, but this run has {r.objective.train_size}: "
+            "it cannot continue (older versions trained without a validation part); start it anew"
         )
     local = {name.removeprefix(LOCAL): arrays.pop(name) for name in list(arrays) if name.startswith(LOCAL)}
     if local:

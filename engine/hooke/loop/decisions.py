@@ -1,8 +1,8 @@
-"""When a run evaluates and when it ends: decided once, by one rank, and followed by all at the same step.
+"""Decisions on when a run evaluates and when it ends. All ranks follow a decision at the same step.
 
-An end seen at step k by one rank and at k + 1 by another leaves an all-reduce unmatched, and the run hangs.
-So what follows from the global number of samples (budget, evaluation, target) every rank computes alike, and
-what only one rank knows (a signal, the wall clock) travels as a control word.
+If one rank ended at step k and another at k + 1, an all-reduce would stay unmatched and the run would hang.
+Therefore every rank computes what depends on the global number of samples (budget, evaluation, target) itself,
+with the same result; what only one rank knows (a signal, the wall clock) is sent as a control word.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from hooke.spec.specification import RunSpec
 
 POLL_SECONDS = 0.5
 VIRTUAL_POLL_STEPS = 64
-"""In virtual time polls lie at fixed steps: the wall clock must not move a virtual one."""
+"""Steps between polls in virtual time, where they must not depend on the wall clock."""
 
 Reason = Literal["budget", "target", "cancelled", "timed_out"]
 ENDINGS: tuple[Reason, ...] = get_args(Reason)
-"""Every reason, by the number that travels as a control word."""
+"""All reasons; the index of each is sent as a control word."""
 
 
 class Decision(IntEnum):
-    """What rank 0 says to all."""
+    """A decision of the deciding rank for all ranks."""
 
     GO_ON = 0
     CANCEL = 1
@@ -39,18 +39,18 @@ REASONS: dict[Decision, Reason] = {Decision.CANCEL: "cancelled", Decision.TIME_O
 
 @dataclass
 class RunSchedule:
-    """The part of a run's course that depends on samples alone."""
+    """Evaluations, checkpoints and end of a run, as far as they depend on the number of samples alone."""
 
     spec: RunSpec
     evaluated: int = -1
-    """Evaluation periods already scored; -1 before the first evaluation, at 0 samples."""
+    """Number of the latest evaluated period; -1 before the first evaluation, at 0 samples."""
     reason: Reason | None = None
     saved: int = 0
-    """Samples at the latest checkpoint, or where the run began."""
+    """Samples at the latest checkpoint, or at the start of the run."""
 
     @property
     def total_steps(self) -> int:
-        """Return how many gradients fit in the budget, over all workers: at least one each."""
+        """Return the number of gradients of all workers in the budget, rounded up; at least one per worker."""
         return max(self.spec.workers, math.ceil(self.spec.budget.samples / self.spec.batch))
 
     def evaluation_due(self, samples: int) -> bool:
@@ -63,7 +63,7 @@ class RunSchedule:
         return every is not None and self.spec.checkpoint != "never" and samples // every > self.saved // every
 
     def note_evaluation(self, samples: int, loss: float, accuracy: float) -> bool:
-        """Take note of an evaluation; return whether it met the target (which ends the run)."""
+        """Record an evaluation; return whether it met the target, which ends the run."""
         self.evaluated = samples // self.spec.evaluation.every
         reached = self.spec.target is not None and self.spec.target.reached(loss, accuracy)
         if reached:
@@ -72,9 +72,10 @@ class RunSchedule:
 
 
 class Polls:
-    """A decision of rank 0 to all ranks about every half second, broadcast one poll ahead: nobody waits for it.
+    """Broadcasts a decision of rank 0 to all ranks about every half second, one poll ahead, so that no rank waits.
 
-    Decision j is posted at poll step s(j), read at s(j + 1), and names s(j + 2), so that all ranks poll alike.
+    Decision j is posted at poll step s(j) and read at s(j + 1); it contains s(j + 2), so that all ranks poll at
+    the same steps.
     """
 
     def __init__(self, control: Control, deciding: bool, fixed_gap: int | None) -> None:
@@ -86,13 +87,13 @@ class Polls:
         self._began: tuple[int, float] | None = None
 
     def start_after(self, step: int) -> None:
-        """Poll first after the step that follows this one (a restored run does not begin at 0)."""
+        """Set the first poll to the step after this one; a restored run does not begin at 0."""
         self._at = step + 1
 
     def poll(self, step: int, decide: Callable[[], Decision], now: float) -> Decision:
-        """Return rank 0's earlier decision if a poll is due after this step, else GO_ON.
+        """Return rank 0's previous decision if a poll is due after this step, else GO_ON.
 
-        `decide` is called only where its decision is sent: a request for a checkpoint is said once.
+        `decide` is called only if its result is sent, because it returns a request for a checkpoint only once.
         """
         if step < self._at:
             return Decision.GO_ON
@@ -117,14 +118,14 @@ class Polls:
         return max(1, round(POLL_SECONDS / max(seconds, 1e-6)))
 
     def close(self) -> None:
-        """Match a broadcast that is still under way: every rank has posted it."""
+        """Complete a pending broadcast; every rank has posted it."""
         if self._pending is not None:
             self._pending.wait()
             self._pending = None
 
 
 class Grants:
-    """How a server shares the budget's steps: exactly `total`, at least one for every worker."""
+    """Distribution of the budget's steps by a server: exactly `total` steps, at least one for every worker."""
 
     def __init__(self, total: int, workers: int) -> None:
         self.left = total
@@ -132,7 +133,7 @@ class Grants:
         self.ending = False
 
     def next(self, period: int) -> tuple[int, bool]:
-        """Return (steps granted to the asking worker, whether they are its last)."""
+        """Return (steps granted to the requesting worker, whether they are its last)."""
         if not self.ending and self.left - period >= self.active:
             self.left -= period
             return period, False
@@ -142,6 +143,6 @@ class Grants:
         return steps, True
 
     def give_back(self, steps: int, asking: bool) -> None:
-        """Take back what a worker that left had not used; `asking`: it had not been granted its last steps."""
+        """Return unused steps of a worker that left; `asking`: it had not been granted its last steps."""
         self.left += steps
         self.active -= asking

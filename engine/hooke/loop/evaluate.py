@@ -1,10 +1,10 @@
-"""Evaluating the center off the clock. There is one train clock: it stands while every rank stands still.
+"""Evaluation of the center. The train clock stands during an evaluation, on all ranks.
 
-Ranks come to a stop where it disturbs a method least: between two local steps. The clock goes on until the last
-one has stopped, which is phase idle for the others, and no rank takes a step before the evaluation is over. So
-on every rank the clock is wall seconds less the evaluations' own (and the checkpoints').
+Ranks stop between two local steps, where the method is disturbed least. The clock runs until the last rank has
+stopped; for the others this time is phase idle. No rank takes a step before the evaluation is over. Therefore the
+clock of every rank is its wall seconds without the seconds of evaluations and checkpoints.
 
-While a run goes on, the validation part is scored, which targets are judged on; once it has ended, the test part.
+During a run the validation part is scored, and targets refer to it; after the end of the run, the test part.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from hooke.comm.wrappers.timed import Timed
 
 REPLICA_TOLERANCE = 1e-4
-"""Largest difference of replicas, relative to the largest weight, that rounding is taken to explain."""
+"""Largest difference of replicas, relative to the largest weight, that is attributed to rounding."""
 
 
 @contextmanager
 def aside(comm: Timed, phase: Phase) -> Iterator[None]:
-    """Charge the body, operations included, to a phase; what it sends is not the method's traffic."""
+    """Charge the body, including its operations, to a phase; its messages do not count as the method's traffic."""
     before, sent, kept = comm.ledger.enter(phase), comm.traffic, replace(comm.traffic)
     try:
         with comm.under(phase):
@@ -44,22 +44,22 @@ def aside(comm: Timed, phase: Phase) -> Iterator[None]:
 
 
 def stop_together(r: RecordedRank) -> None:
-    """Return when every rank has come to a stop; on the clock, because the last one was still working."""
+    """Return when every rank has stopped. The clock runs meanwhile, because the last rank is still training."""
     with aside(r.comm, Phase.IDLE):
         r.comm.control.allreduce((0.0,))
 
 
 def stop_and_evaluate(r: RecordedRank) -> None:
-    """Evaluate where ranks may still be working; collective."""
+    """Evaluate at a point where other ranks may still be training; collective."""
     stop_together(r)
     evaluate_together(r)
 
 
 def evaluate_together(r: RecordedRank) -> None:
-    """Every rank that has the center scores its share of the validation part; all take note of the same sums.
+    """Score a share of the validation part on every rank that has the center; all ranks record the same sums.
 
-    Collective, for a moment at which all stand still. A server that steps together with the workers is the only
-    one that has the center.
+    Collective; all ranks must have stopped. If a method has a server that steps together with the workers, only
+    the server has the center.
     """
     with aside(r.comm, Phase.EVALUATE):
         stopped = r.comm.clock()
@@ -74,17 +74,17 @@ def evaluate_together(r: RecordedRank) -> None:
 
 
 def evaluated(r: RecordedRank) -> Vector:
-    """Return the weights to score: the method's vector, or what its function makes of its vectors; collective."""
+    """Return the weights to score: the method's vector, or the result of the method's function; collective."""
     return r.evaluated() if callable(r.evaluated) else r.evaluated
 
 
 def compare(r: RecordedRank, weights: Vector) -> None:
-    """Raise AlgorithmError on all ranks where they are about to score different weights, after a step.
+    """Raise AlgorithmError on all ranks if they are about to score different weights, after a step.
 
-    Called at the first evaluation, and before the test part is scored, so that replicas that drift apart are
-    noticed before the run has a result. Ranks score a share of the items each, so that a loss of different weights
-    would be the loss of none. Bits may differ between machines of different kinds, and where a library chooses the
-    order of a sum: only a difference of more than REPLICA_TOLERANCE is an error.
+    Called at the first evaluation, and before the test part is scored, so that replicas that drift apart are found
+    before the run has a result. Each rank scores a share of the items. If the weights differed, the sum would be
+    the loss of no vector. Bits may differ between machines of different kinds, and if a library chooses the order
+    of a sum: only a difference of more than REPLICA_TOLERANCE is an error.
     """
     if r.algorithm.servers or r.comm.size == 1 or r.samples == 0:
         return
@@ -104,13 +104,13 @@ def compare(r: RecordedRank, weights: Vector) -> None:
     if apart:
         raise AlgorithmError(
             f"at {r.samples:,} samples {int(apart)} of {r.comm.size} ranks evaluate other weights than rank 0, "
-            f"and each scores a share of the items: {r.spec.algorithm.name} must give `r.steps(evaluated=...)` a "
+            f"but each scores a share of the items: {r.spec.algorithm.name} must give `r.steps(evaluated=...)` a "
             "vector that is equal on all ranks, or a function that returns one, such as `r.mean`"
         )
 
 
 def evaluate_alone(r: RecordedRank) -> None:
-    """The server scores the whole validation part, while every worker stands still."""
+    """Score the whole validation part on the server, while every worker stands still."""
     with aside(r.comm, Phase.EVALUATE):
         stopped = r.comm.clock()
         _note(r, r.objective.evaluate(evaluated(r), 0, r.objective.validation_size), stopped)
@@ -119,8 +119,8 @@ def evaluate_alone(r: RecordedRank) -> None:
 def score_test(r: RecordedRank) -> None:
     """Score the final center on the test part, once, when the run has met its target or its budget; collective.
 
-    A run that ended early may go on from its checkpoint: its center is not the final one. Nothing is decided by
-    this score; the deciding rank's `done` record has it.
+    A run that ended early may continue from its checkpoint: its center is not the final one, and it is not scored.
+    No decision depends on this score; it is in the `done` record of the deciding rank.
     """
     if r.schedule.reason not in ("target", "budget"):
         return
@@ -138,7 +138,7 @@ def score_test(r: RecordedRank) -> None:
 
 
 def _share(r: RecordedRank, size: int) -> tuple[int, int]:
-    """Return which of `size` items this rank scores, from and to: a server all of them, for nobody else could."""
+    """Return the range (start, stop) of `size` items that this rank scores; a server, if any, scores all."""
     if r.algorithm.servers:
         return (0, size) if r.is_server else (0, 0)
     return size * r.rank // r.comm.size, size * (r.rank + 1) // r.comm.size

@@ -1,14 +1,14 @@
-"""The step loop of methods without locks: nobody waits for anybody between two meetings.
+"""The step loop of lock-free methods: no worker waits for another one between two meetings.
 
-Each worker takes its next steps from a counter that all share, a whole period at a time, so a slow one lowers
-only its own rate. Who takes a step at which an evaluation is due, and the deciding rank where it has a decision,
-calls a meeting: control words to all others, who look for them between two steps, stop there, and meet. The
-counter and the calls are the method's time, and so is waiting until the last one has stopped; then the clock
+Each worker takes its next steps from a shared counter, a whole period at a time, so a slow worker lowers only its
+own rate. A worker that takes a step at which an evaluation is due calls a meeting; so does the deciding rank when
+it has a decision. A call is a control word to all other ranks. They poll for it between two steps, stop, and join
+the meeting. The train clock includes the counter, the calls and the wait until the last rank has stopped; then it
 stands.
 
-The budget is spent exactly: a meeting counts the steps that were done. What remains of it when all are finished
-(a worker whose numbers went bad had taken it) is shared out again. Where there is not a turn for everybody,
-steps are dealt out instead of taken: a race would starve some.
+The budget is used exactly: a meeting counts the finished steps. If steps are left when all workers have finished
+(because a worker with NaN or Inf had taken them), they are distributed again. If fewer steps are left than one
+period for each worker, they are assigned instead of taken, because a race could leave some workers without any.
 """
 
 from __future__ import annotations
@@ -28,33 +28,33 @@ if TYPE_CHECKING:
     from hooke.comm.base import Counter
 
 WATCH_SECONDS = 0.02
-"""How often a deciding rank that has no steps of its own any more decides."""
+"""Seconds between two decisions of a deciding rank that has no steps left."""
 
 
 class LockFreeLoop:
-    """Takes steps, and meets the others."""
+    """Takes steps from the counter and joins the meetings."""
 
     def __init__(self, rank: RecordedRank) -> None:
         self._r = rank
         self._counter: Counter | None = None
         self._mine = 0
-        """Steps that this rank has taken from the counter, and not done yet."""
+        """Steps that this rank has taken from the counter but not finished."""
         self._start = self._end = 0
-        """What the counter may still give, in its own numbers."""
+        """Range of counter values that are steps of the budget."""
         self._taken = 0
-        """By how much this rank has advanced the counter."""
+        """Total by which this rank has advanced the counter."""
         self._latest: int | None = None
-        """The counter at this rank's latest taking."""
+        """Value of the counter when this rank last took steps."""
         self._staleness: int | None = None
         self._samples = 0
-        """Global samples where the counter stood at `_start`."""
+        """Global samples when the counter was at `_start`."""
         self._base = 0
         self._turn = 0
         self._saved = 0
-        """Checkpoint periods that have begun, in samples taken, at the latest checkpoint."""
+        """Checkpoint periods begun (by samples taken) at the latest checkpoint."""
         self._failed: NumericalError | None = None
         self._meetings = 0
-        """Held so far; a call carries this number, so that one that comes too late is known."""
+        """Number of meetings so far; a call carries it, so that late calls are recognized."""
         self._called = self._evaluation_due = False
         self._decision = Decision.GO_ON
         self.gone = False
@@ -83,12 +83,12 @@ class LockFreeLoop:
                 r.ledger.enter(Phase.IDLE)
                 r.t += 1
                 self._mine -= 1
-                r.recorder.step(r, self._staleness)  # it was done, also where it has left bad numbers
+                r.recorder.step(r, self._staleness)  # counted even if its result holds NaN or Inf
                 self._staleness = None
                 r.check(r.params, "the weights")
 
     def leave(self) -> None:
-        """Take no more steps, because this worker's numbers went bad; go on to meet the others until the end."""
+        """Take no more steps, because this worker holds NaN or Inf; join all meetings until the run ends."""
         r = self._r
         r.ledger.enter(Phase.IDLE)
         r.recorder.flush()  # nothing follows until the run ends
@@ -101,7 +101,7 @@ class LockFreeLoop:
             left = False
 
     def close(self) -> None:
-        """Free the counter, and drop calls that came too late; collective."""
+        """Free the counter and discard late calls; collective."""
         while self._counter is not None and self._r.comm.control.poll() is not None:
             pass
         if self._counter is not None:
@@ -109,7 +109,7 @@ class LockFreeLoop:
             self._counter = None
 
     def _flush(self) -> None:
-        """Let the method complete what it has kept to itself, before a checkpoint or the end."""
+        """Let the method complete the updates it has held back, before a checkpoint or the end."""
         r = self._r
         if r.flush is not None and not self.gone:
             r.ledger.enter(Phase.UPDATE)
@@ -121,7 +121,7 @@ class LockFreeLoop:
         return self._counter.take(steps)
 
     def _has_steps(self) -> bool:
-        """Take the next steps from the counter where none are left; return whether there are any."""
+        """Take the next steps from the counter if none are left; return whether there are any."""
         r = self._r
         if self._mine or self._end == self._start:
             return self._mine > 0
@@ -148,7 +148,7 @@ class LockFreeLoop:
                 r.comm.control.send((float(self._meetings),), other)
 
     def _is_called(self) -> bool:
-        """Return whether to stop for a meeting; the deciding rank calls one where it decides something."""
+        """Return whether to stop for a meeting; the deciding rank calls one if it has a decision."""
         r = self._r
         if r.deciding and self._decision is Decision.GO_ON and not self._called:
             self._decision = self._own_decision()
@@ -164,18 +164,18 @@ class LockFreeLoop:
         every = r.spec.checkpoint_every
         going_on = r.keep is not None and r.samples < r.schedule.total_steps * r.spec.batch
         if decision is Decision.GO_ON and going_on and every is not None and r.samples // every > self._saved:
-            decision = Decision.CHECKPOINT  # not where the last steps have been taken: the end is near
+            decision = Decision.CHECKPOINT  # not after the last steps have been taken: the run is about to end
         if decision is Decision.CHECKPOINT and every is not None:
             self._saved = r.samples // every
         return decision
 
     def _watch(self) -> None:
-        """Deciding rank without steps: wait for a call, a decision or the end of the budget."""
+        """On the deciding rank without steps: wait for a call, a decision or the end of the budget."""
         while not self._is_called() and self._take(0) < self._end:
             time.sleep(WATCH_SECONDS)
 
     def _meet(self, finished: bool = False, left: bool = False) -> None:
-        """Count, evaluate and decide together with all ranks; on the clock until the last one has stopped."""
+        """Count, evaluate and decide together with all ranks; the clock runs until the last rank has stopped."""
         r = self._r
         mine = (r.t - r.first, finished, self.gone, left, self._decision, self._evaluation_due, self._taken)
         with aside(r.comm, Phase.IDLE):
@@ -194,34 +194,34 @@ class LockFreeLoop:
         if over:
             self._open(taken)
         elif r.schedule.reason is None:
-            r.samples = max(known, r.samples)  # rows go on with the steps that were taken
+            r.samples = max(known, r.samples)  # journal rows continue from the steps taken
         if self._failed is not None:
             raise self._failed
 
     def _decide(self, decision: Decision, over: bool, due: int | None) -> None:
-        """Evaluate and checkpoint where it is time; `due`: the samples taken when an evaluation was called."""
+        """Evaluate and write a checkpoint if due; `due`: the samples taken when an evaluation was called."""
         r = self._r
         if decision in REASONS:
             r.schedule.reason = REASONS[decision]
         elif over and r.samples >= r.schedule.total_steps * r.spec.batch:
             r.schedule.reason = "budget"
         ended = r.schedule.reason is not None
-        if decision is not Decision.GO_ON:  # a checkpoint holds nothing back
+        if decision is not Decision.GO_ON:  # a checkpoint must contain all updates
             try:
                 self._flush()
-            except NumericalError as error:  # raised when the meeting is over: the others are in it
+            except NumericalError as error:  # raised after the meeting, in which the other ranks still take part
                 self._failed = error
             stop_together(r)
         if (ended and r.recorder.evaluated_at != r.samples) or due is not None:
             evaluate_together(r)
-        if due is not None:  # fewer steps were done than taken, and the next period begins behind those
+        if due is not None:  # fewer steps are finished than taken, and the next period begins after those taken
             r.schedule.evaluated = max(r.schedule.evaluated, due // r.spec.evaluation.every)
         if r.schedule.reason is None and decision is Decision.CHECKPOINT:
             r.refresh()
             checkpoint.save(r)
 
     def _open(self, start: int) -> None:
-        """Give what is left of the budget, the counter standing at `start`; deal it out where it is too little."""
+        """Offer the rest of the budget from counter value `start`; if it is too little, assign it to workers."""
         r = self._r
         steps = r.schedule.total_steps - r.samples // r.spec.batch
         self._start, self._end, self._samples = start, start + steps, r.samples
@@ -235,11 +235,11 @@ class LockFreeLoop:
             r.samples += r.spec.batch * self._mine
 
     def _samples_at(self, taken: int) -> int:
-        """Return the global samples when all steps that the counter gives before `taken` are done."""
+        """Return the global samples when all steps before counter value `taken` are finished."""
         return self._samples + self._r.spec.batch * (min(taken, self._end) - self._start)
 
     def _say_who_left(self, left: bool) -> None:
-        """Let the deciding rank take note of those who have left since the last meeting (rare, so one by one)."""
+        """Let the deciding rank record the workers that left since the last meeting, one by one (this is rare)."""
         r = self._r
         for worker in range(r.workers):
             mine = (1.0, float(r.t)) if left and worker == r.rank else (0.0, 0.0)

@@ -1,4 +1,4 @@
-"""Where workers wait for one another before a checkpoint of a method with a server."""
+"""Meetings: workers of a method with a server wait for one another before a checkpoint."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from hooke.loop.server_worker import MET
 
 
 class Meeting:
-    """The server's side: whom it has invited, who has come, and whether it comes to a checkpoint.
+    """The server's side: the workers invited, the workers that have arrived, and whether a checkpoint is written.
 
-    It does not where a worker has left, or has been granted its last steps, before all have come: that worker
-    will not come any more. Who has come then goes on at once.
+    If a worker has left, or has been granted its last steps, before all have arrived, it will not arrive. Then no
+    checkpoint is written, and the workers that have arrived continue at once.
     """
 
     def __init__(self, rank: RecordedRank) -> None:
@@ -21,21 +21,21 @@ class Meeting:
         self._here: list[int] = []
 
     def call(self) -> None:
-        """From now on, invite every worker that is answered."""
+        """From now on, invite every worker with its next reply."""
         self._called = True
 
     def invite(self, worker: int) -> bool:
-        """Return whether this worker, being answered now, is to come."""
+        """Return whether the current reply to this worker invites it."""
         if self._called:
             self._invited.add(worker)
         return self._called
 
     def awaited(self, left: set[int]) -> bool:
-        """Return whether every worker has been invited, so that no request can come."""
+        """Return whether every worker has been invited, so that no request can arrive."""
         return self._called and self._invited >= left
 
     def arrived(self, worker: int, left: set[int]) -> None:
-        """Let a worker wait; once all are here, write the checkpoint, or let them go on where it was given up."""
+        """Let a worker wait, or continue if the meeting was given up; write the checkpoint once all are here."""
         if not self._called:
             self._r.comm.control.send((0.0, MET, float(self._r.samples)), worker)
             return
@@ -45,7 +45,7 @@ class Meeting:
             checkpoint.save(self._r)
 
     def give_up(self) -> None:
-        """Let everybody go on, because a worker will not come; nothing where no meeting has been called."""
+        """Let all continue, because a worker will not arrive; does nothing if no meeting has been called."""
         if self._called:
             self._dismiss(False)
 

@@ -1,7 +1,8 @@
-"""One rank of a run, as an algorithm sees it. The algorithm owns the loop; the rank owns everything else.
+"""One rank of a run, as an algorithm sees it. The algorithm contains the loop, the rank everything else.
 
-`steps()` counts, evaluates off the clock, journals, checks for NaN, follows collective decisions and writes
-checkpoints; `requests()` is the same for a server. `state()` names what outlives a step, `buffer()` is scratch.
+`steps()` counts, evaluates while the clock stands, writes the journal, checks for NaN, follows collective
+decisions and writes checkpoints; `requests()` does the same for a server. A vector from `state()` outlives a step,
+one from `buffer()` does not.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from hooke.trace.phases import Phase
 
 
 class TrainingRank(RecordedRank):
-    """What `Algorithm.run` is given: the implementation of `hooke.catalogue.rank.Rank`, and how a rank ends."""
+    """The argument of `Algorithm.run`: the implementation of `hooke.catalogue.rank.Rank`, and how a rank ends."""
 
     def __init__(self, setup: RankSetup, recorder: Recorder) -> None:
         super().__init__(setup, recorder)
@@ -60,7 +61,7 @@ class TrainingRank(RecordedRank):
     @override
     def mean(self, x: Vector, into: Vector) -> Vector:
         if self.algorithm.servers:
-            raise AlgorithmError("a server takes no part in `mean`: only methods without one can call it")
+            raise AlgorithmError("`mean` cannot be called in a method with a server, which takes no part in it")
         gone = self.lock_free_loop.gone
         (dropped,) = self.comm.control.allreduce((float(gone),)) if self.drops else (0.0,)
         self.comm.in_full().allreduce(into.zero_() if gone else into.copy_(x))
@@ -115,10 +116,10 @@ class TrainingRank(RecordedRank):
         self.comm.send(vector, self.server)
 
     def agree_on_ending(self) -> Reason:
-        """Wait, idle, until every rank has ended; return the deciding rank's reason, on all of them.
+        """Wait, in phase idle, until every rank has ended; return the deciding rank's reason, on all ranks.
 
-        A worker of a method with a server may have left before the reason was known; without its decision the
-        ranks would disagree on whether a checkpoint follows. None follows once a worker has been dropped.
+        A worker of a method with a server may have left before the reason was known; without the deciding rank's
+        reason the ranks would disagree on whether a checkpoint follows. If a worker has been dropped, none does.
         """
         mine = ENDINGS.index(self.schedule.reason or "budget") if self.deciding else 0
         stood = 0.0
@@ -138,13 +139,13 @@ class TrainingRank(RecordedRank):
         return self.schedule.reason
 
     def leave(self) -> None:
-        """Go, as a worker whose numbers went bad, in a method that goes on without it."""
+        """Leave the run, as a worker with NaN or Inf, in a method that continues without it."""
         for window in self.windows:
-            window.finish()  # before the others look at it
+            window.finish()  # before the others read it
         (self.lock_free_loop if self.algorithm.coordination == "lock-free" else self.server_worker_loop).leave()
 
     def settle(self) -> None:
-        """Find out how much of what was pushed into windows is lost, and free them; collective."""
+        """Determine the lost share of the updates pushed into windows, and free the windows; collective."""
         with aside(self.comm, Phase.IDLE):
             balances = [window.balance() for window in self.windows]
             if pushed := sum(mass for _, mass in balances):

@@ -1,4 +1,4 @@
-"""What a rank writes down: a row per step, every evaluation, and how it ended."""
+"""The records that a rank writes: a row per step, every evaluation, and how the rank ended."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from hooke.spec.journal import EVERY_RANK_WRITES, JournalWriter
 from hooke.trace.phases import PHASES
 
 GROWING = list(STEP_COLUMNS).index(PHASES[0])
-"""Where in a row the columns begin whose sums are totals."""
+"""Index of the first column of a row whose sums over rows are totals."""
 
 
 class Recorder:
-    """The journal of one rank, or (without a folder) only its last evaluation.
+    """The journal of one rank; without a folder, only its evaluations, in memory.
 
-    The latest row is held back until another step begins, and the last one until the rank is done: what follows
-    the last step (a last push, an evaluation, waiting for the others) is added to it, so that rows sum to the
-    totals of `done`. Its clock stays that of the end of the step. A worker that leaves the run early is the
-    exception: its rows tell the steps that it finished.
+    The latest row is held back until another step begins, and the last row until the rank is done: time and
+    traffic after the last step (a last push, an evaluation, waiting for other ranks) are added to it, so that rows
+    sum to the totals of `done`. Its clock stays that of the end of the step. For a worker that leaves the run
+    early nothing is added: its rows are the steps that it finished.
 
-    `oversubscribed`: more ranks than cores share this host.
+    `oversubscribed`: this host has more ranks than cores.
     """
 
     def __init__(self, folder: Path | None, rank: int, oversubscribed: bool = False) -> None:
@@ -43,10 +43,10 @@ class Recorder:
         self.staleness: Counter[int] = Counter()
         """Exchanges by staleness."""
         self.dropped: list[int] = []
-        """Workers that the run went on without, in the order in which they left."""
+        """Dropped workers, in the order in which they left."""
         self.lost_mass: float | None = None
         self.test: tuple[float, float, float] | None = None
-        """Of the final center on the test part: loss, accuracy, and seconds for which the clock stood."""
+        """Loss and accuracy of the final center on the test part, and seconds for which the clock stood."""
         self._held: tuple[float, ...] | None = None
         self._running = False
         """Whether the clock has been started."""
@@ -54,8 +54,8 @@ class Recorder:
     def begin(self, r: RankState, evaluate: Callable[[], None] | None = None) -> bool:
         """Start the clock on all ranks at once and empty the ledger; collective.
 
-        Before that every rank says who it is, and a run that begins at 0 samples calls `evaluate`: the
-        initial weights are scored at clock 0. Return whether that has ended the run.
+        Before that every rank writes its `start` record, and a run that begins at 0 samples calls `evaluate`: the
+        initial weights are scored at clock 0. Return whether this evaluation has ended the run.
         """
         self._rows = r.workers <= EVERY_RANK_WRITES or r.rank in (0, r.workers - 1, r.server)
         self._introduce(r)
@@ -102,7 +102,7 @@ class Recorder:
         )
 
     def step(self, r: RankState, staleness: int | None = None, worker: int = -1) -> None:
-        """Make the row of what grew in the step that has just ended (on a server: the exchange with `worker`)."""
+        """Make the row of the step that has just ended (on a server: of the exchange with `worker`)."""
         if staleness is not None:
             self.staleness[staleness] += 1
         if self._journal is None or not self._rows:
@@ -115,25 +115,25 @@ class Recorder:
         self._held = (r.t, r.samples, clock, wall, loss, *self._growth(r), stale, worker)
 
     def _growth(self, r: RankState) -> list[float]:
-        """Return by how much each total has grown since the latest row."""
+        """Return the increase of each total since the latest row."""
         totals = self._totals(r)
         before, self._before = self._before, totals
         return [now - then for now, then in zip(totals, before, strict=True)]
 
     def release(self) -> None:
-        """Write the row that is held back: another step begins."""
+        """Write the row that is held back, because another step begins."""
         if self._held is not None and self._journal is not None:
             self._journal.step(self._held)
             self._held = None
 
     def flush(self) -> None:
-        """Write down at once what has been collected so far."""
+        """Write all collected rows to the journal now."""
         self.release()
         if self._journal is not None:
             self._journal.flush()
 
     def note_evaluation(self, r: RankState, loss: float, accuracy: float, stopped: float, reached: bool) -> None:
-        """Take note of an evaluation; the clock has stood since `stopped`. The deciding rank writes it."""
+        """Record an evaluation; the clock has stood since `stopped`. Only the deciding rank writes it."""
         self.evaluated_at = r.samples
         clock = r.ledger.train() if self._running else 0.0
 
@@ -155,7 +155,7 @@ class Recorder:
             self._journal.record(make)
 
     def checkpointed(self, r: RankState, path: Path, size: int, digest: str, stopped: float) -> None:
-        """Write where this rank's part of a complete checkpoint lies; the clock has stood since `stopped`."""
+        """Write the path of this rank's part of a complete checkpoint; the clock has stood since `stopped`."""
         if self._journal is not None:
             self._journal.record(
                 lambda seq: Checkpointed(
@@ -170,14 +170,14 @@ class Recorder:
             )
 
     def drop(self, worker: int, step: int) -> None:
-        """Take note that the run goes on without a worker; the rank that decides calls this."""
+        """Record that the run continues without a worker; called on the deciding rank."""
         self.dropped.append(worker)
-        why = f"NaN or Inf on rank {worker} at its step {step}: the run goes on without it"
+        why = f"NaN or Inf on rank {worker} at its step {step}: the run continues without it"
         if self._journal is not None:
             self._journal.record(lambda seq: Dropped(seq=seq, worker=worker, step=step, why=why))
 
     def done(self, r: RankState) -> Done:
-        """Write and return how this rank ended."""
+        """Write and return the `done` record of this rank."""
         clock = r.ledger.train()
         last = self.evaluations[-1] if self.evaluations and r.deciding else None
         loss, accuracy, stood = self.test or (None, None, 0.0)
@@ -212,7 +212,7 @@ class Recorder:
         return make(0)
 
     def _complete(self, r: RankState) -> None:
-        """Write the last row, with all that has followed its step."""
+        """Write the last row, including all time and traffic after its step."""
         if self._held is not None:
             grown = self._growth(r)
             end = GROWING + len(grown)
@@ -228,7 +228,7 @@ class Recorder:
 
 
 class RecordedRank(RankState):
-    """A rank with its recorder: what the loops, evaluations and checkpoints work on."""
+    """A rank with its recorder; used by the loops, evaluations and checkpoints."""
 
     def __init__(self, setup: RankSetup, recorder: Recorder) -> None:
         self.recorder = recorder

@@ -1,9 +1,8 @@
-"""Record and replay: an asynchronous run again, bit for bit, in virtual time.
+"""Record and replay: repeat an asynchronous run in virtual time, bit for bit.
 
-What makes such a run differ from the next one is only in which order its server answered. The server's journal
-has that order, a row per exchange. A replay runs the same specification (`twin`) in the virtual world with the
-server serving in that order (`read_order`); center and weights of every worker must come out with the same bits
-(`compare`).
+Two such runs differ only in the order in which the server replied. The server's journal contains this order, one
+row per exchange. A replay runs the same specification (`twin`) in the virtual world, where the server replies in
+that order (`read_order`). The center and the weights of every worker must be bitwise equal (`compare`).
 """
 
 from __future__ import annotations
@@ -22,16 +21,16 @@ from hooke.spec.specification import RunSpec, VirtualCluster, canonical
 
 @dataclass(frozen=True)
 class ExchangeOrder:
-    """The exchanges of a run that has ended, as its server's journal tells them."""
+    """The exchanges of a finished run, from its server's journal."""
 
     workers: tuple[int, ...]
-    """With whom, one after the other."""
+    """The worker of each exchange, in order."""
     target_after: int | None = None
-    """After so many the target was reached; None: the budget was used up."""
+    """Number of exchanges after which the target was reached; None: the budget was used up."""
 
 
 def recorded(folder: Path) -> RunSpec:
-    """Return the specification of the run in a folder; raises LaunchError where there is none."""
+    """Return the specification of the run in a folder; raises LaunchError if there is none."""
     try:
         return RunSpec.model_validate(json.loads((folder / "spec.json").read_text()))
     except (OSError, ValueError) as error:
@@ -39,7 +38,7 @@ def recorded(folder: Path) -> RunSpec:
 
 
 def twin(spec: RunSpec) -> RunSpec:
-    """Return the run as it is replayed: in virtual time, with nothing but the log and the budget to end it."""
+    """Return the specification for the replay: in virtual time, ended only by the log and the budget."""
     return spec.model_copy(
         update={
             "world": "virtual",
@@ -53,13 +52,13 @@ def twin(spec: RunSpec) -> RunSpec:
 
 
 def same_run(one: RunSpec, other: RunSpec) -> bool:
-    """Return whether a log of the one run can be replayed as the other."""
+    """Return whether the log of one run can be replayed as the other."""
     first, second = (twin(spec).model_copy(update={"virtual": None}) for spec in (one, other))
     return canonical(first) == canonical(second)
 
 
 def read_order(folder: Path) -> ExchangeOrder:
-    """Return in which order the server of the run in `folder` answered.
+    """Return the order in which the server of the run in `folder` replied.
 
     Raises LaunchError for a method or a run that cannot be replayed, JournalError for an incomplete journal.
     """
@@ -70,7 +69,7 @@ def read_order(folder: Path) -> ExchangeOrder:
     done, reached = None, None
     for record in records(path):
         if isinstance(record, Start) and record.restored_step is not None:
-            raise LaunchError(f"the run in {folder} went on from a checkpoint: its earlier exchanges are not here")
+            raise LaunchError(f"the run in {folder} began at a checkpoint: its earlier exchanges are missing")
         if isinstance(record, Steps):
             order += _workers_of(record, len(order), path)
         elif isinstance(record, Evaluation) and record.reached and reached is None:
@@ -78,16 +77,16 @@ def read_order(folder: Path) -> ExchangeOrder:
         elif isinstance(record, Done):
             done = record
     if done is None or done.step != len(order):
-        raise JournalError(f"{path} is incomplete: it has {len(order)} exchanges, and no record of that end")
+        raise JournalError(f"{path} is incomplete: it has {len(order)} exchanges, but no record of their end")
     if done.reason in ("cancelled", "timed_out"):
-        raise LaunchError(f"the run in {folder} ended early ({done.reason}); no log says when")
+        raise LaunchError(f"the run in {folder} ended early ({done.reason}); its end is not in the log")
     if done.test_loss is None:
         raise LaunchError(
-            f"the run in {folder} was made without a validation part, by an older version: here it would train on "
-            "other items"
+            f"the run in {folder} was made by an older version, without a validation part: this version would "
+            "train on other items"
         )
     if done.dropped:
-        raise LaunchError(f"the run in {folder} went on without worker {done.dropped[0]}: it cannot be replayed")
+        raise LaunchError(f"the run in {folder} continued without worker {done.dropped[0]}: it cannot be replayed")
     return ExchangeOrder(tuple(order), reached if done.reason == "target" else None)
 
 
@@ -99,19 +98,19 @@ def _refuse(spec: RunSpec) -> None:
             "unordered additions, so there is no order to log"
         )
     if kind.coordination == "synchronous":
-        raise LaunchError(f"{kind.title()} needs no replay: all its ranks step alike; run it again")
+        raise LaunchError(f"{kind.title()} needs no replay: all its ranks take the same steps; run it again")
 
 
 def _workers_of(record: Steps, before: int, path: Path) -> list[int]:
     if "worker" not in record.columns:
-        raise JournalError(f"{path} does not say with whom its exchanges were: an older version wrote it")
+        raise JournalError(f"{path} does not contain the workers of its exchanges: an older version wrote it")
     if unpack("step", record.columns["step"]) != list(range(before + 1, before + record.n + 1)):
-        raise JournalError(f"{path} is incomplete: exchanges are missing behind number {before}")
+        raise JournalError(f"{path} is incomplete: exchanges are missing after number {before}")
     return [int(worker) for worker in unpack("worker", record.columns["worker"])]
 
 
 def differences(spec: RunSpec, folder: Path, center: Any, weights: list[Any]) -> list[str]:
-    """Return what differs, bit for bit, from the final vectors that the run in `folder` left."""
+    """Return the differences, bit for bit, from the final vectors of the run in `folder`."""
     import numpy as np
 
     found = []
@@ -123,7 +122,7 @@ def differences(spec: RunSpec, folder: Path, center: Any, weights: list[Any]) ->
 
 
 def compare(spec: RunSpec, folder: Path, other: Path) -> list[str]:
-    """Return what differs between the final vectors in two folders, as `differences` does."""
+    """Return the differences between the final vectors in two folders, as `differences` does."""
     *weights, center = _finals(spec, folder)
     return differences(spec, other, center, weights)
 
@@ -133,7 +132,7 @@ def _names(spec: RunSpec) -> list[str]:
 
 
 def _finals(spec: RunSpec, folder: Path) -> list[Any]:
-    """Return the weights of every worker, then the center, which the server has."""
+    """Return the weights of every worker, followed by the server's center."""
     import numpy as np
 
     found = []

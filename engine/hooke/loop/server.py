@@ -1,15 +1,15 @@
-"""Methods with a server: workers ask, the server replies, and the reply carries every decision.
+"""Methods with a server: workers send requests, the server replies, and its replies contain all decisions.
 
-A request is a few control words beside the worker's vector; a reply carries how many steps it grants, what
-follows them, and the global samples so far.
+A request is a few control words and the worker's vector. The control words of a reply are the number of granted
+steps, what follows them, and the global samples so far.
 
-For an evaluation the server tells every worker to stop. A worker does so between two steps, or where it waits
-for a reply, and says that it stands; requests that come meanwhile are replied to afterwards, in their order.
-The clock goes on until the last worker stands, and stands until all are told to go on. In virtual time nobody
-needs to be told: there an evaluation takes no time at all.
+For an evaluation the server tells every worker to stop. A worker stops between two steps, or while it waits for a
+reply, and reports that it stands. The server replies to requests that arrive meanwhile afterwards, in their order.
+The clock runs until the last worker stands; then it stands until all workers are told to continue. In virtual time
+no worker is told to stop: there an evaluation takes no time.
 
-For a checkpoint the server marks the next reply of every worker: behind the steps that it grants, before its
-next request, the worker waits until all have come so far (`meeting.py`).
+For a checkpoint the server marks its next reply to every worker: after the granted steps, before its next request,
+the worker waits until all workers have got there (`meeting.py`).
 """
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ from hooke.trace.phases import Phase
 
 
 class ServerLoop:
-    """The loop of a server: whom to reply to next, until every worker has said farewell.
+    """The loop of a server: selects the worker to reply to, until every worker has sent its farewell.
 
-    With an `order` it serves in that order instead of who comes first, and ends where that run did (a replay).
+    With an `order` (a replay) it replies in that order instead of the order of arrival, and ends where the
+    recorded run ended.
     """
 
     def __init__(self, rank: RecordedRank, order: ExchangeOrder | None = None) -> None:
@@ -40,22 +41,22 @@ class ServerLoop:
         self._log = None if order is None else deque(order.workers)
         self._target_after = None if order is None else order.target_after
         self._waiting: deque[tuple[int, tuple[float, ...]]] = deque()
-        """What workers have said while they were told to stop."""
+        """Messages that workers sent before they stopped."""
         self._stood = [0.0] * rank.workers
-        """For each worker, for how many seconds the clock stood since it left."""
+        """For each worker, seconds for which the clock stood since it left."""
         self._version = 0
-        """Updates of the center in this attempt."""
+        """Number of updates of the center in this attempt."""
         self._seen: dict[int, int] = {}
-        """For each worker, the version that it got last, or made when it got it."""
+        """For each worker, the version of the center after its latest exchange."""
         self._began: dict[int, int] = {}
         self._granted: dict[int, int] = {}
         self.reached: dict[int, int] = {}
-        """Steps that each worker had done when it was last heard of."""
+        """Steps of each worker according to its latest message."""
         self._last: set[int] = set()
         self._left: set[int] = set()
         self._meeting = Meeting(rank)
         self.brought = False
-        """Whether a vector came with the request that was yielded last."""
+        """Whether the request that was yielded last came with a vector."""
 
     def requests(
         self, into: Vector | None, order: Literal["arrival", "rank"], period: int, last_words: bool
@@ -63,7 +64,7 @@ class ServerLoop:
         """Yield the worker to reply to; account for its request once the algorithm has handled it."""
         r = self._r
         self._period, self._last_words = period, last_words
-        self._asks_empty = into is None  # vectors come outside of the requests
+        self._asks_empty = into is None  # vectors are sent outside of the requests
         self._base = r.samples
         self._grants = Grants(r.schedule.total_steps - r.samples // r.spec.batch, r.workers)
         self._left = set(range(r.workers))
@@ -92,7 +93,7 @@ class ServerLoop:
             self._evaluate()
 
     def _hear(self, order: Literal["arrival", "rank"]) -> tuple[int, float]:
-        """Wait for the next request or farewell; until it comes, the server is idle."""
+        """Wait, in phase idle, for the next request or farewell; return (worker, kind)."""
         r = self._r
         r.ledger.enter(Phase.IDLE)
         while True:
@@ -116,7 +117,7 @@ class ServerLoop:
         return worker, kind
 
     def _receive(self, source: int) -> tuple[int, tuple[float, ...]]:
-        """Return the earliest (worker, words) from `source`."""
+        """Return the earliest message from `source` as (worker, words)."""
         for position, (worker, words) in enumerate(self._waiting):
             if source in (ANY, worker):
                 del self._waiting[position]
@@ -125,21 +126,21 @@ class ServerLoop:
             return self._r.comm.control.recv(source)
 
     def _follow(self, log: deque[int], worker: int, kind: float) -> None:
-        """Strike an exchange off the log; raise JournalError where the log has another one."""
+        """Remove an exchange from the log; raise JournalError if the log has another one."""
         exchange = kind == REQUEST or self._last_words
         if exchange and log and log[0] == worker:
             log.popleft()
         elif exchange or worker in log:
             raise JournalError(
                 f"the logged order does not fit this run: worker {worker} "
-                + ("asks again" if kind == REQUEST else "is done")
-                + f", with {len(log)} logged exchanges to come"
+                + ("sent another request" if kind == REQUEST else "is done")
+                + f", but {len(log)} logged exchanges remain"
             )
 
     def _next(self, order: Literal["arrival", "rank"]) -> int:
-        """Return whom to listen to: the one in the log, the one whose turn it is, or anybody."""
+        """Return the worker to receive from: the next one in the log or in rank order, or ANY."""
         if self._meeting.awaited(self._left):
-            return ANY  # whoever speaks now can only have come to the meeting, or leave
+            return ANY  # from here on a worker can only join the meeting or leave
         if self._log is not None:
             return self._log[0] if self._log else ANY
         gone = self._last | (set(range(self._r.workers)) - self._left)
@@ -150,12 +151,12 @@ class ServerLoop:
         return self._r.turn
 
     def receive(self, into: Vector, worker: int) -> None:
-        """Receive a vector that a worker delivers, and check it."""
+        """Receive a vector that a worker delivers, and check it for NaN and Inf."""
         self._r.comm.recv(into, worker)
         self._r.check(into, "the weights", worker, self.reached[worker])
 
     def reply(self, worker: int, vector: Vector) -> None:
-        """Decide, then send the words and the vector; nothing to a worker that has said its last words."""
+        """Decide, then send control words and vector; send nothing to a worker after its farewell."""
         r = self._r
         if worker not in self._left:
             return
@@ -175,13 +176,13 @@ class ServerLoop:
         r.comm.send(vector, worker)
 
     def _call_meeting(self) -> None:
-        """Ask all to come, unless one has been granted its last steps, or would be before the meeting."""
+        """Call a meeting, unless a worker has been granted its last steps, or would be before the meeting."""
         enough = self._grants.left - self._period * self._r.workers >= self._r.workers
         if enough and len(self._left) == self._r.workers and not (self._last or self._grants.ending):
             self._meeting.call()
 
     def _drop(self, worker: int) -> None:
-        """Go on without a worker whose numbers went bad; the others take over what it had been granted."""
+        """Continue without a worker that holds NaN or Inf; its unused steps go to the other workers."""
         r = self._r
         done = self.reached[worker] - self._began[worker]
         self._grants.give_back(self._granted.get(worker, 0) - done, asking=worker not in self._last)
@@ -195,7 +196,7 @@ class ServerLoop:
         if self.brought or self._asks_empty:
             staleness = self._version - self._seen[worker] if worker in self._seen else None
             self._version += 1
-        self._seen[worker] = self._version  # a request that brings nothing is a pull, and no update
+        self._seen[worker] = self._version  # a request without a vector is a pull, not an update
         r.t += 1
         self._evaluate_if_due()
         self._end_like_the_log()
@@ -219,12 +220,12 @@ class ServerLoop:
             r.comm.control.send((stood, GO, float(r.samples)), worker)
 
     def tell_the_end(self) -> None:
-        """Tell every worker for how long the clock stood since it left."""
+        """Tell every worker for how many seconds the clock stood since it left."""
         for worker, stood in enumerate(self._stood):
             self._r.comm.control.send((stood, OVER, float(self._r.samples)), worker)
 
     def _stop_workers(self) -> list[int]:
-        """Return who stands still, when all do who have not left; keep what else they say."""
+        """Stop all workers that have not left; return those that stand, and keep their other messages."""
         r = self._r
         standing = []
         moving = self._listening()
@@ -237,16 +238,16 @@ class ServerLoop:
                 standing.append(worker)
             else:
                 self._waiting.append((worker, words))
-            if words[0] in (STANDS, BAD):  # whose numbers went bad has left the loop and listens no more
+            if words[0] in (STANDS, BAD):  # a worker with NaN or Inf has left its loop and receives nothing more
                 moving.discard(worker)
         return standing
 
     def _listening(self) -> set[int]:
-        """Return the workers in the loop: without those that have said, unanswered so far, that they leave."""
+        """Return the workers in their loop: all except those with an unprocessed message that they leave."""
         return self._left - {worker for worker, words in self._waiting if words[0] == BAD}
 
     def _evaluate(self) -> float:
-        """Evaluate the center; return for how many seconds the clock stood."""
+        """Evaluate the center; return the seconds for which the clock stood."""
         r = self._r
         before = r.ledger.seconds[Phase.EVALUATE]
         evaluate_alone(r)

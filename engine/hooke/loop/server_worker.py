@@ -1,4 +1,4 @@
-"""What a worker of a method with a server says and hears: requests, replies, and the steps between them."""
+"""The worker's side of methods with a server: requests, replies, and the steps between them."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from hooke.loop.recorder import RecordedRank
 from hooke.trace.phases import Phase
 
 REQUEST, FAREWELL, HERE, BAD, STANDS = 0.0, 1.0, 2.0, 3.0, 4.0
-"""What a worker says: it asks; it is done; it has come to the meeting; its numbers went bad, and it leaves; it
+"""Messages of a worker: a request; it is done; it has arrived at the meeting; it holds NaN or Inf and leaves; it
 stands still."""
 MORE, LAST, MEET, STOP, GO, MET, BYE, OVER = 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0
-"""What the server says. A reply: behind the granted steps follows another request, the end, a meeting. Else:
-stop between two steps; go on; the meeting is over; the farewell was heard; all have left, and for so many seconds
-the clock stood since this worker did."""
+"""Messages of the server. MORE, LAST, MEET in a reply: after the granted steps follows another request, the end,
+or a meeting. Others: stop between two steps; continue; the meeting is over; the farewell was received; all workers
+have left (with the seconds for which the clock stood since this one left)."""
 
 
 class Reply:
-    """A reply under way to a worker, together with the vector on its way to the server."""
+    """A pending reply to a worker, and the pending transfer of the worker's vector to the server."""
 
     def __init__(self, loop: ServerWorkerLoop, parts: list[Pending]) -> None:
         self._loop = loop
@@ -28,14 +28,14 @@ class Reply:
         self.hidden = 0.0
 
     def wait(self) -> None:
-        """Return when both vectors may be used; take note of what the server decided."""
+        """Return when both vectors may be used; apply the server's decision."""
         self._loop.hear(self._parts)
 
 
 class ServerWorkerLoop:
-    """The step loop of a worker that has a server.
+    """The step loop of a worker in a method with a server.
 
-    For an evaluation the server stops every worker between two of its steps, or where it waits for a reply.
+    For an evaluation the server stops every worker between two of its steps, or while it waits for a reply.
     """
 
     def __init__(self, rank: RecordedRank) -> None:
@@ -44,10 +44,10 @@ class ServerWorkerLoop:
         self._meet_at: int | None = None
         self._outstanding: list[Pending] | None = None
         self._heard: deque[tuple[float, ...]] = deque()
-        """Replies that came while this worker looked for a word to stop."""
+        """Replies that arrived while this worker polled for a message to stop."""
 
     def steps(self) -> Iterator[int]:
-        """Yield step numbers until the granted ones are done and were the last."""
+        """Yield step numbers until the last granted step is done."""
         r = self._r
         if r.recorder.begin(r):
             self._until = r.t  # the initial weights meet the target
@@ -70,7 +70,7 @@ class ServerWorkerLoop:
         """Post the request and both transfers."""
         r = self._r
         if vector is not None and r.drops:
-            r.check(vector, "the vector to send")  # with `fail` the server finds out, and says so
+            r.check(vector, "the vector to send")  # with `fail` the server checks it and raises
         r.comm.control.send((REQUEST, float(r.t), r.loss, float(vector is not None)), r.server)
         parts = [] if vector is None else [r.comm.isend(vector, r.server)]
         parts.append(r.comm.irecv(into, r.server))
@@ -91,7 +91,7 @@ class ServerWorkerLoop:
             self._meet_at = r.t + int(steps)
 
     def _listen(self) -> tuple[float, ...]:
-        """Return the server's next words, standing still before where they are told to."""
+        """Return the server's next control words; stand still first if they say so."""
         r = self._r
         while True:
             _, words = r.comm.control.recv(r.server)
@@ -100,7 +100,7 @@ class ServerWorkerLoop:
             self._stand()
 
     def _stop_if_told(self) -> None:
-        """Stand still if the server has said so by now; in virtual time it never does (see `server.py`)."""
+        """Stand still if the server has asked for it; in virtual time it never does (see `server.py`)."""
         r = self._r
         if r.spec.virtual is not None:
             return
@@ -111,7 +111,7 @@ class ServerWorkerLoop:
                 self._heard.append(found[1])
 
     def _stand(self) -> None:
-        """Say that this worker stands, and do so until told to go on; the clock stands for a part of that."""
+        """Report that this worker stands, and wait until told to continue; the clock stands for a part of this."""
         r = self._r
         before = r.ledger.enter(Phase.IDLE)
         since = r.ledger.since
@@ -122,7 +122,7 @@ class ServerWorkerLoop:
         r.ledger.move(min(stood, r.ledger.since - since), Phase.IDLE, Phase.EVALUATE)
 
     def _meet(self) -> None:
-        """Say that this worker has come; take part in the checkpoint, if it comes to one."""
+        """Report that this worker has arrived; take part in the checkpoint, if one is written."""
         r = self._r
         self._meet_at = None
         with r.comm.under(Phase.IDLE):
@@ -132,14 +132,14 @@ class ServerWorkerLoop:
             checkpoint.save(r)
 
     def hear_the_end(self) -> float:
-        """Return for how many seconds the clock stood since this worker left, when all have."""
-        while True:  # a worker whose numbers went bad may have been told to stop before the server knew
+        """Wait until all workers have left; return the seconds for which the clock stood since this one left."""
+        while True:  # a worker with NaN or Inf may have been told to stop before the server knew
             _, (stood, what, _) = self._r.comm.control.recv(self._r.server)
             if what == OVER:
                 return stood
 
     def leave(self) -> None:
-        """Go, because this worker's numbers went bad: consume the reply under way, then say so."""
+        """Leave, because this worker holds NaN or Inf: consume the pending reply, then tell the server."""
         r = self._r
         r.ledger.enter(Phase.IDLE)
         if self._outstanding is not None:

@@ -1,4 +1,4 @@
-"""What a rank has and does without the other ranks' loops: its vectors, its batches, its gradient, its checks."""
+"""The state of a rank, independent of the step loop: its vectors, batches, gradient and checks."""
 
 from __future__ import annotations
 
@@ -28,26 +28,26 @@ from hooke.trace.phases import Phase
 
 @dataclass(frozen=True)
 class RankOptions:
-    """What may be asked of a rank besides its specification."""
+    """Options of a rank that are not in its specification."""
 
     cancel_requested: threading.Event = field(default_factory=threading.Event)
     checkpoint_requested: threading.Event = field(default_factory=threading.Event)
     order: ExchangeOrder | None = None
-    """The exchanges that the server is to serve again (see `hooke.loop.replay`)."""
+    """The exchanges that the server repeats (see `hooke.loop.replay`)."""
     placed: Placed | None = None
-    """Where the rank runs, if somebody placed it."""
+    """Where the rank runs, if it was placed."""
 
 
 @dataclass(frozen=True)
 class RankSetup:
-    """What a rank is made of."""
+    """The parts from which a rank is built."""
 
     comm: Timed
     algorithm: Algorithm
     objective: Objective
     spec: RunSpec
     folder: Path | None = None
-    """Where checkpoints go, if the specification keeps any; None: nowhere."""
+    """Folder for checkpoints, if the specification keeps any; None: no checkpoints."""
     options: RankOptions = field(default_factory=RankOptions)
 
 
@@ -69,7 +69,7 @@ class RankState(Rank):
         self.checkpoint_requested = options.checkpoint_requested
         self.placed = options.placed
         self.keep = None if spec.checkpoint == "never" else setup.folder
-        """Where checkpoints go; None: nowhere."""
+        """Folder for checkpoints; None: no checkpoints."""
         self.drops = spec.on_bad_worker == "drop" and algorithm.may_drop
         self.notes: dict[str, str] = dict(objective.notes)
         self.windows: list[Shared] = []
@@ -88,7 +88,7 @@ class RankState(Rank):
         self.restored_seconds: dict[Phase, float] | None = None
         self.evaluated: Vector | Callable[[], Vector] = self.params
         self.compared = False
-        """Whether the ranks have compared what they evaluate, once."""
+        """Whether the ranks have compared the weights that they evaluate."""
         self.flush: Callable[[], None] | None = None
         self.t = self.first = 0
         self.turn = 0
@@ -117,7 +117,7 @@ class RankState(Rank):
 
     @override
     def buffer(self, like: Vector) -> Vector:
-        del like  # every vector of an objective has one size
+        del like  # all vectors of an objective have the same size
         return self.objective.allocate()
 
     @override
@@ -146,9 +146,9 @@ class RankState(Rank):
         return self.spec.batch * network.compute_seconds_per_sample * factor
 
     def charge_update(self) -> None:
-        """Have the vector arithmetic of one step charged to it, not to what comes next.
+        """Charge the vector arithmetic of a step to this step, not to the next operation.
 
-        On a device by waiting for it; in virtual time by its price, bytes over memory bandwidth.
+        On a device: wait until it has finished. In virtual time: charge its bytes divided by the memory bandwidth.
         """
         self.objective.synchronize()
         if self.spec.virtual is not None:
@@ -156,7 +156,7 @@ class RankState(Rank):
             self.comm.charge(size / self.spec.virtual.memory_bandwidth)
 
     def check(self, vector: Vector, what: str, rank: int | None = None, step: int | None = None) -> None:
-        """Raise NumericalError if the vector holds a NaN or Inf (one sum: cheap, and both survive it)."""
+        """Raise NumericalError if the vector holds a NaN or Inf; a sum is enough, because it keeps both."""
         if not math.isfinite(float(vector.sum())):
             who, when = self.rank if rank is None else rank, self.t if step is None else step
             raise NumericalError(
@@ -169,9 +169,9 @@ class RankState(Rank):
         self.notes[key] = text
 
     def decide(self) -> Decision:
-        """Return what this rank, if it is the deciding one, decides for all: a signal only sets an event.
+        """Return the decision of this rank, from the budget and from events that signals set.
 
-        A request for a checkpoint is said once.
+        Only the deciding rank returns CHECKPOINT, once per request.
         """
         if self.cancel_requested.is_set():
             return Decision.CANCEL
@@ -184,6 +184,6 @@ class RankState(Rank):
         return Decision.GO_ON
 
     def refresh(self) -> None:
-        """Take down what shared vectors hold now, at a meeting of all ranks."""
+        """Take a snapshot of all shared vectors, at a meeting of all ranks."""
         for window in self.windows:
             window.refresh()

@@ -1,4 +1,4 @@
-"""The step loop of methods whose ranks all follow the same course, step by step, a server among them or not."""
+"""The step loop of synchronous methods: all ranks, including a server if there is one, take the same steps."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hooke.trace.phases import Phase
 
 
 class SynchronousLoop:
-    """Counts samples, evaluates, and ends, alike on every rank."""
+    """Counts samples, evaluates and ends at the same steps on every rank."""
 
     def __init__(self, rank: RecordedRank) -> None:
         self._r = rank
@@ -32,7 +32,7 @@ class SynchronousLoop:
             r.ledger.enter(Phase.IDLE)
             r.t += 1
             r.samples += r.spec.batch * r.workers
-            if r.comm.size > 1:  # alone nothing travels, and the next gradient is checked
+            if r.comm.size > 1:  # a single rank sends nothing, and its next gradient is checked
                 r.check(r.params, "the weights")
             if r.samples >= r.schedule.total_steps * r.spec.batch:
                 r.schedule.reason = "budget"
@@ -58,7 +58,7 @@ class SynchronousLoop:
             stop_and_evaluate(r)
 
     def _flush(self) -> None:
-        """Let the method complete what is under way, before somebody looks at its vectors."""
+        """Let the method complete pending operations before its vectors are read."""
         if self._r.flush is not None:
             before = self._r.ledger.enter(Phase.UPDATE)
             self._r.flush()

@@ -1,18 +1,18 @@
 """Run the ranks of one attempt: `python -m mpi4py -m hooke.loop.train FOLDER [FOLDER ...] [--resume] [--trace]`.
 
 Each folder holds a `spec.json` (a RunSpec) and receives the journals, `final.<rank>.npz` and checkpoints.
-Several folders run one after the other (virtual runs share a process, and its imports); a folder that holds a
-file named `cancel` when its turn comes is skipped. With --trace every rank also leaves `trace.<rank>.bin`.
+Several folders run one after the other (virtual runs share a process and its imports); a folder that contains a
+file named `cancel` before its run starts is skipped. With --trace every rank also writes `trace.<rank>.bin`.
 
-Exit status: 0 ended as meant (also cancelled: the `done` record says why), 3 the algorithm, workload or
-specification raised, 4 anything else. SIGTERM and SIGINT cancel the run, SIGUSR1 asks for a checkpoint.
+Exit status: 0 regular end (also after a cancel: the `done` record has the reason), 3 the algorithm, workload or
+specification raised, 4 anything else. SIGTERM and SIGINT cancel the run, SIGUSR1 requests a checkpoint.
 """
 
 from __future__ import annotations
 
 import os
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch: one intra-op thread is what makes runs bitwise
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch: runs are bitwise equal only with one intra-op thread
 
 import argparse  # noqa: E402 - the line above must come first
 import contextlib  # noqa: E402
@@ -60,13 +60,13 @@ from hooke.trace.records import file_of  # noqa: E402
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one rank is left with."""
+    """The result of one rank."""
 
     rank: int
     weights: Any
     """Final weights (float32 array); on a server, the center."""
     center: Any
-    """What was evaluated: the center (a worker of a method with a server does not have it: None)."""
+    """The evaluated weights, that is, the center; None on a worker of a method with a server."""
     done: Done
     evaluations: list[Evaluation]
 
@@ -84,7 +84,7 @@ def train_rank(
 ) -> Outcome:
     """Run one rank of `spec` on this communicator, from the start or from the latest checkpoint in `folder`.
 
-    With a `trace` (see `trace_of`) it notes every phase and message.
+    With a `trace` (see `trace_of`) every phase and message is recorded.
     """
     chosen = algorithm(spec.algorithm.name).model_validate(spec.algorithm.parameters)
     if comm.size != ranks_of(spec):
@@ -97,7 +97,7 @@ def train_rank(
     ledger = Ledger(comm.clock) if trace is None else TracedLedger(comm.clock, trace)
     timed = connect(comm, spec.communication, objective.layout, ledger, copies)
     recorder = Recorder(folder, comm.rank, oversubscribed)
-    # what a failing rank has collected belongs in its journal and its trace, too
+    # journal and trace of a failing rank are completed, too
     with contextlib.closing(recorder), contextlib.closing(trace) if trace else contextlib.nullcontext():
         setup = RankSetup(timed, chosen, objective, spec, folder, options or RankOptions())
         rank = TrainingRank(setup, recorder)
@@ -118,7 +118,7 @@ def train_rank(
         rank.settle()
         if reason in ("cancelled", "timed_out") or spec.checkpoint == "always":
             rank.checkpoint()
-        score_test(rank)  # last: nothing that could go on knows of it
+        score_test(rank)  # last: no decision and no checkpoint depends on it
         done = recorder.done(rank)
         if trace is not None:
             trace.finish()
@@ -132,7 +132,7 @@ def train_rank(
 
 
 def trace_of(folder: Path, spec: RunSpec, rank: int) -> Trace:
-    """Return the trace that a rank of a run leaves in the run's folder."""
+    """Return the trace that a rank of a run writes to the run's folder."""
     role = "worker" if rank < spec.workers else "server"
     about = {
         "rank": rank,
@@ -168,7 +168,7 @@ def run_spec_virtual(
 
 @dataclass(frozen=True)
 class _Asked:
-    """What signals have asked for, and the command line."""
+    """Requests by signals, and options of the command line."""
 
     cancel: threading.Event
     checkpoint: threading.Event
@@ -208,9 +208,9 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the folders named on the command line; return the exit status."""
     parser = argparse.ArgumentParser(prog="hooke.loop.train", description="Run the ranks of an attempt.")
     parser.add_argument("folders", nargs="+", type=Path)
-    parser.add_argument("--resume", action="store_true", help="go on from the latest complete checkpoint")
-    parser.add_argument("--replay", type=Path, help="serve in the order that the journal in this folder tells")
-    parser.add_argument("--trace", action="store_true", help="leave a timeline of every rank in the folder")
+    parser.add_argument("--resume", action="store_true", help="continue from the latest complete checkpoint")
+    parser.add_argument("--replay", type=Path, help="reply in the order of the journal in this folder")
+    parser.add_argument("--trace", action="store_true", help="write a timeline of every rank to the folder")
     options = parser.parse_args(arguments)
     asked = _Asked(threading.Event(), threading.Event(), options.resume, options.replay, options.trace)
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -226,22 +226,22 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _abort(status: int) -> None:
-    """End every rank: an exception in one of them must not leave the others waiting."""
+    """Abort all ranks: after an exception in one of them the others must not wait forever."""
     with contextlib.suppress(ImportError, AttributeError):
         if "mpi4py.MPI" in sys.modules:
             sys.modules["mpi4py.MPI"].COMM_WORLD.Abort(status)
 
 
 def run() -> None:
-    """Entry point of the module: `main`, with every error printed, and all ranks ended alike."""
+    """Entry point of the module: call `main`, print any error and, after an error, abort all ranks."""
     try:
         status = main()
     except SystemExit:
         raise
-    except BaseException as error:  # noqa: BLE001 - whatever it is, the other ranks must hear of it
+    except BaseException as error:  # noqa: BLE001 - after any error the other ranks must be aborted
         traceback.print_exc()
         status = _exit_status(error)
-        if isinstance(error, ImportError) and error.name in MODULES:  # of a user's file, inside a function
+        if isinstance(error, ImportError) and error.name in MODULES:  # an import in a function of a user's file
             print(f"{error.name} is now {MODULES[error.name]}: change the import", file=sys.stderr)  # noqa: T201
         if isinstance(error, HookeError):
             print(f"{type(error).__name__}: {error}", file=sys.stderr)  # noqa: T201 - the rank's log

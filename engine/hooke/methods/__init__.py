@@ -1,1 +1,1 @@
-"""What several algorithms share: local steps, the elastic spring, low rank, vectors in pieces."""
+"""Code that several algorithms share: local steps, elastic updates, low-rank matrices, vectors in pieces."""

@@ -1,4 +1,4 @@
-"""The local steps that methods share: plain, heavy ball, Nesterov or AdamW, as parameters and small objects."""
+"""Local steps of methods: plain SGD, heavy ball, Nesterov or AdamW, as parameters and small objects."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Descent(Algorithm):
-    """An algorithm whose workers step along gradients: learning rate and momentum."""
+    """An algorithm whose workers take gradient steps: learning rate and momentum."""
 
     lr: float = Field(0.05, gt=0, le=10, title="Learning rate", description="Step length eta.")
     momentum: float = Field(0.0, ge=0, lt=1, title="Momentum", description="Factor of the velocity (mu); 0: none.")
@@ -26,20 +26,20 @@ class Descent(Algorithm):
     )
 
     def local_step(self, r: Rank) -> LocalStep:
-        """Return the step of this rank's weights."""
+        """Return the local step for this rank's weights."""
         return LocalStep(r, self.lr, self.momentum, nesterov=self.momentum_kind == "nesterov")
 
     def velocity_accesses(self) -> int:
-        """Return what momentum adds to the vector passes of a step: five, Nesterov's point three more."""
+        """Return the vector accesses that momentum adds to a step: 5 for heavy ball, 8 for Nesterov."""
         return 0 if not self.momentum else 8 if self.momentum_kind == "nesterov" else 5
 
     def vector_accesses(self, server: bool) -> int:
-        """Return the vector reads and writes of one step; velocities are the workers'."""
+        """Return the vector reads and writes of one step; only workers have velocities."""
         return super().vector_accesses(server) + (0 if server else self.velocity_accesses())
 
 
 class Periodic(Descent):
-    """A method whose workers exchange once in `period` local steps."""
+    """A method whose workers exchange once per `period` local steps."""
 
     period_field: ClassVar[str | None] = "period"
 
@@ -50,8 +50,8 @@ class LocalStep:
     """v' = mu v - lr g,  x' = x + v'.
 
     Heavy ball takes g at x ((3)(4) of arXiv 1708.02983), Nesterov at x + mu v (Algorithm 2 of arXiv
-    1412.6651). Without momentum there is no velocity, and x' = x - lr g in one operation. The velocity is
-    this rank's own: it outlives a step and never travels.
+    1412.6651). Without momentum there is no velocity, and x' = x - lr g is one operation. The velocity belongs to
+    this rank: it outlives a step and is never sent.
     """
 
     def __init__(self, r: Rank, lr: float, momentum: float = 0.0, nesterov: bool = False) -> None:
@@ -63,7 +63,7 @@ class LocalStep:
         self._ahead = r.buffer(r.params) if momentum and nesterov else None
 
     def point(self) -> Vector:
-        """Return where the method wants its next gradient: the weights, or the look-ahead point."""
+        """Return the point of the next gradient: the weights, or the look-ahead point."""
         if self._ahead is None or self._velocity is None:
             return self._r.params
         for piece in self._pieces:
@@ -71,12 +71,12 @@ class LocalStep:
         return self._ahead
 
     def gradient(self) -> Vector:
-        """Return this rank's next gradient where the method wants it."""
+        """Return this rank's next gradient, at `point`."""
         at = self.point()
         return self._r.gradient(at=None if at is self._r.params else at)
 
     def move(self, g: Vector, parts: int = 1) -> tuple[Vector, float]:
-        """Take note of a gradient, the sum of `parts`; return what to add to the weights, and its factor."""
+        """Update the velocity with a gradient, the sum of `parts`; return the step as (vector, factor)."""
         if self._velocity is None:
             return g, -self._lr / parts
         return self._renewed(self._velocity, g, parts), 1.0
@@ -100,7 +100,7 @@ class AdamStep:
 
     x' = (1 - lr w) x - lr m^ / (sqrt(v^) + eps),  m^ = m' / (1 - b1^t),  v^ = v' / (1 - b2^t),  t from 1.
 
-    Both moments are this rank's own: they outlive a step and never travel.
+    Both moments belong to this rank: they outlive a step and are never sent.
     """
 
     def __init__(self, r: Rank, lr: float, decay: float, b1: float = 0.9, b2: float = 0.999) -> None:

@@ -1,4 +1,4 @@
-"""The spring that elastic methods share: how the moving rate a is given, and when it is too stiff."""
+"""Common parts of elastic methods: the moving rate a, its stability bounds, and the elastic update."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 class Elastic(Descent):
-    """An algorithm whose workers are tied to a center: both move by a of their distance at every exchange.
+    """An algorithm with a center: at every exchange, worker and center both move by a times their difference.
 
     The literature gives a in three ways: a = lr rho (equations (1) and (2) of arXiv 1708.02983), a itself, or
-    beta = P a, which arXiv 1412.6651 recommends to keep at 0.9 whatever P; with a period tau, implementations
-    differ on whether beta is also divided by tau. The value taken is written into the run's journal.
+    beta = P a, which arXiv 1412.6651 recommends to keep at 0.9 for any P; with a period tau, implementations
+    differ on whether beta is also divided by tau. The value of a is in the run's journal.
     """
 
     family: ClassVar[str] = "Elastic averaging"
@@ -40,17 +40,19 @@ class Elastic(Descent):
         None, ge=0, le=4, title="Beta", description="a = beta / P, or beta / (P tau); rho then has no effect."
     )
     beta_per: Literal["P", "P tau"] = Field(
-        "P", title="Beta is divided by", description="The number of workers, or that times the period."
+        "P",
+        title="Beta is divided by",
+        description="The number of workers, or the number of workers times the period.",
     )
 
     @model_validator(mode="after")
     def _one_way(self) -> Elastic:
         if self.alpha is not None and self.beta is not None:
-            raise ValueError("give alpha or beta, not both: each says what the moving rate is")
+            raise ValueError("give alpha or beta, not both: each determines the moving rate")
         return self
 
     def rate(self, workers: int) -> float:
-        """Return the moving rate a on that many workers."""
+        """Return the moving rate a for that many workers."""
         if self.alpha is not None:
             return self.alpha
         if self.beta is None:
@@ -66,41 +68,42 @@ class Elastic(Descent):
         return [f"Stability bound of a without gradients: {self.bound(workers):.3g} on {workers} workers."]
 
     def bound(self, workers: int) -> float:
-        """Return the largest a that can be stable: round robin on f = h x^2 / 2 with eta h -> 0."""
+        """Return the upper limit of stable a: round robin on f = h x^2 / 2 with eta h -> 0."""
         del workers
         return 1.0
 
     def warnings(self, workers: int) -> list[str]:
-        """Return a warning where a reaches the stability bound, which it says, or is 0."""
+        """Return a warning, with the stability bound, if a reaches it; or a warning if a is 0."""
         a, bound = self.rate(workers), self.bound(workers)
         if a == 0:
-            return ["moving rate a = 0: nothing pulls. The center stays where it begins, each worker trains alone"]
+            return ["moving rate a = 0: the center keeps its initial value and each worker trains alone"]
         if a < bound:
             return []
         return [
-            f"moving rate a = {a:.4g} is not below {bound:.4g}, the bound beyond which {self.title()} on "
-            f"{workers} worker(s) diverges even without gradients; with them the bound is lower"
+            f"moving rate a = {a:.4g} is not below {bound:.4g}, the bound above which {self.title()} on "
+            f"{workers} worker(s) diverges even without gradients; with gradients the bound is lower"
         ]
 
 
 ONE_WORKER = Limit("sync-easgd", workers=(1,), exact=True, shows="P1", every_option=True)
-"""With one worker there is one way to exchange."""
+"""With one worker an elastic method equals Sync EASGD with the same options."""
 
 
 def concurrent_bound(workers: int) -> float:
-    """Return the largest a with which workers that read a center without a lock approach it, without gradients.
+    """Return the bound on a below which workers that read a center without a lock approach it, without gradients.
 
-    Worker i adds a d to c and subtracts it from x_i, d = x_i - c as it was when i read it. Equal workers, each of
-    which exchanges once per round: of all orders of their reads and writes (all 906 of 2 to 4 workers and samples
-    of more are tried in the tests) two are worst. All read before any writes: synchronous, a < 2 / (P + 1).
-    Or each reads at once behind its own write, the others write before its next: with w = z^P,
-    (w - 1)(z - 1) w = -a (2 z w - w - z), which leaves the unit circle at z = exp(i t), tan((P - 1) t / 2) =
-    sin(P t), a = sin(t / 2) / (cos((P - 1) t / 2) sin(P t / 2)): for many workers at pi / (2 P).
+    Worker i adds a d to c and subtracts it from x_i, where d = x_i - c at the time of its read. For equal workers,
+    each with one exchange per round, two of all orders of their reads and writes are worst (the tests try all 906
+    of 2 to 4 workers, and samples of more). In the first, all read before any writes: synchronous, with the bound
+    2 / (P + 1). In the second, each reads directly after its own write, and all others write before its next
+    write: with w = z^P, (w - 1)(z - 1) w = -a (2 z w - w - z), which leaves the unit circle at z = exp(i t),
+    tan((P - 1) t / 2) = sin(P t), a = sin(t / 2) / (cos((P - 1) t / 2) sin(P t / 2)): for many workers at
+    pi / (2 P).
     """
     together = 2 / (workers + 1)
-    if workers < 4:  # noqa: PLR2004 - from there on the second order is the worse one
+    if workers < 4:  # noqa: PLR2004 - from 4 workers on the second order is worse
         return together
-    low, high = math.pi / (4 * workers), math.pi / workers  # the sine is the larger one, then the tangent is
+    low, high = math.pi / (4 * workers), math.pi / workers  # at `low` the sine is larger, at `high` the tangent
     for _ in range(60):
         t = (low + high) / 2
         low, high = (t, high) if math.tan((workers - 1) * t / 2) < math.sin(workers * t) else (low, t)
@@ -108,17 +111,17 @@ def concurrent_bound(workers: int) -> float:
 
 
 class Spring:
-    """x' = x + a (c - m x), where c is the sum of m vectors: one end of a spring moves, the other stays."""
+    """The elastic update x' = x + a (c - m x) of one vector, where c is the sum of m vectors."""
 
     def __init__(self, r: Rank, a: float) -> None:
-        import torch  # not above: who only asks for a method's parameters does without it
+        import torch  # not at the top: a method's parameters are read without torch
 
         self._a, self._subtract = a, torch.sub
         self._pieces = pieces(r.params)
         self._stretch = r.params[self._pieces[0]].clone()
 
     def pull(self, x: Vector, c: Vector, m: int = 1) -> None:
-        """Move x towards c, which is left as it is."""
+        """Move x towards c; c stays unchanged."""
         for piece in self._pieces:
             part = x[piece]
             stretch = self._stretch[: part.numel()]

@@ -1,4 +1,4 @@
-"""Matrices of low rank: what PowerSGD sends in place of a gradient."""
+"""Low-rank matrices, which PowerSGD sends instead of a gradient."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hooke.comm.base import Slice, Vector
 
 
 def thin_matrices(method: Any, step: Step) -> Transfers:
-    """Return the two sums of a step: n r of each matrix and all that is no matrix, then m r of each matrix."""
+    """Return the two all-reduces of a step: n r per matrix and all uncompressed slices, then m r per matrix."""
     left = right = 0
     for part in step.layout:
         n, size = part.shape[0], part.stop - part.start
@@ -24,11 +24,12 @@ class LowRank:
     """One power iteration for every matrix of a layout, over flat vectors.
 
     A slice of shape (n, m, ...) is a matrix of n rows; r <= min(n, m) columns approximate it. Slices with one
-    dimension, or where nothing would be saved, are sent as they are. `basis` (Q of every matrix, flat) and
-    `thin` (P, and what is sent whole) have the size of all weights, which is enough: n r and m r are at most n m.
+    dimension, and matrices with one row or column, are sent uncompressed. `basis` (Q of every matrix, flat) and
+    `thin` (P, and the uncompressed slices) have the size of all weights, which is enough: n r and m r are at most
+    n m.
 
-    `project`, all-reduce, `return_`, all-reduce, `approximate`: each all-reduced vector is the sum over
-    workers. Memory: one more vector of all weights.
+    Order of calls: `project`, all-reduce, `return_`, all-reduce, `approximate`; each all-reduced vector is the sum
+    over workers. Memory: one more vector of all weights.
     """
 
     def __init__(
@@ -56,7 +57,7 @@ class LowRank:
             self._basis[: self._right].copy_(draw)
 
     def project(self, matrix: Any) -> Any:
-        """Return the rows' part, M Q of every matrix and every uncompressed slice, as one flat vector."""
+        """Return M Q of every matrix, followed by all uncompressed slices, as one flat vector."""
         at = old = 0
         for part, n, m, r in self._matrices:
             q = self._basis[old : old + m * r].view(m, r)
@@ -69,7 +70,7 @@ class LowRank:
         return self._thin[: self._left]
 
     def return_(self, matrix: Any, left: Any) -> Any:
-        """Make the summed rows' part orthonormal, in place; return M^T P of every matrix as one flat vector."""
+        """Orthonormalize the summed M Q to P, in place; return M^T P of every matrix as one flat vector."""
         import torch
 
         at = old = 0
@@ -82,7 +83,7 @@ class LowRank:
         return self._basis[: self._right]
 
     def approximate(self, matrix: Any, right: Any, workers: int) -> Any:
-        """Return the mean over workers as approximated; leave in `matrix` what this worker's own lacks."""
+        """Return the approximation of the mean over workers; leave this worker's difference to it in `matrix`."""
         right.mul_(1 / workers)
         at = old = 0
         for part, n, m, r in self._matrices:

@@ -1,6 +1,6 @@
-"""Long vectors in pieces that stay in a core's cache, for arithmetic of several operations on the same numbers.
+"""Long vectors in pieces that stay in a core's cache, for several operations on the same elements.
 
-So a vector passes through memory once and not for each operation; every bit is as in one piece.
+A vector is then read from memory once instead of once per operation; the results are bitwise equal.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from hooke.comm.base import Vector
 
 PIECE = 1 << 16
-"""Elements of a piece: with the two or three other vectors of an operation they stay in the cache."""
+"""Elements of a piece: pieces of the three or four vectors of an operation fit in the cache together."""
 
 
 def pieces(vector: Vector) -> list[slice]:
-    """Return the slices of a vector that are to be worked on one after the other.
+    """Return the slices of a vector that are processed one after the other.
 
-    A device takes the whole: there the operations would cost more than memory.
+    On a device this is the whole vector: there, more operations would cost more than reading memory again.
     """
     size = vector.numel()
     piece = size if vector.is_cuda else min(size, PIECE)

@@ -1,4 +1,4 @@
-"""Sync EASGD whose workers are pulled towards where the center is going: an own algorithm, as an example."""
+"""Sync EASGD with a pull towards an extrapolated center: an example of a user's own algorithm."""
 
 from __future__ import annotations
 
@@ -17,16 +17,20 @@ class LookaheadEASGD(Descent):
     (1) worker   x_i' = x_i - lr g_i(x_i) - a (x_i - p),        p = c + k (c - c_before)
     (2) center   c'   = c + b (mean_i x_i - c)
 
-    The center lags behind its workers; p extrapolates its last move k times. k = 0 is Sync EASGD with a = lr rho
-    and b = P a. Every worker keeps a replica of the center; one all-reduce of the x_i per step, cost
+    The center lags behind its workers; p is the center plus k times its last change. k = 0 is Sync EASGD with
+    a = lr rho and b = P a. Every worker has a replica of the center; one all-reduce of the x_i per step, cost
     2 log2(P) (A + |W| B) with the tree.
     """
 
-    moving: float = Field(0.1, ge=0, le=1, title="Moving rate", description="a: how far a worker is pulled.")
-    ahead: float = Field(1.0, ge=0, le=5, title="Look-ahead", description="k: how far the center is extrapolated.")
+    moving: float = Field(
+        0.1, ge=0, le=1, title="Moving rate", description="Share of the distance by which a worker is pulled (a)."
+    )
+    ahead: float = Field(
+        1.0, ge=0, le=5, title="Look-ahead", description="Factor of the center's last change (k)."
+    )
 
     def run(self, r: Rank) -> None:
-        """Exchange, compute, apply (1) and (2)."""
+        """Exchange, compute the gradient, apply (1) and (2)."""
         x, c, before = r.params, r.state("center", like=r.params), r.state("before", like=r.params)
         total, predicted = r.buffer(x), r.buffer(x)
         step = self.local_step(r)

@@ -110,7 +110,7 @@ def test_simulated_and_oversubscribed_are_said(service):
     assert local.startswith("On local (2 workers, real, oversubscribed: more ranks than cores, so far 10 of 15")
     assert paper.startswith("On paper (8 workers, simulated, so far 10 of 15 runs ended)")
     assert "slower: Sync EASGD 2.0x as long (1.8 to 2.2, n=5)" in paper
-    assert "no claim: Async EASGD (0 pairs of finished seeds, and 3 are needed)" in paper
+    assert "no claim: Async EASGD (0 pairs of finished seeds, but 3 are needed)" in paper
     assert not answer["complete"]
     simulated = row(answer, "Sync EASGD", "paper")
     assert simulated["simulated"] and simulated["time_to_target"]["unit"] == "virtual s"
@@ -236,7 +236,7 @@ def test_without_a_target_accuracy_and_throughput_are_compared(service):
         "+2 points (+2 to +2 points) and throughput practically the same (0.96 to 1.04) (n=3)."
     )
     assert "no target was set; against Original EASGD" in answer["sentences"][0]
-    assert "Async EASGD (no claim: 0 pairs of finished seeds, and 3 are needed)" in answer["sentences"][0]
+    assert "Async EASGD (no claim: 0 pairs of finished seeds, but 3 are needed)" in answer["sentences"][0]
 
 
 def test_a_method_of_one_worker_has_no_baseline_beside_it(service):

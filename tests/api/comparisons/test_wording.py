@@ -28,13 +28,13 @@ DIVERGED = QUICK | {0: diverged(0.1), 1: diverged(0.2)}
             MISSED_SOON,
             QUICK,
             "Not shown that V and B differ: B missed it with 2 of 5 seeds, "
-            "and the bound that is left (from 0.77) does not exclude 1 (5 seeds).",
+            "and the remaining bound (from 0.77) does not exclude 1 (5 seeds).",
         ),
         (
             MISSED_SOON,
             MISSED_SOON,
             "V and B are practically the same: ratio 1.0, and its 95% interval 1.0 to 1.0 lies within 5% of 1 "
-            "(3 seeds; left out: 2 seeds with which neither reached it).",
+            "(3 seeds; left out: 2 seeds for which neither reached it).",
         ),
         (
             MISSED_SOON,
@@ -51,7 +51,7 @@ DIVERGED = QUICK | {0: diverged(0.1), 1: diverged(0.2)}
         (
             DIVERGED | {2: missed(5.4)},
             THRICE_AS_QUICK | {4: Crossing(0.0, 0.0)},
-            "V reaches the target at least 3.0x faster than B (95% confidence, 4 seeds; left out: 1 seed with "
+            "V reaches the target at least 3.0x faster than B (95% confidence, 4 seeds; left out: 1 seed for "
             "which it was met before the first step; B missed it with 3 of 4 seeds (2 diverged)).",
         ),
         (
@@ -63,22 +63,22 @@ DIVERGED = QUICK | {0: diverged(0.1), 1: diverged(0.2)}
         (
             between(*[(10, 11)] * 3),
             between(*[(9, 10)] * 3),
-            "Not shown that V and B differ: ratio 1.1, and its 95% interval 0.87 to 1.4 includes 1, because the "
-            "times are known to an evaluation only: evaluate more often (3 seeds).",
+            "Not shown that V and B differ: ratio 1.1, and its 95% interval 0.87 to 1.4 includes 1, because "
+            "times are only known to an evaluation interval: evaluate more often (3 seeds).",
         ),
         (
             between((10, 11), (11, 12), (10, 11)),
             between((0, 5), (0, 5.1), (0, 4.9)),
             "V reaches the target at least 1.8x faster than B "
-            "(95% confidence, 3 seeds; with 3 seeds a target was met "
-            "by the first evaluation, so evaluate more often).",
+            "(95% confidence, 3 seeds; for 3 seeds a target was met "
+            "at the first evaluation, so evaluate more often).",
         ),
-        ({0: QUICK[0], 1: QUICK[1]}, QUICK, "No claim on V: 2 pairs of finished seeds, and 3 are needed."),
+        ({0: QUICK[0], 1: QUICK[1]}, QUICK, "No claim on V: 2 pairs of finished seeds, but 3 are needed."),
         (
             MISSED_LATE,
             {0: missed(20), 1: exactly(5), 2: missed(20), 3: exactly(5)},
-            "No claim on V: 2 pairs of finished seeds (left out: 2 seeds with which neither reached it), "
-            "and 3 are needed.",
+            "No claim on V: 2 pairs of finished seeds (left out: 2 seeds for which neither reached it), "
+            "but 3 are needed.",
         ),
     ],
 )
@@ -91,8 +91,8 @@ def test_a_correction_is_said():
     just, surely, alike = reached(10 / 1.2, 10.5 / 1.3, 9.6 / 1.4), reached(5, 5.2, 4.9), reached(10, 9.6, 10.5)
     group = compare_all(baseline, {"just": just, "surely": surely, "alike": alike, "two": reached(1, 1)})
     assert sentence("just", "B", group["just"], ", simulated", None) == (
-        "Not shown that just and B differ: ratio 1.3 (95% interval 1.1 to 1.6) would be shown alone, but is not "
-        "among several (3 seeds, simulated; after correction for 3 comparisons)."
+        "Not shown that just and B differ: ratio 1.3 (95% interval 1.1 to 1.6) would be shown in a single "
+        "comparison, but is not (3 seeds, simulated; after correction for 3 comparisons)."
     )
     assert sentence("surely", "B", group["surely"], "", None) == (
         "surely reaches the target 2.0x faster than B "
@@ -103,7 +103,7 @@ def test_a_correction_is_said():
         "On local (2 workers, simulated), time to 90% test accuracy against B, 95% intervals, claims after "
         "correction for 3 comparisons: faster: surely 2.0x (1.9 to 2.1, n=3); not shown: just 1.3x (1.1 to 1.6, "
         "n=3, not after correction), alike 1.0x (0.80 to 1.2, n=3); "
-        "no claim: two (2 pairs of finished seeds, and 3 are needed)."
+        "no claim: two (2 pairs of finished seeds, but 3 are needed)."
     )
 
 

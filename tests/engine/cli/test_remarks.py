@@ -12,20 +12,20 @@ def test_the_virtual_world_says_that_its_compute_time_is_made_up(hooke, spec, tm
     ended = hooke("run", spec(), "--world", "virtual", "--run-dir", tmp_path / "out")
     assert ended.status == 0, ended.err
     assert "warning: /virtual/compute_seconds_per_sample: " in ended.err
-    assert "20 us per sample, is made up" in ended.err
-    assert "20 us per sample, is made up" in ended.out
+    assert "20 us per sample, is an assumption" in ended.err
+    assert "20 us per sample, is an assumption" in ended.out
     start = next(record for record in records(tmp_path / "out" / "journal.1.jsonl") if record.kind == "start")
-    assert "is made up" in start.notes["compute time"]
+    assert "is an assumption" in start.notes["compute time"]
     found = hooke("run", spec(), "--world", "virtual", "--json").json
     assert (found["compute_seconds_per_sample"], found["compute_source"]) == (20e-6, None)
-    assert any("is made up" in remark for remark in found["remarks"])
+    assert any("is an assumption" in remark for remark in found["remarks"])
 
 
 def test_calibration_measures_it_here(hooke, spec, tmp_path):
     ended = hooke("run", spec(), "--world", "virtual", "--calibrate", "--json", "--run-dir", tmp_path / "out")
     assert ended.status == 0, ended.err
     found = ended.json
-    assert "made up" not in ended.err
+    assert "an assumption" not in ended.err
     assert 1e-7 < found["compute_seconds_per_sample"] < 1e-2
     assert found["compute_source"].startswith("measured on 1 thread(s) of ")
     assert "batches of 16, quartiles " in found["compute_source"]
@@ -60,8 +60,8 @@ def test_a_target_met_at_the_start_is_said(hooke, spec):
 def test_what_was_warned_of_is_said_behind_the_end(hooke, spec):
     chosen = {"name": "local-sgd", "parameters": {"period": 500}}
     ended = hooke("run", spec(algorithm=chosen, **VIRTUAL))
-    assert "nobody learns from another" in ended.err
-    assert "nobody learns from another" in ended.out
+    assert "workers exchange nothing before the end" in ended.err
+    assert "workers exchange nothing before the end" in ended.out
 
 
 def test_steps_of_workers_that_go_their_own_way_are_told_one_by_one(hooke, spec):

@@ -118,7 +118,7 @@ def test_same_seed_same_weights_and_options_override(hooke, spec, tmp_path):
 def test_a_target_on_the_test_part_is_refused_with_what_to_write(hooke, spec):
     ended = hooke("run", spec(target={"metric": "test_accuracy", "value": 0.5}))
     assert ended.status == 2
-    said = "/target/metric: targets are judged on the validation part: write validation_accuracy instead of "
+    said = "/target/metric: targets refer to the validation part: write validation_accuracy instead of "
     assert ended.err.startswith(said + "test_accuracy")
 
 

@@ -116,14 +116,14 @@ def test_a_log_that_does_not_fit_is_refused(played):
 def test_methods_without_an_order_are_refused(played):
     with known(), pytest.raises(LaunchError, match="no order to log"):
         read_order(played("plain", "virtual").folder)
-    with known(), pytest.raises(LaunchError, match="step alike"):
+    with known(), pytest.raises(LaunchError, match="take the same steps"):
         read_order(played("on the host", "virtual").folder)
 
 
 def test_runs_that_cannot_be_replayed_are_refused(played, tmp_path):
     with known(), pytest.raises(LaunchError, match="without worker 1"):
         read_order(played("one leaves", "virtual").folder)
-    with known(), pytest.raises(LaunchError, match="went on from a checkpoint"):
+    with known(), pytest.raises(LaunchError, match="began at a checkpoint"):
         read_order(played("served, twice", "virtual").folder)
     stopped = Setup("async-easgd", steps=3000, cancel=(3, 2))
     play_virtual(stopped, tmp_path / "stopped")

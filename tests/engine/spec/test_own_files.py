@@ -144,7 +144,7 @@ def test_what_is_broken_is_told_and_hides_nothing(folder):
     assert "it is now hooke.methods.descent" in problems["moved"]["error"]
     assert "is taken (built-in)" in problems["sync-sgd"]["error"]
     assert problems["sync-sgd"]["file"].endswith("clash.py")
-    assert "holds no algorithm" in problems["empty"]["error"]
+    assert "contains no algorithm" in problems["empty"]["error"]
     assert "does not exist" in problems["absent"]["error"]
     assert "my-descent" in found["algorithms"]
     assert found["algorithms"]["sync-sgd"]["origin"] == "built-in"

@@ -104,7 +104,7 @@ def test_what_older_versions_left_is_refused(tmp_path, monkeypatch):
         run = spec("async-easgd", checkpoint="always")
         (tmp_path / "spec.json").write_text(run.model_dump_json(by_alias=True))
         run_spec_virtual(run, tmp_path)
-    with pytest.raises(LaunchError, match="made without a validation part"):
+    with pytest.raises(LaunchError, match="without a validation part"):
         read_order(tmp_path)
-    with pytest.raises(CheckpointError, match="by a run on 1437 training items, and here are 1294"):
+    with pytest.raises(CheckpointError, match="by a run on 1437 training items, but this run has 1294"):
         run_spec_virtual(spec("async-easgd", budget={"samples": 20_000}), tmp_path, resume=True)
