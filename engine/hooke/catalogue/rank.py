@@ -78,9 +78,9 @@ class Rank(Protocol):
         """Yield the number of each local step, from the restored one, until the run ends.
 
         `evaluated` is the vector that an evaluation scores: the center's replica, the shared center, by default
-        `params`, or a function that returns the vector. The function is called on all ranks while the clock stands;
-        it may communicate, and its messages do not count as traffic of the method. In a method with a server the
-        server's function counts, and it must not communicate. If several ranks score, the vector must be equal on
+        `params`, or a function that returns the vector. The function is called on all ranks while the clock
+        stands; it may communicate, and its messages do not count as traffic of the method. In a method with a
+        server the server's function counts, and it must not communicate. If several ranks score, the vector must be equal on
         all of them: the first evaluation after a step and the score of the test part compare them and raise
         AlgorithmError if they differ.
         `flush` completes operations that a rank keeps pending, or updates that it holds back, from step to step.

