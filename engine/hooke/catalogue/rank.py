@@ -79,10 +79,10 @@ class Rank(Protocol):
 
         `evaluated` is the vector that an evaluation scores: the center's replica, the shared center, by default
         `params`, or a function that returns the vector. The function is called on all ranks while the clock
-        stands; it may communicate, and its messages do not count as traffic of the method. In a method with a
-        server the server's function counts, and it must not communicate. If several ranks score, the vector must be equal on
-        all of them: the first evaluation after a step and the score of the test part compare them and raise
-        AlgorithmError if they differ.
+        stands. It may communicate, and its messages do not count as traffic of the method. In a method with a
+        server the function of the server counts, and it must not communicate. If several ranks score, the
+        vector must be equal on all of them: the first evaluation after a step and the score of the test part
+        compare them and raise AlgorithmError if they differ.
         `flush` completes operations that a rank keeps pending, or updates that it holds back, from step to step.
         It is called before a checkpoint and the end, and in synchronous methods before an evaluation; lock-free
         methods are scored without it. In parameter-server methods it is not called.
