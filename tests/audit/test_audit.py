@@ -15,18 +15,15 @@ from audit.__main__ import main
 from audit.torchlike import normal
 
 ROOT = Path(__file__).resolve().parents[2]
-METHODS = "slowmo", "async-easgd", "hogwild-sgd"
-"""One for each pace: all together, with a server, without locks."""
 
 
 def test_a_part_of_it_passes_and_finds_what_is_wrong_on_purpose():
-    """In virtual time; `make audit` runs all of it, which continuous integration does, too."""
-    command = [sys.executable, "-m", "audit", "--world", "virtual", "--only", *METHODS]
+    """One method in virtual time; `make audit` runs all of it, which continuous integration does, too."""
+    command = [sys.executable, "-m", "audit", "--world", "virtual", "--only", "slowmo"]
     ended = subprocess.run(command, check=False, cwd=ROOT, capture_output=True, text=True, timeout=280)
     assert ended.returncode == 0, ended.stdout + ended.stderr
-    assert ended.stdout.splitlines()[-1].startswith("audit passed: no fault (3 methods, 8 runs,")
+    assert ended.stdout.splitlines()[-1].startswith("audit passed: no fault (1 methods, 2 runs,")
     assert "wrong on purpose: slowmo, sign of the slow step: found" in ended.stdout
-    assert "wrong on purpose: async-easgd, answers with the new center: found" in ended.stdout
 
 
 def test_a_difference_from_the_equations_ends_it_with_status_1(monkeypatch, capsys):

@@ -62,7 +62,7 @@ class Case:
     held: int | None = None
     """Under MPI the slow worker is in its second gradient until the others have done this many together."""
     scoring: float = 0.0
-    """Real seconds of an evaluation."""
+    """Seconds of an evaluation under MPI."""
     halt: int | None = None
     """Stop, checkpoint and restart after this many gradients of all workers together."""
     cancel: int | None = None

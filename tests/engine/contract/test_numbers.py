@@ -36,7 +36,7 @@ def fail_virtually(case, folder=None):
 
 
 @pytest.mark.property("P24")
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("value", [np.nan, -np.inf])
 @pytest.mark.parametrize("case", suite.defaults((2, 3)), ids=ids)
 def test_a_poisoned_gradient_is_named_and_goes_nowhere(case, value):
     victim = case.workers - 1
