@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, cast, get_args
 
@@ -16,6 +17,8 @@ from hooke.catalogue.discovery import Kind, built_in, describe
 from hooke.catalogue.offers import Catalogue, Offer, brought_along, reasons
 from hooke.errors import Fault
 from hooke.spec.pointers import pointer
+from hooke.spec.spaces import Space
+from pydantic import ValidationError
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -72,6 +75,12 @@ class Reported:
         found = self.document.get("period_field", "period")  # not reported by agents of version 0.1
         return found if isinstance(found, str) else None
 
+    @property
+    def spaces(self) -> Mapping[str, Space]:
+        """Parameter -> the values that tuning tries; those that cannot be read are left out."""
+        said = self.document.get("search")
+        return dict(_spaces(said if isinstance(said, dict) else {}))
+
     def exchange_period(self, values: Mapping[str, Any]) -> int:
         """Return the maximum number of local steps per exchange; 1 without such a parameter."""
         found = values.get(self.period_field or "")
@@ -99,6 +108,12 @@ class Reported:
             if isinstance(field, dict) and "default" in field
         }
         return defaults | dict(values), list(_misfits(schema, values, prefix))
+
+
+def _spaces(said: Mapping[str, Any]) -> Iterator[tuple[str, Space]]:
+    for name, document in said.items():
+        with suppress(ValidationError):  # of an agent of another version
+            yield name, Space.model_validate(document)
 
 
 def _misfits(schema: dict[str, Any], values: Mapping[str, Any], prefix: tuple[object, ...]) -> Iterator[Fault]:
@@ -194,6 +209,9 @@ def _whole(document: Mapping[str, Any]) -> dict[str, Any]:
         "may_drop": reported.may_drop,
         "deterministic": bool(document.get("deterministic", True)),
         "coordination": str(document.get("coordination") or "synchronous"),
+        "search": {
+            name: space.model_dump(mode="json", exclude_defaults=True) for name, space in reported.spaces.items()
+        },
         "target": document.get("target") if isinstance(document.get("target"), int | float) else None,
         "schema": schema if isinstance(schema, dict) else {},
     }

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from hooke.spec.events import FileFault
+from hooke.spec.spaces import Space
 
 from hooke_api.base.schema import View
 
@@ -63,6 +64,8 @@ class AlgorithmView(Offered):
     max_workers: int | None
     deterministic: bool
     parameters: dict[str, Any]
+    search: dict[str, Space]
+    """Parameter -> the values that tuning tries, unless an experiment says otherwise."""
 
 
 class WorkloadView(Offered):

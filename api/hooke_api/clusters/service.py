@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from hooke.spec.events import AgentHello, Described, FileFault
-from hooke.spec.specification import Communication, Compute
+from hooke.spec.specification import Communication, Compute, Tuning
 from sqlalchemy import delete, insert, select
 from sqlalchemy.orm import Session
 
@@ -93,7 +93,10 @@ def algorithms(session: Session) -> AlgorithmList:
     """Return the algorithms offered by any cluster."""
     items = [AlgorithmView.model_validate(_renamed(entry)) for entry in described(session, "algorithm")]
     return AlgorithmList(
-        items=items, communication=Communication.model_json_schema(), compute=Compute.model_json_schema()
+        items=items,
+        communication=Communication.model_json_schema(),
+        compute=Compute.model_json_schema(),
+        tuning=Tuning.model_json_schema(),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, get_args
 
-from hooke.spec.specification import Frozen
+from hooke.spec.frozen import Frozen
 from pydantic import Field, StringConstraints, model_validator
 
 from hooke_api.base.schema import View

@@ -25,5 +25,6 @@ class AsyncMEASGD(AsyncEASGD):
     """
 
     limits = [ONE_WORKER, Limit("async-easgd", exact=True, shows="P3")]
+    search = {"momentum_kind": None}
 
     momentum: float = Field(0.9, ge=0, lt=1, title="Momentum", description="Factor of the velocity (mu); 0: none.")

@@ -24,5 +24,6 @@ class AsyncMSGD(AsyncSGD):
     """
 
     limits = [one_worker(), Limit("async-sgd", exact=True, shows="P3")]
+    search = {"momentum_kind": None}
 
     momentum: float = Field(0.9, ge=0, lt=1, title="Momentum", description="Factor of the velocity (mu); 0: none.")

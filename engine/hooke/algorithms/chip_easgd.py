@@ -9,6 +9,7 @@ from pydantic import Field
 from hooke.catalogue.claims import Limit, inside_and_between_chips
 from hooke.catalogue.rank import Rank
 from hooke.methods.elastic import ONE_WORKER, Elastic, Spring
+from hooke.spec.spaces import Space
 
 
 class ChipEASGD(Elastic):
@@ -35,6 +36,7 @@ class ChipEASGD(Elastic):
     conserves = "weights and center"
     tested_together = [{"parts": 1}]
     accesses = 19
+    search = {"period": Space(low=1, high=64, scale="log", integer=True)}
 
     parts: int = Field(2, ge=1, le=1024, title="Parts", description="Workers per chip (G); P is a multiple.")
     inside: Literal["mean", "sum"] = Field(

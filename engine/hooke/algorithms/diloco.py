@@ -9,6 +9,7 @@ from pydantic import Field
 from hooke.catalogue.claims import ANY, Limit, after_steps, all_reduce, identical_workers
 from hooke.catalogue.rank import Rank
 from hooke.methods.descent import AdamStep, LocalStep, Periodic
+from hooke.spec.spaces import Space
 
 
 class Diloco(Periodic):
@@ -38,6 +39,13 @@ class Diloco(Periodic):
     tested_with = {"lr": 0.005}
     tested_together = [{"inner": "sgd", "momentum": 0.6}]
     accesses = 30
+    search = {
+        "lr": Space(low=0.0003, high=0.03, scale="log"),
+        "momentum": Space(low=0.0, high=0.97, scale="reverse-log", when={"inner": ["sgd"]}),
+        "momentum_kind": Space(choices=["heavy-ball", "nesterov"], when={"inner": ["sgd"]}),
+        "outer_lr": Space(low=0.2, high=1.2),
+        "outer_momentum": Space(low=0.0, high=0.95, scale="reverse-log"),
+    }
 
     lr: float = Field(0.001, gt=0, le=10, title="Learning rate", description="Step length of the inner steps.")
     period: int = Field(20, ge=1, le=10_000, title="Period", description="Inner steps per outer step (H).")

@@ -25,6 +25,7 @@ class MDOWNPOUR(AsyncSGD):
     """
 
     limits = [one_worker(), Limit("async-sgd", exact=True, shows="P3")]
+    search = {"momentum_kind": None}
 
     momentum: float = Field(0.9, ge=0, lt=1, title="Momentum", description="Factor of the velocity (mu); 0: none.")
     momentum_kind: Literal["heavy-ball", "nesterov"] = Field(

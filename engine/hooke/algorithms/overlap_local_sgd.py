@@ -8,6 +8,7 @@ from hooke.catalogue.claims import Limit, after_steps, all_reduce, identical_wor
 from hooke.catalogue.rank import Rank
 from hooke.comm.base import Pending
 from hooke.methods.descent import Periodic
+from hooke.spec.spaces import Space
 
 
 class OverlapLocalSGD(Periodic):
@@ -37,6 +38,7 @@ class OverlapLocalSGD(Periodic):
         identical_workers("overlap-local-sgd"),
     ]
     accesses = 13
+    search = {"pull": Space(low=0.2, high=0.9), "anchor_momentum": Space(low=0.0, high=0.9)}
 
     period: int = Field(2, ge=1, le=10_000, title="Period", description="Local steps per exchange (tau).")
     pull: float = Field(0.6, ge=0, le=1, title="Pull-back", description="Share of the way to the anchor (a).")

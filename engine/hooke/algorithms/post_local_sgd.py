@@ -7,6 +7,7 @@ from pydantic import Field
 from hooke.algorithms.local_sgd import LocalSGD
 from hooke.catalogue.claims import Limit, Step, Transfers, all_reduce, identical_workers, one_worker
 from hooke.catalogue.rank import Rank
+from hooke.spec.spaces import Space
 
 
 def together_then_alone(method: PostLocalSGD, step: Step) -> Transfers:
@@ -39,6 +40,7 @@ class PostLocalSGD(LocalSGD):
         identical_workers("post-local-sgd"),
     ]
     tested_with = {"switch": 4}
+    search = {"switch": Space(low=1, high=1000, scale="log", integer=True)}
 
     switch: int = Field(100, ge=0, le=10**9, title="Switch", description="First step of Local SGD (t0).")
 

@@ -8,6 +8,7 @@ from hooke.catalogue.claims import ANY, Limit, identical_workers
 from hooke.catalogue.rank import Rank
 from hooke.methods.descent import Descent
 from hooke.methods.lowrank import LowRank, thin_matrices
+from hooke.spec.spaces import Space
 
 
 class Powersgd(Descent):
@@ -39,6 +40,7 @@ class Powersgd(Descent):
     ]
     tested_together = [{"rank": 4}]
     accesses = 20
+    search = {"rank": Space(choices=[1, 2, 4])}
 
     rank: int = Field(2, ge=1, le=1024, title="Rank", description="Columns of the thin matrices (r).")
 

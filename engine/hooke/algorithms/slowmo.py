@@ -7,6 +7,7 @@ from pydantic import Field
 from hooke.catalogue.claims import ANY, Limit, after_steps, all_reduce, identical_workers
 from hooke.catalogue.rank import Rank
 from hooke.methods.descent import Periodic
+from hooke.spec.spaces import Space
 
 
 class Slowmo(Periodic):
@@ -34,6 +35,7 @@ class Slowmo(Periodic):
         identical_workers("slowmo"),
     ]
     accesses = 14
+    search = {"slow_momentum": Space(low=0.0, high=0.9), "slow_lr": Space(low=0.5, high=1.5)}
 
     period: int = Field(12, ge=1, le=10_000, title="Period", description="Local steps per slow step (H).")
     slow_momentum: float = Field(0.5, ge=0, lt=1, title="Slow momentum", description="Factor of u (beta).")

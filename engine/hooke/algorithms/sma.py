@@ -8,6 +8,7 @@ from hooke.catalogue.claims import Limit, all_reduce, before_steps
 from hooke.catalogue.rank import Rank
 from hooke.methods.descent import Periodic
 from hooke.methods.elastic import ONE_WORKER, Elastic, Spring
+from hooke.spec.spaces import Space
 
 
 class SMA(Periodic, Elastic):
@@ -32,6 +33,7 @@ class SMA(Periodic, Elastic):
     exchange = before_steps(all_reduce)
     limits = [ONE_WORKER.at(center_momentum=0.0), Limit("sync-easgd", {"center_momentum": 0.0}, exact=True)]
     accesses = 26
+    search = {"center_momentum": Space(low=0.0, high=0.95)}
 
     beta: float | None = Field(
         1.0, ge=0, le=4, title="Beta", description="a = beta / P, or beta / (P tau); rho then has no effect."

@@ -9,6 +9,7 @@ from hooke.catalogue.rank import Rank
 from hooke.comm.base import Pending, Vector
 from hooke.methods.descent import Periodic
 from hooke.methods.elastic import ONE_WORKER, Elastic, Spring
+from hooke.spec.spaces import Space
 
 
 class SyncEASGD(Periodic, Elastic):
@@ -36,6 +37,7 @@ class SyncEASGD(Periodic, Elastic):
     conserves = "weights and center"
     tested_together = [{"pipelined": True, "period": 3}]
     accesses = 19
+    search = {"overlap": Space(choices=[False, True])}
 
     overlap: bool = Field(False, title="Overlap", description="Exchange while the gradient is computed.")
     pipelined: bool = Field(False, title="Pipelined", description="Exchange behind all tau steps; same weights.")

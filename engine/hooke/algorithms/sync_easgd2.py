@@ -23,3 +23,4 @@ class SyncEASGD2(SyncEASGD):
     """
 
     limits = [ONE_WORKER, Limit("sync-easgd", exact=True, shows="P3")]
+    search = {"overlap": None}

@@ -29,5 +29,6 @@ class SyncEASGD3(SyncEASGD):
         Limit("sync-easgd", exact=True, shows="P3"),
         Limit("sync-easgd2", workers=(1, 3, 4, 7), exact=True, shows="P7"),
     ]
+    search = {"overlap": None}
 
     overlap: bool = Field(True, title="Overlap", description="Exchange while the gradient is computed.")

@@ -16,6 +16,7 @@ from hooke.catalogue.claims import Coordination, Exchange, Limit
 from hooke.catalogue.parametrized import Parametrized
 from hooke.catalogue.rank import Rank
 from hooke.errors import NotFound
+from hooke.spec.spaces import Space
 from hooke.spec.specification import RunSpec
 
 
@@ -48,6 +49,9 @@ class Algorithm(Parametrized):
     period_field: ClassVar[str | None] = None
     """The parameter with the number of local steps per exchange of a worker; None: one step."""
 
+    search: ClassVar[Mapping[str, Space | None]] = {}
+    """Parameter -> the values that tuning tries; a class adds to those of its bases, and None removes one."""
+
     # Claims about `run`: see `hooke.catalogue.claims`.
     reference: ClassVar[str | None] = None
     """Independent implementation of its equations in float64 NumPy: `module.function` in
@@ -62,6 +66,13 @@ class Algorithm(Parametrized):
     """Parameters for test runs of a dozen steps, if the defaults are not suitable."""
     tested_together: ClassVar[Sequence[Mapping[str, Any]]] = ()
     """Combinations of options that have an effect only together; all other options are tested one at a time."""
+
+    @classmethod
+    def spaces(cls) -> dict[str, Space]:
+        """Return the search space of each parameter that has one: those of this class and of its bases."""
+        declared = [vars(each)["search"] for each in reversed(cls.__mro__) if "search" in vars(each)]
+        merged = {name: space for each in declared for name, space in each.items()}
+        return {name: space for name, space in merged.items() if space is not None}
 
     def faults(self, workers: int) -> list[str]:
         """Return the reasons why these parameters cannot run on that many workers; empty if they can."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, get_args
 
 from hooke.catalogue.claims import Coordination, Limit
+from hooke.spec.spaces import Space
 
 LONGEST_FAMILY = 60
 """Characters of a family: it is a heading."""
@@ -13,7 +14,7 @@ LONGEST_FAMILY = 60
 
 def check(cls: Any, base: Any) -> None:
     """Raise ValueError that names what cannot be used as it is declared, in a class derived from `base`."""
-    if wrong := [*_of_members(cls, base), *_of_the_period(cls), *_of_claims(cls)]:
+    if wrong := [*_of_members(cls, base), *_of_the_period(cls), *_of_search(cls), *_of_claims(cls)]:
         raise ValueError("; ".join(wrong))
 
 
@@ -54,6 +55,17 @@ def _of_the_period(cls: Any) -> Iterator[str]:
         yield f"`period_field` names {name!r}, which is no parameter of type int"
     elif not field.is_required() and not _is_count(field.get_default(call_default_factory=True), 1):
         yield f"`period_field` names {name!r}, whose default is no positive number"
+
+
+def _of_search(cls: Any) -> Iterator[str]:
+    if not isinstance(cls.search, Mapping):
+        yield "`search` maps parameters to spaces"
+        return
+    for name, space in cls.search.items():
+        if name not in cls.model_fields:
+            yield f"`search` names {name!r}, which is no parameter"
+        elif space is not None and not isinstance(space, Space):
+            yield f"`search` of {name!r} is a Space, or None"
 
 
 def _of_claims(cls: Any) -> Iterator[str]:

@@ -271,7 +271,9 @@ def describe(kind: Kind, item: CatalogueItem) -> dict[str, Any]:
     if kind == "workload":
         return common | {"target": cls.target}
     told = ("family", "servers", "max_workers", "coordination", "may_drop", "deterministic", "period_field")
-    return common | {name: getattr(cls, name) for name in told} | {"payload_per_step": payload_per_step(cls)}
+    spaces = {name: space.model_dump(mode="json", exclude_defaults=True) for name, space in cls.spaces().items()}
+    asked = {"payload_per_step": payload_per_step(cls), "search": spaces}
+    return common | {name: getattr(cls, name) for name in told} | asked
 
 
 def everything() -> dict[str, Any]:

@@ -31,6 +31,15 @@ AUTO_WORKERS = 4
 
 
 @dataclass(frozen=True)
+class Location:
+    """A cluster of an experiment with a number of workers; `offered` is the catalogue of its host."""
+
+    cluster: ClusterChoice
+    workers: int
+    offered: Catalogue = field(repr=False)
+
+
+@dataclass(frozen=True)
 class PlannedRun:
     """One cell of an experiment, before it has an id. `cluster` is its label, `host` the cluster that runs it."""
 
@@ -43,6 +52,10 @@ class PlannedRun:
     spec: RunSpec
     offered: Catalogue = field(repr=False, compare=False)
     """The catalogue of its cluster."""
+    trial: int | None = None
+    """The trial whose setting it has, from 1; None where parameters are as given."""
+    rung: int | None = None
+    """Of a trial: the rung of its search, from 0. None: the run is reported."""
 
     @property
     def ranks(self) -> int:
@@ -90,11 +103,11 @@ def _source(offer: Offer) -> str | None:
     return offer.hash if offer.own else None
 
 
-def expand(spec: ExperimentSpec, cores: dict[str, int], catalogues: Catalogues | None = None) -> list[PlannedRun]:
-    """Return the runs of an experiment, each once; seeds vary slowest, so that early results cover all variants.
+def locations(spec: ExperimentSpec, cores: dict[str, int], catalogues: Catalogues | None = None) -> list[Location]:
+    """Return the clusters of an experiment with each number of workers, as they are listed.
 
     `cores` maps each registered cluster to the number of cores that one run may use there. Raises SpecError for an
-    unknown cluster, more than MAX_RUNS cells, or parameters that cannot run on a number of workers.
+    unknown cluster.
     """
     faults = []
     for i, cluster in enumerate(spec.clusters):
@@ -104,29 +117,58 @@ def expand(spec: ExperimentSpec, cores: dict[str, int], catalogues: Catalogues |
             faults.append(
                 Fault(f"/clusters/{i}/{field}", f"no cluster {cluster.host!r} is registered; known: {known}")
             )
-    count = len(spec.variants) * sum(len(c.workers) * c.seeds for c in spec.clusters)
-    if count > MAX_RUNS:
-        faults.append(Fault("/clusters", f"{count} runs; at most {MAX_RUNS} fit in one experiment"))
     if faults:
         raise SpecError(faults)
-    planned: dict[tuple[str, str, int, int], PlannedRun] = {}
     local = None if catalogues else here()
+    return [
+        Location(
+            cluster,
+            min(AUTO_WORKERS, cores[cluster.host]) if asked == "auto" else asked,
+            local or (catalogues or {})[cluster.host],
+        )
+        for cluster in spec.clusters
+        for asked in cluster.workers
+    ]
+
+
+def cell(spec: ExperimentSpec, variant: Variant, location: Location, seed: int) -> PlannedRun:
+    """Return one run of an experiment."""
+    cluster, offered = location.cluster, location.offered
+    run = resolve(spec, variant, cluster, location.workers, seed, offered)
+    servers = offered.algorithms[variant.algorithm].servers
+    return PlannedRun(variant.name, cluster.name, cluster.host, run.workers, servers, run.seed, run, offered)
+
+
+def check_number(count: int) -> None:
+    """Raise SpecError if an experiment has more than MAX_RUNS runs."""
+    if count > MAX_RUNS:
+        raise SpecError([Fault("/clusters", f"{count} runs; at most {MAX_RUNS} fit in one experiment")])
+
+
+def expand(spec: ExperimentSpec, cores: dict[str, int], catalogues: Catalogues | None = None) -> list[PlannedRun]:
+    """Return the runs of an experiment without tuning, each once.
+
+    Seeds vary slowest, so that early results cover all variants. Raises SpecError as `locations` does, and for
+    more than MAX_RUNS runs or parameters that cannot run on a number of workers.
+    """
+    found = locations(spec, cores, catalogues)
+    check_number(len(spec.variants) * sum(each.cluster.seeds for each in found))
+    planned: dict[tuple[str, str, int, int], PlannedRun] = {}
     for cluster in spec.clusters:
-        offered = local or (catalogues or {})[cluster.host]
         for offset in range(cluster.seeds):
-            for asked in cluster.workers:
-                workers = min(AUTO_WORKERS, cores[cluster.host]) if asked == "auto" else asked
+            for location in (each for each in found if each.cluster is cluster):
                 for variant in spec.variants:
-                    run = resolve(spec, variant, cluster, workers, spec.first_seed + offset, offered)
+                    run = cell(spec, variant, location, spec.first_seed + offset)
                     # several worker counts of a sequential method, or `auto` and a number, may be the same cell
-                    name, cell = variant.name, (variant.name, cluster.name, run.workers, run.seed)
-                    servers = offered.algorithms[variant.algorithm].servers
-                    planned[cell] = PlannedRun(
-                        name, cluster.name, cluster.host, run.workers, servers, run.seed, run, offered
-                    )
-    if faults := _of_each(spec, planned.values(), _faults):
-        raise SpecError(faults)
+                    planned[variant.name, cluster.name, run.workers, run.seed] = run
+    check_runs(spec, planned.values())
     return list(planned.values())
+
+
+def check_runs(spec: ExperimentSpec, planned: Iterable[PlannedRun]) -> None:
+    """Raise SpecError for parameters that cannot run on a number of workers."""
+    if faults := _of_each(spec, planned, _faults):
+        raise SpecError(faults)
 
 
 def _faults(run: PlannedRun) -> list[str]:

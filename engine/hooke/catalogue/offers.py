@@ -21,6 +21,7 @@ from hooke.catalogue.discovery import CatalogueItem, built_in, found
 from hooke.catalogue.workload import Workload
 from hooke.errors import Fault
 from hooke.spec.pointers import faults
+from hooke.spec.spaces import Space
 
 
 class Offer(Protocol):
@@ -68,6 +69,10 @@ class AlgorithmOffer(Offer, Protocol):
     @property
     def period_field(self) -> str | None:
         """The parameter with the number of local steps per exchange of a worker; None: one step."""
+
+    @property
+    def spaces(self) -> Mapping[str, Space]:
+        """Parameter -> the values that tuning tries."""
 
     def exchange_period(self, values: Mapping[str, Any]) -> int:
         """Return the largest number of local steps per exchange; 1 if there is no such parameter."""
@@ -147,6 +152,11 @@ class ClassAlgorithmOffer(ClassOffer):
     def period_field(self) -> str | None:
         """The parameter with the number of local steps per exchange of a worker; None: one step."""
         return self.kind.period_field
+
+    @property
+    def spaces(self) -> Mapping[str, Space]:
+        """Parameter -> the values that tuning tries."""
+        return self.kind.spaces()
 
     def exchange_period(self, values: Mapping[str, Any]) -> int:
         """Return the largest number of local steps per exchange; 1 if there is no such parameter."""

@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from hooke.catalogue.offers import AlgorithmOffer, Catalogue, Offer, conflict, here, unknown
+from hooke.catalogue.searched import check_search, check_tuning
 from hooke.errors import Fault, SpecError
 from hooke.spec.pointers import faults as told
 from hooke.spec.pointers import pointer
@@ -136,6 +137,8 @@ def check_experiment(spec: ExperimentSpec, catalogues: Catalogues | None = None)
     for i, variant in enumerate(spec.variants):
         place = ("algorithm", "variants", i)
         faults += _check_choice("algorithm", variant.algorithm, variant.parameters, offered, *place)
+        for offer in {id(o): o for c in offered.values() if (o := c.algorithms.get(variant.algorithm))}.values():
+            faults += [each for each in check_search(variant, offer, "variants", i) if each not in faults]
         for cluster in spec.clusters:
             method = offered.get(cluster.host, next(iter(offered.values()))).algorithms.get(variant.algorithm)
             stores = _check_stores(method, variant.parameters, cluster.virtual, "variants", i) if method else []
@@ -150,7 +153,7 @@ def check_experiment(spec: ExperimentSpec, catalogues: Catalogues | None = None)
         faults += _check_cluster(cluster, "clusters", i)
     if spec.baseline not in [v.name for v in spec.variants]:
         faults.append(Fault("/baseline", "no variant has this name"))
-    faults += _check_target(spec.target)
+    faults += [*_check_target(spec.target), *check_tuning(spec)]
     if spec.evaluation.every * 10_000 < spec.budget.samples:
         faults.append(Fault("/evaluation/every", "more than 10,000 evaluations fit in the budget"))
     if faults:

@@ -10,7 +10,7 @@ from pydantic import Field
 from hooke.cluster.launchers.base import TRAIN
 from hooke.cluster.places import JobFolder
 from hooke.cluster.watchdog import BACKSTOP
-from hooke.spec.specification import Frozen
+from hooke.spec.frozen import Frozen
 
 
 class Timing(Frozen):

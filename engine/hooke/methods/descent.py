@@ -8,6 +8,7 @@ from pydantic import Field
 
 from hooke.catalogue.algorithm import Algorithm
 from hooke.methods.pieces import pieces
+from hooke.spec.spaces import Space
 
 if TYPE_CHECKING:
     from hooke.catalogue.rank import Rank
@@ -16,6 +17,12 @@ if TYPE_CHECKING:
 
 class Descent(Algorithm):
     """An algorithm whose workers take gradient steps: learning rate and momentum."""
+
+    search = {
+        "lr": Space(low=0.003, high=0.3, scale="log"),
+        "momentum": Space(low=0.0, high=0.97, scale="reverse-log"),
+        "momentum_kind": Space(choices=["heavy-ball", "nesterov"]),
+    }
 
     lr: float = Field(0.05, gt=0, le=10, title="Learning rate", description="Step length eta.")
     momentum: float = Field(0.0, ge=0, lt=1, title="Momentum", description="Factor of the velocity (mu); 0: none.")
@@ -42,6 +49,7 @@ class Periodic(Descent):
     """A method whose workers exchange once per `period` local steps."""
 
     period_field: ClassVar[str | None] = "period"
+    search = {"period": Space(low=1, high=64, scale="log", integer=True)}
 
     period: int = Field(1, ge=1, le=10_000, title="Period", description="Local steps per exchange (tau).")
 

@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 from hooke.catalogue.claims import Limit
 from hooke.methods.descent import Descent
 from hooke.methods.pieces import pieces
+from hooke.spec.spaces import Space
 
 if TYPE_CHECKING:
     from hooke.catalogue.rank import Rank
@@ -25,6 +26,7 @@ class Elastic(Descent):
     """
 
     family: ClassVar[str] = "Elastic averaging"
+    search = {"beta": Space(low=0.1, high=1.5, scale="log", when={"alpha": [None]})}
 
     rho: float = Field(
         1.0,

@@ -1,0 +1,57 @@
+"""Validation of search spaces: every parameter exists and takes the values at both ends of its space."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from hooke.catalogue.offers import AlgorithmOffer
+from hooke.errors import Fault
+from hooke.spec.pointers import pointer
+from hooke.spec.spaces import Space
+from hooke.spec.specification import ExperimentSpec, Variant
+
+ALMOST_ONE = 1 - 1e-12
+
+
+def check_tuning(spec: ExperimentSpec) -> Iterator[Fault]:
+    """Yield the faults of what an experiment says of its tuning, as far as no catalogue is needed."""
+    if spec.tuning is None:
+        for i, variant in enumerate(spec.variants):
+            if variant.search:
+                yield Fault(
+                    pointer("variants", i, "search"), "nothing is searched without `tuning`"
+                )
+        return
+    if spec.tuning.cluster and spec.tuning.cluster not in [cluster.name for cluster in spec.clusters]:
+        yield Fault("/tuning/cluster", "no cluster of this experiment has this name")
+
+
+def check_search(variant: Variant, offer: AlgorithmOffer, *prefix: object) -> Iterator[Fault]:
+    """Yield the faults of a variant's own search spaces; `prefix` is the path of the variant."""
+    for name, space in variant.search.items():
+        place = (*prefix, "search", name)
+        if name in variant.parameters:
+            yield Fault(pointer(*place), "this parameter has a value in `parameters`: give one or the other")
+            continue
+        values = [] if space is None else _extremes(space)
+        faults = [why for value in values for why in _refused(variant.parameters, name, value, offer)]
+        if space is None and name not in offer.resolve({})[0]:
+            faults = ["the algorithm has no parameter of this name"]
+        yield from (Fault(pointer(*place), why) for why in dict.fromkeys(faults))
+        if space is not None:
+            known = offer.resolve(variant.parameters)[0]
+            for other in space.when:
+                if other not in known:
+                    yield Fault(pointer(*place, "when", other), "the algorithm has no parameter of this name")
+
+
+def _extremes(space: Space) -> list[Any]:
+    return list(space.choices) if space.choices is not None else [space.at(0.0), space.at(ALMOST_ONE)]
+
+
+def _refused(given: Mapping[str, Any], name: str, value: Any, offer: AlgorithmOffer) -> Iterator[str]:
+    own = pointer(name)
+    for fault in offer.resolve({**given, name: value})[1]:
+        if fault.pointer == own:
+            yield f"the algorithm does not take {value!r}: {fault.message}"

@@ -1,0 +1,80 @@
+"""The settings that a search tries: points of a scrambled Halton sequence in the space of the free parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from hooke.catalogue.offers import AlgorithmOffer
+from hooke.spec.spaces import Edge, Space
+from hooke.spec.specification import Variant
+
+ATTEMPTS = 8
+"""Points drawn per trial, at most: points that cannot run are replaced by the next ones."""
+SCRAMBLE = 0
+"""Seed of the sequence: the same points for every variant with as many free parameters."""
+
+
+def free_spaces(variant: Variant, offer: AlgorithmOffer) -> dict[str, Space]:
+    """Return the space of each parameter that is searched.
+
+    These are the spaces that the algorithm declares, replaced or removed by those of the variant; a parameter with
+    a value of its own is not searched. Parameters with conditions come last.
+    """
+    declared: dict[str, Space | None] = {**offer.spaces, **variant.search}
+    free = {name: space for name, space in declared.items() if space and name not in variant.parameters}
+    return dict(sorted(free.items(), key=lambda item: bool(item[1].when)))
+
+
+def settings(trials: int, variant: Variant, offer: AlgorithmOffer, workers: int) -> list[dict[str, Any]]:
+    """Return the parameters of each trial, defaults included; fewer, if too many points cannot run.
+
+    One setting, the one given, if no parameter is free.
+    """
+    spaces = free_spaces(variant, offer)
+    given, _ = offer.resolve(variant.parameters)
+    if not spaces:
+        return [given]
+    found: list[dict[str, Any]] = []
+    for point in _points(len(spaces), ATTEMPTS * trials):
+        values = _values(given, spaces, point)
+        resolved, faults = offer.resolve(values)
+        if not faults and not offer.faults(resolved, workers):
+            found.append(resolved)
+        if len(found) == trials:
+            break
+    return found
+
+
+def edges(values: Mapping[str, Any], variant: Variant, offer: AlgorithmOffer) -> dict[str, Edge]:
+    """Return the searched parameters whose value lies at an end of its space that could be moved further."""
+    found = {}
+    for name, space in free_spaces(variant, offer).items():
+        if not space.applies(values) or (edge := space.edge(values.get(name))) is None:
+            continue
+        if space.choices is not None or _beyond(space, edge, name, values, offer):
+            found[name] = edge
+    return found
+
+
+def _beyond(space: Space, edge: Edge, name: str, values: Mapping[str, Any], offer: AlgorithmOffer) -> bool:
+    """Return whether the parameter takes values beyond this end of its space."""
+    wider = space.widened(edge)
+    end = wider.low if edge == "low" else wider.high
+    value = round(end or 0.0) if space.integer else end
+    return value != values.get(name) and not offer.resolve({**values, name: value})[1]
+
+
+def _points(dimensions: int, count: int) -> Iterator[list[float]]:
+    from scipy.stats import qmc  # slow to import, and needed where a search is planned only
+
+    for point in qmc.Halton(dimensions, scramble=True, rng=SCRAMBLE).random(count):
+        yield [float(share) for share in point]
+
+
+def _values(given: Mapping[str, Any], spaces: Mapping[str, Space], point: list[float]) -> dict[str, Any]:
+    values = dict(given)
+    for (name, space), share in zip(spaces.items(), point, strict=True):
+        if space.applies(values):
+            values[name] = space.at(share)
+    return values
