@@ -22,6 +22,8 @@ from hooke_api.events.bus import Bus
 from hooke_api.experiments import endpoints as experiments
 from hooke_api.ingest import endpoints as ingest
 from hooke_api.metrics import endpoints as metrics
+from hooke_api.planning import endpoints as planning
+from hooke_api.planning.steps import Planner
 from hooke_api.runs import endpoints as runs
 from hooke_api.scheduling.scheduler import Scheduler
 from hooke_api.storage.database import Database
@@ -30,6 +32,7 @@ from hooke_api.web.document import document
 
 ROOMS = (
     experiments.router,
+    planning.router,
     runs.router,
     metrics.router,
     comparisons.router,
@@ -76,8 +79,10 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     settings: Settings = app.state.settings
     log.configure(settings.log_level)
     await asyncio.to_thread(app.state.database.migrate, settings.migrations)
-    scheduler = Scheduler(app.state.database, app.state.bus, settings) if settings.schedule else None
-    if scheduler:
+    scheduler = None
+    if settings.schedule:
+        planner = Planner(app.state.database)
+        scheduler = Scheduler(app.state.database, app.state.bus, settings, plan=planner.look)
         scheduler.start()
     try:
         yield

@@ -22,6 +22,7 @@ from hooke.spec.events import (
 )
 from hooke.spec.journal import pack
 from hooke_api.base.settings import Settings
+from hooke_api.planning.steps import Planner
 from hooke_api.scheduling.scheduler import Scheduler
 from hooke_api.storage.database import Database
 
@@ -83,7 +84,10 @@ class Service:
     def __post_init__(self) -> None:
         self.database: Database = self.app.state.database
         self.sender = httpx.Client(timeout=LIMIT)
-        self.scheduler = Scheduler(self.database, self.app.state.bus, self.settings, lambda _: self.line)
+        planner = Planner(self.database)
+        self.scheduler = Scheduler(
+            self.database, self.app.state.bus, self.settings, lambda _: self.line, planner.look
+        )
         self.agent = httpx.Client(
             base_url=f"{self.url}/api/v1",
             headers={"authorization": f"Bearer {self.settings.agents}"},

@@ -99,6 +99,8 @@ class Comparison(View):
     baseline: str
     target: str | None
     """The target in words, or null."""
+    tuning: str
+    """How the settings were chosen, in words: the effort on which every claim stands."""
     note: str | None
     """Remark on all figures: the experiment was made without a validation part."""
     complete: bool

@@ -18,6 +18,7 @@ from hooke_api.base.errors import ResourceNotFound
 from hooke_api.base.intervals import Interval, interval
 from hooke_api.comparisons import wording
 from hooke_api.comparisons.cells import FAILED, FINISHED, Cell, throughput
+from hooke_api.comparisons.effort import Effort
 from hooke_api.comparisons.schemas import Comparison, ComparisonRow, Estimate, SpeedUp, TimeToTarget
 from hooke_api.comparisons.verdict import Verdict, compare_all, compare_values, holm, paired_difference
 from hooke_api.models import Experiment, RankTotals, Run
@@ -40,24 +41,29 @@ def answer_comparison(session: Session, experiment_id: str) -> Comparison:
     experiment = session.get(Experiment, experiment_id)
     if experiment is None:
         raise ResourceNotFound(f"no experiment has the id {experiment_id!r}")
-    target = ExperimentSpec.model_validate(experiment.spec).target
-    runs = session.scalars(select(Run).where(Run.experiment_id == experiment_id).order_by(Run.number)).all()
+    spec = ExperimentSpec.model_validate(experiment.spec)
+    target = spec.target
+    of_all = select(Run).where(Run.experiment_id == experiment_id)
+    runs = session.scalars(of_all.where(Run.rung.is_(None)).order_by(Run.number)).all()
     totals = _totals(session, experiment_id)
     groups: dict[tuple[str, int], dict[str, Cell]] = defaultdict(dict)
     for run in runs:
         group = groups[run.cluster, run.workers]
         group.setdefault(run.variant, Cell(run.variant, [])).runs.append(run)
     rows, sentences = [], []
+    effort = Effort.of(session, experiment_id, spec, complete=not experiment.planning)
     for cells in groups.values():
-        verdicts = _verdicts(cells, experiment.baseline, target)
+        verdicts = effort.judged(cells, experiment.baseline, _verdicts(cells, experiment.baseline, target))
         rows += [_row(cells, name, experiment.baseline, target, verdicts[name], totals) for name in cells]
-        sentences.append(_sentence(cells, experiment.baseline, target, verdicts))
+        unchosen = effort.unchosen(cells)
+        sentences.append(_sentence(cells, experiment.baseline, target, verdicts, unchosen))
     return Comparison(
         experiment=experiment.id,
         baseline=experiment.baseline,
         target=wording.describe_target(target) if target else None,
+        tuning=effort.sentence,
         note=wording.describe_parts(target, _without_validation(target, runs)),
-        complete=all(run.state in TERMINAL for run in runs),
+        complete=not experiment.planning and all(run.state in TERMINAL for run in runs),
         rows=rows,
         sentences=sentences,
     )
@@ -204,7 +210,13 @@ def _without_target(cells: dict[str, Cell], baseline: str) -> dict[str, str]:
     return {name: wording.without_target(name, accuracy(cell), speeds[name]) for name, cell in others.items()}
 
 
-def _sentence(cells: dict[str, Cell], baseline: str, target: Target | None, verdicts: dict[str, Verdict]) -> str:
+def _sentence(
+    cells: dict[str, Cell],
+    baseline: str,
+    target: Target | None,
+    verdicts: dict[str, Verdict],
+    unchosen: Sequence[str],
+) -> str:
     runs = [run for cell in cells.values() for run in cell.runs]
     place = wording.ComparedPlace(
         cluster=runs[0].cluster,
@@ -221,4 +233,4 @@ def _sentence(cells: dict[str, Cell], baseline: str, target: Target | None, verd
         said = _without_target(cells, baseline).values()
         return f"{place}, no target was set; against {baseline}, 95% intervals: {'; '.join(said) or 'nothing'}."
     others = [(name, verdicts[name]) for name in cells if name != baseline]
-    return wording.group_sentence(place, baseline, wording.describe_target(target), others)
+    return wording.group_sentence(place, baseline, wording.describe_target(target), others, unchosen)

@@ -19,7 +19,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
-from hooke_api.base.intervals import CONFIDENCE, Interval, interval
+from hooke_api.base.intervals import CONFIDENCE, Interval, interval, t_quantile
 from hooke_api.comparisons.crossing import Crossing, horizon, log_time
 from hooke_api.comparisons.ranges import Range, mean_of
 
@@ -28,6 +28,12 @@ LEAST_PAIRS = 3
 
 MARGIN = 1.05
 """Two times are practically the same if the whole interval of their ratio lies within this factor of 1."""
+
+WORTH_SHOWING = 1.3
+"""The ratio for which the number of seeds is given that would show it."""
+SHOWN = math.log(WORTH_SHOWING)
+MOST_SEEDS = 100
+"""Largest number of seeds of a cluster in an experiment."""
 
 FARTHEST = 700.0
 """Logarithms are clipped to this value, so that the ends of an interval are finite and not 0."""
@@ -75,6 +81,23 @@ class Verdict:
     p_adjusted: float | None = None
     """`p` after Holm's correction for `comparisons`."""
     comparisons: int = 1
+    unequal: str | None = None
+    """Why tuning does not allow a claim: the two sides did not have as many trials."""
+
+    @property
+    def seeds_needed(self) -> int | None:
+        """Return about how many seeds would show a ratio of WORTH_SHOWING with the spread seen so far.
+
+        None without an interval, or if as many would not be enough as an experiment can have.
+        """
+        if self.low is None or self.high is None or self.pairs < LEAST_PAIRS or self.low <= 0:
+            return None
+        half = (math.log(self.high) - math.log(self.low)) / 2
+        spread = half * math.sqrt(self.pairs) / t_quantile(self.pairs - 1)
+        enough = (
+            n for n in range(LEAST_PAIRS, MOST_SEEDS + 1) if spread * t_quantile(n - 1) / math.sqrt(n) < SHOWN
+        )
+        return next(enough, None)
 
     @property
     def censored(self) -> int:
@@ -179,7 +202,7 @@ def _claimed(v: Verdict) -> Verdict:
 
 
 def _claim(v: Verdict) -> Claim:
-    if v.pairs < LEAST_PAIRS:
+    if v.pairs < LEAST_PAIRS or v.unequal:
         return "no claim"
     if v.low is not None and v.high is not None and v.low >= 1 / MARGIN and v.high <= MARGIN:
         return "same"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hooke.spec.specification import Target
 
 from hooke_api.base.intervals import Interval
-from hooke_api.comparisons.verdict import LEAST_PAIRS, MARGIN, Claim, Verdict
+from hooke_api.comparisons.verdict import LEAST_PAIRS, MARGIN, WORTH_SHOWING, Claim, Verdict
 
 
 @dataclass(frozen=True)
@@ -163,6 +163,8 @@ def _percent() -> str:
 
 
 def _too_few(verdict: Verdict) -> str:
+    if verdict.unequal:
+        return verdict.unequal
     left = f" ({'; '.join(_left_out(verdict))})" if _left_out(verdict) else ""
     return f"{count(verdict.pairs, 'pair')} of finished seeds{left}, but {LEAST_PAIRS} are needed"
 
@@ -178,7 +180,13 @@ def _why_not(variant: str, baseline: str, v: Verdict) -> str:
         why = _why_open(v, baseline, variant)
         return f"{why}, and the remaining bound ({_ends(v)}) does not exclude 1"
     coarse = ", because times are only known to an evaluation interval: evaluate more often" if v.coarse else ""
-    return f"ratio {figure(v.ratio)}, and its 95% interval {_ends(v)} includes 1{coarse}"
+    power = f"; about {v.seeds_needed} seeds would show a ratio of {WORTH_SHOWING:g}" if _worth_more(v) else ""
+    return f"ratio {figure(v.ratio)}, and its 95% interval {_ends(v)} includes 1{coarse}{power}"
+
+
+def _worth_more(v: Verdict) -> bool:
+    """Return whether more seeds than there are would show a ratio that matters."""
+    return not v.coarse and v.seeds_needed is not None and v.seeds_needed > v.pairs
 
 
 GROUPS: tuple[tuple[str, tuple[Claim, ...]], ...] = (
@@ -190,20 +198,28 @@ GROUPS: tuple[tuple[str, tuple[Claim, ...]], ...] = (
 
 
 def group_sentence(
-    place: ComparedPlace, baseline: str, target: str, verdicts: Sequence[tuple[str, Verdict]]
+    place: ComparedPlace,
+    baseline: str,
+    target: str,
+    verdicts: Sequence[tuple[str, Verdict]],
+    unchosen: Sequence[str] = (),
 ) -> str:
-    """Return the conclusions for one cluster and number of workers, all variants in one sentence."""
+    """Return the conclusions for one cluster and number of workers, all variants in one sentence.
+
+    `unchosen`: variants without a run, because no trial of theirs gave a result.
+    """
     parts = []
     for title, claims in GROUPS:
         items = [short(name, v) for name, v in verdicts if v.claim in claims]
         if items:
             parts.append(f"{title}: {', '.join(items)}")
     silent = [f"{name} ({_too_few(v)})" for name, v in verdicts if v.claim == "no claim"]
+    silent += [f"{name} (none of its trials gave a result)" for name in unchosen]
     if silent:
         parts.append(f"no claim: {', '.join(silent)}")
     if not parts:
         return f"{place}: there is no variant to compare with {baseline}."
-    several = max(v.comparisons for _, v in verdicts)
+    several = max((v.comparisons for _, v in verdicts), default=1)
     corrected = f", claims after correction for {several} comparisons" if several > 1 else ""
     return f"{place}, time to {target} against {baseline}, 95% intervals{corrected}: {'; '.join(parts)}."
 

@@ -21,6 +21,10 @@ class PlannedRunView(View):
     workers: int
     servers: int
     seed: int
+    trial: int | None
+    """The trial whose setting it has, from 1; null where parameters are as given."""
+    rung: int | None
+    """Of a trial: the rung of its search, from 0; null of a run that is reported."""
     fingerprint: str
 
 
@@ -28,6 +32,11 @@ class DryRun(View):
     """The response to a valid dry run; nothing is stored."""
 
     runs: list[PlannedRunView]
+    """Those of the first step: with tuning, of the first rung of all trials."""
+    trial_runs: int
+    """The largest number of runs of all trials; 0 without tuning."""
+    reported_runs: int
+    """Number of runs of the comparison itself."""
     warnings: list[Fault]
     """Settings that are allowed but probably not intended: more ranks than cores, fewer than 3 seeds, ..."""
 

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from datetime import datetime
 from typing import Any
 
-from hooke.catalogue.expand import PlannedRun, expand
-from hooke.catalogue.validation import check_experiment
+from hooke.catalogue.expand import PlannedRun
 from hooke.errors import Fault
 from hooke.spec.specification import ExperimentSpec, fingerprint
 from hooke.spec.states import TERMINAL, RunState
-from sqlalchemy import func, insert, select
+from sqlalchemy import func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from hooke_api.base import ids
 from hooke_api.base.cursors import Cursors
 from hooke_api.base.errors import Invalid, ResourceNotFound
-from hooke_api.clusters.catalogues import offered
 from hooke_api.experiments.schemas import DryRun, ExperimentPage, ExperimentSummary, ExperimentView, PlannedRunView
 from hooke_api.experiments.warnings import warnings
-from hooke_api.models import DEFAULT_PROJECT, Cluster, Experiment, IdempotencyKey, Run, Transition, now
+from hooke_api.models import DEFAULT_PROJECT, Experiment, IdempotencyKey, Run, now
+from hooke_api.planning.rows import add_runs
+from hooke_api.planning.steps import plan_of
 from hooke_api.scheduling import lifecycle
 from hooke_api.storage.database import Database
 from hooke_api.storage.outbox import announce, take, wake_scheduler
@@ -30,20 +29,16 @@ from hooke_api.storage.outbox import announce, take, wake_scheduler
 LISTING = "experiments"
 
 
-def plan(session: Session, spec: ExperimentSpec) -> list[PlannedRun]:
-    """Return the runs of an experiment on the registered clusters.
-
-    Raises SpecError for anything that one of its clusters does not offer, or that violates its schema.
-    """
-    catalogues = offered(session, {cluster.host for cluster in spec.clusters})
-    check_experiment(spec, catalogues)
-    return expand(spec, dict(session.execute(select(Cluster.name, Cluster.cores)).all()), catalogues)
-
-
 def dry_run(session: Session, spec: ExperimentSpec) -> DryRun:
     """Return the runs that an experiment would create, and its warnings."""
-    planned = plan(session, spec)
-    return DryRun(runs=[_planned_view(run) for run in planned], warnings=warnings(session, spec, planned))
+    plan = plan_of(session, spec)
+    planned = plan.first().runs
+    return DryRun(
+        runs=[_planned_view(run) for run in planned],
+        trial_runs=plan.trial_runs,
+        reported_runs=plan.reported_runs if spec.tuning else len(planned),
+        warnings=warnings(session, spec, planned),
+    )
 
 
 def _planned_view(run: PlannedRun) -> PlannedRunView:
@@ -55,6 +50,8 @@ def _planned_view(run: PlannedRun) -> PlannedRunView:
         workers=run.workers,
         servers=run.servers,
         seed=run.seed,
+        trial=run.trial,
+        rung=run.rung,
         fingerprint=fingerprint(run.spec),
     )
 
@@ -87,7 +84,7 @@ def _made_with(session: Session, key: str | None, who: str, spec: ExperimentSpec
 
 
 def _insert(session: Session, spec: ExperimentSpec, who: str, key: str | None) -> Experiment:
-    planned = plan(session, spec)
+    step = plan_of(session, spec).first()
     at = now()
     experiment = Experiment(
         id=ids.experiment_id(),
@@ -102,14 +99,13 @@ def _insert(session: Session, spec: ExperimentSpec, who: str, key: str | None) -
         baseline=spec.baseline,
         spec=spec.model_dump(mode="json", by_alias=True),
         fingerprint=fingerprint(spec),
-        warnings=[asdict(warning) for warning in warnings(session, spec, planned)],
+        warnings=[asdict(warning) for warning in warnings(session, spec, step.runs)],
+        planning=not step.complete,
         created_at=at,
     )
     session.add(experiment)
     session.flush()
-    rows = [_run_row(experiment, number, run, who, at) for number, run in enumerate(planned, 1)]
-    session.execute(insert(Run), rows)
-    session.execute(insert(Transition), [_first_transition(row["id"], who, at) for row in rows])
+    add_runs(session, experiment, step.runs, who, "submitted")
     if key:
         session.add(
             IdempotencyKey(
@@ -123,33 +119,6 @@ def _insert(session: Session, spec: ExperimentSpec, who: str, key: str | None) -
     announce(session, "experiment", {"id": experiment.id}, experiment_id=experiment.id)
     wake_scheduler(session)
     return experiment
-
-
-def _run_row(experiment: Experiment, number: int, run: PlannedRun, who: str, at: datetime) -> dict[str, Any]:
-    return {
-        "id": ids.run_id(),
-        "project_id": experiment.project_id,
-        "created_by": who,
-        "experiment_id": experiment.id,
-        "number": number,
-        "variant": run.variant,
-        "algorithm": run.spec.algorithm.name,
-        "cluster": run.cluster,
-        "host": run.host,
-        "simulated": run.spec.world == "virtual",
-        "workers": run.workers,
-        "servers": run.servers,
-        "seed": run.seed,
-        "spec": run.spec.model_dump(mode="json", by_alias=True),
-        "fingerprint": fingerprint(run.spec),
-        "budget": run.spec.budget.samples,
-        "state": RunState.QUEUED,
-        "created_at": at,
-    }
-
-
-def _first_transition(run_id: str, who: str, at: datetime) -> dict[str, Any]:
-    return {"run_id": run_id, "attempt": 1, "state": RunState.QUEUED, "at": at, "who": who, "why": "submitted"}
 
 
 def get(session: Session, experiment_id: str) -> Experiment:
@@ -187,8 +156,9 @@ def view(session: Session, experiment: Experiment) -> ExperimentView:
 
 
 def cancel(session: Session, experiment_id: str, who: str) -> ExperimentView:
-    """Cancel every run that has not ended."""
+    """Cancel every run that has not ended, and plan no others."""
     experiment = get(session, experiment_id)
+    experiment.planning = False
     runs = session.scalars(
         select(Run)
         .where(Run.experiment_id == experiment_id, Run.state.not_in(TERMINAL))
@@ -198,6 +168,7 @@ def cancel(session: Session, experiment_id: str, who: str) -> ExperimentView:
     for run in runs.all():
         lifecycle.cancel(session, run, who)
     session.flush()
+    lifecycle.finish_experiment(session, experiment_id)
     session.refresh(experiment)
     return view(session, experiment)
 
@@ -224,19 +195,22 @@ def _summary(experiment: Experiment, counts: dict[RunState, int]) -> dict[str, A
         "variants": experiment.variants,
         "clusters": experiment.clusters,
         "baseline": experiment.baseline,
-        "state": derived_state(counts),
+        "state": derived_state(counts, experiment.planning),
         "runs": counts,
         "created_at": experiment.created_at,
         "finished_at": experiment.finished_at,
     }
 
 
-def derived_state(counts: dict[RunState, int]) -> str:
-    """Return an experiment's state from its runs': running while any is not terminal, failed if any failed."""
+def derived_state(counts: dict[RunState, int], planning: bool = False) -> str:
+    """Return an experiment's state from its runs': running while any is not terminal, failed if any failed.
+
+    Running also while others will be added (`planning`).
+    """
     states = set(counts)
     if states <= {RunState.QUEUED}:
         return "queued"
-    if states - TERMINAL:
+    if planning or states - TERMINAL:
         return "running"
     if states == {RunState.SUCCEEDED}:
         return "succeeded"

@@ -15,7 +15,7 @@ from typing import get_args
 
 import numpy as np
 from hooke.spec.specification import Part
-from sqlalchemy import select
+from sqlalchemy import and_, select
 from sqlalchemy.orm import Session
 
 from hooke_api.base.errors import ResourceNotFound
@@ -114,7 +114,7 @@ def answer_bands(
     if session.scalar(select(Experiment.id).where(Experiment.id == experiment)) is None:
         raise ResourceNotFound(f"no experiment has the id {experiment!r}")
     position = session.scalar(select(NumberSequence.value).where(NumberSequence.name == "events")) or 0
-    runs = read_facts(session, Run.experiment_id == experiment)
+    runs = read_facts(session, and_(Run.experiment_id == experiment, Run.rung.is_(None)))
     curves = store.read(session, runs)
     groups: dict[tuple[str, str, int], list[Facts]] = defaultdict(list)
     for run in runs:

@@ -53,6 +53,8 @@ class Experiment(Owned, Base):
     warnings: Mapped[list[dict[str, Any]]] = mapped_column(default=list)
     """Warnings at its submission, each with pointer and message."""
     created_at: Mapped[datetime]
+    planning: Mapped[bool] = mapped_column(Boolean, default=False)
+    """Whether runs will be added when its trials have ended."""
     finished_at: Mapped[datetime | None]
     """When the last run became terminal."""
 
@@ -81,6 +83,10 @@ class Run(Owned, Base):
     workers: Mapped[int]
     servers: Mapped[int]
     seed: Mapped[int] = mapped_column(BigInteger)
+    trial: Mapped[int | None]
+    """The trial whose setting it has, from 1; null where parameters are as given."""
+    rung: Mapped[int | None]
+    """Of a trial: the rung of its search, from 0. Null: the run is reported."""
     spec: Mapped[dict[str, Any]] = mapped_column(deferred=True)
     """RunSpec as JSON; loaded on request only (`undefer(Run.spec)`)."""
     fingerprint: Mapped[str] = mapped_column(String(64))

@@ -86,6 +86,10 @@ class RunSummary(View):
     workers: int
     servers: int
     seed: int
+    trial: int | None
+    """The trial whose setting it has, from 1; null where parameters are as given."""
+    rung: int | None
+    """Of a trial: the rung of its search, from 0; null of a run that is reported."""
     state: RunState
     attempt: int
     cancel_requested: bool

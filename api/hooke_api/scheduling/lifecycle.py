@@ -61,7 +61,7 @@ def move(session: Session, run: Run, state: RunState, evidence: Cause, **changes
     session.add(transition(run.id, run.attempt, source, state, evidence, at))
     announce_run(session, run)
     if state in TERMINAL:
-        _finish_experiment(session, run.experiment_id, at)
+        finish_experiment(session, run.experiment_id, at)
     wake_scheduler(session)
     return True
 
@@ -103,18 +103,19 @@ def announce_run(session: Session, run: Run) -> None:
     announce(session, "run", data, experiment_id=run.experiment_id, run_id=run.id)
 
 
-def _finish_experiment(session: Session, experiment_id: str, at: datetime) -> None:
+def finish_experiment(session: Session, experiment_id: str, at: datetime | None = None) -> None:
+    """Record the end of an experiment that has no open runs, and to which none will be added."""
     # the row lock makes the last two runs of an experiment, ending at once, see each other; a weak lock, because
     # PostgreSQL itself holds a shared lock on the row for every run that refers to it
-    lock = select(Experiment.id).where(Experiment.id == experiment_id)
-    session.execute(lock.with_for_update(key_share=True))
+    lock = select(Experiment.planning).where(Experiment.id == experiment_id)
+    planning = session.execute(lock.with_for_update(key_share=True)).scalar_one()
     session.flush()
     open_runs = select(func.count()).where(Run.experiment_id == experiment_id, Run.state.not_in(TERMINAL))
-    if session.execute(open_runs).scalar_one() == 0:
+    if not planning and session.execute(open_runs).scalar_one() == 0:
         session.execute(
             update(Experiment)
             .where(Experiment.id == experiment_id)
-            .values(finished_at=at)
+            .values(finished_at=at or now())
             .execution_options(synchronize_session="fetch")
         )
         announce(session, "experiment", {"id": experiment_id}, experiment_id=experiment_id)

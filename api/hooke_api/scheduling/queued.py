@@ -36,7 +36,7 @@ def choose(session: Session, host: str) -> list[Run]:
     # a concurrent session for this cluster waits here, and then sees the choice
     session.execute(select(Cluster.name).where(Cluster.name == host).with_for_update())
     # ids are ordered by time, so the order is the age of the experiment, then its expansion
-    queued = select(Run).where(Run.host == host, Run.state == RunState.QUEUED).order_by(Run.id)
+    queued = select(Run).where(Run.host == host, Run.state == RunState.QUEUED).order_by(Run.experiment_id, Run.id)
     busy = select(Run.id).where(Run.host == host, Run.state.in_(ACTIVE)).limit(1)
     first = session.scalars(queued.limit(1).with_for_update()).first()
     if first is None or session.execute(busy).first() is not None:

@@ -70,12 +70,15 @@ class Scheduler(threading.Thread):
         bus: Bus,
         settings: Settings,
         orders: Callable[[str], OrderSender] = celery_orders,
+        plan: Callable[[], None] = lambda: None,
     ) -> None:
+        """`plan` adds the runs that follow from those that have ended; called before runs are assigned."""
         super().__init__(name="scheduler", daemon=True)
         self.database = database
         self.bus = bus
         self.settings = settings
         self._make_orders = orders
+        self._plan = plan
         self._orders: OrderSender | None = None
         self._ended = threading.Event()
         self._silent_until = 0.0
@@ -107,6 +110,7 @@ class Scheduler(threading.Thread):
         if not self.leadership.hold():
             return
         self._expire()
+        self._plan()
         self._dispatch()
         if time.monotonic() >= self._silent_until:
             try:

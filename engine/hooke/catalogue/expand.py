@@ -181,7 +181,8 @@ def experiment_warnings(spec: ExperimentSpec, planned: Iterable[PlannedRun]) -> 
     planned = list(planned)
 
     def say(run: PlannedRun) -> list[str]:
-        said = [warning.message for warning in of_method(run.spec, run.offered)]
+        # a space may reach settings that a method warns of: trials find out
+        said = [] if run.rung is not None else [warning.message for warning in of_method(run.spec, run.offered)]
         if spec.on_bad_worker == "drop" and not run.offered.algorithms[run.spec.algorithm.name].may_drop:
             said.append("the method cannot continue without a worker: NaN or Inf on one of them fails the run")
         return said

@@ -19,9 +19,7 @@ def check_tuning(spec: ExperimentSpec) -> Iterator[Fault]:
     if spec.tuning is None:
         for i, variant in enumerate(spec.variants):
             if variant.search:
-                yield Fault(
-                    pointer("variants", i, "search"), "nothing is searched without `tuning`"
-                )
+                yield Fault(pointer("variants", i, "search"), "nothing is searched without `tuning`")
         return
     if spec.tuning.cluster and spec.tuning.cluster not in [cluster.name for cluster in spec.clusters]:
         yield Fault("/tuning/cluster", "no cluster of this experiment has this name")

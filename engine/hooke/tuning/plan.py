@@ -35,7 +35,8 @@ class Plan:
     def __init__(self, spec: ExperimentSpec, cores: dict[str, int], catalogues: Catalogues | None = None) -> None:
         self.spec = spec
         self._cores, self._catalogues = cores, catalogues
-        self._locations: dict[Where, tuple[Variant, Location]] = {}
+        self.locations: dict[Where, tuple[Variant, Location]] = {}
+        """Every variant at every place, with or without trials."""
         self.searches: dict[Where, Search] = {}
         """The search of every variant at every place that has trials."""
         self.settings: dict[Where, list[dict[str, object]]] = {}
@@ -51,9 +52,9 @@ class Plan:
             for variant in self.spec.variants:
                 offer = location.offered.algorithms[variant.algorithm]
                 workers = min(location.workers, offer.max_workers or location.workers)
-                self._locations.setdefault((variant.name, location.cluster.name, workers), (variant, location))
+                self.locations.setdefault((variant.name, location.cluster.name, workers), (variant, location))
         faults = []
-        for where, (variant, location) in self._locations.items():
+        for where, (variant, location) in self.locations.items():
             if where[1] != (tuning.cluster or where[1]):
                 continue
             offer = location.offered.algorithms[variant.algorithm]
@@ -64,12 +65,12 @@ class Plan:
                 faults.append(Fault(place, f"no setting in this space can run on {where[2]} workers"))
         faults += [
             Fault("/tuning/cluster", f"{where[1]} has runs with {where[2]} workers, {tuning.cluster} no trials")
-            for where in self._locations
+            for where in self.locations
             if tuning.cluster and (where[0], tuning.cluster, where[2]) not in self.searches
         ]
         if faults:
             raise SpecError(list(dict.fromkeys(faults)))
-        check_number(self.trial_runs + sum(location.cluster.seeds for _, location in self._locations.values()))
+        check_number(self.trial_runs + self.reported_runs)
 
     @property
     def trial_runs(self) -> int:
@@ -78,6 +79,11 @@ class Plan:
             len(search.seeds) * sum(min(rung.trials, search.trials) for rung in search.rungs)
             for search in self.searches.values()
         )
+
+    @property
+    def reported_runs(self) -> int:
+        """Return the number of runs on the experiment's seeds; 0 without tuning, where `first` has them."""
+        return sum(location.cluster.seeds for _, location in self.locations.values())
 
     def first(self) -> Step:
         """Return the first step. Raises SpecError for parameters that cannot run on a number of workers."""
@@ -114,7 +120,7 @@ class Plan:
 
     def _reported(self, cluster: str, known: Mapping[Where, Known]) -> Iterator[PlannedRun]:
         """Yield the runs of the chosen settings; seeds vary slowest."""
-        here = {where: location for where, (_, location) in self._locations.items() if where[1] == cluster}
+        here = {where: location for where, (_, location) in self.locations.items() if where[1] == cluster}
         seeds = next((location.cluster.seeds for location in here.values()), 0)
         for offset in range(seeds):
             for where in here:
@@ -124,6 +130,6 @@ class Plan:
                     yield self._cell(where, trial, self.spec.first_seed + offset)
 
     def _cell(self, where: Where, trial: int, seed: int) -> PlannedRun:
-        variant, location = self._locations[where]
+        variant, location = self.locations[where]
         chosen = variant.model_copy(update={"parameters": self.settings[self.searched_at(where)][trial - 1]})
         return replace(cell(self.spec, chosen, location, seed), trial=trial)

@@ -1,0 +1,71 @@
+"""The tuning behind a comparison: a method that was tuned less than another one is not called slower."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from hooke.spec.specification import ExperimentSpec, Tuning
+from hooke.tuning.plan import Where
+from sqlalchemy.orm import Session
+
+from hooke_api.comparisons.cells import Cell
+from hooke_api.comparisons.verdict import Verdict
+from hooke_api.comparisons.wording import count
+from hooke_api.planning.trials import trial_runs, trials_made
+
+AS_GIVEN = "Settings are as given: no trials were made, so a claim is about these settings, not about the methods."
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How many trials each variant had."""
+
+    tuning: Tuning | None = None
+    variants: tuple[str, ...] = ()
+    complete: bool = True
+    """Whether all settings have been chosen."""
+    made: Mapping[Where, int] = field(default_factory=dict)
+    """Trials of each search that have had their budget."""
+
+    @classmethod
+    def of(cls, session: Session, experiment_id: str, spec: ExperimentSpec, complete: bool) -> Effort:
+        """Return the effort of an experiment."""
+        made = trials_made(trial_runs(session, experiment_id)) if spec.tuning else {}
+        return cls(spec.tuning, tuple(variant.name for variant in spec.variants), complete, made)
+
+    @property
+    def sentence(self) -> str:
+        """Return how the settings were chosen."""
+        if self.tuning is None:
+            return AS_GIVEN
+        trials, seeds = count(self.tuning.trials, "trial"), count(self.tuning.seeds, "tuning seed")
+        how = "successive halving" if self.tuning.search == "halving" else "quasi-random search"
+        where = f"on {self.tuning.cluster}" if self.tuning.cluster else "on each cluster and number of workers"
+        began = "Each setting is the best of" if self.complete else "Settings are being chosen, each the best of"
+        return f"{began} {trials} per variant {where} ({how}, {seeds}); no reported run has a tuning seed."
+
+    def judged(
+        self, cells: Mapping[str, Cell], baseline: str, verdicts: Mapping[str, Verdict]
+    ) -> dict[str, Verdict]:
+        """Return the verdicts, without a claim where the two sides had different numbers of trials."""
+        if self.tuning is None or baseline not in cells:
+            return dict(verdicts)
+        theirs = self._trials(cells[baseline])
+        found = {}
+        for name, verdict in verdicts.items():
+            own = self._trials(cells[name])
+            if name != baseline and own != theirs:
+                why = f"unequal tuning: {count(own, 'trial')}, but {theirs} of {baseline}"
+                verdict = replace(verdict, claim="no claim", unequal=why)  # noqa: PLW2901 - the corrected one
+            found[name] = verdict
+        return found
+
+    def unchosen(self, cells: Mapping[str, Cell]) -> list[str]:
+        """Return the variants without a chosen setting, once all others have theirs."""
+        return [name for name in self.variants if name not in cells] if self.tuning and self.complete else []
+
+    def _trials(self, cell: Cell) -> int:
+        run = cell.runs[0]
+        cluster = (self.tuning.cluster if self.tuning else None) or run.cluster
+        return self.made.get((cell.variant, cluster, run.workers), 0)

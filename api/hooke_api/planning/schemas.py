@@ -1,0 +1,87 @@
+"""Responses about tuning."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hooke.spec.spaces import Edge, Space
+from hooke.spec.specification import Tuning
+
+from hooke_api.base.schema import View
+
+
+class RungView(View):
+    """A stage of every search."""
+
+    trials: int
+    samples: int
+    """Budget of each of its runs."""
+
+
+class TrialView(View):
+    """One setting of a search, with what it has shown."""
+
+    trial: int
+    """From 1."""
+    rank: int | None
+    """Its place among the trials of the search, from 1: the best; null before it has a result."""
+    chosen: bool
+    parameters: dict[str, Any]
+    """The searched parameters alone."""
+    rung: int
+    """The last rung on which it ran, from 0."""
+    runs: list[str]
+    """Ids of its runs, on all rungs."""
+    open: int
+    """Number of its runs that have not ended."""
+    failed: int
+    """Number of its runs that failed, diverged or were cancelled."""
+    seconds: float | None
+    """Geometric mean over tuning seeds of the train clock at the target, s; null if one missed it."""
+    accuracy: float | None
+    """Mean over its latest runs of the validation accuracy at the end, fraction."""
+    loss: float | None
+    samples: int
+    """Gradients x batch of all its runs."""
+
+
+class SearchView(View):
+    """The search of one variant on one cluster with one number of workers."""
+
+    variant: str
+    algorithm: str
+    cluster: str
+    simulated: bool
+    workers: int
+    spaces: dict[str, Space]
+    """The space of each searched parameter."""
+    trials: list[TrialView]
+    """By number."""
+    ended: bool
+    chosen: int | None
+    """The best trial; null before the search has ended, or if no trial gave a result."""
+    edges: dict[str, Edge]
+    """Searched parameters whose chosen value lies at an end of its space: a better one may lie beyond."""
+    wider: dict[str, Space]
+    """For these parameters, a space that reaches further."""
+    reached: float | None
+    """Share of the trials with a result that met the target on every tuning seed; null without a target."""
+    median_seconds: float | None
+    """Time to the target of the median trial, s; null if half of the trials or more missed it."""
+    samples: int
+    """Cost of the search in samples."""
+    core_hours: float
+    """Cost of the search: wall hours of its runs times their ranks (a simulated run uses one core)."""
+
+
+class TuningView(View):
+    """How the settings of an experiment were, or are being, chosen."""
+
+    experiment: str
+    tuning: Tuning
+    rungs: list[RungView]
+    seeds: list[int]
+    """The tuning seeds, of which no reported run has one."""
+    searches: list[SearchView]
+    complete: bool
+    """Whether all searches have ended."""

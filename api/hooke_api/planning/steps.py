@@ -1,0 +1,95 @@
+"""The next step of tuned experiments: planned after their trials have ended, by the process that schedules."""
+
+from __future__ import annotations
+
+import structlog
+from hooke.catalogue.validation import check_experiment
+from hooke.errors import Fault, SpecError
+from hooke.spec.specification import ExperimentSpec
+from hooke.spec.states import TERMINAL
+from hooke.tuning.plan import Plan
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from hooke_api.clusters.catalogues import offered
+from hooke_api.models import Cluster, Experiment, Run
+from hooke_api.planning.rows import add_runs
+from hooke_api.planning.trials import known, trial_runs
+from hooke_api.scheduling.lifecycle import finish_experiment
+from hooke_api.storage.database import Database
+from hooke_api.storage.outbox import announce, wake_scheduler
+
+log = structlog.get_logger("hooke.planning")
+
+
+def plan_of(session: Session, spec: ExperimentSpec) -> Plan:
+    """Return the plan of an experiment on the registered clusters.
+
+    Raises SpecError for anything that one of its clusters does not offer, or that violates its schema.
+    """
+    catalogues = offered(session, {cluster.host for cluster in spec.clusters})
+    check_experiment(spec, catalogues)
+    return Plan(spec, dict(session.execute(select(Cluster.name, Cluster.cores)).all()), catalogues)
+
+
+class Planner:
+    """Adds the runs that follow from trials that have ended."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._seen: dict[str, int] = {}
+        """Experiment -> its ended runs when it was last planned: without another one nothing follows."""
+
+    def look(self) -> None:
+        """Plan the next step of every experiment of which more runs have ended."""
+        with self._database.read() as session:
+            ended = func.count().filter(Run.state.in_(TERMINAL))
+            query = select(Experiment.id, ended).join(Run, Run.experiment_id == Experiment.id)
+            open_ = session.execute(query.where(Experiment.planning).group_by(Experiment.id)).all()
+        due = [(experiment, count) for experiment, count in open_ if self._seen.get(experiment) != count]
+        for experiment, count in due:
+            try:
+                with self._database.write() as session:
+                    advance(session, experiment)
+            except Exception:  # any error: other experiments and the queue must go on
+                log.exception("an experiment could not be planned", experiment=experiment)
+            self._seen[experiment] = count
+        self._seen = {experiment: self._seen[experiment] for experiment, _ in open_ if experiment in self._seen}
+
+
+def advance(session: Session, experiment_id: str) -> None:
+    """Add the runs of an experiment's next step, if its trials allow it; nothing if it was cancelled meanwhile."""
+    query = select(Experiment).where(Experiment.id == experiment_id).with_for_update()
+    experiment = session.scalars(query).one()
+    if not experiment.planning:
+        return
+    spec = ExperimentSpec.model_validate(experiment.spec)
+    measured = select(Run.cluster).where(Run.experiment_id == experiment_id, Run.rung.is_(None)).distinct()
+    try:
+        plan = plan_of(session, spec)
+        step = plan.following(
+            known(spec, trial_runs(session, experiment_id)), frozenset(session.scalars(measured))
+        )
+    except SpecError as error:  # since its submission a cluster or its catalogue has changed
+        _stop(session, experiment, error.faults)
+        return
+    add_runs(session, experiment, step.runs, "planner", "the next step of its tuning")
+    experiment.planning = not step.complete
+    if step.runs:
+        log.info("planned", experiment=experiment_id, runs=len(step.runs), complete=step.complete)
+        announce(session, "experiment", {"id": experiment_id}, experiment_id=experiment_id)
+        wake_scheduler(session)
+    if step.complete:
+        session.flush()
+        finish_experiment(session, experiment_id)
+
+
+def _stop(session: Session, experiment: Experiment, faults: list[Fault]) -> None:
+    """End the planning of an experiment that cannot go on; its warnings say why."""
+    told = "; ".join(f"{fault.pointer or '/'}: {fault.message}" for fault in faults)
+    warning = {"pointer": "/tuning", "message": f"the tuning stopped, its next runs cannot be planned: {told}"}
+    experiment.warnings = [*experiment.warnings, warning]
+    experiment.planning = False
+    session.flush()
+    announce(session, "experiment", {"id": experiment.id}, experiment_id=experiment.id)
+    finish_experiment(session, experiment.id)

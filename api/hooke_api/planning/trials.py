@@ -1,0 +1,60 @@
+"""The trials of an experiment, as the engine's plan wants to know them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from hooke.spec.specification import ExperimentSpec
+from hooke.spec.states import TERMINAL, RunState
+from hooke.tuning.plan import Where
+from hooke.tuning.search import TrialKey, TrialResult
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from hooke_api.models import Run
+
+COUNTED = frozenset({RunState.SUCCEEDED, RunState.TIMED_OUT, RunState.FAILED_USER})
+"""States in which a trial has had its budget: it ended as it would again."""
+
+
+def trial_runs(session: Session, experiment_id: str) -> list[Run]:
+    """Return the runs of all trials, by number."""
+    query = select(Run).where(Run.experiment_id == experiment_id, Run.rung.is_not(None))
+    return list(session.scalars(query.order_by(Run.number)))
+
+
+def where(run: Run) -> Where:
+    """Return the search that a trial's run belongs to."""
+    return run.variant, run.cluster, run.workers
+
+
+def key(run: Run) -> TrialKey:
+    """Return which run of its search it is."""
+    return TrialKey(run.trial or 0, run.rung or 0, run.seed)
+
+
+def known(spec: ExperimentSpec, runs: Iterable[Run]) -> dict[Where, dict[TrialKey, TrialResult | None]]:
+    """Return the results of trials by search; None of a run that has not ended."""
+    found: dict[Where, dict[TrialKey, TrialResult | None]] = defaultdict(dict)
+    for run in runs:
+        found[where(run)][key(run)] = result(spec, run) if run.state in TERMINAL else None
+    return dict(found)
+
+
+def result(spec: ExperimentSpec, run: Run) -> TrialResult:
+    """Return what an ended trial has shown: nothing, if it failed or was cancelled."""
+    if run.state not in (RunState.SUCCEEDED, RunState.TIMED_OUT) or run.diverged:
+        return TrialResult(None, None)
+    by_loss = spec.target is not None and not spec.target.of_accuracy
+    quality = (None if run.loss is None else -run.loss) if by_loss else run.accuracy
+    return TrialResult(run.time_to_target, quality)
+
+
+def trials_made(runs: Iterable[Run]) -> dict[Where, int]:
+    """Return how many trials of each search have had their budget: all of whose runs ended by themselves."""
+    counted: dict[Where, dict[int, bool]] = defaultdict(dict)
+    for run in runs:
+        trials = counted[where(run)]
+        trials[run.trial or 0] = trials.get(run.trial or 0, True) and run.state in COUNTED
+    return {search: sum(trials.values()) for search, trials in counted.items()}

@@ -1,0 +1,23 @@
+"""Runs that are trials of a tuning, and experiments to which runs will be added."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0007"
+down_revision = "0006"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    op.add_column("runs", sa.Column("trial", sa.Integer(), nullable=True))
+    op.add_column("runs", sa.Column("rung", sa.Integer(), nullable=True))
+    op.add_column("experiments", sa.Column("planning", sa.Boolean(), nullable=False, server_default=sa.false()))
+
+
+def downgrade() -> None:
+    op.drop_column("experiments", "planning")
+    op.drop_column("runs", "rung")
+    op.drop_column("runs", "trial")
