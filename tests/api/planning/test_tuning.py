@@ -45,7 +45,7 @@ def finish(supervisor, run, seconds):
     clock = seconds if met else run["budget"] / 1000
     # a trial that misses the target comes as near to it as its rate is near to 0.03
     accuracy = 0.95 if met else 0.5 - abs(math.log(rate(run) / 0.03)) / 100
-    evaluations = [scored(1, 1000, 0.3, clock=clock / 2), scored(2, 2000, accuracy, clock=clock, reached=met)]
+    evaluations = [scored(1, 1000, 0.3, clock=clock * 0.95), scored(2, 2000, accuracy, clock=clock, reached=met)]
     supervisor.send(rank(0, start(), *evaluations, done(3, clock=clock)))
     supervisor.report("succeeded")
 
@@ -80,7 +80,7 @@ def test_trials_come_first_and_the_best_settings_are_measured_on_other_seeds(ser
     seeds = {run["seed"] for run in reported(service)}
     assert seeds == {0, 1, 2}
     assert seeds.isdisjoint(run["seed"] for run in trials(service))
-    assert [run["number"] for run in after] == list(range(1, len(after) + 1))
+    assert sorted(run["number"] for run in after) == list(range(1, len(after) + 1))
     tuning = service.get(f"/experiments/{experiment}/tuning")
     assert tuning["complete"]
     assert [rung["trials"] for rung in tuning["rungs"]] == [8, 4]
