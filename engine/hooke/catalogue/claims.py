@@ -110,16 +110,6 @@ def overlap_of(method: Any) -> Behind:
     return "gradient" if method.overlap else "nothing"
 
 
-def inside_and_between_chips(method: Any, step: Step) -> Transfers:
-    """Return the transfers inside each chip of `parts` workers, and between the first workers of all chips."""
-    size, chips = step.elements, step.workers // method.parts
-    inside = Transfer("all-reduce", size, method.parts, chips)
-    if step.t % method.period:
-        return (inside,)
-    between = Transfer("all-reduce", size, chips, behind=overlap_of(method))
-    return inside, between, Transfer("broadcast", size, method.parts, chips)
-
-
 ANY = (1, 2, 3, 5)
 """Numbers of workers used to test a limit that holds for any number."""
 
