@@ -17,7 +17,8 @@ from hooke.catalogue import algorithm as algorithms
 from hooke.catalogue import workload as workloads
 from hooke.catalogue.algorithm import Algorithm
 from hooke.catalogue.claims import Coordination
-from hooke.catalogue.discovery import CatalogueItem, built_in, found
+from hooke.catalogue.discovery import built_in, found
+from hooke.catalogue.items import CatalogueItem
 from hooke.catalogue.workload import Workload
 from hooke.errors import Fault
 from hooke.spec.pointers import faults

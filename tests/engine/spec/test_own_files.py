@@ -109,6 +109,20 @@ def test_files_are_described_beside_what_is_built_in(folder):
     assert len(found["algorithms"]["sync-sgd"]["hash"]) == 64
 
 
+def test_a_class_is_described_once(folder):
+    """A user's class may take long to make its schema."""
+    counted = """
+    @classmethod
+    def model_json_schema(cls, **options):
+        print("asked for the schema")
+        return super().model_json_schema(**options)
+"""
+    (folder / "algorithms" / "mine.py").write_text(ALGORITHM + counted)
+    result = python("-m", "hooke.catalogue.discovery", path=folder)
+    assert result.returncode == 0, result.stderr
+    assert result.stderr.count("asked for the schema") == 1
+
+
 def test_what_is_broken_is_told_and_hides_nothing(folder):
     bad = {
         "syntax": "def (",
