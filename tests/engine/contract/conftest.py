@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hooke.catalogue import algorithm
 
 from tests.engine.contract import program, suite
 from tests.engine.contract.cases import Case, Played, World, play_virtual
@@ -92,3 +93,15 @@ def played(request: pytest.FixtureRequest, virtual_results: dict[Case, list[Play
         return virtual_results[case]
 
     return get
+
+
+@pytest.fixture
+def catalogued(monkeypatch: pytest.MonkeyPatch) -> Callable[[type[algorithm.Algorithm]], None]:
+    """Return a function that adds a class to the catalogue."""
+
+    def put(cls: type[algorithm.Algorithm]) -> None:
+        known = algorithm.catalogue() | {cls.id(): cls}
+        for module in ("hooke.catalogue.algorithm", "tests.engine.contract.cases"):
+            monkeypatch.setattr(f"{module}.catalogue", lambda: known)
+
+    return put
