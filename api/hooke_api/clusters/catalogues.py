@@ -73,6 +73,13 @@ class Reported:
         found = self.document.get("period_field", "period")  # not reported by agents of version 0.1
         return found if isinstance(found, str) else None
 
+    @property
+    def updates_field(self) -> str | None:
+        """Name of the parameter with how workers add to a shared center."""
+        earlier = "updates" if self.coordination == "lock-free" else None  # not reported by agents of version 0.1
+        found = self.document.get("updates_field", earlier)
+        return found if isinstance(found, str) else None
+
     def exchange_period(self, values: Mapping[str, Any]) -> int:
         """Return the maximum number of local steps per exchange; 1 without such a parameter."""
         found = values.get(self.period_field or "")

@@ -36,6 +36,7 @@ class HogwildEASGD(Periodic, Elastic):
     limits = [ONE_WORKER]
     conserves = "weights and center"
     coordination = "lock-free"
+    updates_field = "updates"
     may_drop = True
     deterministic = False
     accesses = 11

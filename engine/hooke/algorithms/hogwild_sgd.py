@@ -35,6 +35,7 @@ class HogwildSGD(Periodic):
     exchange = before_steps(read_and_add)
     limits = [one_worker()]
     coordination = "lock-free"
+    updates_field = "updates"
     may_drop = True
     deterministic = False
     accesses = 4

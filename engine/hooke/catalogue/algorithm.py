@@ -47,6 +47,8 @@ class Algorithm(Parametrized):
     """The heading under which the method is listed."""
     period_field: ClassVar[str | None] = None
     """The parameter with the number of local steps per exchange of a worker; None: one step."""
+    updates_field: ClassVar[str | None] = None
+    """The parameter, of type `Updates`, with how workers add to a shared center; None: there is no such choice."""
 
     # Claims about `run`: see `hooke.catalogue.claims`.
     reference: ClassVar[str | None] = None

@@ -11,6 +11,11 @@ from hooke.catalogue.claims import payload_per_step
 
 Kind = Literal["algorithm", "workload"]
 Origin = Literal["built-in", "file", "entry point"]
+DECLARED = (
+    *("family", "servers", "max_workers", "coordination", "may_drop", "deterministic"),
+    *("period_field", "updates_field"),
+)
+"""Members of an algorithm that its description contains."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +46,5 @@ class CatalogueItem:
         }
         if self.kind == "workload":
             return common | {"target": cls.target}
-        told = ("family", "servers", "max_workers", "coordination", "may_drop", "deterministic", "period_field")
-        declared = {name: getattr(cls, name) for name in told}
+        declared = {name: getattr(cls, name) for name in DECLARED}
         return common | declared | {"payload_per_step": payload_per_step(cls)}

@@ -70,6 +70,10 @@ class AlgorithmOffer(Offer, Protocol):
     def period_field(self) -> str | None:
         """The parameter with the number of local steps per exchange of a worker; None: one step."""
 
+    @property
+    def updates_field(self) -> str | None:
+        """The parameter with how workers add to a shared center (`Updates`); None: there is no such choice."""
+
     def exchange_period(self, values: Mapping[str, Any]) -> int:
         """Return the largest number of local steps per exchange; 1 if there is no such parameter."""
 
@@ -148,6 +152,11 @@ class ClassAlgorithmOffer(ClassOffer):
     def period_field(self) -> str | None:
         """The parameter with the number of local steps per exchange of a worker; None: one step."""
         return self.kind.period_field
+
+    @property
+    def updates_field(self) -> str | None:
+        """The parameter with how workers add to a shared center (`Updates`); None: there is no such choice."""
+        return self.kind.updates_field
 
     def exchange_period(self, values: Mapping[str, Any]) -> int:
         """Return the largest number of local steps per exchange; 1 if there is no such parameter."""
