@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from hooke.catalogue.claims import before_steps, overlap_of, read_and_add
+from hooke.catalogue.claims import before_steps, read_and_add
 from hooke.catalogue.rank import Rank
 from hooke.comm.base import Updates
 from hooke.methods.descent import Periodic
-from hooke.methods.elastic import ONE_WORKER, Elastic, concurrent_bound
+from hooke.methods.elastic import ONE_WORKER, Elastic, concurrent_bound, overlap_of
 
 
 class HogwildEASGD(Periodic, Elastic):

@@ -105,11 +105,6 @@ def after_steps(transfers: Callable[[Step], Transfers], behind: Behind = "nothin
     return exchange
 
 
-def overlap_of(method: Any) -> Behind:
-    """Return what hides the exchange of a method with a parameter `overlap`."""
-    return "gradient" if method.overlap else "nothing"
-
-
 ANY = (1, 2, 3, 5)
 """Numbers of workers used to test a limit that holds for any number."""
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from hooke.catalogue.claims import Step, Transfer, Transfers, overlap_of
+from hooke.catalogue.claims import Step, Transfer, Transfers
+from hooke.methods.elastic import overlap_of
 
 
 def inside_and_between_chips(method: Any, step: Step) -> Transfers:
