@@ -3,7 +3,7 @@
 import pytest
 from hooke.algorithms.local_sgd import LocalSGD
 from hooke.catalogue.algorithm import Algorithm, catalogue
-from hooke.catalogue.claims import Limit, after_steps, claimed, nothing, swap
+from hooke.catalogue.claims import Limit, Transfer, after_steps, claimed, nothing, swap
 from hooke.methods.descent import Descent
 
 from tests.engine.contract import suite
@@ -62,6 +62,15 @@ def test_limits_are_those_of_the_class_that_states_them():
     """Other defaults are no limit of the base class any more."""
     assert suite.limits_of(Base)
     assert suite.limits_of(Preset) == ()
+
+
+@pytest.mark.parametrize("wrong", [{"operation": "allreduce"}, {"behind": "gradients"}, {"begins": "later"}])
+def test_a_transfer_that_does_not_exist_is_refused(wrong):
+    """Otherwise it would count as one message that nothing hides."""
+    (name, value), *_ = wrong.items()
+    assert Transfer("all-reduce", 8, 4, behind="gradient", begins="after").ranks == 4
+    with pytest.raises(ValueError, match=f"no `{name}` '{value}'; there are: "):
+        Transfer(**{"operation": "all-reduce", "elements": 8, "ranks": 4} | wrong)
 
 
 @pytest.mark.parametrize("wrong", [swap, nothing])

@@ -232,6 +232,7 @@ def test_a_declaration_that_cannot_be_used_is_told_and_hides_nothing(folder):
         "conserves = 'all'": "`conserves` is",
         "exchange = 3": "`exchange` is a function",
         "exchange = lambda method, step: 1 / 0": "division by zero",
+        "exchange = lambda method, step: [Transfer('allreduce', 8)]": "a transfer has no `operation` 'allreduce'",
         "width: float = float('nan')": "not JSON compliant",
         "run = Algorithm.run": "it defines no `run`",
     }
@@ -239,7 +240,8 @@ def test_a_declaration_that_cannot_be_used_is_told_and_hides_nothing(folder):
         f"class Bad{n}(MyDescent):\n    {line}\n" + ("" if line.startswith("run") else "    run = MyDescent.run\n")
         for n, line in enumerate(bad)
     ]
-    (folder / "algorithms" / "mine.py").write_text("\n\n".join([ALGORITHM, *classes]))
+    imports = "from hooke.catalogue.claims import Transfer\n"
+    (folder / "algorithms" / "mine.py").write_text("\n\n".join([ALGORITHM, imports, *classes]))
     found, problems = everything(folder)
     assert "my-descent" in found["algorithms"]
     assert set(problems) == {f"bad{n}" for n in range(len(bad))}
