@@ -1,8 +1,11 @@
 """What a class declares of its parameters is read from the declaration: any name will do."""
 
+import pytest
+from hooke.algorithms.local_sgd import LocalSGD
 from hooke.catalogue import algorithm
 from hooke.catalogue.algorithm import Algorithm
 from hooke.catalogue.validation import validate_run
+from hooke.catalogue.warnings import warnings
 from hooke.comm.base import Updates
 
 from tests.engine.spec.documents import experiment, run
@@ -29,3 +32,23 @@ def test_plain_stores_are_refused_whatever_the_method_calls_its_parameter(monkey
         assert set(problems_of(experiment(variants=[variant]))) == {"/variants/0/parameters/adding"}
     atomic = {"name": "adds-plainly", "parameters": {"adding": "atomic"}}
     assert validate_run(run(algorithm=atomic)).algorithm.parameters == {"adding": "atomic"}
+
+
+class RarelyByItself(LocalSGD):
+    """Its period is in no parameter."""
+
+    period_field = None
+
+    def exchange_period(self):
+        return 10**6
+
+
+@pytest.mark.parametrize(
+    ("kind", "place"),
+    [(LocalSGD, "/algorithm/parameters/period"), (RarelyByItself, "/algorithm/parameters")],
+)
+def test_a_period_longer_than_the_budget_is_told_where_it_is_chosen(monkeypatch, kind, place):
+    monkeypatch.setattr(algorithm, "catalogue", lambda: {kind.id(): kind})
+    spec = validate_run(run(algorithm={"name": kind.id(), "parameters": {"period": 10_000}}))
+    (pointer,) = (each.pointer for each in warnings(spec) if "longer than the budget" in each.message)
+    assert pointer == place
