@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from hooke.catalogue import algorithm
 
+from tests.checkout import ROOT, python_path
 from tests.engine.contract import program, suite
 from tests.engine.contract.cases import Case, Played, World, play_virtual
 
-ROOT = Path(__file__).resolve().parents[3]
 LIMIT = 240
 """Seconds after which a hanging mpirun is ended."""
 
@@ -42,7 +42,7 @@ def run_program(folder: Path, ranks: int, cases: list[Case]) -> tuple[int, str]:
         process = subprocess.Popen(
             command,
             cwd=ROOT,
-            env=os.environ | {"UCX_LOG_LEVEL": "error", "PYTHONPATH": str(ROOT)},
+            env=os.environ | {"UCX_LOG_LEVEL": "error", "PYTHONPATH": python_path()},
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,

@@ -9,13 +9,13 @@ from hooke.algorithms.sgd import SGD
 from hooke.catalogue.algorithm import Algorithm
 from hooke.catalogue.page import page
 
+from tests.checkout import ROOT, python_path
 from tests.engine.contract import document
-from tests.engine.contract.conftest import ROOT
 
 
 def test_the_page_is_current():
     command = [sys.executable, "-m", document.__name__, "--check"]
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    environment = os.environ | {"PYTHONPATH": python_path()}
     ended = subprocess.run(
         command, check=False, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120
     )

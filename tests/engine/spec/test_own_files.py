@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+from tests.checkout import python_path
+
 ALGORITHM = '''"""Mine."""
 from __future__ import annotations
 
@@ -174,7 +176,7 @@ def test_a_package_offers_by_entry_points(folder, tmp_path):
     (info / "entry_points.txt").write_text(
         "[hooke.algorithms]\nall = mine_methods\nlost = mine_methods:Lost\n[hooke.workloads]\nblobs = mine_blobs\n"
     )
-    found, problems = everything("", PYTHONPATH=str(site))
+    found, problems = everything("", PYTHONPATH=python_path(site))
     packaged = found["algorithms"]["packaged-descent"]
     assert (packaged["origin"], packaged["hash"]) == ("entry point", digest(site / "mine_methods.py"))
     assert found["workloads"]["blobs"]["origin"] == "entry point"
