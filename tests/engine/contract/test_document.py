@@ -36,6 +36,21 @@ class Silent(Algorithm):
         """Do nothing."""
 
 
+class Terse(Algorithm):
+    """Terse."""
+
+    def run(self, r):
+        """Do nothing."""
+
+
+def test_a_docstring_of_one_line_has_no_equations():
+    text = page({"terse": Terse, "silent": Silent}, {})
+    terse, silent = text[text.index("## terse") : text.index("## silent")], text[text.index("## silent") :]
+    assert "**Terse**\n\n| verified |" in terse
+    assert "```" not in terse
+    assert "**Silent**\n\n```\nx = x\n```\n\nIt claims nothing.\n" in silent
+
+
 def test_what_nobody_claims_is_called_not_verified():
     text = page({"silent": Silent}, {("silent", "P24"): {"virtual": {3}}})
     assert "| P24: 3, 5 and 6 workers" in text
