@@ -53,7 +53,7 @@ class Algorithm(Parametrized):
     # Claims about `run`: see `hooke.catalogue.claims`.
     reference: ClassVar[str | None] = None
     """Independent implementation of its equations in float64 NumPy: `module.function` in
-    `tests/engine/reference/methods`."""
+    `tests/engine/reference/methods`, or below a folder of HOOKE_PATH."""
     exchange: ClassVar[Exchange | None] = None
     """The transfers of each step."""
     limits: ClassVar[Sequence[Limit]] = ()
