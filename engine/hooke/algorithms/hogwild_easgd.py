@@ -20,7 +20,7 @@ class HogwildEASGD(Periodic, Elastic):
     Async EASGD without the lock around (2): the center is in a shared window. While a worker computes g_i, it
     reads c, adds a (x_i - c) to the center and then subtracts the same from x_i. Several workers may do so at the
     same time: an update that another one overwrites is lost, and the lost share is measured. Cost per exchange:
-    one read and one addition of |W|, 2 (A + |W| B) between hosts, without waiting for a master; hidden if P
+    one read and one addition of |W|, 2 (A + |W| B) between hosts, without waiting for a server; hidden if P
     exchanges take no longer than one gradient.
 
     Readings: the exchange overlaps the gradient, as in Async EASGD; with `overlap = false` it precedes the

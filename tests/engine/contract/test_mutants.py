@@ -115,7 +115,7 @@ class MeanOfThePush(AsyncSGD):
 
 
 class BehindItself(AsyncMSGD):
-    """Momentum at the master and at the worker: applied twice."""
+    """Momentum at the server and at the worker: applied twice."""
 
     def work(self, r, step, moves):
         super().work(r, LocalStep(r, self.lr, self.momentum), True)
