@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any, cast, get_args
 
 from hooke.catalogue.claims import Coordination
-from hooke.catalogue.discovery import Kind, built_in, describe
+from hooke.catalogue.discovery import built_in
+from hooke.catalogue.items import Kind
 from hooke.catalogue.offers import Catalogue, Offer, brought_along, reasons
 from hooke.errors import Fault
 from hooke.spec.pointers import pointer
@@ -70,6 +71,13 @@ class Reported:
     def period_field(self) -> str | None:
         """Name of the parameter with the number of local steps per exchange."""
         found = self.document.get("period_field", "period")  # not reported by agents of version 0.1
+        return found if isinstance(found, str) else None
+
+    @property
+    def updates_field(self) -> str | None:
+        """Name of the parameter with how workers add to a shared center."""
+        earlier = "updates" if self.coordination == "lock-free" else None  # not reported by agents of version 0.1
+        found = self.document.get("updates_field", earlier)
         return found if isinstance(found, str) else None
 
     def exchange_period(self, values: Mapping[str, Any]) -> int:
@@ -163,7 +171,7 @@ def described(session: Session, kind: Kind) -> list[dict[str, Any]]:
 
     If clusters have different sources under one name, the built-in one is described, otherwise that of the first.
     """
-    known = {name: describe(kind, item) for name, item in built_in(kind).items()}
+    known = {name: item.description for name, item in built_in(kind).items()}
     found: dict[str, dict[str, Any]] = {name: entry | {"offers": {}} for name, entry in known.items()}
     reported: dict[str, list[dict[str, Any]]] = {host: [] for host in session.scalars(select(Cluster.name))}
     query = select(CatalogueEntry.cluster, CatalogueEntry.document).where(CatalogueEntry.kind == kind)

@@ -47,11 +47,13 @@ class Algorithm(Parametrized):
     """The heading under which the method is listed."""
     period_field: ClassVar[str | None] = None
     """The parameter with the number of local steps per exchange of a worker; None: one step."""
+    updates_field: ClassVar[str | None] = None
+    """The parameter, of type `Updates`, with how workers add to a shared center; None: there is no such choice."""
 
     # Claims about `run`: see `hooke.catalogue.claims`.
     reference: ClassVar[str | None] = None
     """Independent implementation of its equations in float64 NumPy: `module.function` in
-    `tests/engine/reference/methods`."""
+    `tests/engine/reference/methods`, or below a folder of HOOKE_PATH."""
     exchange: ClassVar[Exchange | None] = None
     """The transfers of each step."""
     limits: ClassVar[Sequence[Limit]] = ()

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, get_args
 
 from hooke.catalogue.claims import Coordination, Limit
+from hooke.comm.base import Updates
 
 LONGEST_FAMILY = 60
 """Characters of a family: it is a heading."""
@@ -13,7 +14,7 @@ LONGEST_FAMILY = 60
 
 def check(cls: Any, base: Any) -> None:
     """Raise ValueError that names what cannot be used as it is declared, in a class derived from `base`."""
-    if wrong := [*_of_members(cls, base), *_of_the_period(cls), *_of_claims(cls)]:
+    if wrong := [*_of_members(cls, base), *_of_the_period(cls), *_of_the_updates(cls), *_of_claims(cls)]:
         raise ValueError("; ".join(wrong))
 
 
@@ -54,6 +55,16 @@ def _of_the_period(cls: Any) -> Iterator[str]:
         yield f"`period_field` names {name!r}, which is no parameter of type int"
     elif not field.is_required() and not _is_count(field.get_default(call_default_factory=True), 1):
         yield f"`period_field` names {name!r}, whose default is no positive number"
+
+
+def _of_the_updates(cls: Any) -> Iterator[str]:
+    name = cls.updates_field
+    if name is None:
+        return
+    field = cls.model_fields.get(name) if isinstance(name, str) else None
+    choices = get_args(field.annotation) if field else ()
+    if not choices or any(choice not in get_args(Updates) for choice in choices):
+        yield f"`updates_field` names {name!r}, which is no parameter of type Updates"
 
 
 def _of_claims(cls: Any) -> Iterator[str]:
