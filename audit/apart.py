@@ -45,10 +45,10 @@ def original_easgd(seen: Seen, p: Parameters) -> Finals:
 
 
 def async_sgd(seen: Seen, p: Parameters) -> Finals:
-    """Pull x = c; tau times x' = x - lr g; push the sum u of the g; at the master v' = mu v - lr u, c' = c + v'.
+    """Pull x = c; tau times x' = x - lr g; push the sum u of the g; at the server v' = mu v - lr u, c' = c + v'.
 
     With a velocity of its own, a worker pushes the sum of its moves. With one step per exchange x stays as pulled.
-    Nesterov's momentum at the master: workers pull c + mu v.
+    Nesterov's momentum at the server: workers pull c + mu v.
     """
     own = p["momentum_at"] == "worker" and p["momentum"] > 0
     plain = {**p, "momentum": 0.0}

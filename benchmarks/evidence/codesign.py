@@ -1,4 +1,4 @@
-"""The co-design: the effect of each means on both sides, and the best method compared with its peers."""
+"""The co-design: the effect of each means on both sides, and Sync EASGD with every means against its peers."""
 
 from __future__ import annotations
 

@@ -76,7 +76,11 @@ def index(results: Path) -> None:
 def _index_rows(name: str, view: View) -> Iterable[tuple[str, str, str]]:
     there = f"{len(view.runs)} runs"
     yield processor(view), f"[replication]({name}/replication.md)", f"the paper's methods as published; {there}"
-    yield "", f"[co-design]({name}/codesign.md)", "the best method and its peers, and the effect of each means"
+    yield (
+        "",
+        f"[co-design]({name}/codesign.md)",
+        "Sync EASGD with every means and its peers, and the effect of each means",
+    )
     for place in view.matrix.places:
         yield "", f"[{place}]({name}/{place}.md)", f"time to the target, and its parts: {title_of(place)}"
     yield "", f"[pace]({name}/pace.md)", "one worker and plain PyTorch, weak scaling, the limit of the wire"

@@ -127,6 +127,26 @@ def test_an_own_workload_is_validated_and_its_target_may_be_unknown(service):
     assert set(faults(service, document)) == {"/workload/parameters/rate"}
 
 
+@pytest.mark.parametrize(
+    ("declared", "field"),
+    [({"updates_field": "adding"}, "adding"), ({}, "updates"), ({"updates_field": None}, "")],
+)
+def test_plain_stores_are_refused_by_what_the_agent_reports(service, declared, field):
+    """Earlier agents do not report which parameter it is: there it is called `updates`."""
+    choice = {"enum": ["plain", "atomic", "auto"], "type": "string", "default": "auto"}
+    schema = {"type": "object", "properties": {"adding": choice, "updates": choice}}
+    hogwild = own(schema=schema, coordination="lock-free", servers=0) | declared
+    service.hello(algorithms=[*built_ins("algorithm"), hogwild], workloads=built_ins("workload"))
+    simulated = {"name": "slow", "computed_on": "local", "workers": [2], "virtual": {"latency": 1e-3}}
+    document = mine(adding="plain", updates="plain") | {"clusters": [simulated]}
+    if field:
+        assert set(faults(service, document)) == {f"/variants/0/parameters/{field}"}
+    else:
+        assert service.client.post("/experiments/dry-run", json=document).status_code == 200
+    safe = mine(**{field or "adding": "atomic"}) | {"clusters": [simulated]}
+    assert service.client.post("/experiments/dry-run", json=safe).status_code == 200
+
+
 def test_warnings_of_a_method_are_kept_with_the_experiment(service):
     service.hello(cores=8)
     loose = [{"name": "loose", "algorithm": "sync-easgd", "parameters": {"lr": 1.0, "rho": 1.0}}]

@@ -6,7 +6,7 @@ import sys
 import torch
 
 from benchmarks.core._objectives import items_of, make_digits
-from tests.engine.contract.conftest import ROOT
+from tests.checkout import ROOT
 
 PROGRAM = """
 from benchmarks.core._objectives import make_digits

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import Any, cast, get_args
 
 from hooke.catalogue.claims import Coordination
-from hooke.catalogue.discovery import Kind, built_in, describe
+from hooke.catalogue.discovery import built_in
+from hooke.catalogue.items import Kind
 from hooke.catalogue.offers import Catalogue, Offer, brought_along, reasons
 from hooke.errors import Fault
 from hooke.spec.pointers import pointer
@@ -80,6 +81,13 @@ class Reported:
         """Parameter -> the values that tuning tries; those that cannot be read are left out."""
         said = self.document.get("search")
         return dict(_spaces(said if isinstance(said, dict) else {}))
+
+    @property
+    def updates_field(self) -> str | None:
+        """Name of the parameter with how workers add to a shared center."""
+        earlier = "updates" if self.coordination == "lock-free" else None  # not reported by agents of version 0.1
+        found = self.document.get("updates_field", earlier)
+        return found if isinstance(found, str) else None
 
     def exchange_period(self, values: Mapping[str, Any]) -> int:
         """Return the maximum number of local steps per exchange; 1 without such a parameter."""
@@ -178,7 +186,7 @@ def described(session: Session, kind: Kind) -> list[dict[str, Any]]:
 
     If clusters have different sources under one name, the built-in one is described, otherwise that of the first.
     """
-    known = {name: describe(kind, item) for name, item in built_in(kind).items()}
+    known = {name: item.description for name, item in built_in(kind).items()}
     found: dict[str, dict[str, Any]] = {name: entry | {"offers": {}} for name, entry in known.items()}
     reported: dict[str, list[dict[str, Any]]] = {host: [] for host in session.scalars(select(Cluster.name))}
     query = select(CatalogueEntry.cluster, CatalogueEntry.document).where(CatalogueEntry.kind == kind)

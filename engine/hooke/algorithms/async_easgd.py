@@ -14,9 +14,9 @@ class AsyncEASGD(Periodic, Elastic):
     (1) worker   x_i' = x_i - lr (g_i(x_i) + rho (x_i - c))
     (2) center   c'   = c + lr rho (x_i - c)                  whoever comes first, one at a time
 
-    A worker sends x_i and computes g_i, while the master replies with c and then applies (2). The gradient is
+    A worker sends x_i and computes g_i, while the server replies with c and then applies (2). The gradient is
     never stale; only the pull uses a slightly old center. Cost per exchange 2 (A + |W| B), hidden if P exchanges
-    take no longer than one gradient; otherwise the master is the bottleneck. With `period` tau a worker takes
+    take no longer than one gradient; otherwise the server is the bottleneck. With `period` tau a worker takes
     tau - 1 plain steps between exchanges; its first exchange is at its step 0.
 
     Readings: the reply contains the center before (2), as in an atomic swap, so that both sides use the same

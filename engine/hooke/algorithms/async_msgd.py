@@ -11,13 +11,13 @@ from hooke.catalogue.claims import Limit, one_worker
 class AsyncMSGD(AsyncSGD):
     """Async MSGD.
 
-    (3) v' = mu v - lr g_i(x)     (4) c' = c + v'          at the master, whoever comes first, one at a time
+    (3) v' = mu v - lr g_i(x)     (4) c' = c + v'          at the server, whoever comes first, one at a time
 
     Async SGD with heavy-ball momentum: a worker pulls the center, computes a gradient there and pushes it; the
-    master has one velocity. Cost as Async SGD: 2 (A + |W| B) per exchange, not hidden. Asynchrony acts like an
+    server has one velocity. Cost as Async SGD: 2 (A + |W| B) per exchange, not hidden. Asynchrony acts like an
     additional momentum of about 1 - 1/P, so that for large P this method is the first to diverge.
 
-    Readings: the master has the velocity (`momentum_at = master`); with `worker` each worker has its own. The
+    Readings: the server has the velocity (`momentum_at = master`); with `worker` each worker has its own. The
     default 0.9 is the value that the paper calls usual.
 
     Reference: You, Buluc, Demmel, SC17 (arXiv 1708.02983), equations (3) and (4).

@@ -15,13 +15,13 @@ class AsyncSGD(Periodic):
     """Async SGD.
 
     worker   pull x = c;  u = g_i(x)              tau > 1: tau steps x' = x - lr g_i(x), u their gradients' sum
-    master   c' = c - lr u                        whoever comes first, one at a time
+    server   c' = c - lr u                        whoever comes first, one at a time
 
     A worker pushes the sum u of its gradients and pulls the center with one request; the first request pushes
     nothing, and a last push follows the last step. The staleness of a gradient is the number of updates that the
-    master applied meanwhile: P - 1 for equally fast workers. Cost per exchange 2 (A + |W| B), not hidden.
+    server applied meanwhile: P - 1 for equally fast workers. Cost per exchange 2 (A + |W| B), not hidden.
 
-    Readings: with `momentum_at = master` the master has the velocity: v' = mu v - lr u, c' = c + v'; for Nesterov,
+    Readings: with `momentum_at = master` the server has the velocity: v' = mu v - lr u, c' = c + v'; for Nesterov,
     workers pull c + mu v. With `worker` each worker has its own velocity and pushes the sum of its updates.
 
     Reference: You, Buluc, Demmel, SC17 (arXiv 1708.02983), the asynchronous baseline; Dean et al. 2012.
@@ -39,7 +39,7 @@ class AsyncSGD(Periodic):
     accesses = 6
 
     momentum_at: Literal["master", "worker"] = Field(
-        "master", title="Momentum at", description="One velocity at the master, or each worker's own."
+        "master", title="Momentum at", description="One velocity at the server (master), or each worker's own."
     )
 
     def vector_accesses(self, server: bool) -> int:

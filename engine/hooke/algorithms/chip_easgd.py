@@ -6,8 +6,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from hooke.catalogue.claims import Limit, inside_and_between_chips
+from hooke.catalogue.claims import Limit
 from hooke.catalogue.rank import Rank
+from hooke.methods.chips import inside_and_between_chips
 from hooke.methods.elastic import ONE_WORKER, Elastic, Spring
 from hooke.spec.spaces import Space
 
@@ -59,9 +60,8 @@ class ChipEASGD(Elastic):
 
     def run(self, r: Rank) -> None:
         """Exchange between chips, sum gradients inside, apply (1) and (2)."""
-        x, c = r.params, r.state("center", like=r.params)
-        total, chips = r.buffer(x), r.workers // self.parts
-        spring, step = Spring(r, self.rate(r.workers)), self.local_step(r)
+        x, c, total = r.params, r.state("center", like=r.params), r.buffer(r.params)
+        spring, step, chips = Spring(r, self.rate(r.workers)), self.local_step(r), r.workers // self.parts
         chip = r.comm.split(r.rank // self.parts, r.rank)
         first = chip.rank == 0
         between = r.comm.split(int(first), r.rank)

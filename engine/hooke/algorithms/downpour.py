@@ -12,7 +12,7 @@ class DOWNPOUR(AsyncSGD):
     """DOWNPOUR.
 
     worker   x = c;  tau times: x' = x - lr g_i(x), u' = u + g_i(x);  push u
-    master   c' = c - lr u                        whoever comes first, one at a time
+    server   c' = c - lr u                        whoever comes first, one at a time
 
     Async SGD with a period: a worker starts from the center, takes tau local steps, pushes the sum of its
     gradients and starts from the new center. Cost per tau steps 2 (A + |W| B), not hidden.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from hooke.catalogue.claims import before_steps, overlap_of, read_and_add
+from hooke.catalogue.claims import before_steps, read_and_add
 from hooke.catalogue.rank import Rank
 from hooke.comm.base import Updates
 from hooke.methods.descent import Periodic
-from hooke.methods.elastic import ONE_WORKER, Elastic, concurrent_bound
+from hooke.methods.elastic import ONE_WORKER, Elastic, concurrent_bound, overlap_of
 
 
 class HogwildEASGD(Periodic, Elastic):
@@ -20,7 +20,7 @@ class HogwildEASGD(Periodic, Elastic):
     Async EASGD without the lock around (2): the center is in a shared window. While a worker computes g_i, it
     reads c, adds a (x_i - c) to the center and then subtracts the same from x_i. Several workers may do so at the
     same time: an update that another one overwrites is lost, and the lost share is measured. Cost per exchange:
-    one read and one addition of |W|, 2 (A + |W| B) between hosts, without waiting for a master; hidden if P
+    one read and one addition of |W|, 2 (A + |W| B) between hosts, without waiting for a server; hidden if P
     exchanges take no longer than one gradient.
 
     Readings: the exchange overlaps the gradient, as in Async EASGD; with `overlap = false` it precedes the
@@ -36,6 +36,7 @@ class HogwildEASGD(Periodic, Elastic):
     limits = [ONE_WORKER]
     conserves = "weights and center"
     coordination = "lock-free"
+    updates_field = "updates"
     may_drop = True
     deterministic = False
     accesses = 11

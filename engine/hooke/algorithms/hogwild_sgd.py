@@ -20,7 +20,7 @@ class HogwildSGD(Periodic):
     its update without synchronization. With `period` tau it takes tau local steps from the weights that it read
     and then adds their sum. Inside a node these are plain loads and stores: updates that other workers store in
     between may be lost, and the lost share is measured. Across nodes every element is added atomically. Cost per
-    exchange: one read and one addition of |W|, without waiting for a master.
+    exchange: one read and one addition of |W|, without waiting for a server.
 
     Readings: `updates = plain` uses plain stores, as published, and is refused if ranks share no memory; `atomic`
     loses nothing; `auto` is plain if memory is shared, else atomic. With momentum every worker has its own
@@ -35,6 +35,7 @@ class HogwildSGD(Periodic):
     exchange = before_steps(read_and_add)
     limits = [one_worker()]
     coordination = "lock-free"
+    updates_field = "updates"
     may_drop = True
     deterministic = False
     accesses = 4

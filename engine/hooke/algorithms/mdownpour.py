@@ -1,4 +1,4 @@
-"""MDOWNPOUR: DOWNPOUR with Nesterov momentum at the master."""
+"""MDOWNPOUR: DOWNPOUR with Nesterov momentum at the server."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ class MDOWNPOUR(AsyncSGD):
     """MDOWNPOUR.
 
     worker   pull y = c + mu v;  push g_i(y)
-    master   v' = mu v - lr g;  c' = c + v'       whoever comes first, one at a time
+    server   v' = mu v - lr g;  c' = c + v'       whoever comes first, one at a time
 
-    The master has the velocity and sends the look-ahead point instead of the center. This is only meaningful for
+    The server has the velocity and sends the look-ahead point instead of the center. This is only meaningful for
     one gradient per exchange, so the period is 1. Cost per step 2 (A + |W| B), not hidden.
 
     Readings: default momentum 0.9; values as high as 0.99 need a correspondingly smaller learning rate.

@@ -17,7 +17,7 @@ class OriginalEASGD(Elastic):
     (1) worker   x_i' = x_i - lr (g_i(x_i) + rho (x_i - c))
     (2) center   c'   = c + lr rho (x_i - c)                  one worker at a time, in rank order
 
-    The master has the center and exchanges with one worker at a time; worker i + 1 never exchanges before worker
+    The server has the center and exchanges with one worker at a time; worker i + 1 never exchanges before worker
     i. All right-hand sides are old values. Cost of P exchanges: P (A + |W| B) in each direction, without overlap.
 
     Readings: with `ordered` all workers compute at the same time and only the exchanges are in rank order, which

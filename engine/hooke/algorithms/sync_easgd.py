@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from hooke.catalogue.claims import all_reduce, before_steps, overlap_of
+from hooke.catalogue.claims import all_reduce, before_steps
 from hooke.catalogue.rank import Rank
 from hooke.comm.base import Pending, Vector
 from hooke.methods.descent import Periodic
-from hooke.methods.elastic import ONE_WORKER, Elastic, Spring
+from hooke.methods.elastic import ONE_WORKER, Elastic, Spring, overlap_of
 from hooke.spec.spaces import Space
 
 

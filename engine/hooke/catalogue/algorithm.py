@@ -48,6 +48,8 @@ class Algorithm(Parametrized):
     """The heading under which the method is listed."""
     period_field: ClassVar[str | None] = None
     """The parameter with the number of local steps per exchange of a worker; None: one step."""
+    updates_field: ClassVar[str | None] = None
+    """The parameter, of type `Updates`, with how workers add to a shared center; None: there is no such choice."""
 
     search: ClassVar[Mapping[str, Space | None]] = {}
     """Parameter -> the values that tuning tries; a class adds to those of its bases, and None removes one."""
@@ -55,7 +57,7 @@ class Algorithm(Parametrized):
     # Claims about `run`: see `hooke.catalogue.claims`.
     reference: ClassVar[str | None] = None
     """Independent implementation of its equations in float64 NumPy: `module.function` in
-    `tests/engine/reference/methods`."""
+    `tests/engine/reference/methods`, or below a folder of HOOKE_PATH."""
     exchange: ClassVar[Exchange | None] = None
     """The transfers of each step."""
     limits: ClassVar[Sequence[Limit]] = ()

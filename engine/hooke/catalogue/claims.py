@@ -11,7 +11,7 @@ import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from pydantic import ValidationError
 
@@ -23,6 +23,7 @@ Coordination = Literal["synchronous", "parameter-server", "lock-free"]
 """What lets a worker go on."""
 Behind = Literal["nothing", "gradient", "period"]
 """What hides a transfer: nothing, the gradient of its step, or all steps until the next exchange."""
+Begins = Literal["before", "after"]
 
 
 @dataclass(frozen=True)
@@ -43,15 +44,24 @@ class Step:
 
 @dataclass(frozen=True)
 class Transfer:
-    """One operation on vectors of `elements` float32 values among `ranks` ranks, in `groups` disjoint groups."""
+    """One operation on vectors of `elements` float32 values among `ranks` ranks, in `groups` disjoint groups.
+
+    Raises ValueError for an operation, or a value of `behind` or `begins`, that does not exist.
+    """
 
     operation: Operation
     elements: int
     ranks: int = 2
     groups: int = 1
     behind: Behind = "nothing"
-    begins: Literal["before", "after"] = "before"
+    begins: Begins = "before"
     """Whether it begins before the gradient of its step or after the update of its step."""
+
+    def __post_init__(self) -> None:
+        for name, choices in (("operation", Operation), ("behind", Behind), ("begins", Begins)):
+            if (value := getattr(self, name)) not in get_args(choices):
+                known = ", ".join(get_args(choices))
+                raise ValueError(f"a transfer has no `{name}` {value!r}; there are: {known}")
 
 
 Transfers = Sequence[Transfer]
@@ -103,21 +113,6 @@ def after_steps(transfers: Callable[[Step], Transfers], behind: Behind = "nothin
         return [replace(each, behind=behind, begins="after") for each in transfers(step)]
 
     return exchange
-
-
-def overlap_of(method: Any) -> Behind:
-    """Return what hides the exchange of a method with a parameter `overlap`."""
-    return "gradient" if method.overlap else "nothing"
-
-
-def inside_and_between_chips(method: Any, step: Step) -> Transfers:
-    """Return the transfers inside each chip of `parts` workers, and between the first workers of all chips."""
-    size, chips = step.elements, step.workers // method.parts
-    inside = Transfer("all-reduce", size, method.parts, chips)
-    if step.t % method.period:
-        return (inside,)
-    between = Transfer("all-reduce", size, chips, behind=overlap_of(method))
-    return inside, between, Transfer("broadcast", size, method.parts, chips)
 
 
 ANY = (1, 2, 3, 5)
@@ -191,7 +186,7 @@ def _with_defaults(cls: Any) -> Any:
 
 def _asked(transfer: Transfer) -> int:
     """Return the payload of all its ranks together, in elements: see `hooke.comm.wrappers.timed`."""
-    asking = {"all-reduce": transfer.ranks, "broadcast": 1, "reduce": transfer.ranks - 1}
+    asking = {"all-reduce": transfer.ranks, "reduce": transfer.ranks - 1}
     alone = transfer.ranks == 1
     return 0 if alone else transfer.groups * transfer.elements * asking.get(transfer.operation, 1)
 

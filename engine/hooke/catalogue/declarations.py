@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, get_args
 
 from hooke.catalogue.claims import Coordination, Limit
+from hooke.comm.base import Updates
 from hooke.spec.spaces import Space
 
 LONGEST_FAMILY = 60
@@ -14,7 +15,14 @@ LONGEST_FAMILY = 60
 
 def check(cls: Any, base: Any) -> None:
     """Raise ValueError that names what cannot be used as it is declared, in a class derived from `base`."""
-    if wrong := [*_of_members(cls, base), *_of_the_period(cls), *_of_search(cls), *_of_claims(cls)]:
+    declared = (
+        _of_members(cls, base),
+        _of_the_period(cls),
+        _of_the_updates(cls),
+        _of_search(cls),
+        _of_claims(cls),
+    )
+    if wrong := [why for part in declared for why in part]:
         raise ValueError("; ".join(wrong))
 
 
@@ -66,6 +74,16 @@ def _of_search(cls: Any) -> Iterator[str]:
             yield f"`search` names {name!r}, which is no parameter"
         elif space is not None and not isinstance(space, Space):
             yield f"`search` of {name!r} is a Space, or None"
+
+
+def _of_the_updates(cls: Any) -> Iterator[str]:
+    name = cls.updates_field
+    if name is None:
+        return
+    field = cls.model_fields.get(name) if isinstance(name, str) else None
+    choices = get_args(field.annotation) if field else ()
+    if not choices or any(choice not in get_args(Updates) for choice in choices):
+        yield f"`updates_field` names {name!r}, which is no parameter of type Updates"
 
 
 def _of_claims(cls: Any) -> Iterator[str]:

@@ -28,34 +28,20 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import PydanticUserError
 
 from hooke.catalogue import function_files
-from hooke.catalogue.claims import payload_per_step
 from hooke.catalogue.declarations import check
 from hooke.catalogue.function_files import FunctionFiles
+from hooke.catalogue.items import CatalogueItem, Kind, Origin
 from hooke.catalogue.renamed import MEMBERS, MODULES
 from hooke.spec.events import FileFault
 
-Kind = Literal["algorithm", "workload"]
-Origin = Literal["built-in", "file", "entry point"]
 KINDS: tuple[Kind, ...] = ("algorithm", "workload")
 PATH = "HOOKE_PATH"
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
-
-
-@dataclass(frozen=True)
-class CatalogueItem:
-    """One algorithm or workload that can be run here; `hash` is the SHA-256 of its source file."""
-
-    kind: Kind
-    name: str
-    cls: type[Any]
-    origin: Origin
-    file: str
-    hash: str
 
 
 @dataclass(frozen=True)
@@ -196,7 +182,7 @@ def _offer(kind: Kind, cls: type[Any], file: str, origin: Origin, source: str) -
         check(cls, _base(kind))
     item = CatalogueItem(kind, cls.id(), cls, origin, source, digest(source))
     # what cannot be described, and sent as JSON, cannot be offered
-    json.dumps(describe(kind, item), allow_nan=False, ensure_ascii=False).encode()
+    json.dumps(item.description, allow_nan=False, ensure_ascii=False).encode()
     return item
 
 
@@ -257,31 +243,12 @@ def _own() -> FunctionFiles:
     return function_files.reader()
 
 
-def describe(kind: Kind, item: CatalogueItem) -> dict[str, Any]:
-    """Return one item as plain data: name, title, documentation, schema, origin, hash, and fields of its kind."""
-    cls: Any = item.cls
-    common = {
-        "name": item.name,
-        "title": cls.title(),
-        "documentation": inspect.getdoc(cls) or "",
-        "origin": item.origin,
-        "hash": item.hash,
-        "schema": cls.model_json_schema(),
-    }
-    if kind == "workload":
-        return common | {"target": cls.target}
-    told = ("family", "servers", "max_workers", "coordination", "may_drop", "deterministic", "period_field")
-    spaces = {name: space.model_dump(mode="json", exclude_defaults=True) for name, space in cls.spaces().items()}
-    asked = {"payload_per_step": payload_per_step(cls), "search": spaces}
-    return common | {name: getattr(cls, name) for name in told} | asked
-
-
 def everything() -> dict[str, Any]:
     """Return both catalogues in the form that an agent reports: `algorithms`, `workloads`, `problems`."""
     told: dict[str, Any] = {"problems": []}
     for kind in KINDS:
         here = found(kind)
-        told[f"{kind}s"] = [describe(kind, item) for item in here.items.values()]
+        told[f"{kind}s"] = [item.description for item in here.items.values()]
         told["problems"] += [fault.model_dump() for fault in here.file_faults]
     return told
 

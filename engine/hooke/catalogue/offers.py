@@ -17,7 +17,8 @@ from hooke.catalogue import algorithm as algorithms
 from hooke.catalogue import workload as workloads
 from hooke.catalogue.algorithm import Algorithm
 from hooke.catalogue.claims import Coordination
-from hooke.catalogue.discovery import CatalogueItem, built_in, found
+from hooke.catalogue.discovery import built_in, found
+from hooke.catalogue.items import CatalogueItem
 from hooke.catalogue.workload import Workload
 from hooke.errors import Fault
 from hooke.spec.pointers import faults
@@ -73,6 +74,10 @@ class AlgorithmOffer(Offer, Protocol):
     @property
     def spaces(self) -> Mapping[str, Space]:
         """Parameter -> the values that tuning tries."""
+
+    @property
+    def updates_field(self) -> str | None:
+        """The parameter with how workers add to a shared center (`Updates`); None: there is no such choice."""
 
     def exchange_period(self, values: Mapping[str, Any]) -> int:
         """Return the largest number of local steps per exchange; 1 if there is no such parameter."""
@@ -157,6 +162,11 @@ class ClassAlgorithmOffer(ClassOffer):
     def spaces(self) -> Mapping[str, Space]:
         """Parameter -> the values that tuning tries."""
         return self.kind.spaces()
+
+    @property
+    def updates_field(self) -> str | None:
+        """The parameter with how workers add to a shared center (`Updates`); None: there is no such choice."""
+        return self.kind.updates_field
 
     def exchange_period(self, values: Mapping[str, Any]) -> int:
         """Return the largest number of local steps per exchange; 1 if there is no such parameter."""

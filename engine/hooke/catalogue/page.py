@@ -135,9 +135,15 @@ def _row(name: str, kind: type[Algorithm]) -> str:
 
 
 def section(name: str, kind: type[Algorithm], verified: Verified) -> list[str]:
-    """Return the text of one method, its limits, and its table of verified properties."""
-    _, equations, *rest = (inspect.getdoc(kind) or "").split("\n\n")
-    lines = [f"## {name}", "", f"**{kind.title()}**", "", "```", inspect.cleandoc("\n" + equations), "```", ""]
+    """Return the text of one method, its limits, and its table of verified properties.
+
+    The second paragraph of the docstring, if there is one, contains the equations.
+    """
+    _, *paragraphs = (inspect.getdoc(kind) or "").split("\n\n")
+    equations, rest = paragraphs[:1], paragraphs[1:]
+    lines = [f"## {name}", "", f"**{kind.title()}**", ""]
+    for paragraph in equations:
+        lines += ["```", inspect.cleandoc("\n" + paragraph), "```", ""]
     parent = kind.__mro__[1]
     if issubclass(parent, Algorithm) and kind.run is parent.run:
         lines += [f"A preset of `{parent.id()}`, with the same options.", ""]

@@ -77,15 +77,15 @@ def _check_stores(
     method: AlgorithmOffer, values: Mapping[str, Any], virtual: VirtualCluster | None, *prefix: object
 ) -> list[Fault]:
     """Refuse plain stores if ranks share no memory; on a real cluster only the run itself can check this."""
-    asked = method.coordination == "lock-free" and values.get("updates") == "plain"
-    if not asked or virtual is None or virtual.shares_memory:
+    name = method.updates_field
+    if name is None or virtual is None or virtual.shares_memory or method.resolve(values)[0].get(name) != "plain":
         return []
     why = (
         "plain loads and stores need a center in shared memory, but in this virtual cluster messages take time: "
         "choose `atomic`, or `auto`, which is atomic there; or set latency and seconds_per_byte to 0, which means "
         "the memory of one host"
     )
-    return [Fault(pointer(*prefix, "parameters", "updates"), why)]
+    return [Fault(pointer(*prefix, "parameters", name), why)]
 
 
 def _check_choice(

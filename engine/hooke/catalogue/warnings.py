@@ -6,6 +6,7 @@ import math
 
 from hooke.catalogue.offers import Catalogue, here
 from hooke.errors import Fault
+from hooke.spec.pointers import pointer
 from hooke.spec.specification import ExperimentSpec, RunSpec, Target, VirtualCluster
 
 
@@ -28,7 +29,8 @@ def of_method(spec: RunSpec, catalogue: Catalogue | None = None) -> list[Fault]:
             f"the period of {period:,} steps is longer than the budget, about {steps:,} steps per worker: workers "
             "exchange nothing before the end"
         )
-        found.append(Fault(f"{place}/{method.period_field}", why))
+        chosen_at = pointer(*filter(None, [method.period_field]))  # a class may compute its period otherwise
+        found.append(Fault(place + chosen_at, why))
     if spec.on_bad_worker == "drop" and not method.may_drop:
         why = f"{spec.algorithm.name} cannot continue without a worker: NaN or Inf on one of them ends the run"
         found.append(Fault("/on_bad_worker", why))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from hooke.catalogue.discovery import Kind
+    from hooke.catalogue.items import Kind
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON with documentation and JSON Schema.")]
 
@@ -31,12 +31,12 @@ def workloads(as_json: AsJson = False) -> None:
 
 
 def _show(kind: Kind, as_json: bool) -> None:
-    from hooke.catalogue.discovery import describe, found
+    from hooke.catalogue.discovery import found
 
     here = found(kind)
     for fault in here.file_faults:
         print(f"not offered: {fault.name} ({fault.file}): {fault.error}", file=sys.stderr)
-    described = [describe(kind, item) for item in here.items.values()]
+    described = [item.description for item in here.items.values()]
     if as_json:
         print(json.dumps(described, indent=2))
         return

@@ -49,6 +49,11 @@ def load_run(
         experiment = validate_experiment(document)
         for hint in of_earlier_names(experiment):
             print(f"warning: {hint.pointer}: {hint.message}", file=sys.stderr)
+        if experiment.tuning is not None:
+            print(
+                "warning: /tuning: `hooke run` makes no trials: parameters are as given, or defaults",
+                file=sys.stderr,
+            )
         run = _cell(experiment, variant, cluster, world).model_dump(mode="json", by_alias=True)
     elif schema == RUN:
         if variant or cluster:

@@ -16,6 +16,7 @@ import httpx
 from pydantic import ValidationError
 
 from hooke.catalogue import discovery as catalogue
+from hooke.catalogue.items import Kind
 from hooke.hardware import description
 from hooke.spec.events import AgentHello, AgentProof
 
@@ -97,8 +98,8 @@ def read_catalogues() -> dict[str, Any]:
     return told | {"problems": [broken]}
 
 
-def _built_in(kind: catalogue.Kind) -> list[dict[str, Any]]:
-    return [catalogue.describe(kind, item) for item in catalogue.built_in(kind).values()]
+def _built_in(kind: Kind) -> list[dict[str, Any]]:
+    return [item.description for item in catalogue.built_in(kind).values()]
 
 
 class Heartbeat(threading.Thread):

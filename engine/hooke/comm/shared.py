@@ -22,15 +22,17 @@ class Shared:
     atomic mode. Construction and `close` are collective. Sum and L1 norm of all updates are accumulated on the
     rank that pushes them, on the clock: about a millisecond for a million elements.
 
-    With `updates="plain"` construction raises SpecError on every rank unless all ranks share memory. `"auto"`
-    chooses the mode; `mode` returns it.
+    With `updates="plain"` construction raises SpecError on every rank unless all ranks share memory; its pointer
+    is `chosen_at`. `"auto"` chooses the mode; `mode` returns it.
     """
 
-    def __init__(self, comm: Timed, snapshot: Vector, scratch: Vector, updates: Updates) -> None:
+    def __init__(
+        self, comm: Timed, snapshot: Vector, scratch: Vector, updates: Updates, chosen_at: str = ""
+    ) -> None:
         self._comm = comm
         self._window = comm.window(snapshot, 0)
         if updates == "plain":
-            self._refuse_ranks_apart()
+            self._refuse_ranks_apart(chosen_at)
         self._scratch = scratch
         self._pushed = np.zeros(snapshot.numel())
         self._mass = 0.0
@@ -42,14 +44,14 @@ class Shared:
         comm.barrier()  # no update before all ranks have read the initial vector
         self._start = host(snapshot).astype(np.float64)
 
-    def _refuse_ranks_apart(self) -> None:
+    def _refuse_ranks_apart(self, chosen_at: str) -> None:
         (apart,) = self._comm.control.allreduce((float(not self._window.shared),))
         if apart:
             self._window.close()
             raise SpecError(
                 [
                     Fault(
-                        "/algorithm/parameters/updates",
+                        chosen_at,
                         f"plain loads and stores need one host: {int(apart)} of {self._comm.size} ranks share "
                         "no memory with rank 0, which holds the center. Use `atomic`, or `auto`, which is plain "
                         "only where memory is shared; or run on one host (virtual: without latency and seconds "

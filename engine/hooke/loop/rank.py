@@ -26,6 +26,7 @@ from hooke.loop.server import ServerLoop
 from hooke.loop.server_worker import ServerWorkerLoop
 from hooke.loop.state import RankSetup
 from hooke.loop.synchronous import SynchronousLoop
+from hooke.spec.pointers import pointer
 from hooke.trace.phases import Phase
 
 
@@ -53,7 +54,8 @@ class TrainingRank(RecordedRank):
     def shared(self, name: str, like: Vector, updates: Updates = "auto") -> Shared:
         if not self.windows:
             self.note("one-sided operations", conformance(self.comm))
-        shared = Shared(self.comm, self.state(name, like), self.buffer(like), updates)
+        chosen_at = pointer("algorithm", "parameters", *filter(None, [self.algorithm.updates_field]))
+        shared = Shared(self.comm, self.state(name, like), self.buffer(like), updates, chosen_at)
         self.windows.append(shared)
         self.note(f"updates of {name}", shared.mode)
         return shared

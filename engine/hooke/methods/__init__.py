@@ -1,1 +1,1 @@
-"""Code that several algorithms share: local steps, elastic updates, low-rank matrices, vectors in pieces."""
+"""Code that several algorithms share: local steps, elastic updates, chips, low-rank matrices, vectors in parts."""

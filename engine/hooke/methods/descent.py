@@ -19,7 +19,7 @@ class Descent(Algorithm):
     """An algorithm whose workers take gradient steps: learning rate and momentum."""
 
     search = {
-        "lr": Space(low=0.003, high=0.3, scale="log"),
+        "lr": Space(low=0.003, high=1.0, scale="log"),
         "momentum": Space(low=0.0, high=0.97, scale="reverse-log"),
         "momentum_kind": Space(choices=["heavy-ball", "nesterov"]),
     }

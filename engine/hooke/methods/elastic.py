@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from hooke.catalogue.claims import Limit
+from hooke.catalogue.claims import Behind, Limit
 from hooke.methods.descent import Descent
 from hooke.methods.pieces import pieces
 from hooke.spec.spaces import Space
@@ -110,6 +110,11 @@ def concurrent_bound(workers: int) -> float:
         t = (low + high) / 2
         low, high = (t, high) if math.tan((workers - 1) * t / 2) < math.sin(workers * t) else (low, t)
     return min(together, math.sin(t / 2) / (math.cos((workers - 1) * t / 2) * math.sin(workers * t / 2)))
+
+
+def overlap_of(method: Any) -> Behind:
+    """Return what hides the exchange of a method with a parameter `overlap`."""
+    return "gradient" if method.overlap else "nothing"
 
 
 class Spring:

@@ -38,7 +38,7 @@ class ElasticGossip(Periodic):
     """
 
     family = "Gossip"
-    reference = "gossip.elastic_gossip"
+    reference = "reference.gossip.elastic_gossip"
     exchange = before_steps(both_ways)
     limits = [one_worker()]
     conserves = "weights"

@@ -217,9 +217,8 @@ def test_a_dry_run_counts_trials(service):
 def test_a_wrong_tuning_is_told_where_and_why(service, change, pointer, words):
     service.hello()
     first, second = TUNED["variants"]
-    variants = [first | each for each in change.pop("variants", [{}])]
-    answer = service.client.post(
-        "/experiments/dry-run", json=SPEC | TUNED | {"variants": [*variants, second]} | change
-    )
+    document = SPEC | TUNED | change
+    document["variants"] = [first | each for each in change.get("variants", [{}])] + [second]
+    answer = service.client.post("/experiments/dry-run", json=document)
     assert answer.status_code == 422
     assert any(f["pointer"] == pointer and words in f["message"] for f in answer.json()["errors"]), answer.json()

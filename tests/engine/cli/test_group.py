@@ -8,6 +8,8 @@ import pytest
 from hooke.catalogue import algorithm, workload
 from hooke.cli.group import OWN, summary
 
+from tests.checkout import python_path
+
 HEAVY = ("torch", "numpy", "pydantic", "rich", "yaml", "mpi4py", "fastapi", "hooke_api", "joiner")
 
 
@@ -39,7 +41,7 @@ def joiner(tmp_path):
     (info / "entry_points.txt").write_text(
         "[hooke.commands]\ngreet = joiner.work:greet\nrun = joiner.work:other\nlost = gone.away:nobody\n"
     )
-    return {"PYTHONPATH": str(place)}
+    return {"PYTHONPATH": python_path(place)}
 
 
 def test_help_lists_every_command_with_its_sentence(hooke, joiner):

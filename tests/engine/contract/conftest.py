@@ -10,11 +10,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hooke.catalogue import algorithm
 
+from tests.checkout import ROOT, python_path
 from tests.engine.contract import program, suite
 from tests.engine.contract.cases import Case, Played, World, play_virtual
 
-ROOT = Path(__file__).resolve().parents[3]
 LIMIT = 240
 """Seconds after which a hanging mpirun is ended."""
 
@@ -41,7 +42,7 @@ def run_program(folder: Path, ranks: int, cases: list[Case]) -> tuple[int, str]:
         process = subprocess.Popen(
             command,
             cwd=ROOT,
-            env=os.environ | {"UCX_LOG_LEVEL": "error", "PYTHONPATH": str(ROOT)},
+            env=os.environ | {"UCX_LOG_LEVEL": "error", "PYTHONPATH": python_path()},
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
@@ -92,3 +93,15 @@ def played(request: pytest.FixtureRequest, virtual_results: dict[Case, list[Play
         return virtual_results[case]
 
     return get
+
+
+@pytest.fixture
+def catalogued(monkeypatch: pytest.MonkeyPatch) -> Callable[[type[algorithm.Algorithm]], None]:
+    """Return a function that adds a class to the catalogue."""
+
+    def put(cls: type[algorithm.Algorithm]) -> None:
+        known = algorithm.catalogue() | {cls.id(): cls}
+        for module in ("hooke.catalogue.algorithm", "tests.engine.contract.cases"):
+            monkeypatch.setattr(f"{module}.catalogue", lambda: known)
+
+    return put

@@ -9,13 +9,13 @@ from hooke.algorithms.sgd import SGD
 from hooke.catalogue.algorithm import Algorithm
 from hooke.catalogue.page import page
 
+from tests.checkout import ROOT, python_path
 from tests.engine.contract import document
-from tests.engine.contract.conftest import ROOT
 
 
 def test_the_page_is_current():
     command = [sys.executable, "-m", document.__name__, "--check"]
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    environment = os.environ | {"PYTHONPATH": python_path()}
     ended = subprocess.run(
         command, check=False, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120
     )
@@ -34,6 +34,21 @@ class Silent(Algorithm):
 
     def run(self, r):
         """Do nothing."""
+
+
+class Terse(Algorithm):
+    """Terse."""
+
+    def run(self, r):
+        """Do nothing."""
+
+
+def test_a_docstring_of_one_line_has_no_equations():
+    text = page({"terse": Terse, "silent": Silent}, {})
+    terse, silent = text[text.index("## terse") : text.index("## silent")], text[text.index("## silent") :]
+    assert "**Terse**\n\n| verified |" in terse
+    assert "```" not in terse
+    assert "**Silent**\n\n```\nx = x\n```\n\nIt claims nothing.\n" in silent
 
 
 def test_what_nobody_claims_is_called_not_verified():

@@ -34,7 +34,7 @@ SYNC = Case("sync-easgd", workers=4)
 
 
 @pytest.fixture
-def catalogued(monkeypatch):
+def replaced(monkeypatch):
     """Return a function that puts a wrong class in the place of the right one."""
 
     def put(wrong):
@@ -115,7 +115,7 @@ class MeanOfThePush(AsyncSGD):
 
 
 class BehindItself(AsyncMSGD):
-    """Momentum at the master and at the worker: applied twice."""
+    """Momentum at the server and at the worker: applied twice."""
 
     def work(self, r, step, moves):
         super().work(r, LocalStep(r, self.lr, self.momentum), True)
@@ -228,38 +228,38 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("wrong", "case"), WRONG, ids=lambda value: getattr(value, "__name__", None))
-def test_the_equations_tell_a_wrong_method(catalogued, tmp_path, wrong, case):
+def test_the_equations_tell_a_wrong_method(replaced, tmp_path, wrong, case):
     assert_follows(case, play_virtual(case, tmp_path))
-    catalogued(wrong)
+    replaced(wrong)
     with pytest.raises((AssertionError, ValueError)):
         assert_follows(case, play_virtual(case, tmp_path))
 
 
 @pytest.mark.parametrize("wrong", [Uphill, SlowUphill])
-def test_one_round_uphill_grows_the_center(catalogued, tmp_path, wrong):
+def test_one_round_uphill_grows_the_center(replaced, tmp_path, wrong):
     bowl = Quadratics(curvature=1.0, noise=0.0, origin=True)
-    catalogued(wrong)
+    replaced(wrong)
     case = Case(wrong.__mro__[1].id(), (("period", 3), ("lr", 0.05)), 2, steps=3, objective=bowl)
     assert np.linalg.norm(center_of(play_virtual(case, tmp_path))) > np.linalg.norm(bowl.start(case.seed))
 
 
-def test_pulling_to_the_new_center_breaks_conservation(catalogued, tmp_path):
+def test_pulling_to_the_new_center_breaks_conservation(replaced, tmp_path):
     assert drift(SYNC, play_virtual(SYNC, tmp_path)) < 1e-6
-    catalogued(GaussSeidel)
+    replaced(GaussSeidel)
     wrong = play_virtual(SYNC, tmp_path)
     assert drift(SYNC, wrong) > 1e-3
     with pytest.raises(AssertionError):
         assert_follows(SYNC, wrong)
 
 
-def test_an_answer_after_the_update_breaks_conservation(catalogued, tmp_path):
+def test_an_answer_after_the_update_breaks_conservation(replaced, tmp_path):
     case = Case("async-easgd", workers=2)
-    catalogued(LateExchange)
+    replaced(LateExchange)
     assert drift(case, play_virtual(case, tmp_path)) > 1e-3
 
 
-def test_a_wrong_rate_conserves_but_does_not_follow_the_equations(catalogued, tmp_path):
-    catalogued(WholePull)
+def test_a_wrong_rate_conserves_but_does_not_follow_the_equations(replaced, tmp_path):
+    replaced(WholePull)
     case = replace(SYNC, parameters=(("rho", 0.1),))
     wrong = play_virtual(case, tmp_path)
     assert drift(case, wrong) < 1e-6
@@ -267,15 +267,15 @@ def test_a_wrong_rate_conserves_but_does_not_follow_the_equations(catalogued, tm
         assert_follows(case, wrong)
 
 
-def test_a_state_that_is_scratch_breaks_the_restart(catalogued, tmp_path):
-    catalogued(ForgetfulCenter)
+def test_a_state_that_is_scratch_breaks_the_restart(replaced, tmp_path):
+    replaced(ForgetfulCenter)
     straight = play_virtual(SYNC, tmp_path)
     with pytest.raises(AlgorithmError, match="3 of 4 ranks evaluate other weights"):
         assert_same_bits(play_virtual(suite.TWINS["halted and restarted"](SYNC), tmp_path), straight)
 
 
-def test_serving_out_of_turn_moves_bits_with_the_delays(catalogued, tmp_path):
-    catalogued(FirstCome)
+def test_serving_out_of_turn_moves_bits_with_the_delays(replaced, tmp_path):
+    replaced(FirstCome)
     case = Case("original-easgd", workers=4)
     other = replace(case, network=(("compute_jitter", 1.0),))
     with pytest.raises(AssertionError):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hooke.catalogue.discovery import built_in
 
+from tests.checkout import ROOT
 from tests.engine.contract.cases import Case
-from tests.engine.contract.conftest import ROOT
 from tests.engine.contract.trajectories import PLACE, pinned, trajectory
 
 

@@ -171,7 +171,8 @@ def test_the_one_port_of_the_server_saturates(played, case):
 def test_staleness_of_equal_workers_is_one_less_than_their_number(tmp_path, name, workers):
     """Between two exchanges of a worker all others exchange once. The first pushes are fresher: those of Async SGD
     were all pulled before there was any update, so that the k-th has missed k."""
-    once = ((catalogue()[name].period_field, 1),)
+    field = catalogue()[name].period_field
+    once = ((field, 1),) if field else ()
     case = Case(name, once, workers, steps=30, journal=True, network=QUIET)
     reports = play_virtual(case, tmp_path)
     blocks = [r for r in records(tmp_path / f"journal.{workers}.jsonl") if r.kind == "steps"]

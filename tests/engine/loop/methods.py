@@ -57,6 +57,7 @@ class Unlocked(Algorithm):
     """Hogwild EASGD: workers are tied to a center that nobody locks."""
 
     coordination: ClassVar[Coordination] = "lock-free"
+    updates_field: ClassVar[str | None] = "updates"
     may_drop: ClassVar[bool] = True
     deterministic: ClassVar[bool] = False
 

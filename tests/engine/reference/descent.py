@@ -161,8 +161,8 @@ def async_sgd(
 ) -> tuple[list[Array], Array]:
     """Async SGD under an observed order of exchanges, the first pull and the last push of each worker included.
 
-    In an exchange the master applies what the worker has collected since its last one, and hands out the
-    center (with Nesterov at the master: the look-ahead point). A worker then takes `period` local steps, or
+    In an exchange the server applies what the worker has collected since its last one, and hands out the
+    center (with Nesterov at the server: the look-ahead point). A worker then takes `period` local steps, or
     those that remain until `steps[i]`.
     """
     c = np.array(start, dtype=np.float64)

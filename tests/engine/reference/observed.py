@@ -1,19 +1,28 @@
 """What was observed of a run, from which the equations of its method say where it must have ended.
 
 A method names its equations by `reference = "module.function"`: a function in `tests/engine/reference/methods/`
-that takes an `Observed` and returns an `End`. None of these files imports the product.
+or below a folder of HOOKE_PATH. It takes an `Observed` and returns an `End`. No file of this folder imports the
+product.
 """
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import importlib
+import importlib.util
+import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+METHODS = Path(__file__).resolve().with_name("methods")
 Array = NDArray[np.float64]
 End = tuple[Sequence[Array], Array]
 """Weights of the workers that can be said, and the weights that are evaluated."""
@@ -57,9 +66,36 @@ class Observed:
 
 
 def equations(reference: str) -> Callable[[Observed], End]:
-    """Return the function that a method names; ImportError or AttributeError where there is none."""
+    """Return the function that a method names: that of this repository, or of the first folder that has it.
+
+    Raises ImportError, which lists where it was looked for, if there is none, and whatever a user's file raises.
+    """
     module, name = reference.rsplit(".", 1)
-    found: Callable[[Observed], End] = getattr(
-        importlib.import_module(f"tests.engine.reference.methods.{module}"), name
-    )
-    return found
+    files = [folder.joinpath(*module.split(".")).with_suffix(".py") for folder in (METHODS, *_folders())]
+    for file in files:
+        if file.is_file() and hasattr(found := _module(file), name):
+            function: Callable[[Observed], End] = getattr(found, name)
+            return function
+    raise ImportError(f"no function {name!r} for the reference {reference!r} in: {', '.join(map(str, files))}")
+
+
+def _folders() -> list[Path]:
+    return [Path(entry).absolute() for entry in os.environ.get("HOOKE_PATH", "").split(os.pathsep) if entry]
+
+
+@functools.cache
+def _module(file: Path) -> ModuleType:
+    if file.is_relative_to(METHODS):
+        below = ".".join(file.relative_to(METHODS).with_suffix("").parts)
+        return importlib.import_module(f"tests.engine.reference.methods.{below}")
+    name = f"hooke_own_reference_{hashlib.sha256(str(file).encode()).hexdigest()[:8]}_{file.stem}"
+    spec = importlib.util.spec_from_file_location(name, file)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # a dataclass looks here for the names that its annotations use
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:  # no incomplete module may stay
+        del sys.modules[name]
+        raise
+    return module

@@ -80,7 +80,7 @@ def test_limits(workers):
 @pytest.mark.parametrize("period", [1, 3])
 @pytest.mark.parametrize("mu", [0.0, 0.6])
 def test_one_pushing_worker_is_sequential(period, mu):
-    """With momentum at the worker any period, without momentum at the master too."""
+    """With momentum at the worker any period, without momentum at the server too."""
     gradient, start = pulls(2, 1), np.ones(SIZE)
     order = [0] * (STEPS // period + 1)
     yardstick = descent.sync_sgd(start, gradient, Momentum(0.1, mu), STEPS, 1)

@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+from tests.checkout import python_path
+
 ALGORITHM = '''"""Mine."""
 from __future__ import annotations
 
@@ -109,6 +111,20 @@ def test_files_are_described_beside_what_is_built_in(folder):
     assert len(found["algorithms"]["sync-sgd"]["hash"]) == 64
 
 
+def test_a_class_is_described_once(folder):
+    """A user's class may take long to make its schema."""
+    counted = """
+    @classmethod
+    def model_json_schema(cls, **options):
+        print("asked for the schema")
+        return super().model_json_schema(**options)
+"""
+    (folder / "algorithms" / "mine.py").write_text(ALGORITHM + counted)
+    result = python("-m", "hooke.catalogue.discovery", path=folder)
+    assert result.returncode == 0, result.stderr
+    assert result.stderr.count("asked for the schema") == 1
+
+
 def test_what_is_broken_is_told_and_hides_nothing(folder):
     bad = {
         "syntax": "def (",
@@ -160,7 +176,7 @@ def test_a_package_offers_by_entry_points(folder, tmp_path):
     (info / "entry_points.txt").write_text(
         "[hooke.algorithms]\nall = mine_methods\nlost = mine_methods:Lost\n[hooke.workloads]\nblobs = mine_blobs\n"
     )
-    found, problems = everything("", PYTHONPATH=str(site))
+    found, problems = everything("", PYTHONPATH=python_path(site))
     packaged = found["algorithms"]["packaged-descent"]
     assert (packaged["origin"], packaged["hash"]) == ("entry point", digest(site / "mine_methods.py"))
     assert found["workloads"]["blobs"]["origin"] == "entry point"
@@ -207,6 +223,9 @@ def test_a_declaration_that_cannot_be_used_is_told_and_hides_nothing(folder):
         "period_field = 'tau'": "`period_field` names 'tau', which is no parameter of type int",
         "period_field = 'lr'": "`period_field` names 'lr', which is no parameter of type int",
         "period_field = 'tau'; tau: int = 0": "`period_field` names 'tau', whose default is no positive number",
+        "updates_field = 'adding'": "`updates_field` names 'adding', which is no parameter of type Updates",
+        "updates_field = 'lr'": "`updates_field` names 'lr', which is no parameter of type Updates",
+        "updates_field = 7": "`updates_field` names 7, which is no parameter of type Updates",
         "servers = 'two'": "`servers` is 0 or 1",
         "coordination = 'anarchy'": "`coordination` is one of",
         "max_workers = 'few'": "`max_workers` is a positive number",
@@ -215,6 +234,7 @@ def test_a_declaration_that_cannot_be_used_is_told_and_hides_nothing(folder):
         "conserves = 'all'": "`conserves` is",
         "exchange = 3": "`exchange` is a function",
         "exchange = lambda method, step: 1 / 0": "division by zero",
+        "exchange = lambda method, step: [Transfer('allreduce', 8)]": "a transfer has no `operation` 'allreduce'",
         "width: float = float('nan')": "not JSON compliant",
         "run = Algorithm.run": "it defines no `run`",
     }
@@ -222,7 +242,8 @@ def test_a_declaration_that_cannot_be_used_is_told_and_hides_nothing(folder):
         f"class Bad{n}(MyDescent):\n    {line}\n" + ("" if line.startswith("run") else "    run = MyDescent.run\n")
         for n, line in enumerate(bad)
     ]
-    (folder / "algorithms" / "mine.py").write_text("\n\n".join([ALGORITHM, *classes]))
+    imports = "from hooke.catalogue.claims import Transfer\n"
+    (folder / "algorithms" / "mine.py").write_text("\n\n".join([ALGORITHM, imports, *classes]))
     found, problems = everything(folder)
     assert "my-descent" in found["algorithms"]
     assert set(problems) == {f"bad{n}" for n in range(len(bad))}

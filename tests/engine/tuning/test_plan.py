@@ -1,0 +1,183 @@
+"""The settings of a search, and the plan of an experiment from its first trial to its last reported run."""
+
+import pytest
+from hooke.catalogue.offers import here
+from hooke.catalogue.validation import validate_experiment
+from hooke.errors import SpecError
+from hooke.spec.specification import Variant
+from hooke.tuning.plan import Plan
+from hooke.tuning.search import TrialKey, TrialResult
+from hooke.tuning.settings import edges, free_spaces, settings
+from scipy.stats import qmc
+
+from tests.engine.tuning.test_search import DOCUMENT
+
+TWO = [{"name": "sync", "algorithm": "sync-easgd"}, {"name": "local", "algorithm": "local-sgd"}]
+CORES = {"local": 4}
+
+
+def offer(name):
+    return here().algorithms[name]
+
+
+def variant(algorithm, **more):
+    return Variant.model_validate({"name": "v", "algorithm": algorithm} | more)
+
+
+def plan(**changes):
+    return Plan(validate_experiment(DOCUMENT | {"variants": TWO, "tuning": {"trials": 4}} | changes), CORES)
+
+
+def play(made, seconds):
+    """Follow a plan to its end; return the steps."""
+    known, reported, steps = {}, frozenset(), []
+    while True:
+        step = made.following(known, reported)
+        steps.append(step)
+        for run in step.runs:
+            if run.rung is None:
+                reported |= {run.cluster}
+            else:
+                key = TrialKey(run.trial, run.rung, run.seed)
+                known.setdefault((run.variant, run.cluster, run.workers), {})[key] = seconds(run)
+        if step.complete:
+            return steps
+
+
+def by_rate(run):
+    return TrialResult(run.spec.algorithm.parameters["lr"], 0.95)
+
+
+def test_settings_are_the_points_of_the_sequence():
+    """The published one of scipy, dimension by dimension; a given value stays, and is not searched."""
+    chosen = variant("local-sgd", parameters={"momentum": 0.5}, search={"momentum_kind": None})
+    found = settings(6, chosen, offer("local-sgd"), 2)
+    points = qmc.Halton(2, scramble=True, rng=0).random(6)
+    spaces = free_spaces(chosen, offer("local-sgd"))
+    assert list(spaces) == ["lr", "period"]
+    for setting, (first, second) in zip(found, points, strict=True):
+        assert setting["lr"] == pytest.approx(0.003 * (1 / 0.003) ** first, rel=1e-3)
+        assert setting["period"] == spaces["period"].at(second)
+        assert setting["momentum"] == 0.5
+
+
+def test_the_same_trials_are_made_everywhere():
+    """The k-th points of two methods agree in the parameters that both search, in the same order."""
+    chosen = [variant(name, search={"period": None}) for name in ("local-sgd", "sync-sgd")]
+    both = [settings(8, each, offer(each.algorithm), 4) for each in chosen]
+    assert [s["lr"] for s in both[0]] == [s["lr"] for s in both[1]]
+
+
+def test_a_condition_decides_what_is_searched():
+    adam = settings(4, variant("diloco"), offer("diloco"), 2)
+    assert {setting["momentum"] for setting in adam} == {0.0}
+    plain = settings(4, variant("diloco", parameters={"inner": "sgd"}), offer("diloco"), 2)
+    assert len({setting["momentum"] for setting in plain}) == 4
+    given = settings(4, variant("sync-easgd", parameters={"alpha": 0.1}), offer("sync-easgd"), 2)
+    assert {(setting["alpha"], setting["beta"]) for setting in given} == {(0.1, None)}
+
+
+def test_one_trial_where_nothing_is_free():
+    fixed = {"lr": 0.1, "momentum": 0.0, "momentum_kind": "heavy-ball"}
+    assert len(settings(9, variant("sync-sgd", parameters=fixed), offer("sync-sgd"), 2)) == 1
+
+
+def test_an_end_that_the_parameter_cannot_pass_is_no_edge():
+    chosen = variant("local-sgd", search={"period": {"low": 1, "high": 64, "scale": "log", "integer": True}})
+    values = {"lr": 1.0, "momentum": 0.0, "momentum_kind": "nesterov", "period": 1}
+    assert edges(values, chosen, offer("local-sgd")) == {"lr": "high"}
+
+
+def test_trials_then_the_best_of_them_on_the_reported_seeds():
+    steps = play(plan(), by_rate)
+    trials, reported = steps[0].runs, steps[-1].runs
+    assert [len(step.runs) for step in steps] == [8, 6]
+    assert {run.seed for run in reported} == {0, 1, 2}
+    assert not {run.seed for run in reported} & {run.seed for run in trials}
+    for name in ("sync", "local"):
+        tried = [run.spec.algorithm.parameters for run in trials if run.variant == name]
+        best = min(tried, key=lambda parameters: parameters["lr"])
+        assert [run.spec.algorithm.parameters for run in reported if run.variant == name] == [best] * 3
+    assert {run.spec.checkpoint for run in trials} == {"never"}
+    assert {run.spec.checkpoint for run in reported} == {"on-stop"}
+
+
+def test_a_named_cluster_decides_for_all():
+    virtual = {"name": "sim", "computed_on": "local", "workers": [2], "seeds": 4, "virtual": {}}
+    clusters = [DOCUMENT["clusters"][0], virtual]
+    steps = play(plan(clusters=clusters, tuning={"trials": 4, "cluster": "sim"}), by_rate)
+    assert {run.cluster for run in steps[0].runs} == {"sim"}
+    assert len(steps[-1].runs) == 2 * (3 + 4)
+    each = play(plan(clusters=clusters), by_rate)
+    assert {run.cluster for run in each[0].runs} == {"local", "sim"}
+
+
+def test_a_cluster_is_measured_when_its_own_searches_have_ended():
+    virtual = {"name": "sim", "computed_on": "local", "workers": [2], "seeds": 4, "virtual": {}}
+    made = plan(clusters=[DOCUMENT["clusters"][0], virtual])
+    known = {}
+    for run in made.first().runs:
+        result = by_rate(run) if run.cluster == "sim" else None
+        key = TrialKey(run.trial, run.rung, run.seed)
+        known.setdefault((run.variant, run.cluster, run.workers), {})[key] = result
+    step = made.following(known)
+    assert {run.cluster for run in step.runs} == {"sim"}
+    assert not step.complete
+    assert made.following(known, frozenset({"sim"})).runs == []
+
+
+def test_a_sequential_method_is_searched_once():
+    """Whatever number of workers is asked for."""
+    clusters = [{"name": "local", "workers": [2, 4], "seeds": 3}]
+    variants = [{"name": "sgd", "algorithm": "sgd"}, *TWO[:1]]
+    made = plan(clusters=clusters, variants=variants, baseline="sgd")
+    assert set(made.searches) == {("sgd", "local", 1), ("sync", "local", 2), ("sync", "local", 4)}
+    assert made.trial_runs == 12
+    assert [len(step.runs) for step in play(made, by_rate)] == [12, 9]
+
+
+def test_a_method_without_a_result_is_left_out():
+    steps = play(plan(), lambda run: TrialResult(None, None) if run.variant == "sync" else by_rate(run))
+    assert {run.variant for run in steps[-1].runs} == {"local"}
+    assert steps[-1].complete
+
+
+def test_without_tuning_there_is_one_step():
+    made = plan(tuning=None)
+    step = made.first()
+    assert (len(step.runs), step.complete, made.trial_runs) == (6, True, 0)
+    assert {(run.trial, run.rung) for run in step.runs} == {(None, None)}
+
+
+def test_documents_without_tuning_keep_their_fingerprint():
+    spec = validate_experiment(DOCUMENT)
+    assert "tuning" not in spec.model_dump(mode="json")
+    assert "search" not in spec.model_dump(mode="json")["variants"][0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "pointer", "words"),
+    [
+        ({"tuning": {"trials": 200, "seeds": 10}}, "/clusters", "4006 runs; at most 2000"),
+        (
+            {
+                "clusters": [
+                    {"name": "local", "workers": [2, 4], "seeds": 3},
+                    {"name": "sim", "computed_on": "local", "workers": [2], "virtual": {}},
+                ],
+                "tuning": {"trials": 4, "cluster": "sim"},
+            },
+            "/tuning/cluster",
+            "local has runs with 4 workers, sim no trials",
+        ),
+        (
+            {"variants": [{"name": "local", "algorithm": "chip-easgd", "search": {"parts": {"choices": [3]}}}]},
+            "/variants/0/search",
+            "no setting in this space can run on 2 workers",
+        ),
+    ],
+)
+def test_what_cannot_be_planned_is_told(changes, pointer, words):
+    with pytest.raises(SpecError) as caught:
+        plan(baseline="local", **changes)
+    assert any(fault.pointer == pointer and words in fault.message for fault in caught.value.faults), caught.value

@@ -1,0 +1,97 @@
+"""Search spaces against closed forms, and what cannot be one."""
+
+import math
+
+import numpy as np
+import pytest
+from hooke.catalogue.algorithm import catalogue
+from hooke.spec.spaces import EDGE, Space
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+SHARES = st.floats(0, 1, exclude_max=True)
+
+
+@pytest.mark.parametrize(
+    ("space", "share", "value"),
+    [
+        (Space(low=2, high=6), 0.25, 3.0),
+        (Space(low=0.001, high=0.1, scale="log"), 0.5, 0.01),
+        (Space(low=0.0, high=0.99, scale="reverse-log"), 0.5, 0.9),
+        (Space(choices=["a", "b", "c"]), 0.34, "b"),
+        (Space(choices=[False, True]), 0.999, True),
+    ],
+)
+def test_values_are_those_of_the_scale(space, share, value):
+    assert space.at(share) == pytest.approx(value) if isinstance(value, float) else space.at(share) == value
+
+
+@given(SHARES, st.sampled_from(["linear", "log", "reverse-log"]), st.floats(0.001, 0.4), st.floats(0.5, 0.999))
+def test_position_is_the_inverse(share, scale, low, high):
+    space = Space(low=low, high=high, scale=scale)
+    value = space.at(share)
+    # rounded to four digits, which near an end may fall outside by as much
+    assert low * 0.999 <= value <= high * 1.001
+    if low <= value <= high:
+        assert space.position(value) == pytest.approx(share, abs=0.02 if scale == "reverse-log" else 0.002)
+
+
+@pytest.mark.parametrize(("low", "high"), [(1, 3), (1, 64), (4, 1000)])
+def test_whole_numbers_have_the_shares_of_their_interval(low, high):
+    """k stands for [k - 1/2, k + 1/2] on the log scale; every number occurs, and no other."""
+    space = Space(low=low, high=high, scale="log", integer=True)
+    shares = (np.arange(200_000) + 0.5) / 200_000
+    values, counts = np.unique([space.at(share) for share in shares], return_counts=True)
+    width = math.log(high + 0.5) - math.log(low - 0.5)
+    expected = [(math.log(k + 0.5) - math.log(k - 0.5)) / width for k in range(low, high + 1)]
+    assert values.tolist() == list(range(low, high + 1))
+    np.testing.assert_allclose(counts / 200_000, expected, atol=2e-5)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {},
+        {"low": 1},
+        {"low": 2, "high": 2},
+        {"low": 0, "high": 1, "scale": "log"},
+        {"low": 0, "high": 1, "scale": "reverse-log"},
+        {"choices": []},
+        {"choices": [1], "low": 0, "high": 1},
+        {"low": float("nan"), "high": 1},
+    ],
+)
+def test_what_is_no_space_is_refused(wrong):
+    with pytest.raises(ValidationError):
+        Space.model_validate(wrong)
+
+
+def test_edges():
+    space = Space(low=0.001, high=0.1, scale="log")
+    inside = EDGE * math.log(100) * 1.1
+    assert space.edge(0.001) == "low"
+    assert space.edge(0.1) == "high"
+    assert space.edge(0.001 * math.exp(inside)) is None
+    assert Space(choices=["heavy-ball", "nesterov"]).edge("nesterov") is None, "words have no order"
+    assert Space(choices=[1, 2, 4]).edge(4) == "high"
+    assert Space(choices=[7]).edge(7) is None, "nothing was chosen"
+
+
+def test_a_wider_space_holds_the_old_one():
+    space = Space(low=0.001, high=0.1, scale="log")
+    assert space.widened("high") == Space(low=0.001, high=1.0, scale="log")
+    assert space.widened("low") == Space(low=0.0001, high=0.1, scale="log")
+    assert Space(low=0.0, high=0.9, scale="reverse-log").widened("high").high < 1
+    with pytest.raises(ValueError, match="add choices"):
+        Space(choices=[1, 2]).widened("low")
+
+
+@pytest.mark.parametrize("name", catalogue())
+def test_every_method_takes_all_values_of_its_spaces(name):
+    kind = catalogue()[name]
+    assert kind.spaces(), "nothing of it would be tuned"
+    for parameter, space in kind.spaces().items():
+        for share in (0.0, 0.5, 1 - 1e-12):
+            conditions = {other: values[0] for other, values in space.when.items()}
+            kind.model_validate({**kind.tested_with, **conditions, parameter: space.at(share)})
