@@ -96,18 +96,17 @@ class Space(Frozen):
             return None
         return "low" if where <= EDGE else "high" if where >= 1 - EDGE else None
 
-    def widened(self, edge: Edge) -> Space:
-        """Return an interval that reaches further beyond an end: half as wide again, on its scale.
+    def widened(self, edge: Edge, share: float = 0.5) -> Space:
+        """Return an interval that reaches beyond an end by a share of its width, on its scale.
 
         Raises ValueError for choices.
         """
         if self.choices is not None:
             raise ValueError("choices have no width: add choices")
         low, high = self._ends()
-        reach = (high - low) / 2
-        if edge == "low":
-            return self.model_copy(update={"low": float(f"{self._unscaled(low - reach):.3g}")})
-        return self.model_copy(update={"high": float(f"{self._unscaled(high + reach):.3g}")})
+        reach = (high - low) * share
+        end = self._unscaled(low - reach if edge == "low" else high + reach)
+        return self.model_copy(update={edge: float(round(end) if self.integer else f"{end:.3g}")})
 
     @property
     def _low(self) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from hooke.catalogue.offers import AlgorithmOffer
@@ -11,6 +12,8 @@ from hooke.spec.specification import Variant
 
 ATTEMPTS = 8
 """Points drawn per trial, at most: points that cannot run are replaced by the next ones."""
+REACH = (0.5, 0.25, 0.1)
+"""Shares of its width by which a space is widened: the first that the parameter's own limits allow."""
 SCRAMBLE = 0
 """Seed of the sequence: the same points for every variant with as many free parameters."""
 
@@ -46,23 +49,38 @@ def settings(trials: int, variant: Variant, offer: AlgorithmOffer, workers: int)
     return found
 
 
-def edges(values: Mapping[str, Any], variant: Variant, offer: AlgorithmOffer) -> dict[str, Edge]:
+@dataclass(frozen=True)
+class AtEdge:
+    """A chosen value that lies at an end of its space: a better one may lie beyond."""
+
+    end: Edge
+    wider: Space | None
+    """A space that reaches further; None for choices."""
+
+
+def edges(values: Mapping[str, Any], variant: Variant, offer: AlgorithmOffer) -> dict[str, AtEdge]:
     """Return the searched parameters whose value lies at an end of its space that could be moved further."""
     found = {}
     for name, space in free_spaces(variant, offer).items():
-        if not space.applies(values) or (edge := space.edge(values.get(name))) is None:
+        if not space.applies(values) or (end := space.edge(values.get(name))) is None:
             continue
-        if space.choices is not None or _beyond(space, edge, name, values, offer):
-            found[name] = edge
+        if space.choices is not None:
+            found[name] = AtEdge(end, None)
+        elif wider := next(_wider(space, end, name, values, offer), None):
+            found[name] = AtEdge(end, wider)
     return found
 
 
-def _beyond(space: Space, edge: Edge, name: str, values: Mapping[str, Any], offer: AlgorithmOffer) -> bool:
-    """Return whether the parameter takes values beyond this end of its space."""
-    wider = space.widened(edge)
-    end = wider.low if edge == "low" else wider.high
-    value = round(end or 0.0) if space.integer else end
-    return value != values.get(name) and not offer.resolve({**values, name: value})[1]
+def _wider(
+    space: Space, end: Edge, name: str, values: Mapping[str, Any], offer: AlgorithmOffer
+) -> Iterator[Space]:
+    """Yield wider spaces, the widest first, of which the parameter takes the new end."""
+    for share in REACH:
+        wider = space.widened(end, share)
+        limit = getattr(wider, end)
+        value = round(limit) if space.integer else limit
+        if limit != getattr(space, end) and not offer.resolve({**values, name: value})[1]:
+            yield wider
 
 
 def _points(dimensions: int, count: int) -> Iterator[list[float]]:

@@ -93,11 +93,6 @@ def test_trials_come_first_and_the_best_settings_are_measured_on_other_seeds(ser
         assert "period" not in search["spaces"] or search["variant"] == "sync"
     view = service.get(f"/experiments/{experiment}")
     assert (view["state"], view["finished_at"] is not None) == ("succeeded", True)
-
-
-def test_a_verdict_says_on_which_tuning_it_stands(service):
-    experiment = service.submit(**TUNED)["id"]
-    play(service, by_rate)
     comparison = service.get(f"/experiments/{experiment}/comparison")
     assert comparison["complete"]
     assert "best of 8 trials per variant" in comparison["tuning"]

@@ -85,7 +85,15 @@ def test_one_trial_where_nothing_is_free():
 def test_an_end_that_the_parameter_cannot_pass_is_no_edge():
     chosen = variant("local-sgd", search={"period": {"low": 1, "high": 64, "scale": "log", "integer": True}})
     values = {"lr": 1.0, "momentum": 0.0, "momentum_kind": "nesterov", "period": 1}
-    assert edges(values, chosen, offer("local-sgd")) == {"lr": "high"}
+    (lr,) = edges(values, chosen, offer("local-sgd")).items()
+    assert (lr[0], lr[1].end) == ("lr", "high"), "a period of less than 1 cannot be"
+    assert 1 < lr[1].wider.high <= 10, "the largest rate that the method takes is 10"
+
+
+def test_choices_have_edges_but_cannot_be_widened_for_you():
+    values = dict(offer("powersgd").resolve({"rank": 4, "lr": 0.05})[0])
+    found = edges(values, variant("powersgd"), offer("powersgd"))
+    assert (found["rank"].end, found["rank"].wider) == ("high", None)
 
 
 def test_trials_then_the_best_of_them_on_the_reported_seeds():
