@@ -15,9 +15,11 @@ def upgrade() -> None:
     op.add_column("runs", sa.Column("trial", sa.Integer(), nullable=True))
     op.add_column("runs", sa.Column("rung", sa.Integer(), nullable=True))
     op.add_column("experiments", sa.Column("planning", sa.Boolean(), nullable=False, server_default=sa.false()))
+    op.add_column("experiments", sa.Column("cores", sa.JSON(), nullable=False, server_default="{}"))
 
 
 def downgrade() -> None:
+    op.drop_column("experiments", "cores")
     op.drop_column("experiments", "planning")
     op.drop_column("runs", "rung")
     op.drop_column("runs", "trial")

@@ -21,7 +21,7 @@ from hooke_api.experiments.schemas import DryRun, ExperimentPage, ExperimentSumm
 from hooke_api.experiments.warnings import warnings
 from hooke_api.models import DEFAULT_PROJECT, Experiment, IdempotencyKey, Run, now
 from hooke_api.planning.rows import add_runs
-from hooke_api.planning.steps import plan_of
+from hooke_api.planning.steps import plan_of, registered_cores
 from hooke_api.scheduling import lifecycle
 from hooke_api.storage.database import Database
 from hooke_api.storage.outbox import announce, take, wake_scheduler
@@ -101,6 +101,7 @@ def _insert(session: Session, spec: ExperimentSpec, who: str, key: str | None) -
         fingerprint=fingerprint(spec),
         warnings=[asdict(warning) for warning in warnings(session, spec, step.runs)],
         planning=not step.complete,
+        cores=registered_cores(session),
         created_at=at,
     )
     session.add(experiment)

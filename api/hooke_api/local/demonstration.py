@@ -16,7 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from hooke_api.local.instance import StartError
 from hooke_api.local.platform import Platform
-from hooke_api.local.verdict import show
+from hooke_api.local.verdict import show, show_choices
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "comparison.yaml"
 LOOK_SECONDS = 1.0
@@ -64,6 +64,8 @@ class Demonstration:
             except asyncio.CancelledError:
                 await client.post(f"/experiments/{experiment['id']}/cancel", timeout=2)
                 raise
+            if experiment["spec"].get("tuning"):
+                show_choices(self.console, await _get(client, f"/experiments/{experiment['id']}/tuning"))
             comparison = await _get(client, f"/experiments/{experiment['id']}/comparison")
             show(self.console, comparison)
             return await self._report_failures(client, runs)
@@ -79,17 +81,19 @@ class Demonstration:
         raise StartError(f"the experiment was refused: {problem['detail']}{faults}")
 
     async def _watch(self, client: httpx.AsyncClient, experiment: str) -> list[dict[str, Any]]:
-        """Follow the runs until all have ended; return them."""
+        """Follow the runs until all have ended, and no others will be added; return them."""
         with Meter(self.console) as meter:
             while True:
+                ended = (await _get(client, f"/experiments/{experiment}"))["finished_at"] is not None
                 runs = await _all_runs(client, experiment)
                 meter.update(runs)
-                if all(run["state"] in TERMINAL for run in runs):
+                if ended:
                     return runs
                 await asyncio.sleep(LOOK_SECONDS)
 
     async def _report_failures(self, client: httpx.AsyncClient, runs: list[dict[str, Any]]) -> bool:
-        failed = [run for run in runs if run["state"] != RunState.SUCCEEDED]
+        # a trial may diverge: that is what it is for
+        failed = [run for run in runs if run["rung"] is None and run["state"] != RunState.SUCCEEDED]
         for run in failed:
             whole = await _get(client, f"/runs/{run['id']}")
             why = whole["history"][-1]["why"] if whole["history"] else "no reason recorded"

@@ -28,12 +28,29 @@ def show(console: Console, comparison: dict[str, Any]) -> None:
     """Print the response to `GET /experiments/{id}/comparison`."""
     if comparison["target"]:
         console.print(f"\nTarget: {comparison['target']}; baseline: {comparison['baseline']}", highlight=False)
+    console.print(comparison["tuning"], highlight=False, soft_wrap=True)
     if comparison["note"]:
         console.print(f"\nNote: {comparison['note']}", highlight=False)
     for (cluster, workers), rows in groupby(comparison["rows"], key=lambda row: (row["cluster"], row["workers"])):
         console.print(table(cluster, workers, list(rows)))
     for sentence in comparison["sentences"]:
         console.print(f"• {sentence}", highlight=False, soft_wrap=True)
+
+
+def show_choices(console: Console, tuning: dict[str, Any]) -> None:
+    """Print the chosen settings of the response to `GET /experiments/{id}/tuning`."""
+    result = Table(title="Chosen settings", title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    for column in ("variant", "cluster", "workers", "setting", "at an edge", "trials met the target"):
+        result.add_column(column, justify="right" if column == "workers" else "left", overflow="fold")
+    for search in tuning["searches"]:
+        chosen = next((trial for trial in search["trials"] if trial["chosen"]), None)
+        values = chosen["parameters"] if chosen else {}
+        setting = ", ".join(f"{name} {value}" for name, value in values.items())
+        edges = ", ".join(f"{name} ({end})" for name, end in search["edges"].items())
+        reached = "-" if search["reached"] is None else f"{search['reached']:.0%} of {len(search['trials'])}"
+        cells = (search["variant"], search["cluster"], str(search["workers"]))
+        result.add_row(*cells, setting or ("as given" if chosen else "none"), edges or "-", reached)
+    console.print(result)
 
 
 def table(cluster: str, workers: int, rows: Sequence[dict[str, Any]]) -> Table:

@@ -55,6 +55,8 @@ class Experiment(Owned, Base):
     created_at: Mapped[datetime]
     planning: Mapped[bool] = mapped_column(Boolean, default=False)
     """Whether runs will be added when its trials have ended."""
+    cores: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    """Cores of each registered cluster at its submission, which `workers: auto` refers to in every step."""
     finished_at: Mapped[datetime | None]
     """When the last run became terminal."""
 

@@ -34,7 +34,7 @@ def answer_tuning(session: Session, experiment_id: str) -> TuningView:
     if spec.tuning is None:
         raise ResourceNotFound("this experiment has no tuning: its parameters are as given")
     try:
-        plan = plan_of(session, spec)
+        plan = plan_of(session, spec, experiment.cores)
     except SpecError as error:
         raise Conflict(f"its clusters have changed since its submission: {error}") from None
     runs = trial_runs(session, experiment_id)

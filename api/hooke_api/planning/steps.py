@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import structlog
 from hooke.catalogue.validation import check_experiment
 from hooke.errors import Fault, SpecError
@@ -22,14 +24,21 @@ from hooke_api.storage.outbox import announce, wake_scheduler
 log = structlog.get_logger("hooke.planning")
 
 
-def plan_of(session: Session, spec: ExperimentSpec) -> Plan:
+def plan_of(session: Session, spec: ExperimentSpec, cores: Mapping[str, int] | None = None) -> Plan:
     """Return the plan of an experiment on the registered clusters.
 
-    Raises SpecError for anything that one of its clusters does not offer, or that violates its schema.
+    `cores` are those at its submission; None: those of now. Raises SpecError for anything that one of its
+    clusters does not offer, or that violates its schema.
     """
     catalogues = offered(session, {cluster.host for cluster in spec.clusters})
     check_experiment(spec, catalogues)
-    return Plan(spec, dict(session.execute(select(Cluster.name, Cluster.cores)).all()), catalogues)
+    present = registered_cores(session)
+    return Plan(spec, {name: (cores or {}).get(name, count) for name, count in present.items()}, catalogues)
+
+
+def registered_cores(session: Session) -> dict[str, int]:
+    """Return the number of cores of each registered cluster that one run may use."""
+    return dict(session.execute(select(Cluster.name, Cluster.cores)).all())
 
 
 class Planner:
@@ -66,7 +75,7 @@ def advance(session: Session, experiment_id: str) -> None:
     spec = ExperimentSpec.model_validate(experiment.spec)
     measured = select(Run.cluster).where(Run.experiment_id == experiment_id, Run.rung.is_(None)).distinct()
     try:
-        plan = plan_of(session, spec)
+        plan = plan_of(session, spec, experiment.cores)
         step = plan.following(
             known(spec, trial_runs(session, experiment_id)), frozenset(session.scalars(measured))
         )

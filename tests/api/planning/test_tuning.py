@@ -184,6 +184,17 @@ def test_a_cluster_that_has_gone_stops_the_tuning_with_a_reason(service):
     assert service.client.get(f"/experiments/{experiment}/tuning").status_code == 409
 
 
+def test_auto_workers_are_those_of_the_submission(service):
+    """Also if the cluster comes back with fewer cores between two steps."""
+    clusters = [{"name": "local", "workers": ["auto"], "seeds": 3}]
+    service.submit(**TUNED | {"clusters": clusters})
+    play(service, by_rate, until=lambda run: run["rung"] == 1)
+    service.hello(cores=2)
+    play(service, by_rate)
+    assert {run["workers"] for run in service.runs()} == {4}
+    assert len(reported(service)) == 6
+
+
 def test_a_dry_run_counts_trials(service):
     service.hello()
     answer = service.client.post("/experiments/dry-run", json=SPEC | TUNED).json()
