@@ -24,16 +24,16 @@ TUNED = {
 def play(service, seconds, until=lambda run: False):
     """Run everything that is queued; `seconds` of a run is its time to the target, None: it missed it."""
     while True:
-        before = len(service.line.launched)
         service.scheduler.look()
-        if len(service.line.launched) == before:
+        sent = {run["id"] for run in service.runs(state="dispatched")}
+        waiting = [order for _, orders in service.line.launched for order in orders if order.run in sent]
+        if not waiting:
             return
-        for order in service.line.launched[-1][1]:
+        for order in waiting:
             run = service.run(order.run)
             if until(run):
                 return
-            supervisor = Supervisor(service, order)
-            finish(supervisor, run, seconds(run))
+            finish(Supervisor(service, order), run, seconds(run))
 
 
 def finish(supervisor, run, seconds):
