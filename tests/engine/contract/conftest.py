@@ -82,14 +82,21 @@ def virtual_results() -> dict[Case, list[Played]]:
 
 
 @pytest.fixture
-def played(request: pytest.FixtureRequest, virtual_results: dict[Case, list[Played]], tmp_path: Path) -> Play:
-    """Return a function that plays a case in a world, and returns the report of every rank."""
+def played(
+    request: pytest.FixtureRequest,
+    virtual_results: dict[Case, list[Played]],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Play:
+    """Return a function that plays a case in a world, and returns the report of every rank.
+
+    A folder is made for a case that is played, not for every test: most tests look at what others have played.
+    """
 
     def get(case: Case, world: World) -> list[Played]:
         if world == "mpi":
             return request.getfixturevalue("mpi_results")[case]
         if case not in virtual_results:
-            virtual_results[case] = play_virtual(case, tmp_path)
+            virtual_results[case] = play_virtual(case, tmp_path_factory.mktemp("case"))
         return virtual_results[case]
 
     return get
