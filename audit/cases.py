@@ -79,6 +79,10 @@ TOGETHER: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"period": 2, "pull": 0.5, "anchor_momentum": 0.4},
         {"period": 3, "pull": 0.7, "momentum": 0.5},
     ),
+    "co2": (
+        {"period": 4, "outer_lr": 1.0, "outer_momentum": 0.4, "gap": 1.5},
+        {"period": 5, "outer_lr": 0.8, "outer_momentum": 0.5, "clip": 0.02, "momentum": 0.5},
+    ),
     "post-local-sgd": ({"period": 3, "switch": 7}, {"period": 4, "switch": 10, "momentum": 0.5}),
     "slowmo": ({"period": 4, "slow_momentum": 0.6}, {"period": 5, "slow_lr": 0.8, "momentum": 0.5}),
     "diloco": ({"period": 6, "lr": 0.01}, {"period": 5, "inner": "sgd", "outer_momentum": 0.5}),

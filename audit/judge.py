@@ -21,6 +21,7 @@ METHODS: dict[str, Method] = {
     "async-msgd": apart.async_sgd,
     "async-sgd": apart.async_sgd,
     "chip-easgd": together.chip_easgd,
+    "co2": together.co2,
     "diloco": together.diloco,
     "downpour": apart.async_sgd,
     "eamsgd": apart.async_easgd,

@@ -1,8 +1,8 @@
 """Simulations of synchronous methods, from their equations; each returns the center and every worker's weights.
 
 All right-hand sides are old values. Sources: arXiv 1708.02983 (Sync SGD, Sync EASGD, chips), 1901.02244 (SMA),
-1805.09767 and 1808.07217 (Local SGD), 1910.00643 (SlowMo), 2002.09539 (Overlap Local
-SGD), 2311.08105 (DiLoCo), 1905.13727 (PowerSGD).
+1805.09767 and 1808.07217 (Local SGD), 1910.00643 (SlowMo), 2002.09539 (Overlap Local SGD), 2401.16265 (CO2),
+2311.08105 (DiLoCo), 1905.13727 (PowerSGD).
 """
 
 from __future__ import annotations
@@ -89,6 +89,24 @@ def overlap_local_sgd(seen: Seen, p: Parameters) -> Finals:
             v = p["anchor_momentum"] * v + np.mean(xs, axis=0) - z
             z = z + v
     return z, xs
+
+
+def co2(seen: Seen, p: Parameters) -> Finals:
+    """Round n: x_i = c_n, tau steps, D_n = c_n - mean x_i;  m = clip(beta m + D_n-1 / gap),  c_n+1 = c_n - a m."""
+    workers, limit = range(seen.workers), np.inf if p["clip"] is None else p["clip"]
+    c, steps = seen.start, [Step(p) for _ in workers]
+    m, late, xs = np.zeros_like(c), None, [c for _ in workers]
+    rounds = seen.rounds // p["period"]
+    for n in range(rounds + 1):
+        ahead = c
+        if late is not None:
+            m = np.clip(p["outer_momentum"] * m + late / p["gap"], -limit, limit)
+            ahead = c - p["outer_lr"] * m
+        xs = [c for _ in workers]
+        for _ in range(p["period"] if n < rounds else seen.rounds % p["period"]):
+            xs = [xs[i] + steps[i].move(seen.gradient(i, steps[i].at(xs[i]))) for i in workers]
+        late, c = c - np.mean(xs, axis=0), ahead
+    return c, xs
 
 
 def post_local_sgd(seen: Seen, p: Parameters) -> Finals:

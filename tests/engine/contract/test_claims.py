@@ -94,6 +94,7 @@ def test_a_preset_is_one_of_a_method_that_is_tested_and_all_there_is_to_it(monke
     class Own(Base):
         """Of a class that is in no catalogue."""
 
+    monkeypatch.delenv(suite.ONLY, raising=False)
     known = {"local-sgd": LocalSGD, "more": More, "own": Own, "preset": type("Plain", (LocalSGD,), {})}
     monkeypatch.setattr(suite, "catalogue", lambda: known)
     assert {name: suite.preset(name) for name in known} == {

@@ -10,12 +10,12 @@ from hooke.catalogue.algorithm import Algorithm
 from hooke.catalogue.page import page
 
 from tests.engine.contract import document
-from tests.engine.contract.conftest import ROOT
+from tests.engine.contract.conftest import ROOT, search_path
 
 
 def test_the_page_is_current():
     command = [sys.executable, "-m", document.__name__, "--check"]
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    environment = os.environ | {"PYTHONPATH": search_path()}
     ended = subprocess.run(
         command, check=False, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120
     )
