@@ -86,6 +86,10 @@ TOGETHER: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "post-local-sgd": ({"period": 3, "switch": 7}, {"period": 4, "switch": 10, "momentum": 0.5}),
     "slowmo": ({"period": 4, "slow_momentum": 0.6}, {"period": 5, "slow_lr": 0.8, "momentum": 0.5}),
     "diloco": ({"period": 6, "lr": 0.01}, {"period": 5, "inner": "sgd", "outer_momentum": 0.5}),
+    "streaming-diloco": (
+        {"period": 6, "lr": 0.01, "fragments": 3, "delay": 2},
+        {"period": 5, "inner": "sgd", "fragments": 2, "delay": 3, "mixing": 0.3, "outer_momentum": 0.5},
+    ),
     "powersgd": ({"rank": 2, "momentum": 0.5}, {"rank": 3}),
     "original-easgd": ({"alpha": 0.3, "mode": "ordered"}, {"rho": 2.0, "mode": "serial", "momentum": 0.5}),
 }

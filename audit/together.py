@@ -2,7 +2,7 @@
 
 All right-hand sides are old values. Sources: arXiv 1708.02983 (Sync SGD, Sync EASGD, chips), 1901.02244 (SMA),
 1805.09767 and 1808.07217 (Local SGD), 1910.00643 (SlowMo), 2002.09539 (Overlap Local SGD), 2401.16265 (CO2),
-2311.08105 (DiLoCo), 1905.13727 (PowerSGD).
+2311.08105 (DiLoCo), 2501.18512 (Streaming DiLoCo), 1905.13727 (PowerSGD).
 """
 
 from __future__ import annotations
@@ -143,6 +143,30 @@ def diloco(seen: Seen, p: Parameters) -> Finals:
             m = mu * m + outward
             c = c - p["outer_lr"] * (outward + mu * m)
             xs = [c] * seen.workers
+    return c, xs
+
+
+def streaming_diloco(seen: Seen, p: Parameters) -> Finals:
+    """Sent after s steps: D = c - mean x;  after s + d steps: the outer step of DiLoCo, x_i = a x_i + (1 - a) c.
+
+    `phase` says of every element how many steps into a period its fragment is sent.
+    """
+    workers, mu, period = range(seen.workers), p["outer_momentum"], p["period"]
+    ends = np.cumsum([0, *(np.prod(shape) for shape in problem.SHAPES)])
+    nearest = [ends[np.abs(ends - k * problem.SIZE / p["fragments"]).argmin()] for k in range(p["fragments"])]
+    fragment = np.searchsorted(nearest, np.arange(problem.SIZE), side="right") - 1
+    phase = fragment * period // p["fragments"]
+    c, xs, m, sent = seen.start, [seen.start for _ in workers], np.zeros(problem.SIZE), np.zeros(problem.SIZE)
+    steps = [AdamW(p) if p["inner"] == "adamw" else Step(p) for _ in workers]
+    for n in range(1, seen.rounds + 1):
+        for i, step in enumerate(steps):
+            g = seen.gradient(i, step.at(xs[i]))
+            xs[i] = step.stepped(xs[i], g) if isinstance(step, AdamW) else xs[i] + step.move(g)
+        sent = np.where(n % period == phase, c - np.mean(xs, axis=0), sent)
+        arrived = ((n - p["delay"]) % period == phase) & (n > p["delay"])
+        m = np.where(arrived, mu * m + sent, m)
+        c = np.where(arrived, c - p["outer_lr"] * (sent + mu * m), c)
+        xs = [np.where(arrived, p["mixing"] * x + (1 - p["mixing"]) * c, x) for x in xs]
     return c, xs
 
 

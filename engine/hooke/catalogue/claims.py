@@ -21,8 +21,9 @@ if TYPE_CHECKING:  # parameters of algorithms must be readable without NumPy
 Operation = Literal["all-reduce", "broadcast", "reduce", "message", "read", "add"]
 Coordination = Literal["synchronous", "parameter-server", "lock-free"]
 """What lets a worker go on."""
-Behind = Literal["nothing", "gradient", "period"]
-"""What hides a transfer: nothing, the gradient of its step, or all steps until the next exchange."""
+Behind = Literal["nothing", "gradient", "period"] | int
+"""What hides a transfer: nothing, the gradient of its step, all steps until the next exchange, or that many steps
+after its own."""
 
 
 @dataclass(frozen=True)

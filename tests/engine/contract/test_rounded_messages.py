@@ -1,4 +1,4 @@
-"""PowerSGD on a narrow wire: its messages are projections on a changing basis, and keep no residual."""
+"""A narrow wire: messages that do not continue earlier ones, such as those of PowerSGD, keep no residual."""
 
 import numpy as np
 import pytest
@@ -72,6 +72,13 @@ def test_error_feedback_of_the_wire_adds_nothing_to_projections(workers, wire):
     ulp = {"bf16": 2.0**-8, "fp16": 2.0**-11}[wire]
     one_tie = case.values["lr"] * ulp * 2  # of a gradient below 2: float32 and float64 may break one differently
     np.testing.assert_allclose(center_of(reports), end, atol=one_tie)
+
+
+@pytest.mark.parametrize("name", ["streaming-diloco"])
+def test_methods_whose_messages_are_no_sequence_keep_no_residual(name):
+    """Fragments are sent in turn: in a resumed run, the first one sent may be another one."""
+    _, kept = play(Case(name, (("period", 2),), 2, steps=STEPS), "bf16")
+    assert kept == [[]] * 2
 
 
 def test_a_method_whose_messages_continue_keeps_its_residual():
