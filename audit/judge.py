@@ -37,6 +37,7 @@ METHODS: dict[str, Method] = {
     "sgd": apart.sgd,
     "slowmo": together.slowmo,
     "sma": together.sma,
+    "sparta": together.sparta,
     "streaming-diloco": together.streaming_diloco,
     "sync-easgd": together.sync_easgd,
     "sync-easgd1": together.sync_easgd,

@@ -2,7 +2,8 @@
 
 All right-hand sides are old values. Sources: arXiv 1708.02983 (Sync SGD, Sync EASGD, chips), 1901.02244 (SMA),
 1805.09767 and 1808.07217 (Local SGD), 1910.00643 (SlowMo), 2002.09539 (Overlap Local SGD), 2401.16265 (CO2),
-2311.08105 (DiLoCo), 2501.18512 (Streaming DiLoCo), 1905.13727 (PowerSGD).
+2311.08105 (DiLoCo), 2501.18512 (Streaming DiLoCo), 1905.13727 (PowerSGD);
+OpenReview stFPf3gzq1 (SPARTA).
 """
 
 from __future__ import annotations
@@ -168,6 +169,19 @@ def streaming_diloco(seen: Seen, p: Parameters) -> Finals:
         c = np.where(arrived, c - p["outer_lr"] * (sent + mu * m), c)
         xs = [np.where(arrived, p["mixing"] * x + (1 - p["mixing"]) * c, x) for x in xs]
     return c, xs
+
+
+def sparta(seen: Seen, p: Parameters) -> Finals:
+    """x_i' = x_i - lr g_i;  after every H-th step x_i[S] = mean_j x_j[S];  S: p |W| elements, drawn."""
+    workers, size = range(seen.workers), max(1, round(p["fraction"] * problem.SIZE))
+    xs, steps = [seen.start for _ in workers], [Step(p) for _ in workers]
+    for t in range(seen.rounds):
+        xs = [xs[i] + steps[i].move(seen.gradient(i, steps[i].at(xs[i]))) for i in workers]
+        if (t + 1) % p["period"] == 0:
+            generator = np.random.default_rng([seen.seed, t])
+            drawn = generator.choice(problem.SIZE, size, replace=False, shuffle=False)
+            xs = [np.where(np.isin(np.arange(problem.SIZE), drawn), np.mean(xs, axis=0), x) for x in xs]
+    return np.mean(xs, axis=0), xs
 
 
 def powersgd(seen: Seen, p: Parameters) -> Finals:

@@ -74,9 +74,9 @@ def test_error_feedback_of_the_wire_adds_nothing_to_projections(workers, wire):
     np.testing.assert_allclose(center_of(reports), end, atol=one_tie)
 
 
-@pytest.mark.parametrize("name", ["streaming-diloco"])
+@pytest.mark.parametrize("name", ["streaming-diloco", "sparta"])
 def test_methods_whose_messages_are_no_sequence_keep_no_residual(name):
-    """Fragments are sent in turn: in a resumed run, the first one sent may be another one."""
+    """Fragments are sent in turn, so that a resumed run may begin with another one; SPARTA's elements change."""
     _, kept = play(Case(name, (("period", 2),), 2, steps=STEPS), "bf16")
     assert kept == [[]] * 2
 
