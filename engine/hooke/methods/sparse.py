@@ -33,16 +33,13 @@ class Sample:
 
     def take(self, x: Any, t: int) -> Vector:
         """Choose elements for step t and return a vector with a copy of those of x."""
-        import numpy as np  # not at the top: a method's parameters are read without NumPy and torch
-        import torch
+        import numpy as np  # not at the top: a method's parameters are read without NumPy
 
         draw = np.random.default_rng([self._seed, t])
-        chosen = draw.choice(self._elements, self._values.numel(), replace=False, shuffle=False)
-        chosen.sort()
-        self._chosen = torch.from_numpy(chosen).to(x.device)
-        torch.index_select(x, 0, self._chosen, out=self._values)
-        return self._values  # type: ignore[no-any-return]
+        self._chosen = draw.choice(self._elements, self._values.numel(), replace=False, shuffle=False)
+        self._chosen.sort()
+        return self._values.copy_(x[self._chosen])  # type: ignore[no-any-return]
 
     def put(self, x: Any) -> None:
         """Write the vector of the last `take` to these elements of x."""
-        x.index_copy_(0, self._chosen, self._values)
+        x[self._chosen] = self._values
