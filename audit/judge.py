@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from audit import apart, clocks, problem, together
+from audit import apart, clocks, gossip, problem, together
 from audit.cases import Case
 from audit.problem import Array
 from audit.product import Run
@@ -30,6 +30,7 @@ METHODS: dict[str, Method] = {
     "hogwild-sgd": apart.hogwild_sgd,
     "local-sgd": together.local_sgd,
     "mdownpour": apart.async_sgd,
+    "noloco": gossip.noloco,
     "original-easgd": apart.original_easgd,
     "overlap-local-sgd": together.overlap_local_sgd,
     "post-local-sgd": together.post_local_sgd,

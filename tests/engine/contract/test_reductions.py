@@ -196,7 +196,7 @@ def test_one_chip_is_sync_sgd_bit_by_bit(played, workers, momentum):
 
 
 @pytest.mark.property("P17", workers=2)
-@pytest.mark.parametrize("name", ["slowmo", "co2", "diloco"])
+@pytest.mark.parametrize("name", ["slowmo", "co2", "diloco", "noloco"])
 def test_one_round_of_an_outer_optimizer_goes_downhill(played, name):
     """The sign: on f = x^2 / 2, one round must reduce |c|."""
     bowl = Quadratics(curvature=1.0, noise=0.0, origin=True)

@@ -57,6 +57,15 @@ TOGETHER = [
     if case.kind.coordination == "synchronous" and sums_of_all(case)
 ]
 
+BETWEEN = [
+    case
+    for case in suite.claims("exchange", suite.family((2, 4)))
+    if case.kind.coordination == "synchronous"
+    and {(e.operation, e.begins) for t in range(case.steps) for e in transfers_of(case, t)}
+    == {("message", "after")}
+]
+"""Cases of methods in which workers send to each other after their steps, all of them equally much."""
+
 
 def quiet(played, case, slow_network):
     """Play a case without jitter and evaluations; return its reports, and (latency, seconds per byte)."""
@@ -118,8 +127,8 @@ def test_time_of_a_pipeline(played, case, slow_network):
 
 @pytest.mark.parametrize("slow_network", [False, True])
 @pytest.mark.property("P19")
-@pytest.mark.parametrize("case", [c for c in TOGETHER if late(c)], ids=ids)
-def test_time_of_transfers_that_are_due_some_steps_later(played, case, slow_network):
+@pytest.mark.parametrize("case", [c for c in TOGETHER if late(c)] + BETWEEN, ids=ids)
+def test_time_of_transfers_that_are_due_at_once_or_some_steps_later(played, case, slow_network):
     """They run one after the other behind compute and update; a step waits for those that are due after it."""
     reports, latency = quiet(played, case, slow_network)
     compute, _, update, _ = prices(case)
@@ -128,12 +137,14 @@ def test_time_of_transfers_that_are_due_some_steps_later(played, case, slow_netw
     steps = len(reports[0].picked)
     for t in range(steps):
         now += compute
-        for each in transfers_of(case, t):
+        every = transfers_of(case, t)
+        # messages between workers: all of them send and receive at the same time
+        for each in every[: len(every) // case.workers] if case in BETWEEN else every:
             ended = max(ended, now) + seconds([each], *latency)
-            due.setdefault(t + each.behind, []).append(ended)
+            due.setdefault(t + (0 if each.behind == "nothing" else each.behind), []).append(ended)
         waits = max(0.0, max(due.pop(t, [0.0])) - now)
         now, exposed = now + waits + update, exposed + waits
-    assert (exposed > 0) == slow_network
+    assert (exposed > 0) == (slow_network or not late(case))
     exposed += max(0.0, ended - now)  # the end waits for what is under way
     for report in reports:
         assert report.done["clock"] == pytest.approx(max(now, ended), rel=1e-3)
