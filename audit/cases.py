@@ -94,6 +94,7 @@ TOGETHER: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"period": 6, "lr": 0.01, "outer_momentum": 0.5, "pull": 0.6},
         {"period": 3, "inner": "sgd", "outer_momentum": 0.3, "pull": 0.8, "momentum": 0.5},
     ),
+    "stochastic-gradient-push": ({"delay": 1, "momentum": 0.5}, {"delay": 0, "momentum": 0.5}),
     "sparta": ({"fraction": 0.3, "momentum": 0.5}, {"fraction": 0.2, "period": 3}),
     "powersgd": ({"rank": 2, "momentum": 0.5}, {"rank": 3}),
     "original-easgd": ({"alpha": 0.3, "mode": "ordered"}, {"rho": 2.0, "mode": "serial", "momentum": 0.5}),

@@ -39,6 +39,7 @@ METHODS: dict[str, Method] = {
     "slowmo": together.slowmo,
     "sma": together.sma,
     "sparta": together.sparta,
+    "stochastic-gradient-push": gossip.stochastic_gradient_push,
     "streaming-diloco": together.streaming_diloco,
     "sync-easgd": together.sync_easgd,
     "sync-easgd1": together.sync_easgd,

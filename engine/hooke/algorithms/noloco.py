@@ -17,7 +17,8 @@ class Noloco(Outer):
     D_i = c_i - x_i,   m_i' = mu m_i - outer_lr mean D - b (c_i - mean c),   c_i' = c_i + m_i'
 
     Every worker has outer weights c_i and an outer momentum of its own. After every H-th step random disjoint
-    pairs exchange c_i and D_i; the pull b towards the mean of the pair keeps all c_i near each other. Cost per H steps: two messages each way for every pair, 2 (A + |W| B), for any number of workers.
+    pairs exchange c_i and D_i; the pull b towards the mean of the pair keeps all c_i near each other. Cost per H
+    steps: two messages each way for every pair, 2 (A + |W| B), for any number of workers.
 
     Readings: pairs are drawn on every rank from the run's seed and the step; of an odd number of workers one takes
     the step alone. The authors' program has b = outer_lr; both are parameters here, with its defaults (0.7, mu

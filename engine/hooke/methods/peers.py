@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from hooke.catalogue.claims import Step, Transfer, Transfers
+from typing import Any
+
+from hooke.catalogue.claims import Behind, Step, Transfer, Transfers
 
 
 def pairs(seed: int, t: int, workers: int) -> list[tuple[int, int]]:
@@ -22,3 +24,25 @@ def partner(rank: int, seed: int, t: int, workers: int) -> int | None:
 def two_vectors_each(step: Step) -> Transfers:
     """Return the messages of all pairs: two vectors in each direction."""
     return [Transfer("message", step.elements, begins="after")] * 4 * (step.workers // 2)
+
+
+def hop(t: int, workers: int) -> int:
+    """Return how far ahead a worker of the directed exponential graph sends at step t: 1, 2, 4, ... below P."""
+    return int(2 ** (t % (workers - 1).bit_length()))
+
+
+def push_weight(t: int, delay: int) -> float:
+    """Return the push-sum weight w of every worker after t steps of the directed exponential graph.
+
+    Each keeps half of its weight and receives half of another one's: w' = w / 2 + w / 2 = 1. If messages are added
+    one step late, w' = w / 2 + w_before / 2, where the first step receives nothing: w goes to 2 / 3, and the rest
+    is in messages.
+    """
+    return 2 / 3 + (-0.5) ** t / 3 if delay else 1.0
+
+
+def push(method: Any, step: Step) -> Transfers:
+    """Return the messages of a step: one of every worker."""
+    hidden: Behind = method.delay or "nothing"
+    one = Transfer("message", step.elements, behind=hidden, begins="after")
+    return [one] * step.workers if step.workers > 1 else ()

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 from tests.engine.contract import suite
-from tests.engine.contract.conftest import ROOT
+from tests.engine.contract.conftest import ROOT, search_path
 
 OWN = {"elastic-gossip", "lookahead-easgd"}
 
@@ -26,7 +26,7 @@ def test_a_name_that_is_none_and_a_broken_file_are_told(tmp_path):
         "-k",
         "mine",
     ]
-    own = {"HOOKE_PATH": str(tmp_path), suite.ONLY: "mine", "PYTHONPATH": str(ROOT)}
+    own = {"HOOKE_PATH": str(tmp_path), suite.ONLY: "mine", "PYTHONPATH": search_path()}
     ended = subprocess.run(
         command, check=False, cwd=ROOT, env=os.environ | own, capture_output=True, text=True, timeout=60
     )
@@ -39,7 +39,11 @@ def test_the_examples_pass_the_suite():
     """Both worlds. What a class does not claim is skipped by name: the one claims nothing, the other all."""
     command = [sys.executable, "-m", "pytest", "tests/engine/contract", "-q", "-p", "no:cacheprovider"]
     command += ["-p", "no:xdist", "-k", " or ".join(sorted(OWN))]
-    own = {"HOOKE_PATH": str(ROOT / "examples/own"), suite.ONLY: ",".join(sorted(OWN)), "PYTHONPATH": str(ROOT)}
+    own = {
+        "HOOKE_PATH": str(ROOT / "examples/own"),
+        suite.ONLY: ",".join(sorted(OWN)),
+        "PYTHONPATH": search_path(),
+    }
     ended = subprocess.run(
         command, check=False, cwd=ROOT, env=os.environ | own, capture_output=True, text=True, timeout=280
     )
