@@ -16,11 +16,11 @@ class StochasticGradientPush(Descent):
 
     y_i = x_i - lr g_i(z_i),   x_i' = (y_i + y_j) / 2,   w_i' = (w_i + w_j) / 2,   z_i' = x_i' / w_i'
 
-    At every step worker i sends y_i / 2 to worker i + h and receives that of j = i - h, modulo P; h takes the powers
-    of two below P in turn, 1, 2, 4, ... (directed exponential graph). z_i are the weights of worker i,
-    of which x_i holds the share w_i (push-sum). With delay 1 messages are added one step later (overlap SGP): y_j
-    and w_j are those of the step before, and the next gradient hides the message. Cost per step: A + |W| B; with
-    delay 1 max(0, A + |W| B - gradient).
+    At every step worker i sends y_i / 2 to worker i + h and receives that of j = i - h, modulo P; h takes the
+    powers of two below P in turn, 1, 2, 4, ... (directed exponential graph). z_i are the weights of worker i, of
+    which x_i holds the share w_i (push-sum). With delay 1 messages are added one step later (overlap SGP): y_j and
+    w_j are those of the step before, and the next gradient hides the message. Cost per step: A + |W| B; with delay
+    1 max(0, A + |W| B - gradient).
 
     Readings: every worker sends and receives one message per step, so that w is the same on all workers and is
     computed, not sent: 1, or with delay 1 2/3 + (-1/2)^t / 3. The authors' program also sends backwards; this is
