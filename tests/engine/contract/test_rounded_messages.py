@@ -95,9 +95,11 @@ class Narrow(Case):
 
 
 @pytest.mark.parametrize("halt", [5, 7, 8])
-@pytest.mark.parametrize("name", ["co2", "streaming-diloco", "sparta", "noloco", "stochastic-gradient-push"])
+@pytest.mark.parametrize(
+    "name", ["post-local-sgd", "co2", "streaming-diloco", "sparta", "noloco", "stochastic-gradient-push"]
+)
 def test_residuals_are_those_of_the_same_messages_after_a_restart(tmp_path, name, halt):
-    """Whatever is sent first then: a fragment, a message to another worker."""
+    """Whatever is sent first then: weights instead of gradients, a fragment, a message to another worker."""
     case = Narrow(name, tuple(suite.base(name).items()), 4)
     straight = play_virtual(case, tmp_path)
     assert_same_bits(play_virtual(replace(case, halt=4 * halt), tmp_path), straight)
