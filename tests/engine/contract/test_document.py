@@ -9,13 +9,13 @@ from hooke.algorithms.sgd import SGD
 from hooke.catalogue.algorithm import Algorithm
 from hooke.catalogue.page import page
 
-from tests.engine.contract import document
+from tests.engine.contract import document, suite
 from tests.engine.contract.conftest import ROOT, search_path
 
 
 def test_the_page_is_current():
     command = [sys.executable, "-m", document.__name__, "--check"]
-    environment = os.environ | {"PYTHONPATH": search_path()}
+    environment = os.environ | {"PYTHONPATH": search_path(), suite.ONLY: ""}
     ended = subprocess.run(
         command, check=False, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120
     )
