@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from audit import apart, clocks, problem, together
+from audit import apart, clocks, gossip, problem, together
 from audit.cases import Case
 from audit.problem import Array
 from audit.product import Run
@@ -21,6 +21,7 @@ METHODS: dict[str, Method] = {
     "async-msgd": apart.async_sgd,
     "async-sgd": apart.async_sgd,
     "chip-easgd": together.chip_easgd,
+    "co2": together.co2,
     "diloco": together.diloco,
     "downpour": apart.async_sgd,
     "eamsgd": apart.async_easgd,
@@ -29,6 +30,7 @@ METHODS: dict[str, Method] = {
     "hogwild-sgd": apart.hogwild_sgd,
     "local-sgd": together.local_sgd,
     "mdownpour": apart.async_sgd,
+    "noloco": gossip.noloco,
     "original-easgd": apart.original_easgd,
     "overlap-local-sgd": together.overlap_local_sgd,
     "post-local-sgd": together.post_local_sgd,
@@ -36,6 +38,9 @@ METHODS: dict[str, Method] = {
     "sgd": apart.sgd,
     "slowmo": together.slowmo,
     "sma": together.sma,
+    "sparta": together.sparta,
+    "stochastic-gradient-push": gossip.stochastic_gradient_push,
+    "streaming-diloco": together.streaming_diloco,
     "sync-easgd": together.sync_easgd,
     "sync-easgd1": together.sync_easgd,
     "sync-easgd2": together.sync_easgd,

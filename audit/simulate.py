@@ -20,6 +20,7 @@ DEFAULTS: dict[str, Any] = {
     "reduction": "mean", "parts": 2, "center_momentum": 0.9, "switch": 100,
     "slow_momentum": 0.5, "slow_lr": 1.0, "inner": "adamw", "decay": 0.1, "outer_lr": 0.7, "outer_momentum": 0.9,
     "rank": 2, "pull": 0.6, "anchor_momentum": 0.7,
+    "gap": 1.0, "clip": None, "fragments": 4, "delay": 1, "mixing": 0.5, "fraction": 0.005,
 }  # fmt: skip
 """Default values of parameters, from docs/algorithms.md."""
 

@@ -1,8 +1,9 @@
 """Simulations of synchronous methods, from their equations; each returns the center and every worker's weights.
 
 All right-hand sides are old values. Sources: arXiv 1708.02983 (Sync SGD, Sync EASGD, chips), 1901.02244 (SMA),
-1805.09767 and 1808.07217 (Local SGD), 1910.00643 (SlowMo), 2002.09539 (Overlap Local
-SGD), 2311.08105 (DiLoCo), 1905.13727 (PowerSGD).
+1805.09767 and 1808.07217 (Local SGD), 1910.00643 (SlowMo), 2002.09539 (Overlap Local SGD), 2401.16265 (CO2),
+2311.08105 (DiLoCo), 2501.18512 (Streaming DiLoCo), 1905.13727 (PowerSGD);
+OpenReview stFPf3gzq1 (SPARTA).
 """
 
 from __future__ import annotations
@@ -91,6 +92,24 @@ def overlap_local_sgd(seen: Seen, p: Parameters) -> Finals:
     return z, xs
 
 
+def co2(seen: Seen, p: Parameters) -> Finals:
+    """Round n: x_i = c_n, tau steps, D_n = c_n - mean x_i;  m = clip(beta m + D_n-1 / gap),  c_n+1 = c_n - a m."""
+    workers, limit = range(seen.workers), np.inf if p["clip"] is None else p["clip"]
+    c, steps = seen.start, [Step(p) for _ in workers]
+    m, late, xs = np.zeros_like(c), None, [c for _ in workers]
+    rounds = seen.rounds // p["period"]
+    for n in range(rounds + 1):
+        ahead = c
+        if late is not None:
+            m = np.clip(p["outer_momentum"] * m + late / p["gap"], -limit, limit)
+            ahead = c - p["outer_lr"] * m
+        xs = [c for _ in workers]
+        for _ in range(p["period"] if n < rounds else seen.rounds % p["period"]):
+            xs = [xs[i] + steps[i].move(seen.gradient(i, steps[i].at(xs[i]))) for i in workers]
+        late, c = c - np.mean(xs, axis=0), ahead
+    return c, xs
+
+
 def post_local_sgd(seen: Seen, p: Parameters) -> Finals:
     """Sync SGD for t < t0, then Local SGD."""
     return local_sgd(seen, p, p["switch"])
@@ -126,6 +145,43 @@ def diloco(seen: Seen, p: Parameters) -> Finals:
             c = c - p["outer_lr"] * (outward + mu * m)
             xs = [c] * seen.workers
     return c, xs
+
+
+def streaming_diloco(seen: Seen, p: Parameters) -> Finals:
+    """Sent after s steps: D = c - mean x;  after s + d steps: the outer step of DiLoCo, x_i = a x_i + (1 - a) c.
+
+    `phase` says of every element how many steps into a period its fragment is sent.
+    """
+    workers, mu, period = range(seen.workers), p["outer_momentum"], p["period"]
+    ends = np.cumsum([0, *(np.prod(shape) for shape in problem.SHAPES)])
+    nearest = [ends[np.abs(ends - k * problem.SIZE / p["fragments"]).argmin()] for k in range(p["fragments"])]
+    fragment = np.searchsorted(nearest, np.arange(problem.SIZE), side="right") - 1
+    phase = fragment * period // p["fragments"]
+    c, xs, m, sent = seen.start, [seen.start for _ in workers], np.zeros(problem.SIZE), np.zeros(problem.SIZE)
+    steps = [AdamW(p) if p["inner"] == "adamw" else Step(p) for _ in workers]
+    for n in range(1, seen.rounds + 1):
+        for i, step in enumerate(steps):
+            g = seen.gradient(i, step.at(xs[i]))
+            xs[i] = step.stepped(xs[i], g) if isinstance(step, AdamW) else xs[i] + step.move(g)
+        sent = np.where(n % period == phase, c - np.mean(xs, axis=0), sent)
+        arrived = ((n - p["delay"]) % period == phase) & (n > p["delay"])
+        m = np.where(arrived, mu * m + sent, m)
+        c = np.where(arrived, c - p["outer_lr"] * (sent + mu * m), c)
+        xs = [np.where(arrived, p["mixing"] * x + (1 - p["mixing"]) * c, x) for x in xs]
+    return c, xs
+
+
+def sparta(seen: Seen, p: Parameters) -> Finals:
+    """x_i' = x_i - lr g_i;  after every H-th step x_i[S] = mean_j x_j[S];  S: p |W| elements, drawn."""
+    workers, size = range(seen.workers), max(1, round(p["fraction"] * problem.SIZE))
+    xs, steps = [seen.start for _ in workers], [Step(p) for _ in workers]
+    for t in range(seen.rounds):
+        xs = [xs[i] + steps[i].move(seen.gradient(i, steps[i].at(xs[i]))) for i in workers]
+        if (t + 1) % p["period"] == 0:
+            generator = np.random.default_rng([seen.seed, t])
+            drawn = generator.choice(problem.SIZE, size, replace=False, shuffle=False)
+            xs = [np.where(np.isin(np.arange(problem.SIZE), drawn), np.mean(xs, axis=0), x) for x in xs]
+    return np.mean(xs, axis=0), xs
 
 
 def powersgd(seen: Seen, p: Parameters) -> Finals:

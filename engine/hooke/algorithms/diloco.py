@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
-from pydantic import Field
-
 from hooke.catalogue.claims import ANY, Limit, after_steps, all_reduce, identical_workers
 from hooke.catalogue.rank import Rank
-from hooke.methods.descent import AdamStep, LocalStep, Periodic
-from hooke.spec.spaces import Space
+from hooke.methods.outer import Outer
 
 
-class Diloco(Periodic):
+class Diloco(Outer):
     """DiLoCo.
 
     x_i = c;  H inner steps (AdamW) on x_i;  then, for all,   D = c - mean_i x_i,
@@ -39,32 +34,11 @@ class Diloco(Periodic):
     tested_with = {"lr": 0.005}
     tested_together = [{"inner": "sgd", "momentum": 0.6}]
     accesses = 30
-    search = {
-        "lr": Space(low=0.0003, high=0.03, scale="log"),
-        "momentum": Space(low=0.0, high=0.97, scale="reverse-log", when={"inner": ["sgd"]}),
-        "momentum_kind": Space(choices=["heavy-ball", "nesterov"], when={"inner": ["sgd"]}),
-        "outer_lr": Space(low=0.2, high=1.2),
-        "outer_momentum": Space(low=0.0, high=0.95, scale="reverse-log"),
-    }
-
-    lr: float = Field(0.001, gt=0, le=10, title="Learning rate", description="Step length of the inner steps.")
-    period: int = Field(20, ge=1, le=10_000, title="Period", description="Inner steps per outer step (H).")
-    inner: Literal["adamw", "sgd"] = Field("adamw", title="Inner", description="Optimizer of the workers.")
-    decay: float = Field(0.1, ge=0, le=1, title="Weight decay", description="Decoupled weight decay of AdamW.")
-    outer_lr: float = Field(0.7, gt=0, le=10, title="Outer learning rate", description="Of the outer steps.")
-    outer_momentum: float = Field(0.9, ge=0, lt=1, title="Outer momentum", description="Of the outer steps (mu).")
-
-    def warnings(self, workers: int) -> list[str]:
-        """Warn that momentum has no effect with AdamW."""
-        del workers
-        idle = self.momentum > 0 and self.inner == "adamw"
-        return ["momentum has no effect with inner = adamw, which has moments of its own"] if idle else []
 
     def run(self, r: Rank) -> None:
         """Take local steps, then an outer step together."""
         x, c, m, delta = r.params, r.state("center", like=r.params), r.state("outer"), r.buffer(r.params)
-        step: AdamStep | LocalStep
-        step = AdamStep(r, self.lr, self.decay) if self.inner == "adamw" else self.local_step(r)
+        step = self.inner_step(r)
         for t in r.steps(evaluated=c):
             step.apply(step.gradient())
             if (t + 1) % self.period == 0:

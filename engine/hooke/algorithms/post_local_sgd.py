@@ -52,6 +52,7 @@ class PostLocalSGD(LocalSGD):
         """Take steps together; from the switch on, take local steps and average."""
         x, center = r.params, r.state("center", like=r.params)
         step = self.local_step(r)
+        averages = r.comm.split(0, r.rank)  # with residuals of its own, also if a restart sends no gradient first
         for t in r.steps(evaluated=center):
             g = step.gradient()
             if t < self.switch:
@@ -61,6 +62,6 @@ class PostLocalSGD(LocalSGD):
                 continue
             step.apply(g)
             if (t + 1 - self.switch) % self.period == 0:
-                r.comm.allreduce(x)
+                averages.allreduce(x)
                 x.mul_(1 / r.workers)
                 center.copy_(x)

@@ -21,8 +21,10 @@ if TYPE_CHECKING:  # parameters of algorithms must be readable without NumPy
 Operation = Literal["all-reduce", "broadcast", "reduce", "message", "read", "add"]
 Coordination = Literal["synchronous", "parameter-server", "lock-free"]
 """What lets a worker go on."""
-Behind = Literal["nothing", "gradient", "period"]
-"""What hides a transfer: nothing, the gradient of its step, or all steps until the next exchange."""
+Hiding = Literal["nothing", "gradient", "period"]
+Behind = Hiding | int
+"""What hides a transfer: nothing, the gradient of its step, all steps until the next exchange, or that many steps
+after its own."""
 Begins = Literal["before", "after"]
 
 
@@ -58,9 +60,10 @@ class Transfer:
     """Whether it begins before the gradient of its step or after the update of its step."""
 
     def __post_init__(self) -> None:
-        for name, choices in (("operation", Operation), ("behind", Behind), ("begins", Begins)):
-            if (value := getattr(self, name)) not in get_args(choices):
-                known = ", ".join(get_args(choices))
+        for name, choices in (("operation", Operation), ("behind", Hiding), ("begins", Begins)):
+            value, known = getattr(self, name), ", ".join(get_args(choices))
+            steps = name == "behind" and isinstance(value, int) and not isinstance(value, bool) and value > 0
+            if not steps and value not in get_args(choices):
                 raise ValueError(f"a transfer has no `{name}` {value!r}; there are: {known}")
 
 

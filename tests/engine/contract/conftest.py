@@ -33,6 +33,11 @@ def mpirun() -> str:
     return str(Path(sys.executable).with_name("mpirun"))
 
 
+def search_path() -> str:
+    """Return PYTHONPATH for a program of these tests: the repository, and what is in it already."""
+    return os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
+
+
 def run_program(folder: Path, ranks: int, cases: list[Case]) -> tuple[int, str]:
     """Play cases under MPI; return the exit status and the output. No process outlives the call."""
     (folder / "cases.pkl").write_bytes(pickle.dumps(cases))

@@ -179,8 +179,9 @@ def test_traffic_of_halving(played, case):
 
 def whole_vectors(case):
     """Return whether all that travels has the layout of the weights, along which it is packed."""
-    step = Step(0, case.workers, Quadratic.layout_of(case.objective), case.seed)
-    return {each.elements for each in claimed(case.kind, "exchange")(case.method, step)} <= {case.objective.size}
+    layout, exchange = Quadratic.layout_of(case.objective), claimed(case.kind, "exchange")
+    steps = [Step(t, case.workers, layout, case.seed) for t in range(case.steps)]
+    return {each.elements for step in steps for each in exchange(case.method, step)} <= {case.objective.size}
 
 
 @pytest.mark.property("P18")

@@ -1,6 +1,7 @@
 """Each method is a simpler one at a limit (P1, P3, P17): bit by bit where the arithmetic is the same."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -195,10 +196,23 @@ def test_one_chip_is_sync_sgd_bit_by_bit(played, workers, momentum):
 
 
 @pytest.mark.property("P17", workers=2)
-@pytest.mark.parametrize("name", ["slowmo", "diloco"])
+@pytest.mark.parametrize("name", ["slowmo", "co2", "diloco", "noloco"])
 def test_one_round_of_an_outer_optimizer_goes_downhill(played, name):
     """The sign: on f = x^2 / 2, one round must reduce |c|."""
     bowl = Quadratics(curvature=1.0, noise=0.0, origin=True)
     case = Case(name, (("period", 3), ("lr", 0.05)), 2, steps=3, objective=bowl)
     before = bowl.start(case.seed)
     assert np.linalg.norm(center_of(played(case, "virtual"))) < 0.95 * np.linalg.norm(before)
+
+
+@pytest.mark.property("P17", of=("co2",))
+@pytest.mark.parametrize("workers", [2, 3])
+def test_where_gradients_do_not_depend_on_the_weights_co2_is_slowmo_a_round_later(played, workers):
+    """Then a late average is no other one."""
+    flat, said = Quadratics(curvature=0.0), (("period", 3), ("lr", 0.05))
+    late = Case("co2", (*said, ("outer_momentum", 0.4), ("outer_lr", 0.9)), workers, steps=15, objective=flat)
+    slow = Case("slowmo", (*said, ("slow_momentum", 0.4), ("slow_lr", 0.9)), workers, steps=15, objective=flat)
+    one, two = played(late, "virtual"), played(slow, "virtual")
+    np.testing.assert_allclose(one[0].center, two[0].center, atol=3e-6)  # both have all five averages
+    begun = played(replace(slow, steps=12), "virtual")[0].center
+    np.testing.assert_allclose(one[0].weights, begun, atol=3e-6)  # the sixth round begins with four of them

@@ -1,4 +1,6 @@
-"""PowerSGD on a narrow wire: its messages are projections on a changing basis, and keep no residual."""
+"""A narrow wire: messages that do not continue earlier ones, such as those of PowerSGD, keep no residual."""
+
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -6,8 +8,10 @@ from hooke.comm.virtual.communicator import run_virtual
 from hooke.spec.specification import RunSpec
 
 from tests.engine.comm.wire_cases import rounded, tree_sum
-from tests.engine.contract.cases import Case, _report, objective_of, train, watched
+from tests.engine.contract import suite
+from tests.engine.contract.cases import Case, _report, objective_of, play_virtual, train, watched
 from tests.engine.contract.expected import SHAPES, center_of, observed, recorded
+from tests.engine.contract.test_bitwise import assert_same_bits
 from tests.engine.reference import descent
 from tests.engine.reference.descent import Momentum
 from tests.engine.reference.methods.descent import first_basis
@@ -72,6 +76,33 @@ def test_error_feedback_of_the_wire_adds_nothing_to_projections(workers, wire):
     ulp = {"bf16": 2.0**-8, "fp16": 2.0**-11}[wire]
     one_tie = case.values["lr"] * ulp * 2  # of a gradient below 2: float32 and float64 may break one differently
     np.testing.assert_allclose(center_of(reports), end, atol=one_tie)
+
+
+@pytest.mark.parametrize("name", ["streaming-diloco", "sparta"])
+def test_methods_whose_messages_are_no_sequence_keep_no_residual(name):
+    """Fragments are sent in turn, so that a resumed run may begin with another one; SPARTA's elements change."""
+    _, kept = play(Case(name, (("period", 2),), 2, steps=STEPS), "bf16")
+    assert kept == [[]] * 2
+
+
+@dataclass(frozen=True)
+class Narrow(Case):
+    """A case in bf16, with error feedback."""
+
+    def spec(self, world, samples=None) -> RunSpec:
+        spec = super().spec(world, samples)
+        return spec.model_copy(update={"communication": spec.communication.model_copy(update={"wire": "bf16"})})
+
+
+@pytest.mark.parametrize("halt", [5, 7, 8])
+@pytest.mark.parametrize(
+    "name", ["post-local-sgd", "co2", "streaming-diloco", "sparta", "noloco", "stochastic-gradient-push"]
+)
+def test_residuals_are_those_of_the_same_messages_after_a_restart(tmp_path, name, halt):
+    """Whatever is sent first then: weights instead of gradients, a fragment, a message to another worker."""
+    case = Narrow(name, tuple(suite.base(name).items()), 4)
+    straight = play_virtual(case, tmp_path)
+    assert_same_bits(play_virtual(replace(case, halt=4 * halt), tmp_path), straight)
 
 
 def test_a_method_whose_messages_continue_keeps_its_residual():

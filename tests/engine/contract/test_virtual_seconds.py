@@ -41,6 +41,10 @@ def pipelined(case):
     return any(each.behind == "period" for t in range(case.steps) for each in transfers_of(case, t))
 
 
+def late(case):
+    return any(isinstance(each.behind, int) for t in range(case.steps) for each in transfers_of(case, t))
+
+
 def sums_of_all(case):
     """Return whether nothing travels but sums over all workers, for which the schedules say the time."""
     moved = {(each.operation, each.ranks) for t in range(case.steps) for each in transfers_of(case, t)}
@@ -52,6 +56,15 @@ TOGETHER = [
     for case in suite.claims("exchange", suite.family((2, 4)))
     if case.kind.coordination == "synchronous" and sums_of_all(case)
 ]
+
+BETWEEN = [
+    case
+    for case in suite.claims("exchange", suite.family((2, 4)))
+    if case.kind.coordination == "synchronous"
+    and {(e.operation, e.begins) for t in range(case.steps) for e in transfers_of(case, t)}
+    == {("message", "after")}
+]
+"""Cases of methods in which workers send to each other after their steps, all of them equally much."""
 
 
 def quiet(played, case, slow_network):
@@ -72,7 +85,7 @@ def prices(case):
 
 @pytest.mark.parametrize("slow_network", [False, True])
 @pytest.mark.property("P19")
-@pytest.mark.parametrize("case", [c for c in TOGETHER if not pipelined(c)], ids=ids)
+@pytest.mark.parametrize("case", [c for c in TOGETHER if not pipelined(c) and not late(c)], ids=ids)
 def test_time_of_synchronous_methods(played, case, slow_network):
     """A step takes transfers + max(compute, what runs behind it) + update."""
     reports, latency = quiet(played, case, slow_network)
@@ -109,6 +122,32 @@ def test_time_of_a_pipeline(played, case, slow_network):
     for report in reports:
         assert report.done["clock"] == pytest.approx(max(own, ended), rel=1e-3)
         exposed = report.done["clock"] - own
+        assert report.done["phases"]["communicate"] == pytest.approx(exposed, rel=1e-3, abs=1e-9)
+
+
+@pytest.mark.parametrize("slow_network", [False, True])
+@pytest.mark.property("P19")
+@pytest.mark.parametrize("case", [c for c in TOGETHER if late(c)] + BETWEEN, ids=ids)
+def test_time_of_transfers_that_are_due_at_once_or_some_steps_later(played, case, slow_network):
+    """They run one after the other behind compute and update; a step waits for those that are due after it."""
+    reports, latency = quiet(played, case, slow_network)
+    compute, _, update, _ = prices(case)
+    now = ended = exposed = 0.0
+    due = {}
+    steps = len(reports[0].picked)
+    for t in range(steps):
+        now += compute
+        every = transfers_of(case, t)
+        # messages between workers: all of them send and receive at the same time
+        for each in every[: len(every) // case.workers] if case in BETWEEN else every:
+            ended = max(ended, now) + seconds([each], *latency)
+            due.setdefault(t + (0 if each.behind == "nothing" else each.behind), []).append(ended)
+        waits = max(0.0, max(due.pop(t, [0.0])) - now)
+        now, exposed = now + waits + update, exposed + waits
+    assert (exposed > 0) == (slow_network or not late(case))
+    exposed += max(0.0, ended - now)  # the end waits for what is under way
+    for report in reports:
+        assert report.done["clock"] == pytest.approx(max(now, ended), rel=1e-3)
         assert report.done["phases"]["communicate"] == pytest.approx(exposed, rel=1e-3, abs=1e-9)
 
 

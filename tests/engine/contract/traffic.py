@@ -39,6 +39,15 @@ def transfers(case: Case, reports: list[Played]) -> list[Transfer]:
     return [each for t in steps for each in exchange(case.method, Step(t, case.workers, layout, case.seed))]
 
 
+def halves(elements: int, ranks: int) -> int:
+    """Return the messages of the first half of halving: P log2 P, but none for the empty half of one element."""
+    if ranks == 1:
+        return 0
+    low, high = elements // 2, elements - elements // 2
+    sent = ranks // 2 * ((low > 0) + (high > 0))
+    return sent + halves(low, ranks // 2) + halves(high, ranks // 2)
+
+
 def moved(case: Case, every: Iterable[Transfer]) -> Moved:
     """Return what these take with the case's collective."""
     total = Moved()
@@ -51,7 +60,7 @@ def moved(case: Case, every: Iterable[Transfer]) -> Moved:
         total.payload += each.groups * asked * size
         total.wire += each.groups * (1 if ways is None else ways * (p - 1)) * size
         halved = case.collective == "halving" and each.operation == "all-reduce"
-        messages = 2 * p * int(math.log2(p)) if halved else 1 if ways is None else ways * (p - 1)
+        messages = 2 * halves(each.elements, p) if halved else 1 if ways is None else ways * (p - 1)
         total.messages += each.groups * messages
     return total
 
