@@ -98,6 +98,35 @@ def fill_in(page: Page) -> None:
     field(page, "/clusters/1/seeds").fill("3")
 
 
+OVERFLOWING = """table => [...table.querySelectorAll("th, td")].filter(cell => cell.scrollWidth > cell.clientWidth)
+    .map(cell => cell.innerText)"""
+"""The cells of a table whose content reaches into the next cell."""
+
+
+def corner(page: Page, box: dict[str, float], right: bool) -> bytes:
+    """Return the picture of a few pixels below the text of a table's last row, at one end of it."""
+    x = box["x"] + (box["width"] - 6 if right else 2)
+    return page.screenshot(clip={"x": x, "y": box["y"] + box["height"] - 4, "width": 4, "height": 3})
+
+
+def scrolls_in_its_place(page: Page) -> None:
+    """In a narrow window every column of the comparison can be reached, and a shade says that more follow."""
+    page.set_viewport_size({"width": 820, "height": 900})
+    table, place = page.get_by_test_id("comparison-table"), page.get_by_role("region", name="Comparison")
+    last = table.get_by_role("columnheader").last
+    place.scroll_into_view_if_needed()
+    assert table.evaluate(OVERFLOWING) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    expect(last).not_to_be_in_viewport(ratio=1)
+    assert corner(page, place.bounding_box(), right=True) != corner(page, place.bounding_box(), right=False)
+
+    place.evaluate("place => place.scrollTo({ left: place.scrollWidth })")
+    expect(last).to_be_in_viewport(ratio=1)
+    expect(table.get_by_role("columnheader").first).to_be_in_viewport(ratio=1)
+    assert corner(page, place.bounding_box(), right=True) == corner(page, place.bounding_box(), right=False)
+    page.set_viewport_size({"width": 1280, "height": 900})
+
+
 def test_from_the_form_to_the_verdict(hooke, browsing):
     up = hooke("up")
     up.ready().close()
@@ -137,6 +166,7 @@ def test_from_the_form_to_the_verdict(hooke, browsing):
     expect(rows.nth(1)).to_contain_text(re.compile(r"\d(\.\d+)?×"))
     browsing.accessible()
 
+    scrolls_in_its_place(page)
     address = page.url
     page.reload()
     expect(page).to_have_url(address)

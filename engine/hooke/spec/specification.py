@@ -120,7 +120,7 @@ class VirtualCluster(Frozen):
     )
     compute_source: Annotated[str, StringConstraints(max_length=240)] | None = Field(
         None,
-        title="Compute time is",
+        title="Source of the compute time",
         description="What the compute time was measured on; empty: it is an assumption, and results say so.",
     )
     compute_jitter: float = Field(

@@ -58,7 +58,7 @@ describe("clusters", () => {
     await refill(user, clusterCard(1).getByLabelText("Latency"), "1e-3");
     await refill(user, clusterCard(1).getByLabelText("Seconds per byte to a server"), "2e-9");
     await refill(user, clusterCard(1).getByLabelText("Jitter"), "0");
-    await refill(user, clusterCard(1).getByLabelText("Compute time is"), "an A100");
+    await refill(user, clusterCard(1).getByLabelText("Source of the compute time"), "an A100");
     const virtual = { latency: 1e-3, seconds_per_byte: 0.9e-9, compute_jitter: 0, compute_source: "an A100" };
     expect(written().clusters[1]?.virtual).toEqual({
       ...virtual,

@@ -62,7 +62,7 @@ class Case:
     held: int | None = None
     """Under MPI the slow worker is in its second gradient until the others have done this many together."""
     scoring: float = 0.0
-    """Seconds of an evaluation under MPI."""
+    """Seconds of an evaluation, virtual or real; around a server an evaluation takes no virtual time."""
     halt: int | None = None
     """Stop, checkpoint and restart after this many gradients of all workers together."""
     cancel: int | None = None
@@ -221,6 +221,7 @@ def objective_of(
         slow=case.slow[1] if case.slow and case.slow[0] == comm.rank else 0.0,
         held=(folder / "gradients", case.held) if case.held and folder else None,
         scoring=case.scoring,
+        served=case.kind.coordination == "parameter-server",
         poison=case.poison[1:] if case.poison and case.poison[0] == comm.rank else None,
         cancel_at=case.cancel if first else None,
     )

@@ -92,7 +92,9 @@ class Behaviour:
     """(file, gradients): under MPI all but a slow worker leave a byte there for each gradient, and the slow one is
     in its second until there are so many. So the order is the test's, not the machine's."""
     scoring: float = 0.0
-    """Seconds of an evaluation under MPI. In virtual time it takes none."""
+    """Seconds of an evaluation, virtual or real; around a server an evaluation takes no virtual time."""
+    served: bool = False
+    """Whether the method has a server that grants steps."""
     poison: tuple[int, float] | None = None
     """(step, value): the gradient of this step holds this value."""
     cancel_at: int | None = None
@@ -198,5 +200,7 @@ class Quadratic(Objective):
             self.cancel_requested.set()
         if not self.virtual:
             time.sleep(self.behaviour.scoring)
+        elif not self.behaviour.served:
+            self.comm.charge(self.behaviour.scoring)
         count = stop - start
         return Score(self._loss(weights) * count, count // 2, count)

@@ -22,24 +22,30 @@ def test_the_clock_is_the_run_of_every_worker(played, case, world):
     assert len(reports[-1 if suite.served(case) else 0].scores) > 3
 
 
-@pytest.mark.parametrize("world", WORLDS)
-@pytest.mark.parametrize("case", suite.clocked(), ids=ids)
-def test_ranks_stand_as_long_as_evaluations_take(played, case, world):
-    """Every rank: its seconds off the clock are those for which the clock stood, after the start."""
-    reports = played(case, world)
-    deciding = reports[-1 if suite.served(case) else 0]
-    if world == "mpi":
-        assert deciding.stood >= (len(deciding.scores) - 1) * case.scoring
+@pytest.mark.parametrize("case", [c for c in suite.clocked() if not suite.served(c)], ids=ids)
+def test_ranks_stand_as_long_as_evaluations_take(played, case):
+    """Every rank: its seconds off the clock are those for which the clock stood, and all end at one clock.
+
+    In virtual time, where both are exact: of real processes, one may be told late. Servers: see below.
+    """
+    reports = played(case, "virtual")
+    assert reports[0].stood >= (len(reports[0].scores) - 1) * case.scoring - 1e-9
     for report in reports:
-        assert report.done["phases"]["evaluate"] == pytest.approx(deciding.stood, rel=0.25, abs=0.03)
+        assert report.done["phases"]["evaluate"] == pytest.approx(reports[0].stood, abs=1e-9)
+        assert report.done["clock"] == pytest.approx(reports[0].done["clock"], abs=1e-9)
 
 
-@pytest.mark.parametrize("world", WORLDS)
-@pytest.mark.parametrize("case", suite.clocked(), ids=ids)
-def test_all_ranks_end_at_one_clock(played, case, world):
-    """Also workers that have left before the last evaluation, which lies at the end of the budget."""
-    clocks = [report.done["clock"] for report in played(case, world)]
-    assert max(clocks) - min(clocks) < 0.75 * case.scoring
+@pytest.mark.parametrize("case", [c for c in suite.clocked() if suite.served(c)], ids=ids)
+def test_a_server_tells_its_workers_how_long_they_stood(played, case):
+    """Also those that have left before the last evaluation, which lies at the end of the budget.
+
+    Under MPI alone: in virtual time no worker is stopped. A worker stands for longer than the evaluation takes,
+    however late it is told, so that all of the evaluation is off its clock.
+    """
+    *workers, server = played(case, "mpi")
+    assert server.stood >= (len(server.scores) - 1) * case.scoring
+    for worker in workers:
+        assert worker.done["phases"]["evaluate"] >= server.stood - 1e-6
 
 
 @pytest.mark.parametrize("world", WORLDS)

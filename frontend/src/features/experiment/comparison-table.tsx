@@ -12,22 +12,22 @@ import { Figure } from "@/lib/ui/figure";
 import ui from "@/lib/ui/ui.module.css";
 import { VariantChip } from "@/lib/ui/variant-chip";
 import { claimOf, correctionOf } from "./claim";
-import styles from "./experiment.module.css";
+import styles from "./comparison-table.module.css";
 import { Forest, forestDomain } from "./forest";
 import type { Group } from "./groups";
 
-/** Fixed, so that no column moves when a figure arrives; px. */
+/** Fixed, so that no column moves when a figure arrives; px. Each holds its longest usual figure in a wide font. */
 const WIDTHS = [
   ["variant", undefined],
-  ["time", 102],
-  ["speed-up", 106],
-  ["interval", 158],
-  ["accuracy", 104],
-  ["test", 104],
-  ["communication", 102],
-  ["sent", 126],
-  ["throughput", 122],
-  ["staleness", 82],
+  ["time", 114],
+  ["speed-up", 101],
+  ["interval", 169],
+  ["accuracy", 106],
+  ["test", 106],
+  ["communication", 107],
+  ["sent", 124],
+  ["throughput", 126],
+  ["staleness", 80],
   ["runs", 46],
 ] as const;
 
@@ -87,7 +87,7 @@ export function ComparisonTable({
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
     <section className={ui.tableWrap} aria-label="Comparison" tabIndex={0}>
       <table className={`${ui.table} ${ui.sticky} ${styles.fixed}`} data-testid="comparison-table">
-        <caption className={styles.caption}>
+        <caption className={ui.unseen}>
           Means over seeds, 95% t intervals below them. Speed-up: the baseline's time to the target over the
           variant's, paired by seed; a time lies between two evaluations, and the interval knows it
           {correctionOf(rows.map((row) => row.speed_up))}.

@@ -1,5 +1,6 @@
 import { getRouteApi } from "@tanstack/react-router";
 import type { ExperimentView } from "@/lib/client/types.gen";
+import ui from "@/lib/ui/ui.module.css";
 import { VariantChip } from "@/lib/ui/variant-chip";
 import styles from "./experiment.module.css";
 import { toggled } from "./search";
@@ -11,7 +12,7 @@ export function Legend({ experiment, hidden }: { experiment: ExperimentView; hid
   const navigate = route.useNavigate();
   return (
     <fieldset className={styles.legend}>
-      <legend className={styles.caption}>Variants shown</legend>
+      <legend className={ui.unseen}>Variants shown</legend>
       {experiment.variants.map((name, index) => (
         <button
           key={name}

@@ -1,5 +1,6 @@
 import type { ExperimentView } from "@/lib/client/types.gen";
 import { formatCount } from "@/lib/format/numbers";
+import { withCode } from "@/lib/ui/code";
 import styles from "./warnings.module.css";
 
 /** What was said of the experiment when it was submitted. */
@@ -16,7 +17,7 @@ export function Warnings({ experiment }: { experiment: ExperimentView }) {
         {warnings.map(({ pointer, message }) => (
           <li key={`${pointer} ${message}`}>
             {variantOf(experiment, pointer)}
-            {message}
+            {withCode(message)}
           </li>
         ))}
       </ul>

@@ -2,6 +2,7 @@ import { Switch } from "@mantine/core";
 import type { WorkloadView } from "@/lib/client/types.gen";
 import { Section } from "@/lib/ui/section";
 import { isJson, textAt, valueAt } from "./document";
+import { Documentation } from "./documentation";
 import { ChoiceField, LongTextField, NumberField, TextField } from "./fields";
 import styles from "./form.module.css";
 import { useForm } from "./form-context";
@@ -62,7 +63,7 @@ export function WorkloadSection({ workloads }: { workloads: readonly WorkloadVie
           <summary>Parameters of the workload</summary>
           {chosen.origin !== "built-in" && <Source offered={chosen} />}
           <SchemaForm schema={chosen.parameters} path={["workload", "parameters"]} />
-          <pre className={styles.documentation}>{chosen.documentation}</pre>
+          <Documentation text={chosen.documentation} />
         </details>
       )}
     </Section>

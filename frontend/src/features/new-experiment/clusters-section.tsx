@@ -170,7 +170,7 @@ function ClusterCard({ index, cluster, clusters }: CardProps) {
         {virtual && (
           <TextField
             path={[...path, "virtual", "compute_source"]}
-            label="Compute time is"
+            label="Source of the compute time"
             description="What it was measured on; empty: an assumption"
           />
         )}

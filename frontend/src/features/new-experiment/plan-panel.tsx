@@ -2,6 +2,7 @@ import { Alert, Loader } from "@mantine/core";
 import { explain } from "@/lib/api/problem";
 import type { DryRun, Fault, PlannedRunView } from "@/lib/client/types.gen";
 import { formatCount } from "@/lib/format/numbers";
+import { withCode } from "@/lib/ui/code";
 import { Tag } from "@/lib/ui/tag";
 import ui from "@/lib/ui/ui.module.css";
 import { placeName } from "./faults";
@@ -49,7 +50,7 @@ function Faults({ error, faults, focus }: Pick<PlanPanelProps, "error" | "faults
         {faults.map(({ pointer, message }) => (
           <li key={`${pointer} ${message}`}>
             <button type="button" onClick={() => focus(pointer)} data-testid="fault" data-pointer={pointer}>
-              <strong>{placeName(pointer)}</strong>: {message}
+              <strong>{placeName(pointer)}</strong>: {withCode(message)}
             </button>
           </li>
         ))}
@@ -100,7 +101,7 @@ function Plan({ plan, focus }: { plan: DryRun; focus: (pointer: string) => void 
           {plan.warnings.map(({ pointer, message }) => (
             <li key={`${pointer} ${message}`}>
               <button type="button" onClick={() => focus(pointer)} data-pointer={pointer}>
-                <strong>{placeName(pointer)}</strong>: {message}
+                <strong>{placeName(pointer)}</strong>: {withCode(message)}
               </button>
             </li>
           ))}

@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import { withCode } from "@/lib/ui/code";
 import type { Path } from "./document";
 import { withValue } from "./document";
 import { ChoiceField, MixedField, NumberField, SwitchField, TextField } from "./fields";
@@ -30,12 +31,6 @@ export function SchemaForm({
       {children}
     </div>
   );
-}
-
-/** What stands between backticks is code. */
-function withCode(text: string): ReactNode {
-  // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a text have no identity but their place
-  return text.split("`").map((part, i) => (i % 2 === 1 ? <code key={i}>{part}</code> : part));
 }
 
 function SchemaField({ field, path }: { field: FormField; path: Path }) {

@@ -4,6 +4,7 @@ import { Section } from "@/lib/ui/section";
 import { VariantLine } from "@/lib/ui/variant-chip";
 import { AddVariant, AlgorithmField } from "./algorithm-picker";
 import { isJson, objectsAt, textAt, valueAt } from "./document";
+import { Documentation } from "./documentation";
 import { withCopy, withoutVariant, withVariant, withVariantName } from "./draft";
 import { TextField } from "./fields";
 import styles from "./form.module.css";
@@ -132,7 +133,7 @@ function VariantCard({
         <details className={styles.details}>
           <summary>About {known.title}</summary>
           {known.origin !== "built-in" && <Source offered={known} />}
-          <pre className={styles.documentation}>{known.documentation}</pre>
+          <Documentation text={known.documentation} />
         </details>
       )}
     </fieldset>

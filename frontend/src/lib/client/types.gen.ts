@@ -1654,7 +1654,7 @@ export type VirtualCluster = {
      */
     compute_seconds_per_sample?: number;
     /**
-     * Compute time is
+     * Source of the compute time
      *
      * What the compute time was measured on; empty: it is an assumption, and results say so.
      */
