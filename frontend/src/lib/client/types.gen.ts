@@ -7,7 +7,7 @@ export type ClientOptions = {
 /**
  * AlgorithmList
  *
- * The catalogue of algorithms, by name, and the schemas of an experiment's communication and compute.
+ * The catalogue of algorithms, by name, and the schemas of an experiment's settings.
  */
 export type AlgorithmList = {
     /**
@@ -26,6 +26,12 @@ export type AlgorithmList = {
      * Items
      */
     items: Array<AlgorithmView>;
+    /**
+     * Tuning
+     */
+    tuning: {
+        [key: string]: unknown;
+    };
 };
 
 /**
