@@ -30,6 +30,9 @@ export function Verdict({ experiment, comparison, groups, group }: VerdictProps)
       {comparison ? (
         <>
           <Sentences complete={comparison.complete} groups={groups} group={group} />
+          <p className={styles.effort} data-testid="effort">
+            {comparison.tuning}
+          </p>
           <div className={styles.picker}>
             <GroupPicker groups={groups} group={group} />
           </div>
