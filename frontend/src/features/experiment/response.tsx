@@ -52,6 +52,7 @@ export function Response({ search, index, measure, marked, mark }: PlotProps) {
       xMarks={scale.marks}
       yTitle={title}
       tickY={measure === "seconds" ? (value) => formatNumber(value) : formatPercentTick}
+      empty="No trial has ended yet"
       stripTitle={measure === "seconds" ? "missed" : "failed"}
       marked={marked}
       mark={mark}

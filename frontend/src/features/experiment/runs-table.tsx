@@ -121,7 +121,7 @@ function RunsPicker({
 /** "5, rung 1" of a trial; of a reported run, the trial whose setting it has. */
 function trialOf(run: RunSummary) {
   if (run.rung !== null) return `${run.trial}, rung ${run.rung + 1}`;
-  return <span className={styles.quiet}>setting of {run.trial}</span>;
+  return <span className={styles.quiet}>setting of trial {run.trial}</span>;
 }
 
 function RunRow({ run, index, tuned }: { run: RunSummary; index: number; tuned: boolean }) {

@@ -33,8 +33,8 @@ export function TuningPart({ experiment }: { experiment: ExperimentView }) {
             ))}
           </div>
           <p className={styles.foot}>
-            Per variant {ladderWords(tuning)}. Trials have tuning seeds, which no reported run has; their
-            figures choose a setting and are no result. Every variant has as many trials as the others.
+            Per variant {ladderWords(tuning)}; a trial that met the target is not run again. Trials have
+            tuning seeds, which no reported run has: their figures choose a setting and are no result.
           </p>
         </>
       )}

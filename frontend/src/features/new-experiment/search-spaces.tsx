@@ -2,6 +2,7 @@ import { Button, NativeSelect } from "@mantine/core";
 import type { ReactNode } from "react";
 import type { AlgorithmView, Space } from "@/lib/client/types.gen";
 import { formatCondition, formatValue } from "@/lib/spaces/words";
+import { withCode } from "@/lib/ui/code";
 import ui from "@/lib/ui/ui.module.css";
 import { valueAt, withValue } from "./document";
 import formStyles from "./form.module.css";
@@ -90,7 +91,7 @@ function SpaceRow({ index, parameter }: { index: number; parameter: SearchedPara
       <th scope="row">
         {title} {title !== name && <code>{name}</code>}
         {live && space && <span className={ui.range}>{told(space)}</span>}
-        {error && <span className={styles.error}>{error}</span>}
+        {error && <span className={styles.error}>{withCode(error)}</span>}
       </th>
       {live && space ? (
         <Cells index={index} parameter={parameter} space={space} />

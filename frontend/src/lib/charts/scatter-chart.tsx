@@ -25,6 +25,8 @@ interface ScatterChartProps {
   readonly xMarks: readonly Mark[];
   readonly yTitle: string;
   readonly tickY: (value: number) => string;
+  /** What is said while there is no point. */
+  readonly empty: string;
   /** What points in the strip have in common. */
   readonly stripTitle: string;
   readonly marked: number | undefined;
@@ -38,7 +40,7 @@ const STRIP = 32;
 
 /** Points over a parameter; those without a figure stand apart, in a strip above all others. */
 export function ScatterChart(props: ScatterChartProps) {
-  const { points, title, label, xMarks, xTitle, yTitle, tickY, stripTitle, testId } = props;
+  const { points, title, label, xMarks, xTitle, yTitle, tickY, stripTitle, empty, testId } = props;
   const [host, width] = useWidth<HTMLDivElement>();
   const without = points.some((point) => point.y === null);
   const top = EDGE.top + (without ? STRIP + 8 : 0);
@@ -78,6 +80,11 @@ export function ScatterChart(props: ScatterChartProps) {
                 {stripTitle}
               </text>
             </g>
+          )}
+          {points.length === 0 && (
+            <text x={(EDGE.left + right) / 2} y={(top + bottom) / 2} textAnchor="middle">
+              {empty}
+            </text>
           )}
           <line className={styles.axis} x1={EDGE.left} x2={right} y1={bottom} y2={bottom} />
           {xMarks.map(({ at, label: text }) => (

@@ -1,7 +1,7 @@
 /** Where the values of a parameter stand on an axis over its search space, and the marks of that axis. */
 import type { Space } from "@/lib/client/types.gen";
 import { formatNumber } from "@/lib/format/numbers";
-import { formatValue } from "@/lib/spaces/words";
+import { formatValue, type Scalar } from "@/lib/spaces/words";
 
 /** A place on an axis, a share of its length, and what is written there. */
 export interface Mark {
@@ -26,7 +26,7 @@ export function spaceScale(space: Space): SpaceScale {
     const middle = (index: number) => (index + 0.5) / choices.length;
     return {
       place: (value) => {
-        const index = choices.findIndex((choice) => choice === value);
+        const index = choices.indexOf(value as Scalar);
         return index < 0 ? null : middle(index);
       },
       marks: choices.map((choice, index) => ({ at: middle(index), label: formatValue(choice) })),
