@@ -50,7 +50,7 @@ export function Response({ search, index, measure, marked, mark }: PlotProps) {
       points={[...points].sort((a, b) => order(a) - order(b))}
       xTitle={word && word !== "linear" ? `${name} (${word} scale)` : name}
       xMarks={scale.marks}
-      yTitle={title}
+      yTitle={measure === "accuracy" ? "" : search.simulated ? "virtual s" : "s"}
       tickY={measure === "seconds" ? (value) => formatNumber(value) : formatPercentTick}
       empty="No trial has ended yet"
       stripTitle={measure === "seconds" ? "missed" : "failed"}

@@ -71,12 +71,14 @@ export function SearchCard({ experiment, search, opened }: CardProps) {
 function Chosen({ search }: { search: SearchView }) {
   const trial = search.trials.find((one) => one.chosen);
   if (!trial) {
-    const ended = search.trials.filter((one) => one.runs.length > 0 && one.open === 0).length;
+    const runs = search.trials.reduce((sum, one) => sum + one.runs.length, 0);
+    const going = search.trials.reduce((sum, one) => sum + one.open, 0);
+    const rung = Math.max(0, ...search.trials.map((one) => one.rung));
     return (
       <span className={styles.chosen} data-testid="chosen">
         {search.ended
           ? "No trial gave a result: no setting is chosen"
-          : `${formatCount(ended)} of ${formatCount(search.trials.length)} trials have ended`}
+          : `rung ${rung + 1}: ${formatCount(runs - going)} of ${formatCount(runs)} runs so far have ended`}
       </span>
     );
   }

@@ -2,8 +2,10 @@ import { ParallelCoordinates, type ParallelLine } from "@/lib/charts/parallel-co
 import { rankColor } from "@/lib/charts/rank-color";
 import { linearTicks, type Mark, spaceScale } from "@/lib/charts/space-scale";
 import type { SearchView } from "@/lib/client/types.gen";
+import { formatPercentTick } from "@/lib/format/numbers";
+import { formatSeconds } from "@/lib/format/time";
 import { variantStyle } from "@/lib/theme/palette";
-import { byRank, formatFigure, type Measure, outcomeOf, trialWords } from "./trials";
+import { byRank, type Measure, outcomeOf, trialWords } from "./trials";
 
 export interface PlotProps {
   search: SearchView;
@@ -61,13 +63,14 @@ function resultAxis(search: SearchView, measure: Measure) {
   const low = Math.min(...values);
   const high = Math.max(...values);
   const reach = high - low || 1;
-  const share = (value: number) => (FIGURES * (value - low)) / reach;
-  const ticks = values.length > 1 ? linearTicks(low, high, 4) : values;
   const without = search.trials.some((trial) => ["missed", "failed"].includes(outcomeOf(trial, measure)));
-  const marks: Mark[] = ticks.map((value) => ({ at: share(value), label: formatFigure(value, measure) }));
+  const share = (value: number) => ((without ? FIGURES : 1) * (value - low)) / reach;
+  const ticks = values.length > 1 ? linearTicks(low, high) : values;
+  const tick = measure === "seconds" ? formatSeconds : formatPercentTick;
+  const marks: Mark[] = ticks.map((value) => ({ at: share(value), label: tick(value) }));
   if (without) marks.push({ at: 1, label: measure === "seconds" ? "missed" : "failed" });
   return {
-    name: measure === "seconds" ? "time" : "accuracy",
+    name: measure === "accuracy" ? "accuracy" : search.simulated ? "virtual time" : "time",
     marks,
     place: (value: number | null) => (value === null ? 1 : share(value)),
   };

@@ -33,8 +33,12 @@ export function TuningPart({ experiment }: { experiment: ExperimentView }) {
             ))}
           </div>
           <p className={styles.foot}>
-            Per variant {ladderWords(tuning)}; a trial that met the target is not run again. Trials have
-            tuning seeds, which no reported run has: their figures choose a setting and are no result.
+            Per variant {ladderWords(tuning)}
+            {experiment.spec.target &&
+              tuning.rungs.length > 1 &&
+              "; a trial that met the target is not run again"}
+            . Trials have tuning seeds, which no reported run has: their figures choose a setting and are no
+            result.
           </p>
         </>
       )}

@@ -60,7 +60,7 @@ export function NewExperimentScreen() {
   const start: Json = cloned ?? (example ? EXAMPLE : empty);
   return (
     <Builder
-      key={clone ?? String(example)}
+      key={`${clone ?? example} ${JSON.stringify(wider)}`}
       start={wider ? withWider(start, wider.variant, wider.spaces) : start}
       algorithms={algorithms.data}
       workloads={workloads.data.items}

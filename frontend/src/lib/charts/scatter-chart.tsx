@@ -23,6 +23,7 @@ interface ScatterChartProps {
   readonly points: readonly ScatterPoint[];
   readonly xTitle: string;
   readonly xMarks: readonly Mark[];
+  /** The unit, at the head of the axis. */
   readonly yTitle: string;
   readonly tickY: (value: number) => string;
   /** What is said while there is no point. */
@@ -63,7 +64,7 @@ export function ScatterChart(props: ScatterChartProps) {
               </text>
             </g>
           ))}
-          <text x={0} y={11}>
+          <text x={EDGE.left - 8} y={11} textAnchor="end">
             {yTitle}
           </text>
           {without && (
