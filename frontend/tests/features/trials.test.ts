@@ -28,11 +28,11 @@ describe("a trial", () => {
   });
 
   it.each([
-    ["seconds", {}, "Trial 2, rank 2: lr 0.012, momentum 0.2, kind nesterov; 2 s"],
-    ["seconds", missed, "Trial 2, rank 2: lr 0.012, momentum 0.2, kind nesterov; missed the target"],
-    ["accuracy", missed, "Trial 2, rank 2: lr 0.012, momentum 0.2, kind nesterov; 97.00%"],
-    ["seconds", open, "Trial 2: lr 0.012, momentum 0.2, kind nesterov; has not ended"],
-    ["accuracy", failed, "Trial 2, rank 2: lr 0.012, momentum 0.2, kind nesterov; failed"],
+    ["seconds", {}, "Trial 2, rank 2: lr 0.01, momentum 0.2, kind nesterov; 2 s"],
+    ["seconds", missed, "Trial 2, rank 2: lr 0.01, momentum 0.2, kind nesterov; missed the target"],
+    ["accuracy", missed, "Trial 2, rank 2: lr 0.01, momentum 0.2, kind nesterov; 97.00%"],
+    ["seconds", open, "Trial 2: lr 0.01, momentum 0.2, kind nesterov; has not ended"],
+    ["accuracy", failed, "Trial 2, rank 2: lr 0.01, momentum 0.2, kind nesterov; failed"],
   ] as const)("is told in words by its %s", (measure, changes, words) => {
     expect(trialWords(trial(2, changes), measure)).toBe(words);
   });
