@@ -1,5 +1,5 @@
 import { Button, NativeSelect } from "@mantine/core";
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import type { AlgorithmView, Space } from "@/lib/client/types.gen";
 import { formatCondition, formatValue } from "@/lib/spaces/words";
 import { withCode } from "@/lib/ui/code";
@@ -85,6 +85,7 @@ export function SearchSpaces({ index, algorithm }: { index: number; algorithm: A
 function SpaceRow({ index, parameter }: { index: number; parameter: SearchedParameter }) {
   const { name, title, state, space } = parameter;
   const { control, error } = useField(["variants", index, "search", name]);
+  const [resets, setResets] = useState(0); // fields then forget what was typed in them
   const live = state === "searched" || state === "own";
   return (
     <tr {...control} tabIndex={-1} data-testid="space-row" data-state={state}>
@@ -94,7 +95,7 @@ function SpaceRow({ index, parameter }: { index: number; parameter: SearchedPara
         {error && <span className={styles.error}>{withCode(error)}</span>}
       </th>
       {live && space ? (
-        <Cells index={index} parameter={parameter} space={space} />
+        <Cells key={resets} index={index} parameter={parameter} space={space} />
       ) : (
         <td colSpan={3} className={styles.still}>
           {state === "given"
@@ -103,7 +104,7 @@ function SpaceRow({ index, parameter }: { index: number; parameter: SearchedPara
         </td>
       )}
       <td className={styles.actions}>
-        <Actions index={index} parameter={parameter} />
+        <Actions index={index} parameter={parameter} acted={() => setResets(resets + 1)} />
       </td>
     </tr>
   );
@@ -129,10 +130,21 @@ function Cells({ index, parameter, space }: { index: number; parameter: Searched
   return Array.isArray(space.choices) ? <ChoiceCells {...shared} /> : <IntervalCells {...shared} />;
 }
 
-function Actions({ index, parameter }: { index: number; parameter: SearchedParameter }) {
+function Actions({
+  index,
+  parameter,
+  acted,
+}: {
+  index: number;
+  parameter: SearchedParameter;
+  acted: () => void;
+}) {
   const { change } = useForm();
   const { name, title, state, declared, mentioned } = parameter;
-  const set = (space: null | undefined) => () => change((old) => withSpace(old, index, name, space));
+  const set = (space: null | undefined) => () => {
+    acted();
+    change((old) => withSpace(old, index, name, space));
+  };
   const button = (words: string, act: () => void): ReactNode => (
     <Button size="compact-xs" variant="subtle" color="gray" aria-label={`${words}: ${title}`} onClick={act}>
       {words}
