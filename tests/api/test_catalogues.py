@@ -4,6 +4,7 @@ import hashlib
 
 import pytest
 from hooke.catalogue.discovery import built_in
+from hooke.spec.specification import Communication, Compute, Tuning
 
 from tests.api.conftest import SPEC
 
@@ -46,6 +47,13 @@ def lab(service):
     """Return a service whose cluster offers an algorithm that the API has never seen."""
     service.hello(algorithms=[*built_ins("algorithm"), own()], workloads=built_ins("workload"))
     return service
+
+
+@pytest.mark.parametrize(
+    ("settings", "model"), [("communication", Communication), ("compute", Compute), ("tuning", Tuning)]
+)
+def test_the_list_of_algorithms_has_the_schemas_of_an_experiments_settings(service, settings, model):
+    assert set(service.get("/algorithms")[settings]["properties"]) == set(model.model_fields)
 
 
 def test_an_algorithm_that_only_a_cluster_has_is_listed_and_planned(lab):

@@ -22,6 +22,14 @@ def test_filters(service):
     assert service.runs(experiment="exp_none") == []
 
 
+def test_reported_runs_and_those_of_trials_are_listed_apart(service):
+    given = service.submit()["id"]
+    tuned = service.submit(name="tuned", tuning={"trials": 4})["id"]  # its reported runs follow the trials
+    assert {run["experiment_id"] for run in service.runs(reported=True)} == {given}
+    assert {run["experiment_id"] for run in service.runs(reported=False)} == {tuned}
+    assert len(service.runs()) == len(service.runs(reported=True)) + len(service.runs(reported=False))
+
+
 @pytest.mark.parametrize("within", [True, False])
 def test_pages_hold_everything_once_in_order(service, within):
     made = service.submit(clusters=[{"name": "local", "workers": [2], "seeds": 5}])

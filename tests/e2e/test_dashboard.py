@@ -174,6 +174,56 @@ def test_from_the_form_to_the_verdict(hooke, browsing):
     assert browsing.complaints == []
 
 
+def tune(page: Page) -> None:
+    """Have two methods tuned on a virtual cluster by four trials each, of which one parameter is searched."""
+    for pointer, text in (("/budget/samples", "12000"), ("/evaluation/every", "1000"), ("/target/value", "0.8")):
+        field(page, pointer).fill(text)
+    page.get_by_test_id("add-virtual-cluster").click()
+    page.get_by_role("menuitem").first.click()
+    page.get_by_test_id("cluster-card").first.get_by_role("button", name="Remove").click()
+    field(page, "/clusters/0/workers").fill("2")
+    field(page, "/clusters/0/seeds").fill("3")
+    page.get_by_test_id("has-tuning").check(force=True)
+    field(page, "/tuning/trials").fill("4")
+    for card in page.get_by_test_id("search-spaces").all():
+        for row in card.get_by_test_id("space-row").filter(has_not_text="Learning rate").all():
+            row.get_by_role("button", name="Keep default").click()
+    field(page, "/variants/1/search/lr/low").fill("0.05")
+
+
+def test_a_tuned_experiment_from_the_form_to_its_clone(hooke, browsing):
+    up = hooke("up")
+    up.ready().close()
+    page = browsing.page
+    page.goto(f"{up.url}/login?token={up.token}")
+    page.goto(f"{up.url}/new")
+    tune(page)
+    expect(page.get_by_test_id("plan-total")).to_have_text("8 trial runs at most, 6 reported runs")
+    browsing.accessible()
+    page.get_by_test_id("start").click()
+    expect(page.get_by_test_id("tuning-state")).to_have_text("Complete: 8 trial runs")
+    expect(page.get_by_test_id("verdict-sentences")).to_have_attribute("data-complete", "true")
+    expect(page.get_by_test_id("effort")).to_contain_text("best of 4 trials per variant")
+    expect(page.get_by_test_id("progress")).to_have_text("14 of 14 runs")
+    expect(page.get_by_test_id("run-row").first).to_contain_text("setting of trial")
+
+    searches = page.get_by_test_id("search")
+    expect(searches).to_have_count(2)
+    searches.nth(1).locator("summary").click()
+    expect(searches.nth(1).get_by_test_id("trial")).to_have_count(4)
+    browsing.accessible()
+    page.emulate_media(color_scheme="dark")
+    browsing.accessible()
+    page.set_viewport_size({"width": 820, "height": 900})
+    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+
+    page.get_by_test_id("clone").click()
+    expect(field(page, "/variants/1/search/lr/low")).to_have_value("0.05")
+    expect(page.get_by_test_id("plan-total")).to_have_text("8 trial runs at most, 6 reported runs")
+    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    assert browsing.complaints == []
+
+
 def test_a_stranger_sees_how_to_sign_in_and_nothing_else(hooke, browsing):
     up = hooke("up")
     up.ready().close()

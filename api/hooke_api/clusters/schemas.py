@@ -79,12 +79,14 @@ class WorkloadView(Offered):
 
 
 class AlgorithmList(View):
-    """The catalogue of algorithms, by name, and the schemas of an experiment's communication and compute."""
+    """The catalogue of algorithms, by name, and the schemas of an experiment's settings."""
 
     items: list[AlgorithmView]
     communication: dict[str, Any]
     compute: dict[str, Any]
     """JSON Schema of `compute` of an experiment."""
+    tuning: dict[str, Any]
+    """JSON Schema of `tuning` of an experiment."""
 
 
 class WorkloadList(View):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Depends, Query, Request
 from hooke.spec.states import RunState
 
 from hooke_api.base.security import OWNER
@@ -15,19 +15,28 @@ from hooke_api.storage.database import DatabaseOf
 router = APIRouter(prefix="/runs", tags=["runs"])
 
 
-@router.get("", operation_id="list_runs")
-def list_runs(
-    request: Request,
-    database: DatabaseOf,
+def chosen_runs(
     experiment: Annotated[str | None, Query(max_length=40)] = None,
     state: Annotated[list[RunState] | None, Query(description="May repeat: any of these.")] = None,
     variant: Annotated[str | None, Query(max_length=120)] = None,
     cluster: Annotated[str | None, Query(max_length=64)] = None,
+    reported: Annotated[
+        bool | None, Query(description="Only runs that are reported, or only those of trials.")
+    ] = None,
+) -> service.Filter:
+    """Return the filter that a request asks for."""
+    return service.Filter(experiment, tuple(state or ()), variant, cluster, reported)
+
+
+@router.get("", operation_id="list_runs")
+def list_runs(
+    request: Request,
+    database: DatabaseOf,
+    chosen: Annotated[service.Filter, Depends(chosen_runs)],
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
     cursor: str | None = None,
 ) -> RunPage:
     """List runs: of one experiment in the order of its expansion, otherwise newest first."""
-    chosen = service.Filter(experiment, tuple(state or ()), variant, cluster)
     with database.read() as session:
         return service.page(session, request.app.state.cursors, chosen, limit, cursor)
 

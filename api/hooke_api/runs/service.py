@@ -35,6 +35,8 @@ class Filter:
     states: tuple[RunState, ...] = ()
     variant: str | None = None
     cluster: str | None = None
+    reported: bool | None = None
+    """Whether runs are reported; False: the runs of trials."""
 
     @property
     def listing(self) -> str:
@@ -52,6 +54,8 @@ class Filter:
             query = query.where(Run.variant == self.variant)
         if self.cluster is not None:
             query = query.where(Run.cluster == self.cluster)
+        if self.reported is not None:
+            query = query.where(Run.rung.is_(None) if self.reported else Run.rung.is_not(None))
         return query
 
 

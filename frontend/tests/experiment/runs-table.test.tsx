@@ -1,9 +1,10 @@
-import { screen, within } from "@testing-library/react";
-import { beforeEach, expect, it } from "vitest";
+import { screen, waitFor, within } from "@testing-library/react";
+import { beforeEach, describe, expect, it } from "vitest";
 import type { RunSummary } from "@/lib/client/types.gen";
 import { openApp } from "../support/app";
 import { comparison, experiment } from "../support/fixtures/experiment";
 import { runSummary } from "../support/fixtures/run";
+import { tuned, tuning } from "../support/fixtures/tuning";
 import { apiServer, Refusal } from "../support/server";
 
 const server = apiServer();
@@ -87,4 +88,61 @@ it("says why it is missing", async () => {
   openApp(server, "/experiments/exp_7");
   await screen.findAllByTestId("comparison-row");
   expect(await screen.findByRole("alert")).toHaveTextContent("The runs could not be read. No table.");
+});
+
+describe("of a tuned experiment", () => {
+  const trials = [
+    runSummary(1, { trial: 1, rung: 0 }),
+    runSummary(2, { trial: 2, rung: 0 }),
+    runSummary(3, { trial: 2, rung: 1 }),
+  ];
+  const reported = [runSummary(4, { trial: 2 }), runSummary(5, { trial: 2, seed: 1 })];
+
+  async function table(address = "/experiments/exp_7") {
+    server
+      .on("GET /experiments/*", tuned())
+      .on("GET /experiments/*/tuning", tuning())
+      .on("GET /runs", ({ query }) => ({
+        items: query.get("reported") === "true" ? reported : trials,
+        next_cursor: null,
+      }));
+    const app = openApp(server, address);
+    await screen.findAllByTestId("comparison-row");
+    await screen.findAllByTestId("search");
+    await waitFor(() => expect(screen.getByText("Trials (3)")).toBeVisible());
+    return app;
+  }
+  const shown = () => screen.getAllByTestId("run-row").map((line) => [texts(line)[0], texts(line)[2]]);
+  const REPORTED = [
+    ["#4", "setting of trial 2"],
+    ["#5", "setting of trial 2"],
+  ];
+  const TRIALS = [
+    ["#1", "1, rung 1"],
+    ["#2", "2, rung 1"],
+    ["#3", "2, rung 2"],
+  ];
+
+  it("the reported ones stand first, and each says its trial", async () => {
+    await table();
+    expect(shown()).toEqual([...REPORTED, ...TRIALS]);
+    expect(server.askedFor("GET /runs").map(({ query }) => query.get("reported"))).toEqual(["true", "false"]);
+  });
+
+  it("either kind can be shown alone, in the address too", async () => {
+    const { user, address } = await table();
+    await user.click(screen.getByText("Reported (2)"));
+    await waitFor(() => expect(shown()).toEqual(REPORTED));
+    expect(address()).toBe("/experiments/exp_7?runs=reported");
+    await user.click(screen.getByText("Trials (3)"));
+    await waitFor(() => expect(shown()).toEqual(TRIALS));
+    await user.click(screen.getByText("All"));
+    await waitFor(() => expect(address()).toBe("/experiments/exp_7"));
+    expect(shown()).toHaveLength(5);
+  });
+
+  it("begin as the address says", async () => {
+    await table("/experiments/exp_7?runs=trials");
+    expect(shown()).toEqual(TRIALS);
+  });
 });

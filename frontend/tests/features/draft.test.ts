@@ -97,6 +97,7 @@ it("the empty form compares the baseline of the paper with its successor", () =>
     hash: "",
     offers: {},
     parameters: {},
+    search: {},
   });
   const draft = emptyDraft(
     [algorithm("original-easgd", "Original EASGD (round robin)"), algorithm("sync-easgd", "Sync EASGD")],

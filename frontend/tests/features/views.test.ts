@@ -63,6 +63,8 @@ describe("the URL", () => {
       Object.values(experimentSearch({ axis: "moons", workers: -1, hide: {}, tab: 4 })).filter(Boolean),
     ).toEqual([]);
     expect(experimentSearch({ hide: 3 }).hide).toBe("3");
+    expect(experimentSearch({ by: "lr", runs: "trials" })).toMatchObject({ by: "lr", runs: "trials" });
+    expect(experimentSearch({ by: 3, runs: "some" })).toMatchObject({ by: undefined, runs: undefined });
     expect(runSearch({ axis: "clock", rank: -1 })).toEqual({ axis: undefined, rank: -1 });
     expect(runSearch({ rank: 1.5 }).rank).toBeUndefined();
     expect(newExperimentSearch({ clone: "exp_1", example: "yes" })).toEqual({

@@ -5,7 +5,7 @@ import { expect } from "vitest";
 import type { Json } from "@/features/new-experiment/document";
 import { emptyDraft } from "@/features/new-experiment/draft";
 import { FormContext } from "@/features/new-experiment/form-context";
-import type { ClusterView, ExperimentSpec } from "@/lib/client/types.gen";
+import type { AlgorithmList, ClusterView, ExperimentSpec } from "@/lib/client/types.gen";
 import { openApp, show } from "../support/app";
 import { CATALOGUE, cluster, PLAN, workload } from "../support/fixtures/catalogue";
 import type { ApiServer } from "../support/server";
@@ -42,8 +42,13 @@ export function showParts(parts: ReactNode) {
   return { user, written: (): ExperimentSpec => JSON.parse(sent) };
 }
 
-export async function openForm(server: ApiServer, address = "/new", clusters: ClusterView[] = CLUSTERS) {
-  server.on("GET /algorithms", CATALOGUE);
+export async function openForm(
+  server: ApiServer,
+  address = "/new",
+  clusters: ClusterView[] = CLUSTERS,
+  catalogue: AlgorithmList = CATALOGUE,
+) {
+  server.on("GET /algorithms", catalogue);
   server.on("GET /workloads", { items: WORKLOADS });
   server.on("GET /clusters", { items: clusters });
   server.on("POST /experiments/dry-run", PLAN);

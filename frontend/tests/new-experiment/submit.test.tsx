@@ -30,6 +30,8 @@ describe("the plan", () => {
     const virtual = { cluster: "10gbe", workers: 8, simulated: true };
     server.on("POST /experiments/dry-run", {
       runs: [...PLAN.runs, planned("Sync EASGD", 0, virtual), planned("Original EASGD", 1, virtual)],
+      trial_runs: 0,
+      reported_runs: 5,
       warnings: [],
     });
     await refill(user, screen.getByLabelText("Batch"), "16");
@@ -58,7 +60,7 @@ describe("the plan", () => {
   it("shows at most 200 runs by name and counts the others", async () => {
     const { user } = await openForm(server);
     const runs = Array.from({ length: 1234 }, (_, seed) => planned("Sync EASGD", seed));
-    server.on("POST /experiments/dry-run", { runs, warnings: [] });
+    server.on("POST /experiments/dry-run", { ...PLAN, runs });
     await refill(user, screen.getByLabelText("Batch"), "16");
     expect(await screen.findByText("and 1,034 more")).toBeInTheDocument();
     expect(screen.getByTestId("plan-total")).toHaveTextContent("1,234 runs");

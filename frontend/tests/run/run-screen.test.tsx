@@ -42,6 +42,16 @@ describe("the header", () => {
       expect(screen.getByText(text)).toBeVisible();
   });
 
+  it.each([
+    [{ trial: 3, rung: 1 }, "trial 3, rung 2"],
+    [{ trial: 3 }, "setting of trial 3"],
+    [{}, undefined],
+  ])("says of a run with %o whose setting it has", async (changes, words) => {
+    await open(changes);
+    if (words) expect(screen.getByText(words)).toBeVisible();
+    else expect(screen.queryByText(/trial/)).toBeNull();
+  });
+
   it.each<[RunState, boolean, boolean]>([
     ["starting", true, false],
     ["running", true, true],

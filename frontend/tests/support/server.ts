@@ -18,6 +18,7 @@ import type {
   RunPage,
   RunView,
   SeriesAnswer,
+  TuningView,
   WorkloadList,
 } from "@/lib/client/types.gen";
 
@@ -32,6 +33,7 @@ interface Operations {
   "GET /experiments/*": ExperimentView;
   "GET /experiments/*/bands": BandAnswer;
   "GET /experiments/*/comparison": Comparison;
+  "GET /experiments/*/tuning": TuningView;
   "POST /experiments/*/cancel": ExperimentView;
   "GET /runs": RunPage;
   "GET /runs/*": RunView;
@@ -69,7 +71,7 @@ export class Refusal {
 
 const BASE = "/api/v1";
 const names = new Set(["algorithms", "workloads", "clusters", "experiments", "runs", "series", "dry-run"]);
-const verbs = new Set(["bands", "comparison", "cancel", "logs", "checkpoint"]);
+const verbs = new Set(["bands", "comparison", "tuning", "cancel", "logs", "checkpoint"]);
 
 /** The operation of a path: ids become stars. */
 function template(path: string): string {

@@ -13,6 +13,7 @@ import { ExperimentPlaceholder } from "./experiment-placeholder";
 import { chosenGroup, groupsOf } from "./groups";
 import { Phases } from "./phases";
 import { RunsTable } from "./runs-table";
+import { TuningPart } from "./tuning-part";
 import { useComparison, useExperiment, useLiveExperiment } from "./use-experiment";
 import { Verdict } from "./verdict";
 import { Warnings } from "./warnings";
@@ -64,6 +65,7 @@ function Page({ experiment }: { experiment: ExperimentView }) {
         />
       )}
       <Verdict experiment={experiment} comparison={comparison.data} groups={groups} group={group} />
+      {experiment.spec.tuning && <TuningPart experiment={experiment} />}
       <Curves experiment={experiment} groups={groups} group={group} />
       <Phases experiment={experiment} group={group} />
       <RunsTable experiment={experiment} />

@@ -1,7 +1,7 @@
-import { Skeleton } from "@mantine/core";
-import { Link } from "@tanstack/react-router";
+import { Group as Row, SegmentedControl, Skeleton } from "@mantine/core";
+import { getRouteApi, Link } from "@tanstack/react-router";
 import type { ExperimentView, RunSummary } from "@/lib/client/types.gen";
-import { formatPercent } from "@/lib/format/numbers";
+import { formatCount, formatPercent } from "@/lib/format/numbers";
 import { accuracyLabel } from "@/lib/format/quantities";
 import { formatSeconds } from "@/lib/format/time";
 import { ErrorPanel } from "@/lib/ui/error-panel";
@@ -11,15 +11,33 @@ import { Tag } from "@/lib/ui/tag";
 import ui from "@/lib/ui/ui.module.css";
 import { VariantChip } from "@/lib/ui/variant-chip";
 import styles from "./experiment.module.css";
+import type { ExperimentSearch } from "./search";
 import { useRuns } from "./use-experiment";
+
+const route = getRouteApi("/experiments/$experimentId");
 
 /** Every run of the experiment; each leads to its own page. */
 export function RunsTable({ experiment }: { experiment: ExperimentView }) {
-  const query = useRuns(experiment.id);
-  const runs = query.data?.items ?? [];
-  const more = query.data?.next_cursor ? `The first ${runs.length} runs are shown.` : undefined;
+  const tuned = Boolean(experiment.spec.tuning);
+  const only = route.useSearch().runs;
+  const query = useRuns(experiment.id, tuned ? true : undefined);
+  const trials = useRuns(experiment.id, false, tuned);
+  const reported = query.data?.items ?? [];
+  const tried = trials.data?.items ?? [];
+  const runs = [...(only === "trials" ? [] : reported), ...(only === "reported" ? [] : tried)];
+  const cut = query.data?.next_cursor || trials.data?.next_cursor;
+  const more = cut ? `The first ${runs.length} runs are shown.` : undefined;
   return (
-    <Section title="Runs" testId="runs" aside={<span className={styles.aside}>{more}</span>}>
+    <Section
+      title="Runs"
+      testId="runs"
+      aside={
+        <Row gap="6px 12px">
+          <span className={styles.aside}>{more}</span>
+          {tuned && <RunsPicker only={only} reported={reported.length} trials={tried.length} />}
+        </Row>
+      }
+    >
       {query.isError && !query.data && (
         <ErrorPanel what="The runs could not be read." error={query.error} retry={() => query.refetch()} />
       )}
@@ -32,6 +50,7 @@ export function RunsTable({ experiment }: { experiment: ExperimentView }) {
               <tr>
                 <th scope="col">Run</th>
                 <th scope="col">Variant</th>
+                {tuned && <th scope="col">Trial</th>}
                 <th scope="col">Cluster</th>
                 <th scope="col" className={ui.number}>
                   Seed
@@ -54,7 +73,12 @@ export function RunsTable({ experiment }: { experiment: ExperimentView }) {
             </thead>
             <tbody>
               {runs.map((run) => (
-                <RunRow key={run.id} run={run} index={experiment.variants.indexOf(run.variant)} />
+                <RunRow
+                  key={run.id}
+                  run={run}
+                  index={experiment.variants.indexOf(run.variant)}
+                  tuned={tuned}
+                />
               ))}
             </tbody>
           </table>
@@ -64,7 +88,43 @@ export function RunsTable({ experiment }: { experiment: ExperimentView }) {
   );
 }
 
-function RunRow({ run, index }: { run: RunSummary; index: number }) {
+/** Those of trials, those that are reported, or both: the reported ones then come first. */
+function RunsPicker({
+  only,
+  reported,
+  trials,
+}: {
+  only: ExperimentSearch["runs"];
+  reported: number;
+  trials: number;
+}) {
+  const navigate = route.useNavigate();
+  return (
+    <SegmentedControl
+      size="xs"
+      aria-label="Runs shown"
+      data-testid="runs-picker"
+      value={only ?? "all"}
+      data={[
+        { value: "all", label: "All" },
+        { value: "reported", label: `Reported (${formatCount(reported)})` },
+        { value: "trials", label: `Trials (${formatCount(trials)})` },
+      ]}
+      onChange={(value) => {
+        const runs = value === "reported" || value === "trials" ? value : undefined;
+        navigate({ search: (old) => ({ ...old, runs }), replace: true, resetScroll: false });
+      }}
+    />
+  );
+}
+
+/** "5, rung 1" of a trial; of a reported run, the trial whose setting it has. */
+function trialOf(run: RunSummary) {
+  if (run.rung !== null) return `${run.trial}, rung ${run.rung + 1}`;
+  return <span className={styles.quiet}>setting of trial {run.trial}</span>;
+}
+
+function RunRow({ run, index, tuned }: { run: RunSummary; index: number; tuned: boolean }) {
   const share = Math.min(1, run.samples / Math.max(1, run.budget));
   return (
     <tr data-testid="run-row" data-state={run.state}>
@@ -77,6 +137,7 @@ function RunRow({ run, index }: { run: RunSummary; index: number }) {
       <td>
         <VariantChip name={run.variant} index={index} />
       </td>
+      {tuned && <td>{trialOf(run)}</td>}
       <td>
         {run.cluster} <span className={styles.quiet}>× {run.workers}</span>{" "}
         {run.simulated && <Tag kind="simulated" />}

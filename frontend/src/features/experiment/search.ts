@@ -11,10 +11,14 @@ export interface ExperimentSearch {
   /** Close-up of where the curves end. */
   y?: "close";
   tab?: "json";
+  /** The parameter that trials are drawn over. */
+  by?: string;
+  /** Only these runs of a tuned experiment. */
+  runs?: "reported" | "trials";
 }
 
 export function experimentSearch(search: Record<string, unknown>): ExperimentSearch {
-  const { axis, cluster, workers, hide, y, tab } = search;
+  const { axis, cluster, workers, hide, y, tab, by, runs } = search;
   return {
     axis: AXES.find((known) => known === axis && known !== "clock"),
     cluster: typeof cluster === "string" ? cluster : undefined,
@@ -22,6 +26,8 @@ export function experimentSearch(search: Record<string, unknown>): ExperimentSea
     hide: typeof hide === "string" || typeof hide === "number" ? String(hide) || undefined : undefined,
     y: y === "close" ? y : undefined,
     tab: tab === "json" ? tab : undefined,
+    by: typeof by === "string" ? by : undefined,
+    runs: runs === "reported" || runs === "trials" ? runs : undefined,
   };
 }
 

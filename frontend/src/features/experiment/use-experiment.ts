@@ -9,6 +9,8 @@ import {
   readComparisonQueryKey,
   readExperimentOptions,
   readExperimentQueryKey,
+  readTuningOptions,
+  readTuningQueryKey,
 } from "@/lib/client/@tanstack/react-query.gen";
 import { useRefresh } from "@/lib/events/use-refresh";
 import { useStream } from "@/lib/events/use-stream";
@@ -27,8 +29,16 @@ export function useComparison(id: string) {
   return useQuery(readComparisonOptions({ path: { experiment_id: id } }));
 }
 
-export function useRuns(id: string) {
-  return useQuery(listRunsOptions({ query: { experiment: id, limit: RUNS } }));
+/** All runs, or of a tuned experiment those that are reported, or those of trials. */
+export function useRuns(id: string, reported?: boolean, enabled = true) {
+  return useQuery({
+    ...listRunsOptions({ query: { experiment: id, limit: RUNS, reported } }),
+    enabled,
+  });
+}
+
+export function useTuning(id: string) {
+  return useQuery(readTuningOptions({ path: { experiment_id: id } }));
 }
 
 /** Mean and band per variant. While another axis is fetched, the old answer stays, under its own axis. */
@@ -49,9 +59,13 @@ export function useLiveExperiment(id: string): void {
   const bands = useRefresh([{ _id: readBandsQueryKey({ path, query: { metric: [] } })[0]._id, path }], 400);
   const comparison = useRefresh(readComparisonQueryKey({ path }), 1500);
   const runs = useRefresh(listRunsQueryKey({ query: { experiment: id, limit: RUNS } }), 1000);
+  const tuning = useRefresh(readTuningQueryKey({ path }), 1500);
   useStream({ experiment: id }, (event) => {
     if (event.kind === "logs" || event.kind === "clusters") return;
-    if (event.kind !== "points") experiment();
+    if (event.kind !== "points") {
+      experiment();
+      tuning();
+    }
     bands();
     runs();
     comparison();

@@ -29,7 +29,15 @@ export function Verdict({ experiment, comparison, groups, group }: VerdictProps)
     <Section title="Verdict" testId="verdict" aside={comparison && <Aside comparison={comparison} />}>
       {comparison ? (
         <>
-          <Sentences complete={comparison.complete} groups={groups} group={group} />
+          {(groups.length > 0 || !experiment.spec.tuning) && (
+            <Sentences complete={comparison.complete} groups={groups} group={group} />
+          )}
+          {groups.length === 0 && experiment.spec.tuning && (
+            <p className={styles.later}>Reported runs begin once trials have chosen the settings.</p>
+          )}
+          <p className={styles.effort} data-testid="effort">
+            {comparison.tuning}
+          </p>
           <div className={styles.picker}>
             <GroupPicker groups={groups} group={group} />
           </div>

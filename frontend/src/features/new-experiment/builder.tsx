@@ -15,6 +15,7 @@ import styles from "./form.module.css";
 import { FormContext } from "./form-context";
 import { JsonEditor } from "./json-editor";
 import { PlanPanel } from "./plan-panel";
+import { TuningSection } from "./tuning-section";
 import { asSpec, usePlan } from "./use-plan";
 import { VariantsSection } from "./variants-section";
 
@@ -98,6 +99,7 @@ export function Builder({ start, algorithms, workloads, clusters }: BuilderProps
         <div ref={form} className={styles.form} data-testid="form">
           <WorkloadSection workloads={workloads} />
           <VariantsSection catalogue={algorithms} />
+          <TuningSection schema={algorithms.tuning} />
           <ClustersSection clusters={clusters} />
           <BudgetSection workloads={workloads} />
           <ExecutionSection compute={algorithms.compute} />

@@ -13,6 +13,9 @@ export interface FormField {
   readonly default: unknown;
   /** Such as "> 0, at most 10"; empty where nothing bounds it. */
   readonly bounds: string;
+  /** Numbers beyond these are refused; undefined where nothing bounds it. */
+  readonly least: number | undefined;
+  readonly greatest: number | undefined;
 }
 
 /** Follow a $ref into $defs, and look through the null of an optional field. */
@@ -61,6 +64,14 @@ function boundsOf(property: Json): string {
   ].join(", ");
 }
 
+/** A bound that may be taken, or a number just inside one that may not. */
+function limitOf(property: Json, inclusive: "minimum" | "maximum", inside: (bound: number) => number) {
+  const bound = property[inclusive];
+  if (typeof bound === "number") return bound;
+  const beyond = property[inclusive === "minimum" ? "exclusiveMinimum" : "exclusiveMaximum"];
+  return typeof beyond === "number" ? inside(beyond) : undefined;
+}
+
 /** The controls of a flat JSON Schema, in its order; an empty list for anything that is no object schema. */
 export function fieldsFromSchema(schema: unknown): FormField[] {
   if (!isJson(schema) || !isJson(schema.properties)) return [];
@@ -76,6 +87,8 @@ export function fieldsFromSchema(schema: unknown): FormField[] {
       choices: choicesOf(property),
       default: property.default,
       bounds: boundsOf(property),
+      least: limitOf(property, "minimum", (bound) => bound + Math.max(1e-6, Math.abs(bound) * 0.01)),
+      greatest: limitOf(property, "maximum", (bound) => bound - Math.max(1e-6, Math.abs(bound) * 0.01)),
     };
   });
 }

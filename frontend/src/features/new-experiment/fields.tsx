@@ -1,5 +1,6 @@
 import { NativeSelect, Switch, Textarea, TextInput, type TextInputProps } from "@mantine/core";
 import { type ReactNode, useState } from "react";
+import ui from "@/lib/ui/ui.module.css";
 import type { Path } from "./document";
 import { useField } from "./form-context";
 import { parseNumber } from "./parse-number";
@@ -10,18 +11,31 @@ interface FieldProps {
   description?: ReactNode;
   /** Shown while the document has no value here. */
   fallback?: unknown;
+  /** Where a table's head names the column, the label is for screen readers. */
+  labelUnseen?: boolean;
 }
+
+const unseen = (hidden: boolean | undefined) => (hidden ? { labelProps: { className: ui.unseen } } : {});
 
 type TextFieldProps = FieldProps &
   Omit<TextInputProps, "value" | "onChange"> & { onText?: (text: string) => void };
 
-export function TextField({ path, label, description, fallback, onText, ...rest }: TextFieldProps) {
+export function TextField({
+  path,
+  label,
+  description,
+  fallback,
+  onText,
+  labelUnseen,
+  ...rest
+}: TextFieldProps) {
   const { value, set, error, control } = useField(path);
   const shown = value ?? fallback;
   return (
     <TextInput
       {...control}
       {...rest}
+      {...unseen(labelUnseen)}
       label={label}
       description={description}
       error={error}
@@ -58,8 +72,13 @@ export function NumberField({
   description,
   fallback,
   nullable = false,
+  labelUnseen,
+  onNumber,
   ...rest
-}: FieldProps & { nullable?: boolean } & Omit<TextInputProps, "value" | "onChange">) {
+}: FieldProps & { nullable?: boolean; onNumber?: (value: number | null | undefined) => void } & Omit<
+    TextInputProps,
+    "value" | "onChange"
+  >) {
   const { value, set, error, control } = useField(path);
   const [typed, setTyped] = useState<string>();
   const shown = nullable && value === null ? null : (value ?? fallback);
@@ -72,6 +91,7 @@ export function NumberField({
     <TextInput
       {...control}
       {...rest}
+      {...unseen(labelUnseen)}
       label={label}
       description={description}
       error={wrong ?? error}
@@ -80,7 +100,7 @@ export function NumberField({
       value={agrees ? typed : current}
       onChange={(event) => {
         setTyped(event.currentTarget.value);
-        set(read(event.currentTarget.value));
+        (onNumber ?? set)(read(event.currentTarget.value));
       }}
     />
   );
@@ -117,15 +137,27 @@ export function MixedField({ path, label, description, fallback }: FieldProps) {
 interface ChoiceFieldProps extends FieldProps {
   choices: readonly { value: string; label: string }[];
   onChoice?: (value: string) => void;
+  size?: "xs" | "sm";
 }
 
-export function ChoiceField({ path, label, description, fallback, choices, onChoice }: ChoiceFieldProps) {
+export function ChoiceField({
+  path,
+  label,
+  description,
+  fallback,
+  choices,
+  onChoice,
+  labelUnseen,
+  size,
+}: ChoiceFieldProps) {
   const { value, set, error, control } = useField(path);
   const current = String(value ?? fallback ?? "");
   const known = choices.some((choice) => choice.value === current);
   return (
     <NativeSelect
       {...control}
+      {...unseen(labelUnseen)}
+      size={size}
       label={label}
       description={description}
       error={error}

@@ -15,12 +15,13 @@ import { Builder } from "./builder";
 import type { Json } from "./document";
 import { emptyDraft } from "./draft";
 import { EXAMPLE } from "./example";
+import { withWider } from "./searched";
 
 const route = getRouteApi("/new");
 
 /** Define a comparison: wait for the catalogues (and the experiment to clone), then show the form. */
 export function NewExperimentScreen() {
-  const { clone, example } = route.useSearch();
+  const { clone, example, wider } = route.useSearch();
   const algorithms = useQuery(listAlgorithmsOptions());
   const workloads = useQuery(listWorkloadsOptions());
   const clusters = useQuery(listClustersOptions());
@@ -55,11 +56,12 @@ export function NewExperimentScreen() {
     workloads.data.items,
     clusters.data.items[0]?.name ?? "local",
   );
-  const start: Json = original.data ? { ...original.data.spec } : example ? EXAMPLE : empty;
+  const cloned: Json | undefined = original.data && { ...original.data.spec };
+  const start: Json = cloned ?? (example ? EXAMPLE : empty);
   return (
     <Builder
-      key={clone ?? String(example)}
-      start={start}
+      key={`${clone ?? example} ${JSON.stringify(wider)}`}
+      start={wider ? withWider(start, wider.variant, wider.spaces) : start}
       algorithms={algorithms.data}
       workloads={workloads.data.items}
       clusters={clusters.data.items}

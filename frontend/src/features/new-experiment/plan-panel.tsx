@@ -75,12 +75,38 @@ function cells(runs: readonly PlannedRunView[]): Cell[] {
   return [...found.values()];
 }
 
-function Plan({ plan, focus }: { plan: DryRun; focus: (pointer: string) => void }) {
+function runs(count: number): string {
+  return count === 1 ? "run" : "runs";
+}
+
+/** How many runs there will be; of trials at most, because those that met the target are not run again. */
+function Total({ plan }: { plan: DryRun }) {
+  const { trial_runs: trials, reported_runs: reported } = plan;
+  if (trials === 0) {
+    return (
+      <p className={styles.total} data-testid="plan-total">
+        <strong>{formatCount(plan.runs.length)}</strong> {runs(plan.runs.length)}
+      </p>
+    );
+  }
   return (
     <>
       <p className={styles.total} data-testid="plan-total">
-        <strong>{formatCount(plan.runs.length)}</strong> {plan.runs.length === 1 ? "run" : "runs"}
+        <strong>{formatCount(trials)}</strong> trial {runs(trials)} at most,{" "}
+        <strong>{formatCount(reported)}</strong> reported {runs(reported)}
       </p>
+      <p className={styles.source}>
+        Trials choose the settings; the reported runs then have other seeds. First{" "}
+        {formatCount(plan.runs.length)} {runs(plan.runs.length)} of trials:
+      </p>
+    </>
+  );
+}
+
+function Plan({ plan, focus }: { plan: DryRun; focus: (pointer: string) => void }) {
+  return (
+    <>
+      <Total plan={plan} />
       <table className={ui.table}>
         <tbody>
           {cells(plan.runs).map(({ key, run, count }) => (
@@ -114,11 +140,13 @@ function Plan({ plan, focus }: { plan: DryRun; focus: (pointer: string) => void 
           <table className={ui.table} data-testid="planned-runs">
             <tbody>
               {plan.runs.slice(0, LISTED).map((run) => (
-                <tr key={`${run.variant} ${run.cluster} ${run.workers} ${run.seed}`}>
+                <tr key={`${run.variant} ${run.cluster} ${run.workers} ${run.seed} ${run.trial}`}>
                   <td>{run.variant}</td>
                   <td>{run.cluster}</td>
                   <td className={ui.number}>{run.workers}</td>
-                  <td className={ui.number}>seed {run.seed}</td>
+                  <td className={ui.number}>
+                    {run.trial === null ? `seed ${run.seed}` : `trial ${run.trial}`}
+                  </td>
                 </tr>
               ))}
             </tbody>

@@ -12,12 +12,15 @@ export function SchemaForm({
   schema,
   path,
   without = [],
+  searched,
   children,
 }: {
   schema: unknown;
   path: Path;
   /** Fields that mean nothing with the values of the others. */
   without?: readonly string[];
+  /** Fields that tuning searches while they are empty. */
+  searched?: ReadonlySet<string>;
   /** Fields from elsewhere that follow in the same grid. */
   children?: ReactNode;
 }) {
@@ -26,38 +29,55 @@ export function SchemaForm({
   return (
     <div className={styles.grid}>
       {fields.map((field) => (
-        <SchemaField key={field.name} field={field} path={[...path, field.name]} />
+        <SchemaField
+          key={field.name}
+          field={field}
+          path={[...path, field.name]}
+          searched={searched?.has(field.name) ?? false}
+        />
       ))}
       {children}
     </div>
   );
 }
 
-function SchemaField({ field, path }: { field: FormField; path: Path }) {
+const SEARCHED = "searched";
+
+function SchemaField({ field, path, searched }: { field: FormField; path: Path; searched: boolean }) {
   const { change } = useForm();
   const empty = field.nullable && !/\bempty\b/i.test(field.description) ? "may be empty" : "";
   const told = [field.description.replace(/\.$/, ""), field.bounds, empty].filter(Boolean).join("; ");
   const description = told && withCode(told);
-  const shared = { path, label: field.title, description, fallback: field.default };
+  const shared = { path, label: field.title, description, fallback: searched ? undefined : field.default };
+  const choose = (values: readonly unknown[]) => (
+    <ChoiceField
+      {...shared}
+      choices={[
+        ...(searched ? [{ value: "", label: SEARCHED }] : []),
+        ...values.map((value) => ({ value: String(value), label: String(value) })),
+      ]}
+      onChoice={(text) => {
+        const value = values.find((choice) => String(choice) === text) ?? (text || undefined);
+        change((draft) => withValue(draft, path, value));
+      }}
+    />
+  );
   switch (field.kind) {
     case "number":
     case "integer":
-      return <NumberField {...shared} nullable={field.nullable} />;
+      return (
+        <NumberField
+          {...shared}
+          nullable={field.nullable && !searched}
+          placeholder={searched ? SEARCHED : undefined}
+        />
+      );
     case "mixed":
       return <MixedField {...shared} />;
     case "boolean":
-      return <SwitchField {...shared} />;
+      return searched ? choose([false, true]) : <SwitchField {...shared} />;
     case "choice":
-      return (
-        <ChoiceField
-          {...shared}
-          choices={field.choices.map((value) => ({ value: String(value), label: String(value) }))}
-          onChoice={(text) => {
-            const value = field.choices.find((choice) => String(choice) === text) ?? text;
-            change((draft) => withValue(draft, path, value));
-          }}
-        />
-      );
+      return choose(field.choices);
     case "text":
       return <TextField {...shared} />;
   }

@@ -1,12 +1,32 @@
-/** From what the form starts: nothing, the example, or an experiment to clone. */
+import type { Space } from "@/lib/client/types.gen";
+
+/** Spaces to replace those of a variant with. */
+export interface Wider {
+  variant: string;
+  spaces: Record<string, Space>;
+}
+
+/** From what the form starts: nothing, the example, or an experiment to clone, with wider spaces if asked. */
 export interface NewExperimentSearch {
   clone?: string;
   example?: boolean;
+  wider?: Wider;
 }
 
-export function newExperimentSearch({ clone, example }: Record<string, unknown>): NewExperimentSearch {
+export function newExperimentSearch({ clone, example, wider }: Record<string, unknown>): NewExperimentSearch {
   return {
     clone: typeof clone === "string" && clone ? clone : undefined,
     example: example === true ? true : undefined,
+    wider: isWider(wider) ? wider : undefined,
   };
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Whether it has the shape; what is in the spaces is for the server to judge. */
+function isWider(value: unknown): value is Wider {
+  if (!isRecord(value) || typeof value.variant !== "string") return false;
+  return isRecord(value.spaces) && Object.values(value.spaces).every(isRecord);
 }

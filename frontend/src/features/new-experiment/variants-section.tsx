@@ -10,6 +10,8 @@ import { TextField } from "./fields";
 import styles from "./form.module.css";
 import { useField, useForm } from "./form-context";
 import { SchemaForm } from "./schema-form";
+import { SearchSpaces } from "./search-spaces";
+import { free, tunes } from "./searched";
 import { Source } from "./source";
 
 /** The methods to compare, one card each; the colour is the one that every chart will use. */
@@ -114,13 +116,21 @@ function VariantCard({
           onChoice={(value) =>
             change((old) => {
               const variants = objectsAt(old, ["variants"]);
-              const next = { ...variants[index], algorithm: value, parameters: {} };
+              const { search, ...kept } = variants[index] ?? {}; // spaces are of the parameters of the old one
+              const next = { ...kept, algorithm: value, parameters: {} };
               return { ...old, variants: variants.with(index, next) };
             })
           }
         />
       </div>
-      {known && <SchemaForm schema={known.parameters} path={[...path, "parameters"]} />}
+      {known && (
+        <SchemaForm
+          schema={known.parameters}
+          path={[...path, "parameters"]}
+          searched={tunes(draft) ? free(valueAt(draft, path), known) : undefined}
+        />
+      )}
+      {known && tunes(draft) && <SearchSpaces index={index} algorithm={known} />}
       <details className={styles.details}>
         <summary>How its vectors travel</summary>
         <SchemaForm

@@ -59,6 +59,11 @@ export function RunHeader({ run, index, experiment }: RunHeaderProps) {
           {run.servers > 0 && " + server"}
         </span>
         <span>seed {run.seed}</span>
+        {run.trial !== null && (
+          <span>
+            {run.rung === null ? `setting of trial ${run.trial}` : `trial ${run.trial}, rung ${run.rung + 1}`}
+          </span>
+        )}
         <span>attempt {run.attempt}</span>
         {run.simulated && <Tag kind="simulated" />}
         {run.oversubscribed && <Tag kind="oversubscribed" />}

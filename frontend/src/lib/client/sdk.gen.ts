@@ -2,7 +2,7 @@
 
 import type { Client, ClientMeta, Options as Options2, RequestResult, ServerSentEventsResult, TDataShape } from './client';
 import { client } from './client.gen';
-import type { CancelExperimentData, CancelExperimentErrors, CancelExperimentResponses, CancelRunData, CancelRunErrors, CancelRunResponses, CheckpointRunData, CheckpointRunErrors, CheckpointRunResponses, CreateExperimentData, CreateExperimentErrors, CreateExperimentResponses, ListAlgorithmsData, ListAlgorithmsErrors, ListAlgorithmsResponses, ListClustersData, ListClustersErrors, ListClustersResponses, ListExperimentsData, ListExperimentsErrors, ListExperimentsResponses, ListRunsData, ListRunsErrors, ListRunsResponses, ListWorkloadsData, ListWorkloadsErrors, ListWorkloadsResponses, LivezData, LivezErrors, LivezResponses, QuerySeriesData, QuerySeriesErrors, QuerySeriesResponses, ReadBandsData, ReadBandsErrors, ReadBandsResponses, ReadComparisonData, ReadComparisonErrors, ReadComparisonResponses, ReadExperimentData, ReadExperimentErrors, ReadExperimentResponses, ReadLogsData, ReadLogsErrors, ReadLogsResponses, ReadRunData, ReadRunErrors, ReadRunResponses, ReadyzData, ReadyzErrors, ReadyzResponses, StreamEventsData, StreamEventsErrors, StreamEventsResponses, ValidateExperimentData, ValidateExperimentErrors, ValidateExperimentResponses, VersionData, VersionErrors, VersionResponses } from './types.gen';
+import type { CancelExperimentData, CancelExperimentErrors, CancelExperimentResponses, CancelRunData, CancelRunErrors, CancelRunResponses, CheckpointRunData, CheckpointRunErrors, CheckpointRunResponses, CreateExperimentData, CreateExperimentErrors, CreateExperimentResponses, ListAlgorithmsData, ListAlgorithmsErrors, ListAlgorithmsResponses, ListClustersData, ListClustersErrors, ListClustersResponses, ListExperimentsData, ListExperimentsErrors, ListExperimentsResponses, ListRunsData, ListRunsErrors, ListRunsResponses, ListWorkloadsData, ListWorkloadsErrors, ListWorkloadsResponses, LivezData, LivezErrors, LivezResponses, QuerySeriesData, QuerySeriesErrors, QuerySeriesResponses, ReadBandsData, ReadBandsErrors, ReadBandsResponses, ReadComparisonData, ReadComparisonErrors, ReadComparisonResponses, ReadExperimentData, ReadExperimentErrors, ReadExperimentResponses, ReadLogsData, ReadLogsErrors, ReadLogsResponses, ReadRunData, ReadRunErrors, ReadRunResponses, ReadTuningData, ReadTuningErrors, ReadTuningResponses, ReadyzData, ReadyzErrors, ReadyzResponses, StreamEventsData, StreamEventsErrors, StreamEventsResponses, ValidateExperimentData, ValidateExperimentErrors, ValidateExperimentResponses, VersionData, VersionErrors, VersionResponses } from './types.gen';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -101,6 +101,13 @@ export const cancelExperiment = <ThrowOnError extends boolean = false>(options: 
  * Return which variant reaches the target first, with intervals and the conclusions in words.
  */
 export const readComparison = <ThrowOnError extends boolean = false>(options: Options<ReadComparisonData, ThrowOnError>): RequestResult<ReadComparisonResponses, ReadComparisonErrors, ThrowOnError> => (options.client ?? client).get<ReadComparisonResponses, ReadComparisonErrors, ThrowOnError>({ url: '/api/v1/experiments/{experiment_id}/comparison', ...options });
+
+/**
+ * Read Tuning
+ *
+ * Return all trials of a tuned experiment, the choice for each variant, its sensitivity and its cost.
+ */
+export const readTuning = <ThrowOnError extends boolean = false>(options: Options<ReadTuningData, ThrowOnError>): RequestResult<ReadTuningResponses, ReadTuningErrors, ThrowOnError> => (options.client ?? client).get<ReadTuningResponses, ReadTuningErrors, ThrowOnError>({ url: '/api/v1/experiments/{experiment_id}/tuning', ...options });
 
 /**
  * Livez

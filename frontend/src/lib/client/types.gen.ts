@@ -7,7 +7,7 @@ export type ClientOptions = {
 /**
  * AlgorithmList
  *
- * The catalogue of algorithms, by name, and the schemas of an experiment's communication and compute.
+ * The catalogue of algorithms, by name, and the schemas of an experiment's settings.
  */
 export type AlgorithmList = {
     /**
@@ -26,6 +26,12 @@ export type AlgorithmList = {
      * Items
      */
     items: Array<AlgorithmView>;
+    /**
+     * Tuning
+     */
+    tuning: {
+        [key: string]: unknown;
+    };
 };
 
 /**
@@ -86,6 +92,12 @@ export type AlgorithmView = {
      * Payload Per Step
      */
     payload_per_step: number | null;
+    /**
+     * Search
+     */
+    search: {
+        [key: string]: Space;
+    };
     /**
      * Servers
      */
@@ -393,6 +405,10 @@ export type Comparison = {
      * Target
      */
     target: string | null;
+    /**
+     * Tuning
+     */
+    tuning: string;
 };
 
 /**
@@ -526,9 +542,17 @@ export type DroppedView = {
  */
 export type DryRun = {
     /**
+     * Reported Runs
+     */
+    reported_runs: number;
+    /**
      * Runs
      */
     runs: Array<PlannedRunView>;
+    /**
+     * Trial Runs
+     */
+    trial_runs: number;
     /**
      * Warnings
      */
@@ -649,6 +673,12 @@ export type ExperimentSpec = {
      */
     sharding?: 'iid' | 'disjoint';
     target?: Target | null;
+    /**
+     * Tuning
+     *
+     * Choose each variant's parameters by trial runs first; empty: parameters are as given.
+     */
+    tuning?: Tuning | null;
     /**
      * Variants
      */
@@ -980,6 +1010,10 @@ export type PlannedRunView = {
      */
     host: string;
     /**
+     * Rung
+     */
+    rung: number | null;
+    /**
      * Seed
      */
     seed: number;
@@ -991,6 +1025,10 @@ export type PlannedRunView = {
      * Simulated
      */
     simulated: boolean;
+    /**
+     * Trial
+     */
+    trial: number | null;
     /**
      * Variant
      */
@@ -1153,6 +1191,10 @@ export type RunSummary = {
      */
     oversubscribed: boolean;
     /**
+     * Rung
+     */
+    rung: number | null;
+    /**
      * Samples
      */
     samples: number;
@@ -1189,6 +1231,10 @@ export type RunSummary = {
      * Time To Target
      */
     time_to_target: number | null;
+    /**
+     * Trial
+     */
+    trial: number | null;
     /**
      * Variant
      */
@@ -1300,6 +1346,10 @@ export type RunView = {
      */
     phases: Array<PhaseTotals>;
     /**
+     * Rung
+     */
+    rung: number | null;
+    /**
      * Samples
      */
     samples: number;
@@ -1349,6 +1399,10 @@ export type RunView = {
      */
     time_to_target: number | null;
     /**
+     * Trial
+     */
+    trial: number | null;
+    /**
      * Variant
      */
     variant: string;
@@ -1357,6 +1411,96 @@ export type RunView = {
      */
     versions: {
         [key: string]: string;
+    };
+    /**
+     * Workers
+     */
+    workers: number;
+};
+
+/**
+ * RungView
+ *
+ * A stage of every search.
+ */
+export type RungView = {
+    /**
+     * Samples
+     */
+    samples: number;
+    /**
+     * Trials
+     */
+    trials: number;
+};
+
+/**
+ * SearchView
+ *
+ * The search of one variant on one cluster with one number of workers.
+ */
+export type SearchView = {
+    /**
+     * Algorithm
+     */
+    algorithm: string;
+    /**
+     * Chosen
+     */
+    chosen: number | null;
+    /**
+     * Cluster
+     */
+    cluster: string;
+    /**
+     * Core Hours
+     */
+    core_hours: number;
+    /**
+     * Edges
+     */
+    edges: {
+        [key: string]: 'low' | 'high';
+    };
+    /**
+     * Ended
+     */
+    ended: boolean;
+    /**
+     * Median Seconds
+     */
+    median_seconds: number | null;
+    /**
+     * Reached
+     */
+    reached: number | null;
+    /**
+     * Samples
+     */
+    samples: number;
+    /**
+     * Simulated
+     */
+    simulated: boolean;
+    /**
+     * Spaces
+     */
+    spaces: {
+        [key: string]: Space;
+    };
+    /**
+     * Trials
+     */
+    trials: Array<TrialView>;
+    /**
+     * Variant
+     */
+    variant: string;
+    /**
+     * Wider
+     */
+    wider: {
+        [key: string]: Space;
     };
     /**
      * Workers
@@ -1444,6 +1588,52 @@ export type SeriesQuery = {
      * Runs
      */
     runs: Array<string>;
+};
+
+/**
+ * Space
+ *
+ * An interval of numbers, or choices; with `when`, only for some values of other parameters.
+ */
+export type Space = {
+    /**
+     * Choices
+     *
+     * Values, instead of an interval.
+     */
+    choices?: Array<boolean | number | number | string | null> | null;
+    /**
+     * High
+     *
+     * Upper end of the interval.
+     */
+    high?: number | null;
+    /**
+     * Integer
+     *
+     * Round to whole numbers.
+     */
+    integer?: boolean;
+    /**
+     * Low
+     *
+     * Lower end of the interval.
+     */
+    low?: number | null;
+    /**
+     * Scale
+     *
+     * Values are uniform in x, in log x, or in log(1 - x), for parameters that approach 1.
+     */
+    scale?: 'linear' | 'log' | 'reverse-log';
+    /**
+     * Only when
+     *
+     * Searched only where each of these parameters has one of these values; else left as it is.
+     */
+    when?: {
+        [key: string]: Array<boolean | number | number | string | null>;
+    };
 };
 
 /**
@@ -1597,6 +1787,134 @@ export type TransitionView = {
 };
 
 /**
+ * TrialView
+ *
+ * One setting of a search, with what it has shown.
+ */
+export type TrialView = {
+    /**
+     * Accuracy
+     */
+    accuracy: number | null;
+    /**
+     * Chosen
+     */
+    chosen: boolean;
+    /**
+     * Failed
+     */
+    failed: number;
+    /**
+     * Loss
+     */
+    loss: number | null;
+    /**
+     * Open
+     */
+    open: number;
+    /**
+     * Parameters
+     */
+    parameters: {
+        [key: string]: unknown;
+    };
+    /**
+     * Rank
+     */
+    rank: number | null;
+    /**
+     * Rung
+     */
+    rung: number;
+    /**
+     * Runs
+     */
+    runs: Array<string>;
+    /**
+     * Samples
+     */
+    samples: number;
+    /**
+     * Seconds
+     */
+    seconds: number | null;
+    /**
+     * Trial
+     */
+    trial: number;
+};
+
+/**
+ * Tuning
+ *
+ * Choice of each variant's free parameters by trial runs; the same effort for every variant.
+ *
+ * Every cluster and number of workers has trials of its own, unless `cluster` names one for all. The best setting
+ * of each variant is then measured on the experiment's seeds, which no trial has used.
+ */
+export type Tuning = {
+    /**
+     * Cluster
+     *
+     * Name of the cluster whose trials decide for all; empty: each its own.
+     */
+    cluster?: string | null;
+    /**
+     * Samples
+     *
+     * Budget of a trial; empty: that of a run.
+     */
+    samples?: number | null;
+    /**
+     * Search
+     *
+     * Every trial with the whole budget; or successive halving, in which the better half of the trials goes on with twice the budget. Settings are those of a scrambled Halton sequence.
+     */
+    search?: 'quasi-random' | 'halving';
+    /**
+     * Tuning seeds
+     *
+     * Runs per trial; never those reported.
+     */
+    seeds?: number;
+    /**
+     * Trials
+     *
+     * Settings tried per variant.
+     */
+    trials?: number;
+};
+
+/**
+ * TuningView
+ *
+ * How the settings of an experiment were, or are being, chosen.
+ */
+export type TuningView = {
+    /**
+     * Complete
+     */
+    complete: boolean;
+    /**
+     * Experiment
+     */
+    experiment: string;
+    /**
+     * Rungs
+     */
+    rungs: Array<RungView>;
+    /**
+     * Searches
+     */
+    searches: Array<SearchView>;
+    /**
+     * Seeds
+     */
+    seeds: Array<number>;
+    tuning: Tuning;
+};
+
+/**
  * Variant
  *
  * One algorithm with given parameters, under its own name.
@@ -1616,6 +1934,14 @@ export type Variant = {
      */
     parameters?: {
         [key: string]: unknown;
+    };
+    /**
+     * Search
+     *
+     * With tuning: spaces instead of those that the algorithm declares; null keeps a parameter's default. A parameter given in `parameters` keeps its value.
+     */
+    search?: {
+        [key: string]: Space | null;
     };
 };
 
@@ -2092,6 +2418,36 @@ export type ReadComparisonResponses = {
 
 export type ReadComparisonResponse = ReadComparisonResponses[keyof ReadComparisonResponses];
 
+export type ReadTuningData = {
+    body?: never;
+    path: {
+        /**
+         * Experiment Id
+         */
+        experiment_id: string;
+    };
+    query?: never;
+    url: '/api/v1/experiments/{experiment_id}/tuning';
+};
+
+export type ReadTuningErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type ReadTuningError = ReadTuningErrors[keyof ReadTuningErrors];
+
+export type ReadTuningResponses = {
+    /**
+     * Successful Response
+     */
+    200: TuningView;
+};
+
+export type ReadTuningResponse = ReadTuningResponses[keyof ReadTuningResponses];
+
 export type LivezData = {
     body?: never;
     path?: never;
@@ -2151,6 +2507,14 @@ export type ListRunsData = {
     path?: never;
     query?: {
         /**
+         * Limit
+         */
+        limit?: number;
+        /**
+         * Cursor
+         */
+        cursor?: string | null;
+        /**
          * Experiment
          */
         experiment?: string | null;
@@ -2169,13 +2533,11 @@ export type ListRunsData = {
          */
         cluster?: string | null;
         /**
-         * Limit
+         * Reported
+         *
+         * Only runs that are reported, or only those of trials.
          */
-        limit?: number;
-        /**
-         * Cursor
-         */
-        cursor?: string | null;
+        reported?: boolean | null;
     };
     url: '/api/v1/runs';
 };

@@ -3,8 +3,8 @@
 import { queryOptions, type UseMutationOptions } from '@tanstack/react-query';
 
 import { client } from '../client.gen';
-import { cancelExperiment, cancelRun, checkpointRun, createExperiment, listAlgorithms, listClusters, listExperiments, listRuns, listWorkloads, livez, type Options, querySeries, readBands, readComparison, readExperiment, readLogs, readRun, readyz, validateExperiment, version } from '../sdk.gen';
-import type { CancelExperimentData, CancelExperimentError, CancelExperimentResponse, CancelRunData, CancelRunError, CancelRunResponse, CheckpointRunData, CheckpointRunError, CheckpointRunResponse, CreateExperimentData, CreateExperimentError, CreateExperimentResponse, ListAlgorithmsData, ListAlgorithmsError, ListAlgorithmsResponse, ListClustersData, ListClustersError, ListClustersResponse, ListExperimentsData, ListExperimentsError, ListExperimentsResponse, ListRunsData, ListRunsError, ListRunsResponse, ListWorkloadsData, ListWorkloadsError, ListWorkloadsResponse, LivezData, LivezError, LivezResponse, QuerySeriesData, QuerySeriesError, QuerySeriesResponse, ReadBandsData, ReadBandsError, ReadBandsResponse, ReadComparisonData, ReadComparisonError, ReadComparisonResponse, ReadExperimentData, ReadExperimentError, ReadExperimentResponse, ReadLogsData, ReadLogsError, ReadLogsResponse, ReadRunData, ReadRunError, ReadRunResponse, ReadyzData, ReadyzError, ReadyzResponse, ValidateExperimentData, ValidateExperimentError, ValidateExperimentResponse, VersionData, VersionError, VersionResponse } from '../types.gen';
+import { cancelExperiment, cancelRun, checkpointRun, createExperiment, listAlgorithms, listClusters, listExperiments, listRuns, listWorkloads, livez, type Options, querySeries, readBands, readComparison, readExperiment, readLogs, readRun, readTuning, readyz, validateExperiment, version } from '../sdk.gen';
+import type { CancelExperimentData, CancelExperimentError, CancelExperimentResponse, CancelRunData, CancelRunError, CancelRunResponse, CheckpointRunData, CheckpointRunError, CheckpointRunResponse, CreateExperimentData, CreateExperimentError, CreateExperimentResponse, ListAlgorithmsData, ListAlgorithmsError, ListAlgorithmsResponse, ListClustersData, ListClustersError, ListClustersResponse, ListExperimentsData, ListExperimentsError, ListExperimentsResponse, ListRunsData, ListRunsError, ListRunsResponse, ListWorkloadsData, ListWorkloadsError, ListWorkloadsResponse, LivezData, LivezError, LivezResponse, QuerySeriesData, QuerySeriesError, QuerySeriesResponse, ReadBandsData, ReadBandsError, ReadBandsResponse, ReadComparisonData, ReadComparisonError, ReadComparisonResponse, ReadExperimentData, ReadExperimentError, ReadExperimentResponse, ReadLogsData, ReadLogsError, ReadLogsResponse, ReadRunData, ReadRunError, ReadRunResponse, ReadTuningData, ReadTuningError, ReadTuningResponse, ReadyzData, ReadyzError, ReadyzResponse, ValidateExperimentData, ValidateExperimentError, ValidateExperimentResponse, VersionData, VersionError, VersionResponse } from '../types.gen';
 
 export type QueryKey<TOptions extends Options> = [
     Pick<TOptions, 'baseUrl' | 'body' | 'headers' | 'path' | 'query'> & {
@@ -214,6 +214,26 @@ export const readComparisonOptions = (options: Options<ReadComparisonData>) => q
         return data;
     },
     queryKey: readComparisonQueryKey(options)
+});
+
+export const readTuningQueryKey = (options: Options<ReadTuningData>) => createQueryKey('readTuning', options);
+
+/**
+ * Read Tuning
+ *
+ * Return all trials of a tuned experiment, the choice for each variant, its sensitivity and its cost.
+ */
+export const readTuningOptions = (options: Options<ReadTuningData>) => queryOptions<ReadTuningResponse, ReadTuningError, ReadTuningResponse, ReturnType<typeof readTuningQueryKey>>({
+    queryFn: async ({ queryKey, signal }) => {
+        const { data } = await readTuning({
+            ...options,
+            ...queryKey[0],
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: readTuningQueryKey(options)
 });
 
 export const livezQueryKey = (options?: Options<LivezData>) => createQueryKey('livez', options);

@@ -1,0 +1,67 @@
+import { Switch } from "@mantine/core";
+import { useState } from "react";
+import { Section } from "@/lib/ui/section";
+import { type Json, objectsAt, textAt } from "./document";
+import { ChoiceField } from "./fields";
+import styles from "./form.module.css";
+import { useField, useForm } from "./form-context";
+import { SchemaForm } from "./schema-form";
+import { tunes, withoutTuning, withTuning } from "./searched";
+
+/** Whether settings are chosen by trials, and how; the spaces stand in the cards of the variants. */
+export function TuningSection({ schema }: { schema: unknown }) {
+  const { draft, change } = useForm();
+  const { control, error } = useField(["tuning"]);
+  const [earlier, setEarlier] = useState<Json>();
+  const on = tunes(draft);
+  return (
+    <Section title="Tuning" testId="tuning">
+      <Switch
+        {...control}
+        label="Choose each variant's parameters by trial runs first"
+        data-testid="has-tuning"
+        error={error}
+        checked={on}
+        onChange={(event) => {
+          if (event.currentTarget.checked) change((old) => withTuning(old, earlier));
+          else {
+            setEarlier(draft);
+            change(withoutTuning);
+          }
+        }}
+      />
+      <p className={styles.note}>
+        {on
+          ? "Every variant gets the same number of trials; each says above what is searched. The best setting is then measured on the experiment's seeds, which no trial has used."
+          : "Parameters are as given: a comparison then says something of these settings, not of the methods."}
+      </p>
+      {on && (
+        <SchemaForm schema={schema} path={["tuning"]} without={["cluster"]}>
+          <DecidingCluster />
+        </SchemaForm>
+      )}
+    </Section>
+  );
+}
+
+function DecidingCluster() {
+  const { draft, change } = useForm();
+  const names = objectsAt(draft, ["clusters"]).map((cluster) => textAt(cluster, ["name"]));
+  return (
+    <ChoiceField
+      path={["tuning", "cluster"]}
+      label="Trials on"
+      description="Each cluster decides for itself, or one for all"
+      choices={[
+        { value: "", label: "each cluster" },
+        ...[...new Set(names)].filter(Boolean).map((name) => ({ value: name, label: `${name}, for all` })),
+      ]}
+      onChoice={(name) =>
+        change((old) => {
+          const { cluster, ...rest } = old.tuning as Json;
+          return { ...old, tuning: name ? { ...rest, cluster: name } : rest };
+        })
+      }
+    />
+  );
+}
