@@ -4,7 +4,8 @@ import hashlib
 
 import pytest
 from hooke.catalogue.discovery import built_in
-from hooke.spec.specification import Communication, Compute, Tuning
+from hooke.spec.specification import Communication, Compute
+from hooke.spec.tuning import Tuning
 
 from tests.api.conftest import SPEC
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 from fastapi import APIRouter, Depends, Request
 from hooke.errors import Fault
 from hooke.spec.events import AgentHello, AgentProof
-from hooke.spec.specification import Name
+from hooke.spec.frozen import Name
 from pydantic import TypeAdapter, ValidationError
 
 from hooke_api.base.errors import Invalid

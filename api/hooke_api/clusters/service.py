@@ -7,7 +7,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from hooke.spec.events import AgentHello, Described, FileFault
-from hooke.spec.specification import Communication, Compute, Tuning
+from hooke.spec.specification import Communication, Compute
+from hooke.spec.tuning import Tuning
 from sqlalchemy import delete, insert, select
 from sqlalchemy.orm import Session
 

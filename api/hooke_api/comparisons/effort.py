@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from hooke.spec.specification import ExperimentSpec, Tuning
+from hooke.spec.specification import ExperimentSpec
+from hooke.spec.tuning import Tuning
 from hooke.tuning.plan import Where
 from sqlalchemy.orm import Session
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from hooke.catalogue.expand import PlannedRun
@@ -174,19 +174,32 @@ def cancel(session: Session, experiment_id: str, who: str) -> ExperimentView:
     return view(session, experiment)
 
 
-def _counts(session: Session, experiments: Sequence[Experiment]) -> dict[str, dict[RunState, int]]:
-    found: dict[str, dict[RunState, int]] = {experiment.id: {} for experiment in experiments}
+@dataclass
+class Counts:
+    """Runs of an experiment by state."""
+
+    runs: dict[RunState, int] = field(default_factory=dict)
+    reported: dict[RunState, int] = field(default_factory=dict)
+    """Those that are no trials."""
+
+
+def _counts(session: Session, experiments: Sequence[Experiment]) -> dict[str, Counts]:
+    found = {experiment.id: Counts() for experiment in experiments}
+    is_trial = Run.rung.is_not(None)
     query = (
-        select(Run.experiment_id, Run.state, func.count())
+        select(Run.experiment_id, Run.state, is_trial, func.count())
         .where(Run.experiment_id.in_(found))
-        .group_by(Run.experiment_id, Run.state)
+        .group_by(Run.experiment_id, Run.state, is_trial)
     )
-    for experiment_id, state, count in session.execute(query):
-        found[experiment_id][state] = count
+    for experiment_id, state, trial, count in session.execute(query):
+        counts = found[experiment_id]
+        counts.runs[state] = counts.runs.get(state, 0) + count
+        if not trial:
+            counts.reported[state] = count
     return found
 
 
-def _summary(experiment: Experiment, counts: dict[RunState, int]) -> dict[str, Any]:
+def _summary(experiment: Experiment, counts: Counts) -> dict[str, Any]:
     return {
         "id": experiment.id,
         "number": experiment.number,
@@ -197,22 +210,23 @@ def _summary(experiment: Experiment, counts: dict[RunState, int]) -> dict[str, A
         "clusters": experiment.clusters,
         "baseline": experiment.baseline,
         "state": derived_state(counts, experiment.planning),
-        "runs": counts,
+        "runs": counts.runs,
         "created_at": experiment.created_at,
         "finished_at": experiment.finished_at,
     }
 
 
-def derived_state(counts: dict[RunState, int], planning: bool = False) -> str:
-    """Return an experiment's state from its runs': running while any is not terminal, failed if any failed.
+def derived_state(counts: Counts, planning: bool = False) -> str:
+    """Return an experiment's state from its runs': running while any is not terminal, or while others will be added.
 
-    Running also while others will be added (`planning`).
+    After its end, failed if any reported run failed: a trial may fail.
     """
-    states = set(counts)
+    states = set(counts.runs)
     if states <= {RunState.QUEUED}:
         return "queued"
     if planning or states - TERMINAL:
         return "running"
-    if states == {RunState.SUCCEEDED}:
+    ended = set(counts.reported or counts.runs)
+    if ended == {RunState.SUCCEEDED}:
         return "succeeded"
-    return "cancelled" if states <= {RunState.SUCCEEDED, RunState.CANCELLED} else "failed"
+    return "cancelled" if ended <= {RunState.SUCCEEDED, RunState.CANCELLED} else "failed"

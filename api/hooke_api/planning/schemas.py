@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hooke.spec.spaces import Edge, Space
-from hooke.spec.specification import Tuning
+from hooke.spec.tuning import Tuning
 
 from hooke_api.base.schema import View
 

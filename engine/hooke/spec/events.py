@@ -12,7 +12,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from hooke.spec.specification import Name, Part
+from hooke.spec.frozen import Name
+from hooke.spec.specification import Part
 
 STEP_COLUMNS: dict[str, str] = {
     # name -> little-endian dtype; one value per recorded step of this rank

@@ -1,8 +1,16 @@
-"""The base class of specifications."""
+"""The base class of specifications, and the types of names."""
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, StringConstraints
+
+Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]{0,62}$")]
+"""Lower-case letters, digits, dot, dash, underscore: safe in URLs, file names and queue names."""
+Parameter = Annotated[str, StringConstraints(min_length=1, max_length=120)]
+"""Name of a parameter of an algorithm."""
+Label = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=120)]
 
 
 class Frozen(BaseModel):

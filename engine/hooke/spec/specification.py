@@ -13,14 +13,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, ModelWrapValidatorHandler, PrivateAttr, StringConstraints, model_validator
 
-from hooke.spec.frozen import Frozen
+from hooke.spec.frozen import Frozen, Label, Name, Parameter
 from hooke.spec.spaces import Space
+from hooke.spec.tuning import Tuning
 
-Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]{0,62}$")]
-"""Lower-case letters, digits, dot, dash, underscore: safe in URLs, file names and queue names."""
-Label = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=120)]
-Parameter = Annotated[str, StringConstraints(min_length=1, max_length=120)]
-"""Name of a parameter of an algorithm."""
 Part = Literal["validation", "test"]
 """Held-out parts of a data set: one for targets and choices, one that is scored once, at the end."""
 
@@ -223,29 +219,6 @@ class EvaluationSettings(Frozen):
     """How often the center is evaluated on the validation part, off the clock."""
 
     every: int = Field(ge=1, le=10**12, title="Every", description="Samples between evaluations.")
-
-
-class Tuning(Frozen):
-    """Choice of each variant's free parameters by trial runs; the same effort for every variant.
-
-    Every cluster and number of workers has trials of its own, unless `cluster` names one for all. The best setting
-    of each variant is then measured on the experiment's seeds, which no trial has used.
-    """
-
-    trials: int = Field(12, ge=2, le=200, title="Trials", description="Settings tried per variant.")
-    seeds: int = Field(1, ge=1, le=10, title="Tuning seeds", description="Runs per trial; never those reported.")
-    search: Literal["quasi-random", "halving"] = Field(
-        "quasi-random",
-        title="Search",
-        description="Every trial with the whole budget; or successive halving, in which the better half of the "
-        "trials goes on with twice the budget. Settings are those of a scrambled Halton sequence.",
-    )
-    samples: int | None = Field(
-        None, ge=1, le=10**12, title="Samples", description="Budget of a trial; empty: that of a run."
-    )
-    cluster: Name | None = Field(
-        None, title="Cluster", description="Name of the cluster whose trials decide for all; empty: each its own."
-    )
 
 
 class ExperimentSpec(Frozen):

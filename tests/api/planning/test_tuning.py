@@ -130,6 +130,7 @@ def test_trials_that_diverge_are_no_choice(service):
     for search in service.get(f"/experiments/{experiment}/tuning")["searches"]:
         parameters = search["trials"][search["chosen"] - 1]["parameters"]
         assert parameters["lr"] <= 0.02
+    assert service.get(f"/experiments/{experiment}")["state"] == "succeeded", "a trial may fail"
 
 
 def test_a_method_of_which_no_trial_gives_a_result_is_named(service):

@@ -1,0 +1,32 @@
+"""How an experiment chooses the settings of its variants."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from hooke.spec.frozen import Frozen, Name
+
+
+class Tuning(Frozen):
+    """Choice of each variant's free parameters by trial runs; the same effort for every variant.
+
+    Every cluster and number of workers has trials of its own, unless `cluster` names one for all. The best setting
+    of each variant is then measured on the experiment's seeds, which no trial has used.
+    """
+
+    trials: int = Field(12, ge=2, le=200, title="Trials", description="Settings tried per variant.")
+    seeds: int = Field(1, ge=1, le=10, title="Tuning seeds", description="Runs per trial; never those reported.")
+    search: Literal["quasi-random", "halving"] = Field(
+        "quasi-random",
+        title="Search",
+        description="Every trial with the whole budget; or successive halving, in which the better half of the "
+        "trials goes on with twice the budget. Settings are those of a scrambled Halton sequence.",
+    )
+    samples: int | None = Field(
+        None, ge=1, le=10**12, title="Samples", description="Budget of a trial; empty: that of a run."
+    )
+    cluster: Name | None = Field(
+        None, title="Cluster", description="Name of the cluster whose trials decide for all; empty: each its own."
+    )
