@@ -164,4 +164,5 @@ def test_events_appear_in_order(database, runs):
     ],
 )
 def test_derived_state(counts, state):
-    assert experiments.derived_state({RunState(name): n for name, n in counts.items()}) == state
+    runs = {RunState(name): n for name, n in counts.items()}
+    assert experiments.derived_state(experiments.Counts(runs, runs)) == state

@@ -169,7 +169,8 @@ def cancel(session: Session, experiment_id: str, who: str) -> ExperimentView:
     for run in runs.all():
         lifecycle.cancel(session, run, who)
     session.flush()
-    lifecycle.finish_experiment(session, experiment_id)
+    if experiment.finished_at is None:
+        lifecycle.finish_experiment(session, experiment_id)
     session.refresh(experiment)
     return view(session, experiment)
 
@@ -217,7 +218,7 @@ def _summary(experiment: Experiment, counts: Counts) -> dict[str, Any]:
 
 
 def derived_state(counts: Counts, planning: bool = False) -> str:
-    """Return an experiment's state from its runs': running while any is not terminal, or while others will be added.
+    """Return an experiment's state from its runs': running while one is open, or while others will be added.
 
     After its end, failed if any reported run failed: a trial may fail.
     """

@@ -19,13 +19,12 @@ class ChipEASGD(Elastic):
     (1) chip k   x_k' = x_k - lr (mean_j g_kj(x_k) + rho (x_k - c))       j over the G parts of a chip, or sum_j
     (2) center   c'   = c + lr rho (sum_k x_k - (P/G) c)                  k over the P/G chips
 
-    A chip is partitioned into G parts, each with a copy of weights and data in its near memory. Parts sum their
-    gradients and take the same step: Sync SGD inside. Between chips, Sync EASGD: the first part of each chip
-    all-reduces x_k and broadcasts the sum inside. Cost per step 2 log2(G) (a + |W| b) inside; per exchange
-    2 log2(P/G) (A + |W| B) between chips (with `overlap`: hidden by the gradient) and log2(G) (a + |W| b) inside.
+    A chip has G parts, each with a copy of weights and data in its near memory, which sum their gradients: Sync SGD
+    inside. Between chips, Sync EASGD: the first part all-reduces x_k and broadcasts the sum. Cost per step 2 log2(G)
+    (a + |W| b) inside; per exchange 2 log2(P/G) (A + |W| B) between chips, hidden by `overlap`, and log2(G) inside.
 
-    Readings: with `inside = mean` a chip takes the step of one worker with the batches of all its parts; with
-    `sum` the step is G times as long. A worker is a part, and the batch is per worker. Per chip, a = beta G / P.
+    Readings: with `inside = sum` a step is G times as long as with the batches of all parts in one worker. A worker
+    is a part, and the batch is per worker. Per chip, a = beta G / P.
 
     Reference: You, Buluc, Demmel, SC17 (arXiv 1708.02983), Algorithm 4 and the partition of a chip.
     """
@@ -40,9 +39,7 @@ class ChipEASGD(Elastic):
     search = {"period": Space(low=1, high=64, scale="log", integer=True)}
 
     parts: int = Field(2, ge=1, le=1024, title="Parts", description="Workers per chip (G); P is a multiple.")
-    inside: Literal["mean", "sum"] = Field(
-        "mean", title="Inside a chip", description="A chip steps along the mean or the sum of its gradients."
-    )
+    inside: Literal["mean", "sum"] = Field("mean", title="Inside a chip", description="Of gradients, for a step.")
     period: int = Field(1, ge=1, le=10_000, title="Period", description="Local steps per exchange (tau).")
     overlap: bool = Field(True, title="Overlap", description="Exchange while the gradient is computed.")
 

@@ -18,12 +18,10 @@ class SyncEASGD(Periodic, Elastic):
     (1) worker   x_i' = x_i - lr (g_i(x_i) + rho (x_i - c))
     (2) center   c'   = c + lr rho (sum_i x_i - P c) = c + b (mean_i x_i - c),   b = P lr rho
 
-    Every worker has a replica of the center. The replicas start equal and add the same sums, so they stay bitwise
-    equal. One all-reduce of the x_i before the step replaces the paper's broadcast of c and reduction of x_i. With
-    `overlap` it runs during forward and backward (EASGD3): the gradient reads x_i and the transfer a copy. Cost
-    per exchange 2 log2(P) (A + |W| B); with overlap a step takes max(compute, transfer). With `period` tau,
-    workers take tau - 1 plain steps between exchanges. With `pipelined` the sum is added at the next exchange, the
-    first that needs it, so that a transfer overlaps tau steps.
+    Every worker has a replica of the center; all add the same sums and stay bitwise equal. One all-reduce of the
+    x_i before the step replaces the paper's broadcast of c and reduction of x_i; with `overlap` a copy of x_i
+    travels during forward and backward (EASGD3). Cost per exchange 2 log2(P) (A + |W| B), with overlap a step takes
+    max(compute, transfer). With `pipelined` the sum is added at the next exchange: a transfer overlaps tau steps.
 
     Readings: (2) is computed as c + a (sum_i x_i - P c), in the documented order of summation. Exchanges are at
     steps 0, tau, 2 tau... Momentum is local to each worker: (5), (6). `overlap` and `pipelined` change no bit.
