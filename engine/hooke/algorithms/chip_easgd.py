@@ -19,12 +19,13 @@ class ChipEASGD(Elastic):
     (1) chip k   x_k' = x_k - lr (mean_j g_kj(x_k) + rho (x_k - c))       j over the G parts of a chip, or sum_j
     (2) center   c'   = c + lr rho (sum_k x_k - (P/G) c)                  k over the P/G chips
 
-    A chip has G parts, each with a copy of weights and data in its near memory, which sum their gradients: Sync SGD
-    inside. Between chips, Sync EASGD: the first part all-reduces x_k and broadcasts the sum. Cost per step 2 log2(G)
-    (a + |W| b) inside; per exchange 2 log2(P/G) (A + |W| B) between chips, hidden by `overlap`, and log2(G) inside.
+    A chip has G parts, each with a copy of weights and data in its near memory. Parts sum their gradients: Sync
+    SGD inside. Between chips, Sync EASGD: the first part all-reduces x_k and broadcasts the sum inside. Cost per
+    step 2 log2(G) (a + |W| b) inside; per exchange 2 log2(P/G) (A + |W| B) between chips, hidden by the gradient
+    with `overlap`, and log2(G) (a + |W| b) inside.
 
-    Readings: with `inside = sum` a step is G times as long as with the batches of all parts in one worker. A worker
-    is a part, and the batch is per worker. Per chip, a = beta G / P.
+    Readings: with `inside = sum` a step is G times that of one worker with the batches of all parts. A worker is
+    a part, and the batch is per worker. Per chip, a = beta G / P.
 
     Reference: You, Buluc, Demmel, SC17 (arXiv 1708.02983), Algorithm 4 and the partition of a chip.
     """
