@@ -76,7 +76,10 @@ def _wider(
 ) -> Iterator[Space]:
     """Yield wider spaces, the widest first, of which the parameter takes the new end."""
     for share in REACH:
-        wider = space.widened(end, share)
+        try:
+            wider = space.widened(end, share)
+        except ValueError:
+            continue
         limit = getattr(wider, end)
         value = round(limit) if space.integer else limit
         if limit != getattr(space, end) and not offer.resolve({**values, name: value})[1]:
