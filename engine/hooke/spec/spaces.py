@@ -40,7 +40,7 @@ class Space(Frozen):
         title="Choices",
         description="Values, instead of an interval.",
     )
-    when: dict[str, list[Scalar]] = Field(
+    when: dict[str, Annotated[list[Scalar], Field(min_length=1)]] = Field(
         default_factory=dict,
         title="Only when",
         description="Searched only where each of these parameters has one of these values; else left as it is.",
@@ -162,6 +162,18 @@ class Space(Frozen):
         if self.scale == "log":
             return math.exp(value)
         return 1 - math.exp(-value) if self.scale == "reverse-log" else value
+
+
+def by_condition(spaces: Mapping[str, Space]) -> tuple[dict[str, Space], frozenset[str]]:
+    """Return spaces, each after those of the parameters on which it depends, and the names that depend on themselves.
+
+    Those without conditions come first; otherwise the order stays.
+    """
+    rest = dict(sorted(spaces.items(), key=lambda item: bool(item[1].when)))
+    found: dict[str, Space] = {}
+    while ready := [name for name, space in rest.items() if not space.when.keys() & rest.keys()]:
+        found |= {name: rest.pop(name) for name in ready}
+    return found | rest, frozenset(rest)
 
 
 def _same(one: Scalar, other: Scalar) -> bool:
