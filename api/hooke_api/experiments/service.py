@@ -159,19 +159,21 @@ def view(session: Session, experiment: Experiment) -> ExperimentView:
 def cancel(session: Session, experiment_id: str, who: str) -> ExperimentView:
     """Cancel every run that has not ended, and plan no others."""
     experiment = get(session, experiment_id)
+    _cancel_runs(session, experiment_id, who)
+    # only now, because this locks the experiment, and a run that ends locks its own row before that of its experiment
     experiment.planning = False
-    runs = session.scalars(
-        select(Run)
-        .where(Run.experiment_id == experiment_id, Run.state.not_in(TERMINAL))
-        .order_by(Run.id)
-        .with_for_update()
-    )
-    for run in runs.all():
-        lifecycle.cancel(session, run, who)
+    session.flush()
+    _cancel_runs(session, experiment_id, who)  # those that were planned meanwhile
     session.flush()
     lifecycle.finish_experiment(session, experiment_id)
     session.refresh(experiment)
     return view(session, experiment)
+
+
+def _cancel_runs(session: Session, experiment_id: str, who: str) -> None:
+    open_ = select(Run).where(Run.experiment_id == experiment_id, Run.state.not_in(TERMINAL))
+    for run in session.scalars(open_.order_by(Run.id).with_for_update()).all():
+        lifecycle.cancel(session, run, who)
 
 
 def _counts(session: Session, experiments: Sequence[Experiment]) -> dict[str, dict[RunState, int]]:
