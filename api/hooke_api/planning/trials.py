@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from hooke.spec.specification import ExperimentSpec
 from hooke.spec.states import TERMINAL, RunState
 from hooke.tuning.plan import Where
 from hooke.tuning.search import TrialKey, TrialResult
-from sqlalchemy import select
+from sqlalchemy import case, exists, select
 from sqlalchemy.orm import Session
 
-from hooke_api.models import Run
+from hooke_api.models import RankTotals, Run
 
-COUNTED = frozenset({RunState.SUCCEEDED, RunState.TIMED_OUT, RunState.FAILED_USER})
+ENDED_WELL = frozenset({RunState.SUCCEEDED, RunState.TIMED_OUT})
+"""States of trials that have a result."""
+COUNTED = ENDED_WELL | {RunState.FAILED_USER}
 """States in which a trial has had its budget: it ended as it would again."""
 
 
@@ -22,6 +24,24 @@ def trial_runs(session: Session, experiment_id: str) -> list[Run]:
     """Return the runs of all trials, by number."""
     query = select(Run).where(Run.experiment_id == experiment_id, Run.rung.is_not(None))
     return list(session.scalars(query.order_by(Run.number)))
+
+
+def undelivered(session: Session, experiments: Collection[str]) -> frozenset[str]:
+    """Return those of these experiments with a trial that ended well, but whose evaluations may still arrive.
+
+    Evaluations are those of rank 0, or of the server, which come before its `done` record; a supervisor that could
+    not reach the API for a while reports the end of a run before it has sent them all.
+    """
+    done = exists().where(
+        RankTotals.run_id == Run.id,
+        RankTotals.attempt == Run.attempt,
+        RankTotals.rank == case((Run.servers > 0, Run.workers), else_=0),
+        RankTotals.ended.is_not(None),
+    )
+    query = select(Run.experiment_id).where(
+        Run.experiment_id.in_(experiments), Run.rung.is_not(None), Run.state.in_(ENDED_WELL), ~done
+    )
+    return frozenset(session.scalars(query.distinct()))
 
 
 def where(run: Run) -> Where:
@@ -44,7 +64,7 @@ def known(spec: ExperimentSpec, runs: Iterable[Run]) -> dict[Where, dict[TrialKe
 
 def result(spec: ExperimentSpec, run: Run) -> TrialResult:
     """Return what an ended trial has shown: nothing, if it failed or was cancelled."""
-    if run.state not in (RunState.SUCCEEDED, RunState.TIMED_OUT) or run.diverged:
+    if run.state not in ENDED_WELL or run.diverged:
         return TrialResult(None, None)
     by_loss = spec.target is not None and not spec.target.of_accuracy
     quality = (None if run.loss is None else -run.loss) if by_loss else run.accuracy
