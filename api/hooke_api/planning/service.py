@@ -21,6 +21,7 @@ from hooke_api.planning.schemas import RungView, SearchView, TrialView, TuningVi
 from hooke_api.planning.steps import plan_of
 from hooke_api.planning.trials import ENDED_WELL, known, trial_runs, where
 
+
 def answer_tuning(session: Session, experiment_id: str) -> TuningView:
     """Return the searches of an experiment. Raises ResourceNotFound without tuning, Conflict if its clusters
     do not offer its algorithms any more."""
@@ -31,7 +32,7 @@ def answer_tuning(session: Session, experiment_id: str) -> TuningView:
     if spec.tuning is None:
         raise ResourceNotFound("this experiment has no tuning: its parameters are as given")
     try:
-        plan = plan_of(session, spec, experiment.cores)
+        plan = plan_of(session, spec, experiment)
     except SpecError as error:
         raise Conflict(f"its clusters have changed since its submission: {error}") from None
     runs = trial_runs(session, experiment_id)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 
 import structlog
 from hooke.catalogue.validation import check_experiment
@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session
 from hooke_api.clusters.catalogues import offered
 from hooke_api.models import Cluster, Experiment, Run
 from hooke_api.planning.rows import add_runs
-from hooke_api.planning.trials import known, trial_runs, undelivered
+from hooke_api.planning.trials import known, trial_runs, tried, undelivered
 from hooke_api.scheduling.lifecycle import finish_experiment
 from hooke_api.storage.database import Database
 from hooke_api.storage.outbox import announce, wake_scheduler
@@ -30,16 +30,19 @@ PATIENCE_SECONDS = 60.0
 log = structlog.get_logger("hooke.planning")
 
 
-def plan_of(session: Session, spec: ExperimentSpec, cores: Mapping[str, int] | None = None) -> Plan:
-    """Return the plan of an experiment on the registered clusters.
+def plan_of(session: Session, spec: ExperimentSpec, experiment: Experiment | None = None) -> Plan:
+    """Return the plan of an experiment on the registered clusters; `experiment`: it has been submitted already.
 
-    `cores` are those at its submission; None: those of now. Raises SpecError for anything that one of its
-    clusters does not offer, or that violates its schema.
+    Cores and the settings of trials are then those of its submission. Raises SpecError for anything that one of
+    its clusters does not offer, or that violates its schema.
     """
     catalogues = offered(session, {cluster.host for cluster in spec.clusters})
     check_experiment(spec, catalogues)
     present = registered_cores(session)
-    return Plan(spec, {name: (cores or {}).get(name, count) for name, count in present.items()}, catalogues)
+    if experiment is None:
+        return Plan(spec, present, catalogues)
+    cores = {name: experiment.cores.get(name, count) for name, count in present.items()}
+    return Plan(spec, cores, catalogues, tried(session, experiment.id))
 
 
 def registered_cores(session: Session) -> dict[str, int]:
@@ -105,7 +108,9 @@ def advance(session: Session, experiment_id: str) -> None:
     spec = ExperimentSpec.model_validate(experiment.spec)
     measured = select(Run.cluster).where(Run.experiment_id == experiment_id, Run.rung.is_(None)).distinct()
     try:
-        plan = plan_of(session, spec, experiment.cores)
+        plan = plan_of(session, spec, experiment)
+        if changed := plan.changed_sources():
+            raise SpecError(changed)
         step = plan.following(
             known(spec, trial_runs(session, experiment_id)), frozenset(session.scalars(measured))
         )

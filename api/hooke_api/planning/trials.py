@@ -7,17 +7,15 @@ from collections.abc import Collection, Iterable
 
 from hooke.spec.specification import ExperimentSpec
 from hooke.spec.states import TERMINAL, RunState
-from hooke.tuning.plan import Where
+from hooke.tuning.plan import Tried, Where
 from hooke.tuning.search import TrialKey, TrialResult
-from sqlalchemy import case, exists, select
+from sqlalchemy import and_, exists, or_, select
 from sqlalchemy.orm import Session
 
 from hooke_api.models import RankTotals, Run
 
 ENDED_WELL = frozenset({RunState.SUCCEEDED, RunState.TIMED_OUT})
 """States of trials that have a result."""
-COUNTED = ENDED_WELL | {RunState.FAILED_USER}
-"""States in which a trial has had its budget: it ended as it would again."""
 
 
 def trial_runs(session: Session, experiment_id: str) -> list[Run]:
@@ -33,15 +31,27 @@ def undelivered(session: Session, experiments: Collection[str]) -> frozenset[str
     not reach the API for a while reports the end of a run before it has sent them all.
     """
     done = exists().where(
-        RankTotals.run_id == Run.id,
-        RankTotals.attempt == Run.attempt,
-        RankTotals.rank == case((Run.servers > 0, Run.workers), else_=0),
-        RankTotals.ended.is_not(None),
+        RankTotals.run_id == Run.id, RankTotals.attempt == Run.attempt, RankTotals.ended.is_not(None)
     )
+    of_server = and_(Run.servers > 0, ~done.where(RankTotals.rank == Run.workers))
     query = select(Run.experiment_id).where(
-        Run.experiment_id.in_(experiments), Run.rung.is_not(None), Run.state.in_(ENDED_WELL), ~done
+        Run.experiment_id.in_(experiments),
+        Run.rung.is_not(None),
+        Run.state.in_(ENDED_WELL),
+        or_(~done.where(RankTotals.rank == 0), of_server),
     )
     return frozenset(session.scalars(query.distinct()))
+
+
+def tried(session: Session, experiment_id: str) -> dict[Where, dict[int, Tried]]:
+    """Return what the trials of each search have run with."""
+    columns = (Run.variant, Run.cluster, Run.workers, Run.trial, Run.spec["algorithm"], Run.spec["workload"])
+    query = select(*columns).where(Run.experiment_id == experiment_id, Run.rung == 0)
+    found: dict[Where, dict[int, Tried]] = defaultdict(dict)
+    for variant, cluster, workers, trial, algorithm, workload in session.execute(query):
+        of_run = Tried(algorithm["parameters"], algorithm["hash"], workload["hash"])
+        found[variant, cluster, workers][trial] = of_run
+    return dict(found)
 
 
 def where(run: Run) -> Where:
@@ -76,5 +86,13 @@ def trials_made(runs: Iterable[Run]) -> dict[Where, int]:
     counted: dict[Where, dict[int, bool]] = defaultdict(dict)
     for run in runs:
         trials = counted[where(run)]
-        trials[run.trial or 0] = trials.get(run.trial or 0, True) and run.state in COUNTED
+        trials[run.trial or 0] = trials.get(run.trial or 0, True) and _had_its_budget(run)
     return {search: sum(trials.values()) for search, trials in counted.items()}
+
+
+def _had_its_budget(run: Run) -> bool:
+    """Return whether a trial ended as it would again; not, if it was refused before its first step.
+
+    The source of an own algorithm may have been another one, or its class may not take the setting.
+    """
+    return run.state in ENDED_WELL or run.diverged or (run.state is RunState.FAILED_USER and run.samples > 0)

@@ -14,7 +14,7 @@ Scalar = bool | int | float | Annotated[str, StringConstraints(max_length=120)] 
 Edge = Literal["low", "high"]
 
 LARGEST = 1e100
-"""Largest magnitude of an end, and of the inverse of one on a log scale: arithmetic on intervals cannot overflow."""
+"""Largest magnitude of an end, and of its inverse on a log scale: no arithmetic on intervals overflows."""
 LARGEST_INTEGER = 2**53
 DIGITS = 4
 """Of the values of an interval, relative to its width: readable, and no coarser than anybody could measure."""
@@ -165,7 +165,7 @@ class Space(Frozen):
 
 
 def by_condition(spaces: Mapping[str, Space]) -> tuple[dict[str, Space], frozenset[str]]:
-    """Return spaces, each after those of the parameters on which it depends, and the names that depend on themselves.
+    """Return spaces, each after those on which its condition depends, and the names that depend on themselves.
 
     Those without conditions come first; otherwise the order stays.
     """

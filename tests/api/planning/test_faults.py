@@ -3,11 +3,11 @@
 import threading
 
 import pytest
+from hooke.spec.states import RunState
 from hooke_api.experiments.service import cancel
 from hooke_api.models import Experiment, Run
 from hooke_api.planning.steps import Planner
 from hooke_api.scheduling.lifecycle import Cause, move
-from hooke.spec.states import RunState
 from sqlalchemy import select, text, update
 
 from tests.api.hands import Supervisor, done, scored, start

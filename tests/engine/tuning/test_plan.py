@@ -108,7 +108,11 @@ def test_no_setting_is_tried_twice():
 @pytest.mark.parametrize(
     ("search", "pointer", "words"),
     [
-        ({"lr": {"low": 0.1, "high": 1, "when": {"lr": [0.1]}}}, "/variants/0/search/lr/when", "the parameter itself"),
+        (
+            {"lr": {"low": 0.1, "high": 1, "when": {"lr": [0.1]}}},
+            "/variants/0/search/lr/when",
+            "the parameter itself",
+        ),
         (
             {
                 "lr": {"choices": [0.1, 1], "when": {"period": [4]}},
@@ -128,7 +132,11 @@ def test_no_setting_is_tried_twice():
             "at least 1 item",
         ),
         ({"": None}, "/variants/0/search/", "at least 1 character"),
-        ({"period": {"low": -1e308, "high": 1e308, "integer": True}}, "/variants/0/search/period", "must lie between"),
+        (
+            {"period": {"low": -1e308, "high": 1e308, "integer": True}},
+            "/variants/0/search/period",
+            "must lie between",
+        ),
     ],
 )
 def test_a_space_that_cannot_be_searched_is_refused(search, pointer, words):
