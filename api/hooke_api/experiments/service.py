@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from hooke.catalogue.expand import PlannedRun
@@ -160,7 +160,7 @@ def cancel(session: Session, experiment_id: str, who: str) -> ExperimentView:
     """Cancel every run that has not ended, and plan no others."""
     experiment = get(session, experiment_id)
     _cancel_runs(session, experiment_id, who)
-    # only now, because this locks the experiment, and a run that ends locks its own row before that of its experiment
+    # this locks the experiment, and a run that ends locks its own row before: the other order would be a deadlock
     experiment.planning = False
     session.flush()
     _cancel_runs(session, experiment_id, who)  # those that were planned meanwhile
@@ -176,19 +176,32 @@ def _cancel_runs(session: Session, experiment_id: str, who: str) -> None:
         lifecycle.cancel(session, run, who)
 
 
-def _counts(session: Session, experiments: Sequence[Experiment]) -> dict[str, dict[RunState, int]]:
-    found: dict[str, dict[RunState, int]] = {experiment.id: {} for experiment in experiments}
+@dataclass
+class _Counts:
+    """The runs of an experiment by state."""
+
+    all: dict[RunState, int] = field(default_factory=dict)
+    reported: dict[RunState, int] = field(default_factory=dict)
+    """Without trials."""
+
+
+def _counts(session: Session, experiments: Sequence[Experiment]) -> dict[str, _Counts]:
+    found = {experiment.id: _Counts() for experiment in experiments}
+    trial = Run.rung.is_not(None)
     query = (
-        select(Run.experiment_id, Run.state, func.count())
+        select(Run.experiment_id, Run.state, trial, func.count())
         .where(Run.experiment_id.in_(found))
-        .group_by(Run.experiment_id, Run.state)
+        .group_by(Run.experiment_id, Run.state, trial)
     )
-    for experiment_id, state, count in session.execute(query):
-        found[experiment_id][state] = count
+    for experiment_id, state, of_trials, count in session.execute(query):
+        counts = found[experiment_id]
+        counts.all[state] = counts.all.get(state, 0) + count
+        if not of_trials:
+            counts.reported[state] = count
     return found
 
 
-def _summary(experiment: Experiment, counts: dict[RunState, int]) -> dict[str, Any]:
+def _summary(experiment: Experiment, counts: _Counts) -> dict[str, Any]:
     return {
         "id": experiment.id,
         "number": experiment.number,
@@ -198,23 +211,29 @@ def _summary(experiment: Experiment, counts: dict[RunState, int]) -> dict[str, A
         "variants": experiment.variants,
         "clusters": experiment.clusters,
         "baseline": experiment.baseline,
-        "state": derived_state(counts, experiment.planning),
-        "runs": counts,
+        "state": derived_state(counts.all, experiment.planning, counts.reported),
+        "runs": counts.all,
         "created_at": experiment.created_at,
         "finished_at": experiment.finished_at,
     }
 
 
-def derived_state(counts: dict[RunState, int], planning: bool = False) -> str:
+def derived_state(
+    counts: dict[RunState, int], planning: bool = False, reported: dict[RunState, int] | None = None
+) -> str:
     """Return an experiment's state from its runs': running while any is not terminal, failed if any failed.
 
-    Running also while others will be added (`planning`).
+    Running also while others will be added (`planning`). Failed trials do not count, as some settings diverge; an
+    experiment with nothing to report (`reported`; None: all runs are) is cancelled or failed.
     """
     states = set(counts)
     if states <= {RunState.QUEUED}:
         return "queued"
     if planning or states - TERMINAL:
         return "running"
-    if states == {RunState.SUCCEEDED}:
+    judged = states if reported is None else set(reported)
+    if judged == {RunState.SUCCEEDED}:
         return "succeeded"
-    return "cancelled" if states <= {RunState.SUCCEEDED, RunState.CANCELLED} else "failed"
+    if not judged:
+        return "cancelled" if RunState.CANCELLED in states else "failed"
+    return "cancelled" if judged <= {RunState.SUCCEEDED, RunState.CANCELLED} else "failed"
