@@ -164,5 +164,4 @@ def test_events_appear_in_order(database, runs):
     ],
 )
 def test_derived_state(counts, state):
-    runs = {RunState(name): n for name, n in counts.items()}
-    assert experiments.derived_state(experiments.Counts(runs, runs)) == state
+    assert experiments.derived_state({RunState(name): n for name, n in counts.items()}) == state

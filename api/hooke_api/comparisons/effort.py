@@ -26,14 +26,18 @@ class Effort:
     variants: tuple[str, ...] = ()
     complete: bool = True
     """Whether all settings have been chosen."""
+    measured: bool = True
+    """Whether any chosen setting has runs."""
     made: Mapping[Where, int] = field(default_factory=dict)
     """Trials of each search that have had their budget."""
 
     @classmethod
-    def of(cls, session: Session, experiment_id: str, spec: ExperimentSpec, complete: bool) -> Effort:
+    def of(
+        cls, session: Session, experiment_id: str, spec: ExperimentSpec, complete: bool, measured: bool
+    ) -> Effort:
         """Return the effort of an experiment."""
         made = trials_made(trial_runs(session, experiment_id)) if spec.tuning else {}
-        return cls(spec.tuning, tuple(variant.name for variant in spec.variants), complete, made)
+        return cls(spec.tuning, tuple(variant.name for variant in spec.variants), complete, measured, made)
 
     @property
     def sentence(self) -> str:
@@ -44,6 +48,8 @@ class Effort:
         how = "successive halving" if self.tuning.search == "halving" else "quasi-random search"
         where = f"on {self.tuning.cluster}" if self.tuning.cluster else "on each cluster and number of workers"
         began = "Each setting is the best of" if self.complete else "Settings are being chosen, each the best of"
+        if self.complete and not self.measured:
+            began = "No setting was chosen of"
         return f"{began} {trials} per variant {where} ({how}, {seeds}); no reported run has a tuning seed."
 
     def judged(
@@ -63,10 +69,19 @@ class Effort:
         return found
 
     def unchosen(self, cells: Mapping[str, Cell]) -> list[str]:
-        """Return the variants without a chosen setting, once all others have theirs."""
-        return [name for name in self.variants if name not in cells] if self.tuning and self.complete else []
+        """Return the variants whose search for this place gave no setting, once all searches have ended."""
+        if not self.tuning or not self.complete:
+            return []
+        run = next(iter(cells.values())).runs[0]
+        return [
+            name
+            for name in self.variants
+            if name not in cells and self._searched(name, run.cluster, run.workers) in self.made
+        ]
 
     def _trials(self, cell: Cell) -> int:
         run = cell.runs[0]
-        cluster = (self.tuning.cluster if self.tuning else None) or run.cluster
-        return self.made.get((cell.variant, cluster, run.workers), 0)
+        return self.made.get(self._searched(cell.variant, run.cluster, run.workers), 0)
+
+    def _searched(self, variant: str, cluster: str, workers: int) -> Where:
+        return variant, (self.tuning.cluster if self.tuning else None) or cluster, workers

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,7 +51,7 @@ def answer_comparison(session: Session, experiment_id: str) -> Comparison:
         group = groups[run.cluster, run.workers]
         group.setdefault(run.variant, Cell(run.variant, [])).runs.append(run)
     rows, sentences = [], []
-    effort = Effort.of(session, experiment_id, spec, complete=not experiment.planning)
+    effort = Effort.of(session, experiment_id, spec, complete=not experiment.planning, measured=bool(runs))
     for cells in groups.values():
         verdicts = effort.judged(cells, experiment.baseline, _verdicts(cells, experiment.baseline, target))
         rows += [_row(cells, name, experiment.baseline, target, verdicts[name], totals) for name in cells]
@@ -187,7 +187,7 @@ def _row_sentence(
     cells: dict[str, Cell], name: str, baseline: str, target: Target | None, verdict: Verdict
 ) -> str:
     if name != baseline and baseline in cells and target is None:
-        said = _without_target(cells, baseline)[name]
+        said = _without_target(cells, baseline, {name: verdict})[name]
         return f"No target was set, so there is no time to it. Against {baseline}{_marks(cells[name])}: {said}."
     unpaired = None
     if baseline not in cells:
@@ -196,8 +196,8 @@ def _row_sentence(
     return wording.sentence(name, baseline, verdict, _marks(cells[name]), unpaired)
 
 
-def _without_target(cells: dict[str, Cell], baseline: str) -> dict[str, str]:
-    """Return the conclusion on each variant for an experiment without a target, paired by seed."""
+def _without_target(cells: dict[str, Cell], baseline: str, verdicts: Mapping[str, Verdict]) -> dict[str, str]:
+    """Return the conclusion on each of these variants for an experiment without a target, paired by seed."""
     base = cells[baseline]
     others = {name: cell for name, cell in cells.items() if name != baseline}
     compared = {n: compare_values(c.finished(throughput), base.finished(throughput)) for n, c in others.items()}
@@ -207,7 +207,11 @@ def _without_target(cells: dict[str, Cell], baseline: str) -> dict[str, str]:
         sides = [side.finished(lambda run: run.accuracy) for side in (base, cell)]
         return paired_difference(sides[0], sides[1])
 
-    return {name: wording.without_target(name, accuracy(cell), speeds[name]) for name, cell in others.items()}
+    return {
+        name: wording.without_target(name, accuracy(cell), speeds[name], verdicts[name].unequal)
+        for name, cell in others.items()
+        if name in verdicts
+    }
 
 
 def _sentence(
@@ -230,7 +234,7 @@ def _sentence(
     if baseline not in cells:
         return f"{place}: no claim: the baseline {baseline} did not run here."
     if target is None:
-        said = _without_target(cells, baseline).values()
+        said = _without_target(cells, baseline, verdicts).values()
         return f"{place}, no target was set; against {baseline}, 95% intervals: {'; '.join(said) or 'nothing'}."
     others = [(name, verdicts[name]) for name in cells if name != baseline]
     return wording.group_sentence(place, baseline, wording.describe_target(target), others, unchosen)

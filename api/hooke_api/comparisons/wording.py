@@ -224,8 +224,13 @@ def group_sentence(
     return f"{place}, time to {target} against {baseline}, 95% intervals{corrected}: {'; '.join(parts)}."
 
 
-def without_target(variant: str, accuracy: Interval, throughput: Verdict) -> str:
-    """Return one variant's accuracy and throughput relative to the baseline, if there is no target."""
+def without_target(variant: str, accuracy: Interval, throughput: Verdict, unequal: str | None = None) -> str:
+    """Return one variant's accuracy and throughput relative to the baseline, if there is no target.
+
+    `unequal`: why their tuning does not allow a claim.
+    """
+    if unequal:
+        return f"{variant} (no claim: {unequal})"
     n = min(accuracy.n, throughput.pairs)
     if n < LEAST_PAIRS:
         return f"{variant} (no claim: {count(n, 'pair')} of finished seeds, but {LEAST_PAIRS} are needed)"

@@ -159,48 +159,49 @@ def view(session: Session, experiment: Experiment) -> ExperimentView:
 def cancel(session: Session, experiment_id: str, who: str) -> ExperimentView:
     """Cancel every run that has not ended, and plan no others."""
     experiment = get(session, experiment_id)
+    _cancel_runs(session, experiment_id, who)
+    # this locks the experiment, and a run that ends locks its own row before: the other order would be a deadlock
     experiment.planning = False
-    runs = session.scalars(
-        select(Run)
-        .where(Run.experiment_id == experiment_id, Run.state.not_in(TERMINAL))
-        .order_by(Run.id)
-        .with_for_update()
-    )
-    for run in runs.all():
-        lifecycle.cancel(session, run, who)
     session.flush()
-    if experiment.finished_at is None:
-        lifecycle.finish_experiment(session, experiment_id)
+    _cancel_runs(session, experiment_id, who)  # those that were planned meanwhile
+    session.flush()
+    lifecycle.finish_experiment(session, experiment_id)
     session.refresh(experiment)
     return view(session, experiment)
 
 
+def _cancel_runs(session: Session, experiment_id: str, who: str) -> None:
+    open_ = select(Run).where(Run.experiment_id == experiment_id, Run.state.not_in(TERMINAL))
+    for run in session.scalars(open_.order_by(Run.id).with_for_update()).all():
+        lifecycle.cancel(session, run, who)
+
+
 @dataclass
-class Counts:
-    """Runs of an experiment by state."""
+class _Counts:
+    """The runs of an experiment by state."""
 
-    runs: dict[RunState, int] = field(default_factory=dict)
+    all: dict[RunState, int] = field(default_factory=dict)
     reported: dict[RunState, int] = field(default_factory=dict)
-    """Those that are no trials."""
+    """Without trials."""
 
 
-def _counts(session: Session, experiments: Sequence[Experiment]) -> dict[str, Counts]:
-    found = {experiment.id: Counts() for experiment in experiments}
-    is_trial = Run.rung.is_not(None)
+def _counts(session: Session, experiments: Sequence[Experiment]) -> dict[str, _Counts]:
+    found = {experiment.id: _Counts() for experiment in experiments}
+    trial = Run.rung.is_not(None)
     query = (
-        select(Run.experiment_id, Run.state, is_trial, func.count())
+        select(Run.experiment_id, Run.state, trial, func.count())
         .where(Run.experiment_id.in_(found))
-        .group_by(Run.experiment_id, Run.state, is_trial)
+        .group_by(Run.experiment_id, Run.state, trial)
     )
-    for experiment_id, state, trial, count in session.execute(query):
+    for experiment_id, state, of_trials, count in session.execute(query):
         counts = found[experiment_id]
-        counts.runs[state] = counts.runs.get(state, 0) + count
-        if not trial:
+        counts.all[state] = counts.all.get(state, 0) + count
+        if not of_trials:
             counts.reported[state] = count
     return found
 
 
-def _summary(experiment: Experiment, counts: Counts) -> dict[str, Any]:
+def _summary(experiment: Experiment, counts: _Counts) -> dict[str, Any]:
     return {
         "id": experiment.id,
         "number": experiment.number,
@@ -210,24 +211,29 @@ def _summary(experiment: Experiment, counts: Counts) -> dict[str, Any]:
         "variants": experiment.variants,
         "clusters": experiment.clusters,
         "baseline": experiment.baseline,
-        "state": derived_state(counts, experiment.planning),
-        "runs": counts.runs,
+        "state": derived_state(counts.all, experiment.planning, counts.reported),
+        "runs": counts.all,
         "created_at": experiment.created_at,
         "finished_at": experiment.finished_at,
     }
 
 
-def derived_state(counts: Counts, planning: bool = False) -> str:
-    """Return an experiment's state from its runs': running while one is open, or while others will be added.
+def derived_state(
+    counts: dict[RunState, int], planning: bool = False, reported: dict[RunState, int] | None = None
+) -> str:
+    """Return an experiment's state from its runs': running while any is not terminal, failed if any failed.
 
-    After its end, failed if any reported run failed: a trial may fail.
+    Running also while others will be added (`planning`). Failed trials do not count, as some settings diverge; an
+    experiment with nothing to report (`reported`; None: all runs are) is cancelled or failed.
     """
-    states = set(counts.runs)
+    states = set(counts)
     if states <= {RunState.QUEUED}:
         return "queued"
     if planning or states - TERMINAL:
         return "running"
-    ended = set(counts.reported or counts.runs)
-    if ended == {RunState.SUCCEEDED}:
+    judged = states if reported is None else set(reported)
+    if judged == {RunState.SUCCEEDED}:
         return "succeeded"
-    return "cancelled" if ended <= {RunState.SUCCEEDED, RunState.CANCELLED} else "failed"
+    if not judged:
+        return "cancelled" if RunState.CANCELLED in states else "failed"
+    return "cancelled" if judged <= {RunState.SUCCEEDED, RunState.CANCELLED} else "failed"

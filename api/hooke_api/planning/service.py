@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from hooke.errors import SpecError
 from hooke.spec.specification import ExperimentSpec
-from hooke.spec.states import TERMINAL, RunState
+from hooke.spec.states import TERMINAL
 from hooke.tuning.plan import Plan, Where
 from hooke.tuning.search import Known, Search, rungs, tuning_seeds
 from hooke.tuning.settings import edges, free_spaces
@@ -19,9 +19,7 @@ from hooke_api.base.errors import Conflict, ResourceNotFound
 from hooke_api.models import Experiment, Run
 from hooke_api.planning.schemas import RungView, SearchView, TrialView, TuningView
 from hooke_api.planning.steps import plan_of
-from hooke_api.planning.trials import known, trial_runs, where
-
-ENDED_WELL = frozenset({RunState.SUCCEEDED, RunState.TIMED_OUT})
+from hooke_api.planning.trials import ENDED_WELL, known, trial_runs, where
 
 
 def answer_tuning(session: Session, experiment_id: str) -> TuningView:
@@ -34,7 +32,7 @@ def answer_tuning(session: Session, experiment_id: str) -> TuningView:
     if spec.tuning is None:
         raise ResourceNotFound("this experiment has no tuning: its parameters are as given")
     try:
-        plan = plan_of(session, spec, experiment.cores)
+        plan = plan_of(session, spec, experiment)
     except SpecError as error:
         raise Conflict(f"its clusters have changed since its submission: {error}") from None
     runs = trial_runs(session, experiment_id)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Collection
 
 import structlog
 from hooke.catalogue.validation import check_experiment
@@ -16,24 +17,32 @@ from sqlalchemy.orm import Session
 from hooke_api.clusters.catalogues import offered
 from hooke_api.models import Cluster, Experiment, Run
 from hooke_api.planning.rows import add_runs
-from hooke_api.planning.trials import known, trial_runs
+from hooke_api.planning.trials import known, trial_runs, tried, undelivered
 from hooke_api.scheduling.lifecycle import finish_experiment
 from hooke_api.storage.database import Database
 from hooke_api.storage.outbox import announce, wake_scheduler
 
+RETRY_SECONDS = 10.0
+"""Pause before a plan that failed is tried again."""
+PATIENCE_SECONDS = 60.0
+"""Time that the last records of ended trials have to arrive; after that they are judged without."""
+
 log = structlog.get_logger("hooke.planning")
 
 
-def plan_of(session: Session, spec: ExperimentSpec, cores: Mapping[str, int] | None = None) -> Plan:
-    """Return the plan of an experiment on the registered clusters.
+def plan_of(session: Session, spec: ExperimentSpec, experiment: Experiment | None = None) -> Plan:
+    """Return the plan of an experiment on the registered clusters; `experiment`: it has been submitted already.
 
-    `cores` are those at its submission; None: those of now. Raises SpecError for anything that one of its
-    clusters does not offer, or that violates its schema.
+    Cores and the settings of trials are then those of its submission. Raises SpecError for anything that one of
+    its clusters does not offer, or that violates its schema.
     """
     catalogues = offered(session, {cluster.host for cluster in spec.clusters})
     check_experiment(spec, catalogues)
     present = registered_cores(session)
-    return Plan(spec, {name: (cores or {}).get(name, count) for name, count in present.items()}, catalogues)
+    if experiment is None:
+        return Plan(spec, present, catalogues)
+    cores = {name: experiment.cores.get(name, count) for name, count in present.items()}
+    return Plan(spec, cores, catalogues, tried(session, experiment.id))
 
 
 def registered_cores(session: Session) -> dict[str, int]:
@@ -44,26 +53,50 @@ def registered_cores(session: Session) -> dict[str, int]:
 class Planner:
     """Adds the runs that follow from trials that have ended."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(
+        self, database: Database, retry_seconds: float = RETRY_SECONDS, patience_seconds: float = PATIENCE_SECONDS
+    ) -> None:
         self._database = database
+        self._retry_seconds = retry_seconds
+        self._patience_seconds = patience_seconds
         self._seen: dict[str, int] = {}
         """Experiment -> its ended runs when it was last planned: without another one nothing follows."""
+        self._not_before: dict[str, float] = {}
+        """Experiment -> monotonic time at which a plan that failed is tried again."""
+        self._waiting_since: dict[str, float] = {}
+        """Experiment -> monotonic time since which records of its ended trials are missing."""
 
     def look(self) -> None:
-        """Plan the next step of every experiment of which more runs have ended."""
+        """Plan the next step of every experiment of which more runs have ended, and all their records arrived."""
         with self._database.read() as session:
             ended = func.count().filter(Run.state.in_(TERMINAL))
             query = select(Experiment.id, ended).join(Run, Run.experiment_id == Experiment.id)
-            open_ = session.execute(query.where(Experiment.planning).group_by(Experiment.id)).all()
-        due = [(experiment, count) for experiment, count in open_ if self._seen.get(experiment) != count]
-        for experiment, count in due:
-            try:
-                with self._database.write() as session:
-                    advance(session, experiment)
-            except Exception:  # any error: other experiments and the queue must go on
-                log.exception("an experiment could not be planned", experiment=experiment)
+            open_ = dict(session.execute(query.where(Experiment.planning).group_by(Experiment.id)).all())
+            due = {experiment: count for experiment, count in open_.items() if self._seen.get(experiment) != count}
+            late = undelivered(session, due) if due else frozenset()
+        at = time.monotonic()
+        for kept in (self._seen, self._not_before, self._waiting_since):
+            for experiment in kept.keys() - open_.keys():
+                del kept[experiment]
+        for experiment, count in due.items():
+            if at >= self._not_before.get(experiment, at) and not self._waits(experiment, late, at):
+                self._advance(experiment, count)
+
+    def _waits(self, experiment: str, late: Collection[str], at: float) -> bool:
+        if experiment not in late:
+            self._waiting_since.pop(experiment, None)
+            return False
+        return at < self._waiting_since.setdefault(experiment, at) + self._patience_seconds
+
+    def _advance(self, experiment: str, count: int) -> None:
+        try:
+            with self._database.write() as session:
+                advance(session, experiment)
+        except Exception:  # any error: other experiments and the queue must go on
+            log.exception("an experiment could not be planned; it is tried again", experiment=experiment)
+            self._not_before[experiment] = time.monotonic() + self._retry_seconds
+        else:
             self._seen[experiment] = count
-        self._seen = {experiment: self._seen[experiment] for experiment, _ in open_ if experiment in self._seen}
 
 
 def advance(session: Session, experiment_id: str) -> None:
@@ -75,7 +108,9 @@ def advance(session: Session, experiment_id: str) -> None:
     spec = ExperimentSpec.model_validate(experiment.spec)
     measured = select(Run.cluster).where(Run.experiment_id == experiment_id, Run.rung.is_(None)).distinct()
     try:
-        plan = plan_of(session, spec, experiment.cores)
+        plan = plan_of(session, spec, experiment)
+        if changed := plan.changed_sources():
+            raise SpecError(changed)
         step = plan.following(
             known(spec, trial_runs(session, experiment_id)), frozenset(session.scalars(measured))
         )

@@ -104,7 +104,7 @@ def announce_run(session: Session, run: Run) -> None:
 
 
 def finish_experiment(session: Session, experiment_id: str, at: datetime | None = None) -> None:
-    """Record the end of an experiment that has no open runs, and to which none will be added."""
+    """Record the end, once, of an experiment that has no open runs, and to which none will be added."""
     # the row lock makes the last two runs of an experiment, ending at once, see each other; a weak lock, because
     # PostgreSQL itself holds a shared lock on the row for every run that refers to it
     lock = select(Experiment.planning).where(Experiment.id == experiment_id)
@@ -112,13 +112,15 @@ def finish_experiment(session: Session, experiment_id: str, at: datetime | None 
     session.flush()
     open_runs = select(func.count()).where(Run.experiment_id == experiment_id, Run.state.not_in(TERMINAL))
     if not planning and session.execute(open_runs).scalar_one() == 0:
-        session.execute(
+        ended = session.execute(
             update(Experiment)
-            .where(Experiment.id == experiment_id)
+            .where(Experiment.id == experiment_id, Experiment.finished_at.is_(None))
             .values(finished_at=at or now())
             .execution_options(synchronize_session="fetch")
         )
-        announce(session, "experiment", {"id": experiment_id}, experiment_id=experiment_id)
+        assert isinstance(ended, CursorResult)  # noqa: S101 - an UPDATE has a count; this tells the type checker
+        if ended.rowcount:
+            announce(session, "experiment", {"id": experiment_id}, experiment_id=experiment_id)
 
 
 def cancel(session: Session, run: Run, who: str) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 from hooke.catalogue.offers import AlgorithmOffer
 from hooke.errors import Fault
 from hooke.spec.pointers import pointer
-from hooke.spec.spaces import Space
+from hooke.spec.spaces import Space, by_condition
 from hooke.spec.specification import ExperimentSpec, Variant
 
 ALMOST_ONE = 1 - 1e-12
@@ -38,14 +38,26 @@ def check_search(variant: Variant, offer: AlgorithmOffer, *prefix: object) -> It
             faults = ["the algorithm has no parameter of this name"]
         yield from (Fault(pointer(*place), why) for why in dict.fromkeys(faults))
         if space is not None:
-            known = offer.resolve(variant.parameters)[0]
-            for other in space.when:
-                if other not in known:
-                    yield Fault(pointer(*place, "when", other), "the algorithm has no parameter of this name")
+            for other, values in space.when.items():
+                whys = _of_condition(variant.parameters, other, values, offer)
+                yield from (Fault(pointer(*place, "when", other), why) for why in dict.fromkeys(whys))
+    searched = {name: space for name, space in {**offer.spaces, **variant.search}.items() if space}
+    free = {name: space for name, space in searched.items() if name not in variant.parameters}
+    for name in sorted(by_condition(free)[1] & variant.search.keys()):
+        why = "the condition depends on the parameter itself, or on one that depends on it"
+        yield Fault(pointer(*prefix, "search", name, "when"), why)
 
 
 def _extremes(space: Space) -> list[Any]:
     return list(space.choices) if space.choices is not None else [space.at(0.0), space.at(ALMOST_ONE)]
+
+
+def _of_condition(given: Mapping[str, Any], name: str, values: list[Any], offer: AlgorithmOffer) -> Iterator[str]:
+    if name not in offer.resolve(given)[0]:
+        yield "the algorithm has no parameter of this name"
+        return
+    for value in values:
+        yield from _refused(given, name, value, offer)
 
 
 def _refused(given: Mapping[str, Any], name: str, value: Any, offer: AlgorithmOffer) -> Iterator[str]:

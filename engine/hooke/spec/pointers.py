@@ -22,8 +22,8 @@ def _place(document: Any, loc: tuple[int | str, ...]) -> tuple[int | str, ...]:
     node = document
     for depth, part in enumerate(loc):
         if isinstance(node, dict) and isinstance(part, str):
-            if part not in node:
-                return loc[: depth + 1]
+            if part not in node:  # a key that is missing, or pydantic's mark of a key that is wrong itself
+                return loc[:depth] if part == "[key]" else loc[: depth + 1]
             node = node[part]
         elif isinstance(node, (list, tuple)) and isinstance(part, int) and part < len(node):
             node = node[part]

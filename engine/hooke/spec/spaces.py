@@ -13,6 +13,11 @@ from hooke.spec.frozen import Frozen
 Scalar = bool | int | float | Annotated[str, StringConstraints(max_length=120)] | None
 Edge = Literal["low", "high"]
 
+LARGEST = 1e100
+"""Largest magnitude of an end, and of its inverse on a log scale: no arithmetic on intervals overflows."""
+LARGEST_INTEGER = 2**53
+DIGITS = 4
+"""Of the values of an interval, relative to its width: readable, and no coarser than anybody could measure."""
 EDGE = 0.05
 """A value within this share of an interval, on the interval's scale, from one of its ends lies at the edge."""
 
@@ -35,7 +40,7 @@ class Space(Frozen):
         title="Choices",
         description="Values, instead of an interval.",
     )
-    when: dict[str, list[Scalar]] = Field(
+    when: dict[str, Annotated[list[Scalar], Field(min_length=1)]] = Field(
         default_factory=dict,
         title="Only when",
         description="Searched only where each of these parameters has one of these values; else left as it is.",
@@ -46,16 +51,29 @@ class Space(Frozen):
         if self.choices is not None:
             if (self.low, self.high) != (None, None):
                 raise ValueError("give `choices`, or `low` and `high`, not both")
+            if any(_same(choice, other) for i, choice in enumerate(self.choices) for other in self.choices[:i]):
+                raise ValueError("one of the choices is listed twice")
             return self
         if self.low is None or self.high is None:
             raise ValueError("give `low` and `high`, or `choices`")
-        if not self.low < self.high:
-            raise ValueError("`low` must be less than `high`")
-        if self.scale == "log" and self.low <= 0:
-            raise ValueError("a log scale needs `low` > 0")
-        if self.scale == "reverse-log" and self.high >= 1:
-            raise ValueError("a reverse-log scale needs `high` < 1")
+        self._check_interval(self.low, self.high)
         return self
+
+    def _check_interval(self, low: float, high: float) -> None:
+        if not low < high:
+            raise ValueError("`low` must be less than `high`")
+        if max(-low, high) > LARGEST:
+            raise ValueError(f"the ends must lie between -{LARGEST:g} and {LARGEST:g}")
+        if self.scale == "log" and low < 1 / LARGEST:
+            raise ValueError("a log scale needs `low` > 0" + f", at least {1 / LARGEST:g}" * (low > 0))
+        if self.scale == "reverse-log" and high >= 1:
+            raise ValueError("a reverse-log scale needs `high` < 1")
+        if self.integer and self.scale == "reverse-log":
+            raise ValueError("whole numbers do not approach 1: choose the linear or the log scale")
+        if self.integer and not (low.is_integer() and high.is_integer() and max(-low, high) <= LARGEST_INTEGER):
+            raise ValueError(f"the ends of an integer interval are whole numbers of at most {LARGEST_INTEGER}")
+        if not self._scaled(low) < self._scaled(high):
+            raise ValueError(f"on the {self.scale} scale `low` and `high` are the same")
 
     @property
     def ordered(self) -> bool:
@@ -75,8 +93,8 @@ class Space(Frozen):
             low, high = self._scaled(self._low - 0.5), self._scaled(self._high + 0.5)
         value = self._unscaled(low + share * (high - low))
         if self.integer:
-            return max(math.ceil(self._low), min(math.floor(self._high), round(value)))
-        return float(f"{value:.4g}")  # readable, and no coarser than anybody could measure
+            return round(max(self._low, min(self._high, round(value))))
+        return max(self._low, min(self._high, self._readable(value)))
 
     def position(self, value: Any) -> float | None:
         """Return the share in [0, 1] at which a value lies; None if it is none of the space's values."""
@@ -99,14 +117,21 @@ class Space(Frozen):
     def widened(self, edge: Edge, share: float = 0.5) -> Space:
         """Return an interval that reaches beyond an end by a share of its width, on its scale.
 
-        Raises ValueError for choices.
+        Raises ValueError for choices, and if there is no such interval.
         """
         if self.choices is not None:
             raise ValueError("choices have no width: add choices")
         low, high = self._ends()
         reach = (high - low) * share
-        end = self._unscaled(low - reach if edge == "low" else high + reach)
-        return self.model_copy(update={edge: float(round(end) if self.integer else f"{end:.3g}")})
+        try:
+            end = self._unscaled(low - reach if edge == "low" else high + reach)
+            end = float(round(end)) if self.integer else self._readable(end, DIGITS - 1)
+            wider = Space.model_validate(self.model_dump() | {edge: end})
+        except (OverflowError, ValueError):
+            raise ValueError("this interval cannot be widened there") from None
+        if not wider._low <= self._low < self._high <= wider._high:  # rounding took more than the reach
+            raise ValueError("this interval cannot be widened there")
+        return wider
 
     @property
     def _low(self) -> float:
@@ -124,10 +149,35 @@ class Space(Frozen):
             return math.log(value)
         return -math.log(1 - value) if self.scale == "reverse-log" else value
 
+    def _readable(self, value: float, digits: int = DIGITS) -> float:
+        """Return a value with a few digits; on the reverse log scale, its distance to 1 has them."""
+        low, high = self._ends()
+        share = (high - low) / max(abs(low), abs(high)) if self.scale == "linear" else high - low
+        digits = min(15, digits + max(0, math.ceil(-math.log10(share))))
+        if self.scale != "reverse-log":
+            return float(f"{value:.{digits}g}")
+        return float(f"{1 - float(f'{1 - value:.{digits}g}'):.15g}")
+
     def _unscaled(self, value: float) -> float:
         if self.scale == "log":
             return math.exp(value)
         return 1 - math.exp(-value) if self.scale == "reverse-log" else value
+
+
+def by_condition(spaces: Mapping[str, Space]) -> tuple[dict[str, Space], frozenset[str]]:
+    """Return spaces, each after those on which its condition depends, and the names that depend on themselves.
+
+    Those without conditions come first; otherwise the order stays.
+    """
+    rest = dict(sorted(spaces.items(), key=lambda item: bool(item[1].when)))
+    found: dict[str, Space] = {}
+    while ready := [name for name, space in rest.items() if not space.when.keys() & rest.keys()]:
+        found |= {name: rest.pop(name) for name in ready}
+    return found | rest, frozenset(rest)
+
+
+def _same(one: Scalar, other: Scalar) -> bool:
+    return one == other and isinstance(one, bool) == isinstance(other, bool)
 
 
 def _is_number(value: Any) -> bool:

@@ -19,6 +19,17 @@ from hooke.tuning.settings import settings
 
 Where = tuple[str, str, int]
 """(variant, cluster, workers) of a search."""
+CHANGED = "the source of {name!r} has changed since its trials, so their choice does not hold for it: submit anew"
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What a trial has run with."""
+
+    parameters: dict[str, object]
+    algorithm_hash: str | None = None
+    """SHA-256 of the source of a user's own algorithm."""
+    workload_hash: str | None = None
 
 
 @dataclass(frozen=True)
@@ -30,10 +41,20 @@ class Step:
 
 
 class Plan:
-    """The plan of an experiment on registered clusters. Raises SpecError as `expand` does, also for its trials."""
+    """The plan of an experiment on registered clusters. Raises SpecError as `expand` does, also for its trials.
 
-    def __init__(self, spec: ExperimentSpec, cores: dict[str, int], catalogues: Catalogues | None = None) -> None:
+    `tried`: the trials of searches that have begun, by number. Their settings stay, whatever is declared now.
+    """
+
+    def __init__(
+        self,
+        spec: ExperimentSpec,
+        cores: dict[str, int],
+        catalogues: Catalogues | None = None,
+        tried: Mapping[Where, Mapping[int, Tried]] | None = None,
+    ) -> None:
         self.spec = spec
+        self._tried = tried or {}
         self._cores, self._catalogues = cores, catalogues
         self.locations: dict[Where, tuple[Variant, Location]] = {}
         """Every variant at every place, with or without trials."""
@@ -58,7 +79,10 @@ class Plan:
             if where[1] != (tuning.cluster or where[1]):
                 continue
             offer = location.offered.algorithms[variant.algorithm]
-            self.settings[where] = settings(tuning.trials, variant, offer, where[2])
+            if before := self._tried.get(where):
+                self.settings[where] = [before[trial].parameters for trial in sorted(before)]
+            else:
+                self.settings[where] = settings(tuning.trials, variant, offer, where[2])
             self.searches[where] = Search(len(self.settings[where]), rungs(self.spec), tuning_seeds(self.spec))
             if not self.settings[where]:
                 place = pointer("variants", self.spec.variants.index(variant), "search")
@@ -84,6 +108,20 @@ class Plan:
     def reported_runs(self) -> int:
         """Return the number of runs on the experiment's seeds; 0 without tuning, where `first` has them."""
         return sum(location.cluster.seeds for _, location in self.locations.values())
+
+    def changed_sources(self) -> list[Fault]:
+        """Return a fault for each own algorithm or workload whose source is not that of its trials any more."""
+        found = []
+        for where, trials in self._tried.items():
+            variant, location = self.locations[where]
+            now = cell(self.spec, variant, location, self.spec.first_seed).spec
+            place = pointer("variants", self.spec.variants.index(variant), "algorithm")
+            for tried in trials.values():
+                if tried.algorithm_hash != now.algorithm.hash:
+                    found.append(Fault(place, CHANGED.format(name=variant.algorithm)))
+                if tried.workload_hash != now.workload.hash:
+                    found.append(Fault("/workload/name", CHANGED.format(name=self.spec.workload.name)))
+        return list(dict.fromkeys(found))
 
     def first(self) -> Step:
         """Return the first step. Raises SpecError for parameters that cannot run on a number of workers."""

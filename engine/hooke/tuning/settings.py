@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from hooke.catalogue.offers import AlgorithmOffer
-from hooke.spec.spaces import Edge, Space
+from hooke.spec.spaces import Edge, Space, by_condition
 from hooke.spec.specification import Variant
 
 ATTEMPTS = 8
-"""Points drawn per trial, at most: points that cannot run are replaced by the next ones."""
+"""Points drawn per trial, at most: those that cannot run, or were drawn before, are replaced by the next ones."""
 REACH = (0.5, 0.25, 0.1)
 """Shares of its width by which a space is widened: the first that the parameter's own limits allow."""
 SCRAMBLE = 0
@@ -22,17 +22,18 @@ def free_spaces(variant: Variant, offer: AlgorithmOffer) -> dict[str, Space]:
     """Return the space of each parameter that is searched.
 
     These are the spaces that the algorithm declares, replaced or removed by those of the variant; a parameter with
-    a value of its own is not searched. Parameters with conditions come last.
+    a value of its own is not searched. Each comes after those on which its condition depends.
     """
     declared: dict[str, Space | None] = {**offer.spaces, **variant.search}
     free = {name: space for name, space in declared.items() if space and name not in variant.parameters}
-    return dict(sorted(free.items(), key=lambda item: bool(item[1].when)))
+    return by_condition(free)[0]
 
 
 def settings(trials: int, variant: Variant, offer: AlgorithmOffer, workers: int) -> list[dict[str, Any]]:
-    """Return the parameters of each trial, defaults included; fewer, if too many points cannot run.
+    """Return the parameters of each trial, defaults included, each setting once.
 
-    One setting, the one given, if no parameter is free.
+    Fewer, if the space has fewer, or if too many of its points cannot run; one, the one given, if no parameter is
+    free.
     """
     spaces = free_spaces(variant, offer)
     given, _ = offer.resolve(variant.parameters)
@@ -42,7 +43,7 @@ def settings(trials: int, variant: Variant, offer: AlgorithmOffer, workers: int)
     for point in _points(len(spaces), ATTEMPTS * trials):
         values = _values(given, spaces, point)
         resolved, faults = offer.resolve(values)
-        if not faults and not offer.faults(resolved, workers):
+        if not faults and resolved not in found and not offer.faults(resolved, workers):
             found.append(resolved)
         if len(found) == trials:
             break
@@ -76,7 +77,10 @@ def _wider(
 ) -> Iterator[Space]:
     """Yield wider spaces, the widest first, of which the parameter takes the new end."""
     for share in REACH:
-        wider = space.widened(end, share)
+        try:
+            wider = space.widened(end, share)
+        except ValueError:
+            continue
         limit = getattr(wider, end)
         value = round(limit) if space.integer else limit
         if limit != getattr(space, end) and not offer.resolve({**values, name: value})[1]:

@@ -82,6 +82,70 @@ def test_one_trial_where_nothing_is_free():
     assert len(settings(9, variant("sync-sgd", parameters=fixed), offer("sync-sgd"), 2)) == 1
 
 
+def test_conditions_on_conditions_are_decided_in_order():
+    """Momentum is free where SGD was drawn, also if the optimizer itself is free only under a condition."""
+    search = {
+        "momentum": {"low": 0.1, "high": 0.9, "when": {"inner": ["sgd"]}},
+        "momentum_kind": None,
+        "inner": {"choices": ["sgd", "adamw"], "when": {"period": [8]}},
+        "period": {"choices": [8, 16]},
+    }
+    found = settings(40, variant("diloco", search=search), offer("diloco"), 2)
+    kinds = {(setting["period"], setting["inner"], setting["momentum"] > 0) for setting in found}
+    assert kinds == {(16, "adamw", False), (8, "adamw", False), (8, "sgd", True)}
+
+
+def test_no_setting_is_tried_twice():
+    """Four settings of two choices each are four trials, however many are asked for."""
+    few = {"momentum_kind": {"choices": ["heavy-ball", "nesterov"]}, "period": {"choices": [4, 8]}, "lr": None}
+    found = settings(12, variant("local-sgd", search=few | {"momentum": None}), offer("local-sgd"), 2)
+    assert len(found) == 4
+    assert len({(setting["momentum_kind"], setting["period"]) for setting in found}) == 4
+    one = {"lr": {"choices": [0.1]}, "momentum": None, "momentum_kind": None, "period": None}
+    assert len(settings(12, variant("local-sgd", search=one), offer("local-sgd"), 2)) == 1
+
+
+@pytest.mark.parametrize(
+    ("search", "pointer", "words"),
+    [
+        (
+            {"lr": {"low": 0.1, "high": 1, "when": {"lr": [0.1]}}},
+            "/variants/0/search/lr/when",
+            "the parameter itself",
+        ),
+        (
+            {
+                "lr": {"choices": [0.1, 1], "when": {"period": [4]}},
+                "period": {"choices": [4, 8], "when": {"lr": [0.1]}},
+            },
+            "/variants/0/search/period/when",
+            "depends on it",
+        ),
+        (
+            {"lr": {"low": 0.1, "high": 1, "when": {"momentum_kind": ["fast"]}}},
+            "/variants/0/search/lr/when/momentum_kind",
+            "does not take 'fast'",
+        ),
+        (
+            {"lr": {"low": 0.1, "high": 1, "when": {"period": []}}},
+            "/variants/0/search/lr/when/period",
+            "at least 1 item",
+        ),
+        ({"": None}, "/variants/0/search/", "at least 1 character"),
+        (
+            {"period": {"low": -1e308, "high": 1e308, "integer": True}},
+            "/variants/0/search/period",
+            "must lie between",
+        ),
+    ],
+)
+def test_a_space_that_cannot_be_searched_is_refused(search, pointer, words):
+    variants = [{"name": "local", "algorithm": "local-sgd", "search": search}]
+    with pytest.raises(SpecError) as caught:
+        plan(baseline="local", variants=variants)
+    assert any(fault.pointer == pointer and words in fault.message for fault in caught.value.faults), caught.value
+
+
 def test_an_end_that_the_parameter_cannot_pass_is_no_edge():
     chosen = variant("local-sgd", search={"period": {"low": 1, "high": 64, "scale": "log", "integer": True}})
     values = {"lr": 1.0, "momentum": 0.0, "momentum_kind": "nesterov", "period": 1}

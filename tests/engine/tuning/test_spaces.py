@@ -31,10 +31,8 @@ def test_values_are_those_of_the_scale(space, share, value):
 def test_position_is_the_inverse(share, scale, low, high):
     space = Space(low=low, high=high, scale=scale)
     value = space.at(share)
-    # rounded to four digits, which near an end may fall outside by as much
-    assert low * 0.999 <= value <= high * 1.001
-    if low <= value <= high:
-        assert space.position(value) == pytest.approx(share, abs=0.02 if scale == "reverse-log" else 0.002)
+    assert low <= value <= high
+    assert space.position(value) == pytest.approx(share, abs=0.002)
 
 
 @pytest.mark.parametrize(("low", "high"), [(1, 3), (1, 64), (4, 1000)])
@@ -60,6 +58,14 @@ def test_whole_numbers_have_the_shares_of_their_interval(low, high):
         {"choices": []},
         {"choices": [1], "low": 0, "high": 1},
         {"low": float("nan"), "high": 1},
+        {"low": -1e308, "high": 1e308},
+        {"low": 1, "high": 1e300, "scale": "log"},
+        {"low": 0.5, "high": 8, "scale": "log", "integer": True},
+        {"low": 2.2, "high": 2.8, "integer": True},
+        {"low": -1, "high": 0, "scale": "reverse-log", "integer": True},
+        {"low": 1, "high": 1e20, "integer": True},
+        {"low": 0.1, "high": 0.10000000000000002, "scale": "log"},
+        {"choices": [0.1, 0.1]},
     ],
 )
 def test_what_is_no_space_is_refused(wrong):
@@ -85,6 +91,41 @@ def test_a_wider_space_holds_the_old_one():
     assert Space(low=0.0, high=0.9, scale="reverse-log").widened("high").high < 1
     with pytest.raises(ValueError, match="add choices"):
         Space(choices=[1, 2]).widened("low")
+
+
+def test_values_near_1_keep_four_digits_of_their_distance_to_1():
+    space = Space(low=0.9, high=0.99999, scale="reverse-log")
+    values = [space.at(share) for share in np.linspace(0, 1 - 1e-12, 50)]
+    assert len(set(values)) == 50
+    assert values[-1] == pytest.approx(0.99999, abs=1e-12)
+    assert str(space.at(0.5)) == "0.999"
+
+
+@given(
+    st.floats(allow_nan=True),
+    st.floats(allow_nan=True),
+    st.sampled_from(["linear", "log", "reverse-log"]),
+    st.booleans(),
+    SHARES,
+)
+def test_every_interval_that_is_accepted_can_be_used(low, high, scale, integer, share):
+    try:
+        space = Space(low=low, high=high, scale=scale, integer=integer)
+    except ValidationError:
+        return
+    value = space.at(share)
+    assert low <= value <= high
+    assert 0 <= space.position(value) <= 1
+    space.edge(value)
+    for end in ("low", "high"):
+        try:
+            wider = space.widened(end)
+        except ValueError as error:
+            assert "cannot be widened" in str(error)  # noqa: PT017 - most spaces can
+        else:
+            assert wider == Space.model_validate(wider.model_dump())
+            assert wider.low <= space.low
+            assert wider.high >= space.high
 
 
 @pytest.mark.parametrize("name", catalogue())
