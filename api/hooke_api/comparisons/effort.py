@@ -49,7 +49,7 @@ class Effort:
         where = f"on {self.tuning.cluster}" if self.tuning.cluster else "on each cluster and number of workers"
         began = "Each setting is the best of" if self.complete else "Settings are being chosen, each the best of"
         if self.complete and not self.measured:
-            began = "No setting was chosen of"
+            began = "No setting was chosen from"
         return f"{began} {trials} per variant {where} ({how}, {seeds}); no reported run has a tuning seed."
 
     def judged(

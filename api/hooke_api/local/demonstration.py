@@ -164,6 +164,8 @@ class Meter:
         """Show the state of these runs."""
         done = sum(run["state"] in TERMINAL for run in runs)
         left = remaining(runs, time.monotonic() - self._began)
+        if left and all(run.get("rung") is not None for run in runs):
+            left += " for these trials; others, or the measurement, follow"
         now = ", ".join(
             f"{run['variant']} #{run['seed']} on {run['cluster']}" for run in runs if run["state"] == "running"
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
 
 import structlog
 from hooke.catalogue.validation import check_experiment
@@ -64,7 +63,7 @@ class Planner:
         self._not_before: dict[str, float] = {}
         """Experiment -> monotonic time at which a plan that failed is tried again."""
         self._waiting_since: dict[str, float] = {}
-        """Experiment -> monotonic time since which records of its ended trials are missing."""
+        """Trial that has ended -> monotonic time since which records of it are missing."""
 
     def look(self) -> None:
         """Plan the next step of every experiment of which more runs have ended, and all their records arrived."""
@@ -73,20 +72,15 @@ class Planner:
             query = select(Experiment.id, ended).join(Run, Run.experiment_id == Experiment.id)
             open_ = dict(session.execute(query.where(Experiment.planning).group_by(Experiment.id)).all())
             due = {experiment: count for experiment, count in open_.items() if self._seen.get(experiment) != count}
-            late = undelivered(session, due) if due else frozenset()
+            late = undelivered(session, due) if due else {}
         at = time.monotonic()
-        for kept in (self._seen, self._not_before, self._waiting_since):
-            for experiment in kept.keys() - open_.keys():
-                del kept[experiment]
+        self._seen = {key: value for key, value in self._seen.items() if key in open_}
+        self._not_before = {key: value for key, value in self._not_before.items() if key in open_}
+        self._waiting_since = {run: self._waiting_since.get(run, at) for run in late}
+        waits = {late[run] for run, since in self._waiting_since.items() if at < since + self._patience_seconds}
         for experiment, count in due.items():
-            if at >= self._not_before.get(experiment, at) and not self._waits(experiment, late, at):
+            if experiment not in waits and at >= self._not_before.get(experiment, at):
                 self._advance(experiment, count)
-
-    def _waits(self, experiment: str, late: Collection[str], at: float) -> bool:
-        if experiment not in late:
-            self._waiting_since.pop(experiment, None)
-            return False
-        return at < self._waiting_since.setdefault(experiment, at) + self._patience_seconds
 
     def _advance(self, experiment: str, count: int) -> None:
         try:

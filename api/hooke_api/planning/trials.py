@@ -24,8 +24,8 @@ def trial_runs(session: Session, experiment_id: str) -> list[Run]:
     return list(session.scalars(query.order_by(Run.number)))
 
 
-def undelivered(session: Session, experiments: Collection[str]) -> frozenset[str]:
-    """Return those of these experiments with a trial that ended well, but whose evaluations may still arrive.
+def undelivered(session: Session, experiments: Collection[str]) -> dict[str, str]:
+    """Return the trials that ended well, but whose evaluations may still arrive, with their experiment.
 
     Evaluations are those of rank 0, or of the server, which come before its `done` record; a supervisor that could
     not reach the API for a while reports the end of a run before it has sent them all.
@@ -34,13 +34,13 @@ def undelivered(session: Session, experiments: Collection[str]) -> frozenset[str
         RankTotals.run_id == Run.id, RankTotals.attempt == Run.attempt, RankTotals.ended.is_not(None)
     )
     of_server = and_(Run.servers > 0, ~done.where(RankTotals.rank == Run.workers))
-    query = select(Run.experiment_id).where(
+    query = select(Run.id, Run.experiment_id).where(
         Run.experiment_id.in_(experiments),
         Run.rung.is_not(None),
         Run.state.in_(ENDED_WELL),
         or_(~done.where(RankTotals.rank == 0), of_server),
     )
-    return frozenset(session.scalars(query.distinct()))
+    return {run: experiment for run, experiment in session.execute(query)}
 
 
 def tried(session: Session, experiment_id: str) -> dict[Where, dict[int, Tried]]:

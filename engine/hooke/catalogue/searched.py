@@ -11,6 +11,8 @@ from hooke.spec.pointers import pointer
 from hooke.spec.spaces import Space, by_condition
 from hooke.spec.specification import ExperimentSpec, Variant
 
+MOST_EVALUATIONS = 10_000
+"""Of one run."""
 ALMOST_ONE = 1 - 1e-12
 
 
@@ -23,6 +25,8 @@ def check_tuning(spec: ExperimentSpec) -> Iterator[Fault]:
         return
     if spec.tuning.cluster and spec.tuning.cluster not in [cluster.name for cluster in spec.clusters]:
         yield Fault("/tuning/cluster", "no cluster of this experiment has this name")
+    if spec.evaluation.every * MOST_EVALUATIONS < (spec.tuning.samples or 0):
+        yield Fault("/tuning/samples", "more than 10,000 evaluations fit in the budget of a trial")
 
 
 def check_search(variant: Variant, offer: AlgorithmOffer, *prefix: object) -> Iterator[Fault]:

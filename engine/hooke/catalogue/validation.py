@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from hooke.catalogue.offers import AlgorithmOffer, Catalogue, Offer, conflict, here, unknown
-from hooke.catalogue.searched import check_search, check_tuning
+from hooke.catalogue.searched import MOST_EVALUATIONS, check_search, check_tuning
 from hooke.errors import Fault, SpecError
 from hooke.spec.pointers import faults as told
 from hooke.spec.pointers import pointer
@@ -154,7 +154,7 @@ def check_experiment(spec: ExperimentSpec, catalogues: Catalogues | None = None)
     if spec.baseline not in [v.name for v in spec.variants]:
         faults.append(Fault("/baseline", "no variant has this name"))
     faults += [*_check_target(spec.target), *check_tuning(spec)]
-    if spec.evaluation.every * 10_000 < spec.budget.samples:
+    if spec.evaluation.every * MOST_EVALUATIONS < spec.budget.samples:
         faults.append(Fault("/evaluation/every", "more than 10,000 evaluations fit in the budget"))
     if faults:
         raise SpecError(faults)

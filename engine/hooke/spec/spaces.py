@@ -153,7 +153,7 @@ class Space(Frozen):
         """Return a value with a few digits; on the reverse log scale, its distance to 1 has them."""
         low, high = self._ends()
         share = (high - low) / max(abs(low), abs(high)) if self.scale == "linear" else high - low
-        digits = min(15, digits + max(0, math.ceil(-math.log10(share))))
+        digits = min(15, digits + max(0, math.floor(-math.log10(share))))
         if self.scale != "reverse-log":
             return float(f"{value:.{digits}g}")
         return float(f"{1 - float(f'{1 - value:.{digits}g}'):.15g}")

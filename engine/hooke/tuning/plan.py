@@ -15,7 +15,7 @@ from hooke.errors import Fault, SpecError
 from hooke.spec.pointers import pointer
 from hooke.spec.specification import Budget, ExperimentSpec, Variant
 from hooke.tuning.search import Known, Search, TrialKey, rungs, tuning_seeds
-from hooke.tuning.settings import settings
+from hooke.tuning.settings import settings, why_none
 
 Where = tuple[str, str, int]
 """(variant, cluster, workers) of a search."""
@@ -86,7 +86,8 @@ class Plan:
             self.searches[where] = Search(len(self.settings[where]), rungs(self.spec), tuning_seeds(self.spec))
             if not self.settings[where]:
                 place = pointer("variants", self.spec.variants.index(variant), "search")
-                faults.append(Fault(place, f"no setting in this space can run on {where[2]} workers"))
+                why = why_none(variant, offer, where[2])
+                faults.append(Fault(place, f"no setting in this space can run on {where[2]} workers: {why}"))
         faults += [
             Fault("/tuning/cluster", f"{where[1]} has runs with {where[2]} workers, {tuning.cluster} no trials")
             for where in self.locations

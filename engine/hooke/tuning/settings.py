@@ -41,13 +41,29 @@ def settings(trials: int, variant: Variant, offer: AlgorithmOffer, workers: int)
         return [given]
     found: list[dict[str, Any]] = []
     for point in _points(len(spaces), ATTEMPTS * trials):
-        values = _values(given, spaces, point)
-        resolved, faults = offer.resolve(values)
-        if not faults and resolved not in found and not offer.faults(resolved, workers):
+        resolved, why = _tried(given, spaces, point, offer, workers)
+        if not why and resolved not in found:
             found.append(resolved)
         if len(found) == trials:
             break
     return found
+
+
+def why_none(variant: Variant, offer: AlgorithmOffer, workers: int) -> str:
+    """Return why the first point of a space cannot run."""
+    spaces = free_spaces(variant, offer)
+    given, _ = offer.resolve(variant.parameters)
+    return _tried(given, spaces, next(_points(len(spaces), 1)), offer, workers)[1]
+
+
+def _tried(
+    given: Mapping[str, Any], spaces: Mapping[str, Space], point: list[float], offer: AlgorithmOffer, workers: int
+) -> tuple[dict[str, Any], str]:
+    """Return the parameters at a point, and why they cannot run on a number of workers; empty if they can."""
+    resolved, faults = offer.resolve(_values(given, spaces, point))
+    if faults:
+        return resolved, f"{faults[0].pointer[1:]}: {faults[0].message}"
+    return resolved, next(iter(offer.faults(resolved, workers)), "")
 
 
 @dataclass(frozen=True)

@@ -89,7 +89,7 @@ def test_an_experiment_of_which_nothing_could_be_measured_has_failed(service):
     play(service, lambda run: "diverged")
     assert service.get(f"/experiments/{experiment}")["state"] == "failed"
     comparison, sentences = compared(service, experiment)
-    assert comparison["tuning"].startswith("No setting was chosen of 8 trials per variant")
+    assert comparison["tuning"].startswith("No setting was chosen from 8 trials per variant")
     assert not sentences
 
 

@@ -82,4 +82,6 @@ def test_spaces_that_cannot_be_read_are_told(service):
     offer(service, search=unreadable)
     answer = service.client.post("/experiments/dry-run", json=MINE)
     assert answer.status_code == 422
-    assert {fault["pointer"] for fault in answer.json()["errors"]} == {"/variants/0/search"}
+    (fault,) = answer.json()["errors"]
+    assert fault["pointer"] == "/variants/0/search"
+    assert "gone" in fault["message"], "the reason, not the number of workers"

@@ -206,6 +206,7 @@ def test_a_dry_run_counts_trials(service):
     ("change", "pointer", "words"),
     [
         ({"tuning": {"trials": 1}}, "/tuning/trials", "greater than or equal to 2"),
+        ({"tuning": {"trials": 8, "samples": 10**12}}, "/tuning/samples", "more than 10,000 evaluations"),
         ({"tuning": {"trials": 8, "cluster": "moon"}}, "/tuning/cluster", "no cluster of this experiment"),
         ({"tuning": None, "variants": [{"search": {"lr": None}}]}, "/variants/0/search", "without `tuning`"),
         (
