@@ -18,6 +18,8 @@ TESTS ?=
 ONLY ?=
 
 VENV := .venv
+# One more than cores, at most 4: tests of processes wait for them for a third of their time.
+WORKERS := $(shell n=$$(nproc); echo $$((n < 4 ? n + 1 : 4)))
 PIP := $(VENV)/bin/python -m pip install --disable-pip-version-check --no-input -c constraints.txt
 STEP := @scripts/step
 
@@ -46,7 +48,7 @@ up: setup ## Start Hooke and wait for work
 
 test: setup-dev check ## Check and test everything
 	@scripts/npm run --silent test
-	@$(VENV)/bin/python -m pytest $(or $(TESTS),--numprocesses logical --maxprocesses 4)
+	@$(VENV)/bin/python -m pytest $(or $(TESTS),--numprocesses $(WORKERS))
 
 audit: setup ## Compare every method, in both worlds, with its equations, and check the clocks (minutes; ONLY=METHOD)
 	@$(VENV)/bin/python -m audit $(if $(ONLY),--only $(ONLY))

@@ -174,9 +174,11 @@ def test_no_figure_is_cut_off_however_narrow_the_terminal(width):
     wide = {"cluster": "simulated-10gbe", "workers": 8, "simulated": True, "oversubscribed": False}
     show(
         Console(file=out, width=width),
-        {"target": "97%", "note": "an old one", "baseline": "A", "rows": [row() | wide], "sentences": []},
+        {"target": "97%", "note": "an old one", "baseline": "A", "rows": [row() | wide], "sentences": []}
+        | {"tuning": "Settings are as given."},
     )
     shown = out.getvalue()
+    assert "Settings are as given." in shown
     assert "…" not in shown
     assert "simulated-10gbe, 8 workers (simulated)" in shown
     assert "Note: an old one" in shown
