@@ -16,6 +16,11 @@ LOOKS = 0.2
 PATIENCE = 1000 * LIMIT
 """Milliseconds that a busy machine may take for anything."""
 expect.set_options(timeout=PATIENCE)
+TRANSITIONS_ENDED = """async () => {
+    const transitions = document.getAnimations().filter((each) => each instanceof CSSTransition);
+    await Promise.all(transitions.map((each) => each.finished.catch(() => null)));
+}"""
+"""Waits until no color is between two others."""
 
 
 class Browsing:
@@ -38,7 +43,7 @@ class Browsing:
 
     def accessible(self) -> None:
         """Fail with what axe finds on the page, once colors that change have changed."""
-        self.page.wait_for_function("!document.getAnimations().some((each) => each instanceof CSSTransition)")
+        self.page.evaluate(TRANSITIONS_ENDED)
         found = Axe().run(self.page)
         assert found.violations_count == 0, found.generate_report()
 
