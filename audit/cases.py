@@ -83,19 +83,24 @@ TOGETHER: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"period": 4, "outer_lr": 1.0, "outer_momentum": 0.4, "gap": 1.5},
         {"period": 5, "outer_lr": 0.8, "outer_momentum": 0.5, "clip": 0.02, "momentum": 0.5},
     ),
+    "elastic-slowmo": (
+        {"period": 4, "delay": 2, "pull": 0.7, "slow_momentum": 0.4},
+        {"period": 5, "delay": 0, "pull": 1.0, "slow_lr": 0.9, "momentum": 0.5},
+    ),
     "post-local-sgd": ({"period": 3, "switch": 7}, {"period": 4, "switch": 10, "momentum": 0.5}),
     "slowmo": ({"period": 4, "slow_momentum": 0.6}, {"period": 5, "slow_lr": 0.8, "momentum": 0.5}),
-    "diloco": ({"period": 6, "lr": 0.01}, {"period": 5, "inner": "sgd", "outer_momentum": 0.5}),
+    "diloco": ({"period": 6, "lr": 0.01}, {"period": 5, "optimizer": "sgd", "outer_momentum": 0.5}),
     "streaming-diloco": (
         {"period": 6, "lr": 0.01, "fragments": 3, "delay": 2},
-        {"period": 5, "inner": "sgd", "fragments": 2, "delay": 3, "mixing": 0.3, "outer_momentum": 0.5},
+        {"period": 5, "optimizer": "sgd", "fragments": 2, "delay": 3, "mixing": 0.3, "outer_momentum": 0.5},
     ),
     "noloco": (
         {"period": 6, "lr": 0.01, "outer_momentum": 0.5, "pull": 0.6},
-        {"period": 3, "inner": "sgd", "outer_momentum": 0.3, "pull": 0.8, "momentum": 0.5},
+        {"period": 3, "optimizer": "sgd", "outer_momentum": 0.3, "pull": 0.8, "momentum": 0.5},
     ),
     "stochastic-gradient-push": ({"delay": 1, "momentum": 0.5}, {"delay": 0, "momentum": 0.5}),
     "sparta": ({"fraction": 0.3, "momentum": 0.5}, {"fraction": 0.2, "period": 3}),
+    "onebit-adam": ({"switch": 6, "lr": 0.01}, {"switch": 10, "lr": 0.02, "b1": 0.8, "b2": 0.99}),
     "powersgd": ({"rank": 2, "momentum": 0.5}, {"rank": 3}),
     "original-easgd": ({"alpha": 0.3, "mode": "ordered"}, {"rho": 2.0, "mode": "serial", "momentum": 0.5}),
 }

@@ -20,7 +20,7 @@ def noloco(seen: Seen, p: Parameters) -> Finals:
     """
     workers = range(seen.workers)
     cs, xs, ms = ([vector for _ in workers] for vector in (seen.start, seen.start, np.zeros_like(seen.start)))
-    steps = [AdamW(p) if p["inner"] == "adamw" else Step(p) for _ in workers]
+    steps = [AdamW(p) if p["optimizer"] == "adamw" else Step(p) for _ in workers]
     for t in range(seen.rounds):
         for i, step in enumerate(steps):
             g = seen.gradient(i, step.at(xs[i]))

@@ -18,11 +18,13 @@ DEFAULTS: dict[str, Any] = {
     "lr": 0.05, "momentum": 0.0, "momentum_kind": "heavy-ball", "period": 1, "momentum_at": "master",
     "rho": 1.0, "alpha": None, "beta": None, "beta_per": "P",
     "reduction": "mean", "parts": 2, "center_momentum": 0.9, "switch": 100,
-    "slow_momentum": 0.5, "slow_lr": 1.0, "inner": "adamw", "decay": 0.1, "outer_lr": 0.7, "outer_momentum": 0.9,
+    "slow_momentum": 0.5, "slow_lr": 1.0, "optimizer": "adamw", "weight_decay": 0.1, "outer_lr": 0.7,
+    "outer_momentum": 0.9,
     "rank": 2, "pull": 0.6, "anchor_momentum": 0.7,
     "gap": 1.0, "clip": None, "fragments": 4, "delay": 1, "mixing": 0.5, "fraction": 0.005,
+    "b1": 0.9, "b2": 0.999,
 }  # fmt: skip
-"""Default values of parameters, from docs/algorithms.md."""
+"""Default values of parameters, from docs/algorithms.md; only DiLoCo and its relatives read the optimizer."""
 
 
 @dataclass
@@ -108,7 +110,7 @@ class AdamW:
     """m' = b1 m + (1 - b1) g,  v' = b2 v + (1 - b2) g^2,  x' = x - lr w x - lr m^ / (sqrt(v^) + 1e-8)."""
 
     def __init__(self, p: Parameters) -> None:
-        self.lr, self.decay, self.t = float(p["lr"]), float(p["decay"]), 0
+        self.lr, self.decay, self.t = float(p["lr"]), float(p["weight_decay"]), 0
         self.m: Array = np.zeros(problem.SIZE)
         self.v: Array = np.zeros(problem.SIZE)
 

@@ -2,7 +2,7 @@
 
 All right-hand sides are old values. Sources: arXiv 1708.02983 (Sync SGD, Sync EASGD, chips), 1901.02244 (SMA),
 1805.09767 and 1808.07217 (Local SGD), 1910.00643 (SlowMo), 2002.09539 (Overlap Local SGD), 2401.16265 (CO2),
-2311.08105 (DiLoCo), 2501.18512 (Streaming DiLoCo), 1905.13727 (PowerSGD);
+2311.08105 (DiLoCo), 2501.18512 (Streaming DiLoCo), 1905.13727 (PowerSGD), 2102.02888 (1-bit Adam);
 OpenReview stFPf3gzq1 (SPARTA).
 """
 
@@ -129,11 +129,26 @@ def slowmo(seen: Seen, p: Parameters) -> Finals:
     return c, xs
 
 
+def elastic_slowmo(seen: Seen, p: Parameters) -> Finals:
+    """H steps, s_i = x_i, d steps;  u' = beta u + mean s_i - c, c' = c + slow_lr u', x_i' = x_i + a (c' - s_i)."""
+    workers, period = range(seen.workers), p["period"]
+    c, xs, steps = seen.start, [seen.start for _ in workers], [Step(p) for _ in workers]
+    u, sent = np.zeros_like(c), xs
+    for n in range(1, seen.rounds + 1):
+        xs = [xs[i] + steps[i].move(seen.gradient(i, steps[i].at(xs[i]))) for i in workers]
+        sent = xs if n % period == 0 else sent
+        if n > p["delay"] and (n - p["delay"]) % period == 0:
+            u = p["slow_momentum"] * u + np.mean(sent, axis=0) - c
+            c = c + p["slow_lr"] * u
+            xs = [x + p["pull"] * (c - s) for x, s in zip(xs, sent, strict=True)]
+    return c, xs
+
+
 def diloco(seen: Seen, p: Parameters) -> Finals:
     """H inner steps;  D = c - mean_i x_i,  m' = mu m + D,  c' = c - outer_lr (D + mu m'),  x_i = c'."""
     workers, mu = range(seen.workers), p["outer_momentum"]
     c, xs = seen.start, [seen.start for _ in workers]
-    steps = [AdamW(p) if p["inner"] == "adamw" else Step(p) for _ in workers]
+    steps = [AdamW(p) if p["optimizer"] == "adamw" else Step(p) for _ in workers]
     m = np.zeros_like(c)
     for t in range(seen.rounds):
         for i, step in enumerate(steps):
@@ -158,7 +173,7 @@ def streaming_diloco(seen: Seen, p: Parameters) -> Finals:
     fragment = np.searchsorted(nearest, np.arange(problem.SIZE), side="right") - 1
     phase = fragment * period // p["fragments"]
     c, xs, m, sent = seen.start, [seen.start for _ in workers], np.zeros(problem.SIZE), np.zeros(problem.SIZE)
-    steps = [AdamW(p) if p["inner"] == "adamw" else Step(p) for _ in workers]
+    steps = [AdamW(p) if p["optimizer"] == "adamw" else Step(p) for _ in workers]
     for n in range(1, seen.rounds + 1):
         for i, step in enumerate(steps):
             g = seen.gradient(i, step.at(xs[i]))
@@ -212,4 +227,28 @@ def powersgd(seen: Seen, p: Parameters) -> Finals:
                 for e in errors:
                     problem.matrices(e)[k][:] = 0.0
         x = x + step.move(whole)
+    return x, [x] * seen.workers
+
+
+def onebit_adam(seen: Seen, p: Parameters) -> Finals:
+    """Adam on mean g for T steps; then v stays, and m' = mean of C(m_i + e_i), m_i = b1 m + (1 - b1) g_i.
+
+    C(y) has the signs of y and, in each block of 512 elements, the mean of |y|; e_i' is what C takes.
+    """
+    x, b1, b2 = seen.start, p["b1"], p["b2"]
+    m, v = np.zeros_like(x), np.zeros_like(x)
+    errors = [np.zeros_like(x) for _ in range(seen.workers)]
+    blocks = np.arange(x.size) // 512
+    for t in range(seen.rounds):
+        g = [seen.gradient(i, x) for i in range(seen.workers)]
+        if t < p["switch"]:
+            mean = np.mean(g, axis=0)
+            m, v = b1 * m + (1 - b1) * mean, b2 * v + (1 - b2) * mean * mean
+        else:
+            whole = [b1 * m + (1 - b1) * gradient + e for gradient, e in zip(g, errors, strict=True)]
+            scales = [(np.bincount(blocks, np.abs(y)) / np.bincount(blocks))[blocks] for y in whole]
+            sent = [np.copysign(s, y) for s, y in zip(scales, whole, strict=True)]
+            errors = [y - q for y, q in zip(whole, sent, strict=True)]
+            m = np.mean(sent, axis=0) * (v > 0)
+        x = x - p["lr"] * m / (np.sqrt(v) + 1e-8)
     return x, [x] * seen.workers

@@ -2,6 +2,7 @@
 
 HookeError
 ├── SpecError          an experiment or run specification is invalid; has one Fault per fault
+├── ArgumentError      an argument of a function of the package `hooke` is wrong; names it
 ├── NotFound           a name that is in no catalogue, folder or file
 ├── DataMissing        a workload's files are missing; says which files to put where
 ├── DataInvalid        a workload's file is damaged, or not in its format
@@ -36,6 +37,10 @@ class SpecError(HookeError):
     def __init__(self, faults: list[Fault]) -> None:
         self.faults = faults
         super().__init__("; ".join(f"{p.pointer or '/'}: {p.message}" for p in faults))
+
+
+class ArgumentError(HookeError, ValueError):
+    """An argument of a function of the package `hooke` is wrong, or something that it needs is not installed."""
 
 
 class NotFound(HookeError):

@@ -33,7 +33,7 @@ class AsyncEASGD(Periodic, Elastic):
     coordination = "parameter-server"
     may_drop = True
     deterministic = False
-    accesses = 9
+    accesses = 3, 6
     server_accesses = 6
 
     def run(self, r: Rank) -> None:

@@ -9,11 +9,11 @@ from pydantic import Field
 from hooke.catalogue.claims import Limit
 from hooke.catalogue.rank import Rank
 from hooke.methods.chips import inside_and_between_chips
+from hooke.methods.descent import Periodic
 from hooke.methods.elastic import ONE_WORKER, Elastic, Spring
-from hooke.spec.spaces import Space
 
 
-class ChipEASGD(Elastic):
+class ChipEASGD(Periodic, Elastic):
     """Communication-efficient EASGD (many-core chips).
 
     (1) chip k   x_k' = x_k - lr (mean_j g_kj(x_k) + rho (x_k - c))       j over the G parts of a chip, or sum_j
@@ -30,18 +30,17 @@ class ChipEASGD(Elastic):
     Reference: You, Buluc, Demmel, SC17 (arXiv 1708.02983), Algorithm 4 and the partition of a chip.
     """
 
-    period_field = "period"
     reference = "elastic.chips"
     exchange = inside_and_between_chips
     limits = [ONE_WORKER.at(parts=1), Limit("sync-easgd", {"parts": 1}, exact=True)]
     conserves = "weights and center"
     tested_together = [{"parts": 1}]
-    accesses = 19
-    search = {"period": Space(low=1, high=64, scale="log", integer=True)}
+    accesses = 3, 14
 
     parts: int = Field(2, ge=1, le=1024, title="Parts", description="Workers per chip (G); P is a multiple.")
-    inside: Literal["mean", "sum"] = Field("mean", title="Inside a chip", description="Of gradients, for a step.")
-    period: int = Field(1, ge=1, le=10_000, title="Period", description="Local steps per exchange (tau).")
+    inside: Literal["mean", "sum"] = Field(
+        "mean", title="Inside a chip", description="A step follows the mean or the sum of the parts' gradients."
+    )
     overlap: bool = Field(True, title="Overlap", description="Exchange while the gradient is computed.")
 
     def faults(self, workers: int) -> list[str]:
@@ -61,7 +60,7 @@ class ChipEASGD(Elastic):
         x, c, total = r.params, r.state("center", like=r.params), r.buffer(r.params)
         spring, step, chips = Spring(r, self.rate(r.workers)), self.local_step(r), r.workers // self.parts
         chip = r.comm.split(r.rank // self.parts, r.rank)
-        first = chip.rank == 0
+        first, inside = chip.rank == 0, chip.sending("updates")
         between = r.comm.split(int(first), r.rank)
         for t in r.steps(evaluated=c):
             exchange = r.due(t, self.period)
@@ -69,7 +68,7 @@ class ChipEASGD(Elastic):
                 total.copy_(x)
                 pending = between.iallreduce(total) if first and self.overlap else None
             g = step.gradient()
-            chip.allreduce(g)
+            inside.allreduce(g)
             if exchange:
                 if first:
                     pending.wait() if pending else between.allreduce(total)

@@ -41,7 +41,7 @@ class CO2(Periodic):
         identical_workers("co2"),
     ]
     tested_together = [{"gap": 1.5, "clip": 0.05, "outer_lr": 0.8}]
-    accesses = 20
+    accesses = 3, 15
     search = {"outer_lr": Space(low=0.3, high=1.5), "outer_momentum": Space(low=0.0, high=0.9)}
 
     period: int = Field(12, ge=1, le=10_000, title="Period", description="Local steps per round (tau).")
@@ -57,7 +57,7 @@ class CO2(Periodic):
     def run(self, r: Rank) -> None:
         """Take local steps from the center, start the average of their change, update with the one before."""
         x, c, begin = r.params, r.state("center", like=r.params), r.state("begin", like=r.params)
-        m, total, step = r.state("outer"), r.buffer(x), self.local_step(r)
+        m, total, step, comm = r.state("outer"), r.buffer(x), self.local_step(r), r.comm.sending("updates")
         under_way: list[Pending] = []
 
         def flush() -> None:
@@ -73,5 +73,5 @@ class CO2(Periodic):
             step.apply(step.gradient())
             if (t + 1) % self.period == 0:
                 flush()
-                under_way.append(r.comm.iallreduce(x.sub_(begin), into=total))
+                under_way.append(comm.iallreduce(x.sub_(begin), into=total))
                 begin.copy_(x.copy_(c))

@@ -32,17 +32,17 @@ class LocalSGD(Periodic):
         Limit("sync-sgd", {"period": 1, "momentum": 0.0}),
         identical_workers("local-sgd"),
     ]
-    accesses = 7
+    accesses = 3, 4
 
     period: int = Field(4, ge=1, le=10_000, title="Period", description="Local steps per average (H).")
 
     def run(self, r: Rank) -> None:
         """Take local steps, then average."""
         x, center = r.params, r.state("center", like=r.params)
-        step = self.local_step(r)
+        step, comm = self.local_step(r), r.comm.sending("averages")
         for t in r.steps(evaluated=center):
             step.apply(step.gradient())
             if (t + 1) % self.period == 0:
-                r.comm.allreduce(x)
+                comm.allreduce(x)
                 x.mul_(1 / r.workers)
                 center.copy_(x)

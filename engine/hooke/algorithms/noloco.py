@@ -24,7 +24,7 @@ class Noloco(Outer):
     Readings: pairs are drawn on every rank from the run's seed and the step; of an odd number of workers one takes
     the step alone. The authors' program has b = outer_lr; both are parameters here, with its defaults (0.7, mu
     0.5, H 50). The exchange of c_i could begin before the inner steps; here it does not. The mean of all c_i is
-    evaluated, and computed while the train clock stands. AdamW and its decay are as in DiLoCo.
+    evaluated, and computed while the train clock stands. AdamW and its weight decay are as in DiLoCo.
 
     Reference: Kolehmainen et al. 2025 (arXiv 2506.10911).
     """
@@ -35,15 +35,15 @@ class Noloco(Outer):
     limits = [
         Limit(
             "slowmo",
-            {"inner": "sgd", "lr": 0.05, "outer_lr": 0.7, "outer_momentum": 0.5},
+            {"optimizer": "sgd", "lr": 0.05, "outer_lr": 0.7, "outer_momentum": 0.5},
             {"slow_lr": 0.7, "slow_momentum": 0.5, "lr": 0.05},
             workers=(1, 2),
         ),
         identical_workers("noloco"),
     ]
     tested_with = {"lr": 0.03}
-    tested_together = [{"inner": "sgd", "momentum": 0.6}]
-    accesses = 35
+    tested_together = [{"optimizer": "sgd", "momentum": 0.6}]
+    accesses = 3, 24
     search = {"pull": Space(low=0.1, high=1.0)}
 
     period: int = Field(50, ge=1, le=10_000, title="Period", description="Inner steps per outer step (H).")
@@ -58,7 +58,8 @@ class Noloco(Outer):
     def run(self, r: Rank) -> None:
         """Take inner steps, then an outer step with the partner of this round."""
         x, c, m = r.params, r.state("center", like=r.params), r.state("outer")
-        delta, theirs, mean, step = *(r.buffer(x) for _ in range(3)), self.inner_step(r)
+        delta, theirs, mean, step = *(r.buffer(x) for _ in range(3)), self.local_step(r)
+        updates = r.comm.sending("updates")
         for t in r.steps(evaluated=lambda: r.mean(c, into=mean)):
             step.apply(step.gradient())
             if (t + 1) % self.period == 0:
@@ -67,7 +68,7 @@ class Noloco(Outer):
                 if peer is None:
                     m.mul_(self.outer_momentum).add_(delta, alpha=-self.outer_lr)
                 else:
-                    sent = [r.comm.isend(vector, peer) for vector in (c, delta)]
+                    sent = [r.comm.isend(c, peer), updates.isend(delta, peer)]
                     r.comm.recv(theirs, peer)
                     m.mul_(self.outer_momentum).add_(theirs.sub_(c), alpha=self.pull / 2)
                     r.comm.recv(theirs, peer)

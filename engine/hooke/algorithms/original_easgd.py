@@ -33,7 +33,7 @@ class OriginalEASGD(Elastic):
     conserves = "weights and center"
     servers = 1
     coordination = "parameter-server"
-    accesses = 9
+    accesses = 3, 6
     server_accesses = 6
 
     mode: Literal["serial", "ordered"] = Field(

@@ -37,7 +37,7 @@ class OverlapLocalSGD(Periodic):
         Limit("sgd", {"pull": 0.0}, workers=(1,), exact=True, shows="P1", of_workers=True),
         identical_workers("overlap-local-sgd"),
     ]
-    accesses = 13
+    accesses = 3, 14
     search = {"pull": Space(low=0.2, high=0.9), "anchor_momentum": Space(low=0.0, high=0.9)}
 
     period: int = Field(2, ge=1, le=10_000, title="Period", description="Local steps per exchange (tau).")

@@ -48,15 +48,19 @@ class PostLocalSGD(LocalSGD):
         """Return 1 if the run begins with Sync SGD, else the period."""
         return 1 if self.switch else self.period
 
+    def vector_accesses(self, server: bool) -> float:
+        """Return the vector reads and writes of a step after the switch."""
+        return super(PostLocalSGD, self.model_copy(update={"switch": 0})).vector_accesses(server)
+
     def run(self, r: Rank) -> None:
         """Take steps together; from the switch on, take local steps and average."""
         x, center = r.params, r.state("center", like=r.params)
         step = self.local_step(r)
-        averages = r.comm.split(0, r.rank)  # with residuals of its own, also if a restart sends no gradient first
+        together, averages = r.comm.sending("updates"), r.comm.split(0, r.rank).sending("averages")
         for t in r.steps(evaluated=center):
             g = step.gradient()
             if t < self.switch:
-                r.comm.allreduce(g)
+                together.allreduce(g)
                 step.apply(g, r.workers)
                 center.copy_(x)
                 continue

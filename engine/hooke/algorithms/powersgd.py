@@ -39,7 +39,7 @@ class Powersgd(Descent):
         identical_workers("powersgd"),
     ]
     tested_together = [{"rank": 4}]
-    accesses = 20
+    accesses = 17
     search = {"rank": Space(choices=[1, 2, 4])}
 
     rank: int = Field(2, ge=1, le=1024, title="Rank", description="Columns of the thin matrices (r).")
@@ -48,7 +48,7 @@ class Powersgd(Descent):
         """Compress, average, decompress, and take the same step on all workers."""
         error, basis, thin = r.state("error"), r.state("basis"), r.buffer(r.params)
         low = LowRank(r.layout, self.rank, basis, thin, fresh=r.t == 0, seed=r.spec.seed)
-        step, comm = self.local_step(r), r.comm.without_feedback()
+        step, comm = self.local_step(r), r.comm.sending("updates").without_feedback()
         for _ in r.steps():
             m = error.add_(step.gradient())  # e + G
             left = low.project(m)

@@ -20,9 +20,8 @@ class Slowmo(Periodic):
     the same on every worker. beta = 0, slow_lr = 1 is Local SGD. Cost per H steps: one all-reduce, 2 log2(P) (A +
     |W| B), not hidden.
 
-    Readings: momentum of the local steps, if any, is local to each worker and kept over rounds. The published rule
-    divides by the learning rate and multiplies by it again, which only matters if it changes. Default H = 12,
-    beta = 0.5.
+    Readings: momentum of the local steps, if any, is local to each worker and kept over rounds. Where a schedule
+    changes lr, the slow step divides and multiplies by that of the round's last step. Default H = 12, beta = 0.5.
 
     Reference: Wang, Tantia, Ballas, Rabbat 2020 (arXiv 1910.00643).
     """
@@ -34,7 +33,7 @@ class Slowmo(Periodic):
         Limit("local-sgd", {"slow_momentum": 0.0, "slow_lr": 1.0}, workers=ANY),
         identical_workers("slowmo"),
     ]
-    accesses = 14
+    accesses = 3, 17
     search = {"slow_momentum": Space(low=0.0, high=0.9), "slow_lr": Space(low=0.5, high=1.5)}
 
     period: int = Field(12, ge=1, le=10_000, title="Period", description="Local steps per slow step (H).")
@@ -44,11 +43,11 @@ class Slowmo(Periodic):
     def run(self, r: Rank) -> None:
         """Take local steps, then a slow step together."""
         x, c = r.params, r.state("center", like=r.params)
-        u, moved, step = r.state("slow"), r.buffer(x), self.local_step(r)
+        u, moved, step, comm = r.state("slow"), r.buffer(x), self.local_step(r), r.comm.sending("averages")
         for t in r.steps(evaluated=c):
             step.apply(step.gradient())
             if (t + 1) % self.period == 0:
-                r.comm.allreduce(x)
+                comm.allreduce(x)
                 moved.copy_(c).sub_(x.mul_(1 / r.workers))
-                u.mul_(self.slow_momentum).add_(moved, alpha=1 / self.lr)
-                x.copy_(c.add_(u, alpha=-self.slow_lr * self.lr))
+                u.mul_(self.slow_momentum).add_(moved, alpha=1 / step.lr)
+                x.copy_(c.add_(u, alpha=-self.slow_lr * step.lr))

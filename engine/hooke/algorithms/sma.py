@@ -32,7 +32,7 @@ class SMA(Periodic, Elastic):
     reference = "elastic.with_center_momentum"
     exchange = before_steps(all_reduce)
     limits = [ONE_WORKER.at(center_momentum=0.0), Limit("sync-easgd", {"center_momentum": 0.0}, exact=True)]
-    accesses = 26
+    accesses = 3, 24
     search = {"center_momentum": Space(low=0.0, high=0.95)}
 
     beta: float | None = Field(
@@ -53,10 +53,9 @@ class SMA(Periodic, Elastic):
         spring, step = Spring(r, self.rate(r.workers)), self.local_step(r)
         for t in r.steps(evaluated=c):
             exchange = r.due(t, self.period)
-            total.copy_(x)
             g = step.gradient()
             if exchange:
-                r.comm.allreduce(total)
+                r.comm.allreduce(total.copy_(x))
                 spring.pull(x, c)
                 old.copy_(c)
                 spring.pull(c, total, r.workers)

@@ -39,20 +39,21 @@ class Sparta(Periodic):
         identical_workers("sparta"),
     ]
     conserves = "weights"
+    compressible = False
     tested_with = {"fraction": 0.3}
     accesses = 3
     search = {"fraction": Space(low=0.002, high=0.5, scale="log")}
 
     fraction: float = Field(0.005, gt=0, le=1, title="Fraction", description="Part of the weights averaged (p).")
 
-    def vector_accesses(self, server: bool) -> int:
+    def vector_accesses(self, server: bool) -> float:
         """Return those of the step, and those of copying and scaling the averaged part."""
-        return super().vector_accesses(server) + round(6 * self.fraction)
+        return super().vector_accesses(server) + 6 * self.fraction / self.period
 
     def run(self, r: Rank) -> None:
         """Take local steps, then average the chosen elements."""
         x, mean, sample = r.params, r.buffer(r.params), Sample(r, self.fraction)
-        step, comm = self.local_step(r), r.comm.without_feedback()
+        step, comm = self.local_step(r), r.comm.sending("averages").without_feedback()
         for t in r.steps(evaluated=lambda: r.mean(x, into=mean)):
             step.apply(step.gradient())
             if (t + 1) % self.period == 0:

@@ -43,7 +43,7 @@ class StochasticGradientPush(Descent):
 
     delay: int = Field(0, ge=0, le=1, title="Delay", description="Steps by which messages are added late.")
 
-    def vector_accesses(self, server: bool) -> int:
+    def vector_accesses(self, server: bool) -> float:
         """Return those of a step; a delay adds a copy and a scaling."""
         return super().vector_accesses(server) + 4 * self.delay
 
@@ -65,7 +65,7 @@ class StochasticGradientPush(Descent):
 
         for t in r.steps(evaluated=unbiased, flush=flush):
             scale = 1 / push_weight(t, late)
-            step.apply(r.gradient(at=z.copy_(step.point()).mul_(scale)) if late else step.gradient())
+            step.apply(step.gradient(z.copy_(step.point()).mul_(scale) if late else None))
             if r.workers == 1:
                 continue
             flush()

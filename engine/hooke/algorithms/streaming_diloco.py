@@ -11,7 +11,7 @@ from hooke.methods.fragments import due, fragment_sums, fragments
 from hooke.methods.outer import Outer
 from hooke.spec.spaces import Space
 
-SGD = {"inner": "sgd", "lr": 0.05}
+SGD = {"optimizer": "sgd", "lr": 0.05}
 
 
 class StreamingDiloco(Outer):
@@ -27,8 +27,8 @@ class StreamingDiloco(Outer):
 
     Readings: c of a fragment is the result of its last outer step, the same on all workers, and D is relative to
     it. A fragment is a contiguous piece of the weights (the paper's sequential pattern), cut between layer
-    parameters nearest to k |W| / F; it may be empty. Error feedback of the wire type is not applied to D. The
-    evaluated center does not include what is under way. The published H is about 100 steps.
+    parameters nearest to k |W| / F; it may be empty. The evaluated center does not include what is under way. The
+    published H is about 100 steps.
 
     Reference: Douillard et al. 2025 (arXiv 2501.18512).
     """
@@ -41,8 +41,8 @@ class StreamingDiloco(Outer):
         identical_workers("streaming-diloco"),
     ]
     tested_with = {"lr": 0.02}
-    tested_together = [{"inner": "sgd", "momentum": 0.6}, {"fragments": 2, "delay": 2, "mixing": 0.2}]
-    accesses = 33
+    tested_together = [{"optimizer": "sgd", "momentum": 0.6}, {"fragments": 2, "delay": 2, "mixing": 0.2}]
+    accesses = 3, 21
     search = {"fragments": Space(choices=[1, 2, 4]), "delay": Space(low=0, high=4, integer=True)}
 
     fragments: int = Field(4, ge=1, le=1000, title="Fragments", description="Pieces of the weights (F).")
@@ -58,7 +58,7 @@ class StreamingDiloco(Outer):
     def run(self, r: Rank) -> None:
         """Take inner steps; send fragments, and take their outer steps when they arrive."""
         x, c, m, delta = r.params, r.state("center", like=r.params), r.state("outer"), r.state("delta")
-        step, comm, parts = self.inner_step(r), r.comm.without_feedback(), fragments(r.layout, self.fragments)
+        step, comm, parts = self.local_step(r), r.comm.sending("updates"), fragments(r.layout, self.fragments)
         under_way: dict[int, Pending] = {}
 
         def flush() -> None:

@@ -34,7 +34,7 @@ class SyncEASGD(Periodic, Elastic):
     limits = [ONE_WORKER]
     conserves = "weights and center"
     tested_together = [{"pipelined": True, "period": 3}]
-    accesses = 19
+    accesses = 3, 14
     search = {"overlap": Space(choices=[False, True])}
 
     overlap: bool = Field(False, title="Overlap", description="Exchange while the gradient is computed.")

@@ -36,7 +36,7 @@ class SyncEASGD1(Periodic, Elastic):
     limits = [ONE_WORKER, Limit("sync-easgd2", workers=(1, 3, 4, 7), exact=True, shows="P7")]
     conserves = "weights and center"
     servers = 1
-    accesses = 10
+    accesses = 3, 8
     server_accesses = 6
 
     def bound(self, workers: int) -> float:

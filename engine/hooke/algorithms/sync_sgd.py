@@ -39,9 +39,9 @@ class SyncSGD(Descent):
 
     def run(self, r: Rank) -> None:
         """Sum the gradients and take the same step on all workers."""
-        step = self.local_step(r)
+        step, comm = self.local_step(r), r.comm.sending("updates")
         parts = r.workers if self.reduction == "mean" else 1
         for _ in r.steps():
             g = step.gradient()
-            r.comm.allreduce(g)
+            comm.allreduce(g)
             step.apply(g, parts)

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Literal
 from hooke.catalogue.claims import Coordination, Exchange, Limit
 from hooke.catalogue.parametrized import Parametrized
 from hooke.catalogue.rank import Rank
+from hooke.comm.base import Content
 from hooke.errors import NotFound
 from hooke.spec.spaces import Space
 from hooke.spec.specification import RunSpec
@@ -34,15 +35,21 @@ class Algorithm(Parametrized):
     worker takes steps from a shared counter and waits for others only in meetings (lock-free)."""
     may_drop: ClassVar[bool] = False
     """Whether the method can continue without a worker that holds NaN or Inf (`on_bad_worker: drop`)."""
+    compressible: ClassVar[bool] = True
+    """Whether the wire types sign and top-k can be used: not if messages hold weights that continue no earlier
+    message, such as other elements each time."""
     max_workers: ClassVar[int | None] = None
     """Largest number of workers; 1 for a sequential method, even if the experiment asks for more."""
-    accesses: ClassVar[int] = 3
-    """Vector reads and writes of a worker's step, if every operation works on whole vectors in memory; they
-    determine the time of its arithmetic in virtual time."""
+    accesses: ClassVar[int | tuple[int, int]] = 3
+    """Vector reads and writes of a worker's step, or (of every step, of an exchange), if every operation works on
+    whole vectors in memory. They determine the time of its arithmetic in virtual time."""
     server_accesses: ClassVar[int] = 3
-    """The same for one request on a server."""
+    """Vector reads and writes of one request on a server."""
     deterministic: ClassVar[bool] = True
     """Whether the same seed, workers and collective give bitwise equal weights."""
+
+    pushes: ClassVar[Content] = "weights"
+    """What workers send to a server: weights, or updates, which it adds. For compressed wires."""
 
     family: ClassVar[str] = "Other"
     """The heading under which the method is listed."""
@@ -90,6 +97,10 @@ class Algorithm(Parametrized):
         """Return the largest number of local steps from one exchange of a worker to the next."""
         return 1 if self.period_field is None else max(1, int(getattr(self, self.period_field)))
 
+    def gradients_per_step(self) -> int:
+        """Return the number of gradients, each of one batch, that a worker averages for one step."""
+        return 1
+
     def notes(self, workers: int) -> dict[str, str]:
         """Return notes on these parameters for the journal's first record, such as the moving rate."""
         del workers
@@ -100,9 +111,12 @@ class Algorithm(Parametrized):
         del workers
         return []
 
-    def vector_accesses(self, server: bool) -> int:
-        """Return the vector reads and writes of one step (or of one request, on a server)."""
-        return self.server_accesses if server else self.accesses
+    def vector_accesses(self, server: bool) -> float:
+        """Return the vector reads and writes of one step, mean over a period (or of one request, on a server)."""
+        if server:
+            return self.server_accesses
+        step, exchange = self.accesses if isinstance(self.accesses, tuple) else (self.accesses, 0)
+        return step + exchange / self.exchange_period()
 
     def run(self, r: Rank) -> None:
         """Train on this rank until `r.steps()` (or `r.requests()` on the server) ends."""

@@ -18,7 +18,7 @@ from pydantic import ValidationError
 if TYPE_CHECKING:  # parameters of algorithms must be readable without NumPy
     from hooke.comm.base import Slice
 
-Operation = Literal["all-reduce", "broadcast", "reduce", "message", "read", "add"]
+Operation = Literal["all-reduce", "all-gather", "broadcast", "reduce", "message", "read", "add"]
 Coordination = Literal["synchronous", "parameter-server", "lock-free"]
 """What lets a worker go on."""
 Hiding = Literal["nothing", "gradient", "period"]
@@ -47,6 +47,8 @@ class Step:
 @dataclass(frozen=True)
 class Transfer:
     """One operation on vectors of `elements` float32 values among `ranks` ranks, in `groups` disjoint groups.
+
+    In an all-gather they are those of each rank's block, in words of 4 bytes.
 
     Raises ValueError for an operation, or a value of `behind` or `begins`, that does not exist.
     """
@@ -107,13 +109,16 @@ def before_steps(
     return exchange
 
 
-def after_steps(transfers: Callable[[Step], Transfers], behind: Behind = "nothing") -> Exchange:
+def after_steps(
+    transfers: Callable[[Step], Transfers], behind: Callable[[Any], Behind] | Behind = "nothing"
+) -> Exchange:
     """Return the exchange of a method with these transfers after every tau-th step."""
 
     def exchange(method: Any, step: Step) -> Transfers:
         if (step.t + 1) % method.exchange_period():
             return ()
-        return [replace(each, behind=behind, begins="after") for each in transfers(step)]
+        hidden = behind(method) if callable(behind) else behind
+        return [replace(each, behind=hidden, begins="after") for each in transfers(step)]
 
     return exchange
 
@@ -189,7 +194,7 @@ def _with_defaults(cls: Any) -> Any:
 
 def _asked(transfer: Transfer) -> int:
     """Return the payload of all its ranks together, in elements: see `hooke.comm.wrappers.timed`."""
-    asking = {"all-reduce": transfer.ranks, "reduce": transfer.ranks - 1}
+    asking = {"all-reduce": transfer.ranks, "all-gather": transfer.ranks, "reduce": transfer.ranks - 1}
     alone = transfer.ranks == 1
     return 0 if alone else transfer.groups * transfer.elements * asking.get(transfer.operation, 1)
 

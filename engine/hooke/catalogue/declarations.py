@@ -46,12 +46,14 @@ def _of_members(cls: Any, base: Any) -> Iterator[str]:
         yield "`servers` is 1 where a parameter server coordinates"
     if cls.max_workers is not None and not _is_count(cls.max_workers, 1):
         yield "`max_workers` is a positive number, or None"
-    for name in ("may_drop", "deterministic"):
+    for name in ("may_drop", "compressible", "deterministic"):
         if not isinstance(getattr(cls, name), bool):
             yield f"`{name}` is True or False"
-    for name in ("accesses", "server_accesses"):
-        if not _is_count(getattr(cls, name)):
-            yield f"`{name}` is a number of vector reads and writes"
+    if not _is_count(cls.server_accesses):
+        yield "`server_accesses` is a number of vector reads and writes"
+    both = cls.accesses if isinstance(cls.accesses, tuple) else (cls.accesses, 0)
+    if len(both) != 2 or not all(map(_is_count, both)):
+        yield "`accesses` is a number of vector reads and writes, or (those of a step, those of an exchange)"
 
 
 def _of_the_period(cls: Any) -> Iterator[str]:

@@ -12,7 +12,7 @@ from hooke.catalogue.claims import payload_per_step
 Kind = Literal["algorithm", "workload"]
 Origin = Literal["built-in", "file", "entry point"]
 DECLARED = (
-    *("family", "servers", "max_workers", "coordination", "may_drop", "deterministic"),
+    *("family", "servers", "max_workers", "coordination", "may_drop", "compressible", "deterministic"),
     *("period_field", "updates_field"),
 )
 """Members of an algorithm that its description contains."""

@@ -68,6 +68,10 @@ class AlgorithmOffer(Offer, Protocol):
         """Whether it can continue without a worker that holds NaN or Inf."""
 
     @property
+    def compressible(self) -> bool:
+        """Whether the wire types sign and top-k can be used."""
+
+    @property
     def period_field(self) -> str | None:
         """The parameter with the number of local steps per exchange of a worker; None: one step."""
 
@@ -81,6 +85,9 @@ class AlgorithmOffer(Offer, Protocol):
 
     def exchange_period(self, values: Mapping[str, Any]) -> int:
         """Return the largest number of local steps per exchange; 1 if there is no such parameter."""
+
+    def gradients_per_step(self, values: Mapping[str, Any]) -> int:
+        """Return the number of gradients that a worker averages for one step."""
 
     def faults(self, values: Mapping[str, Any], workers: int) -> list[str]:
         """Return the reasons why valid parameters cannot run on that many workers."""
@@ -154,6 +161,11 @@ class ClassAlgorithmOffer(ClassOffer):
         return self.kind.may_drop
 
     @property
+    def compressible(self) -> bool:
+        """Whether the wire types sign and top-k can be used."""
+        return self.kind.compressible
+
+    @property
     def period_field(self) -> str | None:
         """The parameter with the number of local steps per exchange of a worker; None: one step."""
         return self.kind.period_field
@@ -171,6 +183,10 @@ class ClassAlgorithmOffer(ClassOffer):
     def exchange_period(self, values: Mapping[str, Any]) -> int:
         """Return the largest number of local steps per exchange; 1 if there is no such parameter."""
         return self.kind.model_validate(values).exchange_period()
+
+    def gradients_per_step(self, values: Mapping[str, Any]) -> int:
+        """Return the number of gradients that a worker averages for one step."""
+        return self.kind.model_validate(values).gradients_per_step()
 
     def faults(self, values: Mapping[str, Any], workers: int) -> list[str]:
         """Return the reasons why valid parameters cannot run on that many workers."""

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from hooke.catalogue.algorithm import Algorithm
 from hooke.catalogue.claims import claimed, payload_per_step
+from hooke.catalogue.page_settings import searched, shared
 
 Verified = Mapping[tuple[str, str], Mapping[str, Iterable[int]]]
 
@@ -62,15 +63,21 @@ right-hand sides are old values unless stated otherwise.
 or beta / (P tau) with `beta_per`). The journal contains the value. If it reaches the method's stability bound,
 there is a warning with the bound.
 
-**Momentum** is a parameter of every method (of DiLoCo, for `inner = sgd`): none, heavy ball (gradient at x) or
-Nesterov (at x + mu v). A worker's velocity is never sent. It is part of checkpoints, like the worker's random
-generators and the running statistics of batch normalisation.
+**Momentum** is a parameter of every method (without effect for `optimizer = adamw`): none, heavy ball (gradient
+at x) or Nesterov (at x + mu v). A worker's velocity is never sent. It is part of checkpoints, like the moments of
+other optimizers, the worker's random generators and the running statistics of batch normalisation.
+
+**Settings of the step** are parameters of every method, too: [the table](#settings-of-the-step) lists them, with
+the readings that hold for all methods.
 
 **Presets.** If a published method differs from another one only by a setting, it is that method with another
 default.
 
 **Communication** is independent of the method: packing, collective and wire type are settings of the run. Sums are
-formed in one documented order, so packings and the tree and halving schedules give the same bits.
+formed in one documented order, so packings and the tree and halving schedules give the same bits. The wire types
+bf16 and fp16 round elements and sums; int8 (random rounding), sign (1 bit) and top-k (the largest elements,
+`wire_share`) send compressed differences or updates, in all-gathers instead of all-reduces
+([decision 29](decisions/0029-compressed-wires.md)). Windows of lock-free methods are float32.
 
 **Two worlds.** The same file runs under MPI and in virtual time. In virtual time every rank is a thread, messages
 occupy one-port links and the time of a gradient is drawn from a seeded distribution. Virtual seconds are always
@@ -101,7 +108,7 @@ def page(catalogue: Mapping[str, type[Algorithm]], verified: Verified) -> str:
     unknown = {key for _, key in verified} - set(PROPERTIES)
     if unknown:
         raise ValueError(f"properties without a description in {__name__}: {', '.join(sorted(unknown))}")
-    lines = overview(catalogue)
+    lines = overview(catalogue) + shared(catalogue)
     for name, kind in catalogue.items():
         lines += section(name, kind, verified)
     return HEAD + "\n".join(lines).rstrip() + "\n"
@@ -152,6 +159,7 @@ def section(name: str, kind: type[Algorithm], verified: Verified) -> list[str]:
         bold = colon and head in ("Readings", "Reference")
         lines += [f"**{head}:**{tail}" if bold else paragraph, ""]
     lines += _limits(kind)
+    lines += searched(kind)
     for remark in kind().remarks(4):
         lines += [remark, ""]
     return [*lines, *_verified(name, kind, verified), ""]

@@ -38,6 +38,13 @@ class Rank(Protocol):
     def layout(self) -> tuple[Slice, ...]:
         """Return the named slices of every vector: one per layer parameter."""
 
+    @property
+    def budget_steps(self) -> int:
+        """Return the steps of a worker if all take equally many of the budget's, rounded up.
+
+        In synchronous methods every worker takes exactly this many; elsewhere a fast worker takes more.
+        """
+
     def state(self, name: str, like: Vector | None = None) -> Vector:
         """Return the vector called `name`, which outlives a step; initially a copy of `like`, or zeros.
 
@@ -50,6 +57,7 @@ class Rank(Protocol):
     def gradient(self, at: Vector | None = None) -> Vector:
         """Pick this worker's next batch and return its mean gradient at `at`, or at `params`.
 
+        With `accumulation` k these are the next k batches: the sum of their gradients in this order, times 1 / k.
         Every call returns the same buffer. Raises NumericalError, with rank and step, if it holds a NaN or Inf.
         """
 

@@ -29,6 +29,26 @@ def check_tuning(spec: ExperimentSpec) -> Iterator[Fault]:
         yield Fault("/tuning/samples", "more than 10,000 evaluations fit in the budget of a trial")
 
 
+def with_defaults(values: Mapping[str, Any], offer: AlgorithmOffer, spaces: Mapping[str, Space]) -> dict[str, Any]:
+    """Return parameters with all defaults; those that have none, but a space, are left out."""
+    resolved, faults = offer.resolve(values)
+    places = {fault.pointer for fault in faults}
+    lacking = {
+        name: space.at(0.5) for name, space in spaces.items() if pointer(name) in places and name not in values
+    }
+    if not lacking:
+        return resolved
+    filled, _ = offer.resolve({**lacking, **values})
+    return {name: value for name, value in filled.items() if name not in lacking}
+
+
+def given_by_trials(variant: Variant, offer: AlgorithmOffer, *prefix: object) -> set[str]:
+    """Return the places of parameters that need no value, because trials give them one."""
+    declared = {**offer.spaces, **variant.search}
+    free = [name for name, space in declared.items() if space and name not in variant.parameters]
+    return {pointer(*prefix, "parameters", name) for name in free}
+
+
 def check_search(variant: Variant, offer: AlgorithmOffer, *prefix: object) -> Iterator[Fault]:
     """Yield the faults of a variant's own search spaces; `prefix` is the path of the variant."""
     for name, space in variant.search.items():
@@ -38,7 +58,7 @@ def check_search(variant: Variant, offer: AlgorithmOffer, *prefix: object) -> It
             continue
         values = [] if space is None else _extremes(space)
         faults = [why for value in values for why in _refused(variant.parameters, name, value, offer)]
-        if space is None and name not in offer.resolve({})[0]:
+        if space is None and name not in with_defaults({}, offer, offer.spaces) and name not in offer.spaces:
             faults = ["the algorithm has no parameter of this name"]
         yield from (Fault(pointer(*place), why) for why in dict.fromkeys(faults))
         if space is not None:
@@ -57,7 +77,7 @@ def _extremes(space: Space) -> list[Any]:
 
 
 def _of_condition(given: Mapping[str, Any], name: str, values: list[Any], offer: AlgorithmOffer) -> Iterator[str]:
-    if name not in offer.resolve(given)[0]:
+    if name not in with_defaults(given, offer, offer.spaces) and name not in offer.spaces:
         yield "the algorithm has no parameter of this name"
         return
     for value in values:

@@ -11,20 +11,21 @@ from typing import Any
 from pydantic import ValidationError
 
 from hooke.catalogue.offers import AlgorithmOffer, Catalogue, Offer, conflict, here, unknown
-from hooke.catalogue.searched import MOST_EVALUATIONS, check_search, check_tuning
+from hooke.catalogue.searched import MOST_EVALUATIONS, check_search, check_tuning, given_by_trials
 from hooke.errors import Fault, SpecError
+from hooke.spec.communication import Communication
 from hooke.spec.pointers import faults as told
 from hooke.spec.pointers import pointer
 from hooke.spec.specification import (
     AlgorithmChoice,
     ClusterChoice,
-    Communication,
     ExperimentSpec,
     RunSpec,
     Target,
     VirtualCluster,
     WorkloadChoice,
 )
+from hooke.spec.sweeps import expanded
 
 Catalogues = Mapping[str, Catalogue]
 """Registered cluster -> its catalogue."""
@@ -59,6 +60,17 @@ def _check_communication(chosen: Communication, simulated: bool, *prefix: object
         why = "a virtual cluster has no MPI library: choose tree, halving or ring"
         found.append(Fault(pointer(*prefix, "communication", "collective"), why))
     return found
+
+
+def _check_wire(chosen: Communication, name: str, method: AlgorithmOffer, *prefix: object) -> list[Fault]:
+    """Refuse the wire types that would destroy what a method sends."""
+    if method.compressible or chosen.wire not in ("sign", "top-k"):
+        return []
+    why = (
+        f"{name} sends weights that continue no earlier message, which {chosen.wire} would destroy: choose int8, "
+        "bf16, fp16 or fp32"
+    )
+    return [Fault(pointer(*prefix, "communication", "wire"), why)]
 
 
 def _check_target(target: Target | None) -> list[Fault]:
@@ -136,13 +148,17 @@ def check_experiment(spec: ExperimentSpec, catalogues: Catalogues | None = None)
         faults = [each for source in sources for each in _check_source("workload", chosen, source)][:1]
     for i, variant in enumerate(spec.variants):
         place = ("algorithm", "variants", i)
-        faults += _check_choice("algorithm", variant.algorithm, variant.parameters, offered, *place)
-        for offer in {id(o): o for c in offered.values() if (o := c.algorithms.get(variant.algorithm))}.values():
+        wrong = _check_choice("algorithm", variant.algorithm, variant.parameters, offered, *place)
+        offers = {id(o): o for c in offered.values() if (o := c.algorithms.get(variant.algorithm))}.values()
+        of_trials = {p for offer in offers if spec.tuning for p in given_by_trials(variant, offer, "variants", i)}
+        faults += [each for each in wrong if each.pointer not in of_trials]
+        for offer in offers:
             faults += [each for each in check_search(variant, offer, "variants", i) if each not in faults]
         for cluster in spec.clusters:
             method = offered.get(cluster.host, next(iter(offered.values()))).algorithms.get(variant.algorithm)
-            stores = _check_stores(method, variant.parameters, cluster.virtual, "variants", i) if method else []
-            faults += [each for each in stores if each not in faults]
+            wrong = _check_stores(method, variant.parameters, cluster.virtual, "variants", i) if method else []
+            wrong += _check_wire(variant.communication, variant.algorithm, method, "variants", i) if method else []
+            faults += [each for each in wrong if each not in faults]
         simulated = any(c.virtual for c in spec.clusters)
         faults += _check_communication(variant.communication, simulated, "variants", i)
     for i in _twice([v.name for v in spec.variants]):
@@ -161,9 +177,13 @@ def check_experiment(spec: ExperimentSpec, catalogues: Catalogues | None = None)
 
 
 def validate_experiment(document: Any, catalogues: Catalogues | None = None) -> ExperimentSpec:
-    """Return the experiment that a JSON-like document describes, or raise SpecError with all faults."""
-    spec = parse_experiment(document)
-    check_experiment(spec, catalogues)
+    """Return the experiment that a JSON-like document describes, or raise SpecError with all faults.
+
+    It has one variant for each value of a sweep.
+    """
+    plain = expanded(parse_experiment(document))
+    with plain.telling() as spec:
+        check_experiment(spec, catalogues)
     return spec
 
 
@@ -185,6 +205,7 @@ def validate_run(document: Any, catalogue: Catalogue | None = None) -> RunSpec:
         method = offered.algorithms[spec.algorithm.name]
         network = spec.virtual if spec.world == "virtual" else None
         faults += _check_stores(method, spec.algorithm.parameters, network, "algorithm")
+        faults += _check_wire(spec.communication, spec.algorithm.name, method)
         faults += _check_source("algorithm", spec.algorithm, method)
         faults += _check_source("workload", spec.workload, offered.workloads[spec.workload.name])
         if method.max_workers is not None and spec.workers > method.max_workers:

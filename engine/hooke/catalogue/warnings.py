@@ -19,11 +19,12 @@ def warnings(spec: RunSpec, catalogue: Catalogue | None = None) -> list[Fault]:
 
 
 def of_method(spec: RunSpec, catalogue: Catalogue | None = None) -> list[Fault]:
-    """Return the warnings on the method's parameters: a stability bound, a period longer than the budget."""
+    """Return the warnings on the method: a stability bound, a period longer than the budget, an idle setting."""
     place, values = "/algorithm/parameters", spec.algorithm.parameters
     method = (catalogue or here()).algorithms[spec.algorithm.name]
     found = [Fault(place, why) for why in method.warnings(values, spec.workers)]
-    period, steps = method.exchange_period(values), steps_per_worker(spec)
+    period, samples = method.exchange_period(values), spec.batch * method.gradients_per_step(values)
+    steps = steps_per_worker(spec, samples)
     if spec.workers > 1 and period > steps:
         why = (
             f"the period of {period:,} steps is longer than the budget, about {steps:,} steps per worker: workers "
@@ -34,12 +35,15 @@ def of_method(spec: RunSpec, catalogue: Catalogue | None = None) -> list[Fault]:
     if spec.on_bad_worker == "drop" and not method.may_drop:
         why = f"{spec.algorithm.name} cannot continue without a worker: NaN or Inf on one of them ends the run"
         found.append(Fault("/on_bad_worker", why))
-    return found + _of_cadence(spec, method.coordination, period)
+    if method.coordination == "lock-free" and spec.communication.wire != "fp32":
+        why = f"windows hold and send float32: the wire type {spec.communication.wire} changes nothing here"
+        found.append(Fault("/communication/wire", why))
+    counted = 1 if method.coordination == "synchronous" else period
+    return found + _of_cadence(spec, samples * spec.workers * counted)
 
 
-def _of_cadence(spec: RunSpec, coordination: str, period: int) -> list[Fault]:
+def _of_cadence(spec: RunSpec, exchange: int) -> list[Fault]:
     """Return a warning if evaluations must be less frequent than requested: steps are counted at exchanges."""
-    exchange = spec.batch * spec.workers * (1 if coordination == "synchronous" else period)
     if spec.evaluation.every >= exchange:
         return []
     why = (
@@ -50,9 +54,9 @@ def _of_cadence(spec: RunSpec, coordination: str, period: int) -> list[Fault]:
     return [Fault("/evaluation/every", why)]
 
 
-def steps_per_worker(spec: RunSpec) -> int:
-    """Return the number of steps of each worker if all take equally many, rounded up."""
-    return math.ceil(spec.budget.samples / (spec.batch * spec.workers))
+def steps_per_worker(spec: RunSpec, samples: int) -> int:
+    """Return the number of steps, of so many samples, of each worker if all take equally many, rounded up."""
+    return math.ceil(spec.budget.samples / (samples * spec.workers))
 
 
 def of_earlier_names(spec: ExperimentSpec) -> list[Fault]:

@@ -8,6 +8,8 @@ a known solution) to the same loop.
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
@@ -55,6 +57,11 @@ class Objective(Protocol):
     """Whether `prefetch` is useful: data are read from disk or copied to a device."""
     device: Any = "cpu"
     """The device of its vectors and computations; as text `cpu` or `cuda:0`."""
+
+    @property
+    def independent(self) -> bool:
+        """Whether `gradient` uses nothing that other ranks use: it may then run while they run."""
+        return False
 
     def allocate(self) -> Vector:
         """Return a new zero vector of all parameters (contiguous, 64-byte aligned)."""
@@ -128,3 +135,19 @@ def workload(name: str) -> type[Workload]:
     if name not in known:
         raise NotFound(f"no workload is called {name!r}; there are: {', '.join(known)}")
     return known[name]
+
+
+@contextmanager
+def offered(cls: type[Workload]) -> Iterator[None]:
+    """Offer a workload that exists in this process only, until the end of the block.
+
+    Raises NotFound if its name is that of another workload.
+    """
+    known = catalogue()
+    if cls.id() in known:
+        raise NotFound(f"the name {cls.id()!r} is that of another workload: choose another one")
+    known[cls.id()] = cls
+    try:
+        yield
+    finally:
+        del known[cls.id()]

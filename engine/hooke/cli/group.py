@@ -105,9 +105,8 @@ app = typer.Typer(
 
 def _version(asked: bool) -> None:
     if asked:
-        import hooke
-
-        typer.echo(f"hooke {hooke.__version__}")
+        # by name: the package offers what stands above the command line
+        typer.echo(f"hooke {importlib.import_module('hooke').__version__}")
         raise typer.Exit
 
 

@@ -45,6 +45,10 @@ def run(  # noqa: PLR0913 - one parameter per option of the command
             "--calibrate", help="Virtual time: measure the time of a gradient on this machine and use it."
         ),
     ] = False,
+    cores: Annotated[
+        int | None,
+        typer.Option(min=1, help="Virtual time: gradients computed at once; by default as many as cores."),
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of data order and initial weights.")] = None,
     variant: Annotated[str | None, typer.Option(help="Variant of an experiment to run.")] = None,
     cluster: Annotated[str | None, typer.Option(help="Cluster of an experiment to run on.")] = None,
@@ -96,7 +100,7 @@ def run(  # noqa: PLR0913 - one parameter per option of the command
     for warning in warnings(resolved):
         print(f"warning: {warning.pointer}: {warning.message}", file=sys.stderr)
     folder = run_dir or Path(tempfile.mkdtemp(prefix="hooke-run-"))
-    report, found = execute(resolved, folder, resume, save, replay, trace)
+    report, found = execute(resolved, folder, resume, save, replay, trace, cores)
     _print(report, found, as_json)
     succeeded = report.state == "succeeded"
     equal = replay is None or not succeeded or _says_equal(resolved, folder, replay)
@@ -166,16 +170,23 @@ def execute(
     save_to: Path | None = None,
     replay: Path | None = None,
     trace: Path | None = None,
+    cores: int | None = None,
 ) -> tuple[StateReport, dict[str, Any]]:
-    """Run `spec` in `folder` to its end, showing progress on stderr; return how it ended and its numbers."""
+    """Run `spec` in `folder` to its end, showing progress on stderr; return how it ended and its numbers.
+
+    `cores`: gradients that a virtual run computes at once; None: as many as cores.
+    """
     from hooke.catalogue.algorithm import ranks_of
     from hooke.cli import outcome
     from hooke.cluster import local_run
     from hooke.cluster.launchers.base import TRAIN
+    from hooke.hardware.description import ranks_at_once
     from hooke.spec.invariants import faults
 
     local_run.prepare(folder, spec, resume)
     program = TRAIN if trace is None else (*TRAIN, "--trace")
+    if spec.world == "virtual":
+        program = (*program, "--cores", str(cores or ranks_at_once(spec.compute.threads)))
     started = local_run.start(folder, spec, resume, program=program, replay=replay)
     evaluations, report = _follow(started)
     found = outcome.result(spec, report, started.witness.started, started.witness.done, evaluations)

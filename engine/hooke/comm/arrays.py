@@ -41,6 +41,21 @@ def landing(x: Any, into: Any | None) -> Array:
     return target
 
 
+def block_length(array: Array, size: int) -> int:
+    """Return the length of each rank's block in a vector of `size` blocks, or raise CommError."""
+    if array.size % size:
+        raise CommError(
+            f"a gather needs a vector of {size} equal blocks, one per rank, not of {array.size} elements"
+        )
+    return array.size // size
+
+
+def check_message(sent: int, room: int, itemsize: int, what: str) -> None:
+    """Raise CommError unless a message of `sent` bytes fits a vector of `room` bytes; only bytes may be fewer."""
+    if itemsize > 1 or sent > room:
+        check_length(sent // itemsize, room // itemsize, what)
+
+
 def check_rank(rank: int, size: int) -> int:
     """Return the rank, or raise CommError when the communicator has no such rank."""
     if not 0 <= rank < size:
@@ -67,6 +82,11 @@ def count_collective(traffic: Traffic, array: Array, rounds: Sequence[Round], as
     traffic.payload += array.nbytes if asked else 0
     traffic.wire += elements * array.itemsize
     traffic.messages += messages
+
+
+def count_gather(traffic: Traffic, array: Array, block: int, rounds: Sequence[Round], asked: bool) -> None:
+    """Count one rank's part of a gather or all-gather: the payload is its own block, if `asked`."""
+    count_collective(traffic, array[:block], rounds, asked)
 
 
 def count_message(traffic: Traffic, array: Array) -> None:

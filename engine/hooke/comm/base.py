@@ -1,8 +1,9 @@
 """The communicator interface of algorithms: a subset of the MPI standard, in two worlds.
 
 `Comm` is implemented by MPI (`mpi/`) and by threads in virtual time (`virtual/`), and wrapped by `Timed` (phases
-and counters), `Wire` (vectors are sent as bf16 or fp16) and `Packed` (one message, one per layer, or buckets).
-Vectors are flat, contiguous float32 and are changed in place.
+and counters), `Wire` (vectors are sent as bf16 or fp16), `Compressed` (as int8, signs or largest elements) and
+`Packed` (one message, one per layer, or buckets). Vectors are flat, contiguous float32 and are changed in place;
+gathers and messages also take bytes (uint8), and a message of bytes may be shorter than its receiver's vector.
 
 Summation order. Floating-point addition is not associative, so the order is part of the interface and the
 same in both worlds and for every message size (defined in `collectives.py`):
@@ -15,14 +16,17 @@ same in both worlds and for every message size (defined in `collectives.py`):
     library         MPI's own order, which may depend on P, size and machine; not in the virtual world.
 
 Addition commutes, so all ranks obtain the same bits (`library`: if MPI ensures it). With a wire type, both
-operands and the sum of every single addition are rounded to it; the order is the same.
+operands and the sum of every single addition are rounded to it; the order is the same. Compressed vectors are
+gathered, decoded and added in the order of ranks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeVar
+
+T = TypeVar("T")
 
 ANY = -1
 """Receive from whichever rank sends first."""
@@ -30,6 +34,12 @@ ANY = -1
 Updates = Literal["plain", "atomic", "auto"]
 """Additions to a window: plain loads and stores in shared memory, element-wise atomic additions, or plain
 where memory is shared and atomic elsewhere."""
+
+
+Content = Literal["weights", "averages", "updates"]
+"""What the vectors of an operation are, for compressed wires (`wrappers/compressed.py`): weights that the sender
+keeps and changes, weights that every rank replaces by their average, or updates (gradients, changes of weights)
+that the receiver adds."""
 
 
 class Vector(Protocol):
@@ -62,6 +72,8 @@ class Slice:
     start: int
     stop: int
     shape: tuple[int, ...]
+    hidden: bool = True
+    """Whether it is neither an embedding nor the matrix of the output layer, which Muon leaves to AdamW."""
 
 
 @dataclass(frozen=True)
@@ -181,6 +193,13 @@ class Comm(Protocol):
     def charge(self, seconds: float) -> None:
         """Advance virtual time by `seconds` of work; no effect under MPI."""
 
+    def alongside(self, work: Callable[[], T]) -> T:
+        """Return `work()`. In the virtual world other ranks may run meanwhile, before this one in virtual time.
+
+        `work` must use nothing that another rank writes, and no communicator. What it raises is raised in this
+        rank's turn.
+        """
+
     def barrier(self) -> None:
         """Return when every rank has entered."""
 
@@ -199,6 +218,15 @@ class Comm(Protocol):
 
     def reduce(self, x: Vector, root: int = 0) -> None:
         """Overwrite the root's x with the sum over ranks, in the documented order; elsewhere x is undefined."""
+
+    def gather(self, x: Vector, root: int = 0) -> None:
+        """Collect blocks: x has P equal ones, rank r has written block r; the root ends with all of them."""
+
+    def allgather(self, x: Vector) -> None:
+        """Collect all blocks (see `gather`) on every rank."""
+
+    def iallgather(self, x: Vector) -> Pending:
+        """Begin an all-gather in the background; x must not be accessed before `wait`."""
 
     def send(self, x: Vector, to: int, tag: int = 0) -> None:
         """Send x; return when it may be overwritten."""

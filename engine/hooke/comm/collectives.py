@@ -18,6 +18,10 @@ The ring has its own order.
 The partner distance *doubles* in tree and halving (1, 2, 4, ...), which makes their orders equal.
 When P is not a power of two, the ranks beyond the largest one, q, first hand their vector to rank r - q and
 at the end receive the result from it.
+
+An all-gather of blocks of n bytes moves (P - 1) n bytes into every rank, which no schedule can avoid: by recursive
+doubling in log2(P) A + (P - 1) n B if P is a power of two, otherwise (and with the ring) around a ring in
+(P - 1) (A + n B). A gather sends every block to the root directly.
 """
 
 from __future__ import annotations
@@ -156,6 +160,56 @@ def _tree(r: int, q: int, elements: int) -> list[Round]:
             down.append(Round(r - distance, None, whole))
         distance *= 2
     return up + down[::-1]
+
+
+@functools.lru_cache(maxsize=256)
+def allgather(ranks: int, elements: int, collective: Collective) -> Schedule:
+    """Return the rounds that leave the block of every rank, `elements` long, on all ranks."""
+    if collective == "library":
+        raise CommError("an all-gather has the collective tree, halving or ring; `library` only adds")
+    around = collective == "ring" or ranks != largest_power_of_two(ranks)
+    core = _gather_around if around else _gather_doubling
+    return tuple(without_empty(core(r, ranks, elements)) for r in range(ranks))
+
+
+@functools.lru_cache(maxsize=256)
+def gather(ranks: int, elements: int, root: int) -> Schedule:
+    """Return the rounds that leave the block of every rank, `elements` long, on `root`: P - 1 messages to it."""
+    rounds: list[tuple[Round, ...]] = []
+    for r in range(ranks):
+        others = [peer for peer in range(ranks) if peer != root]
+        mine = [Round(peer, None, _blocks(peer, 1, elements)) for peer in others]
+        rounds.append(without_empty(mine if r == root else [Round(root, _blocks(r, 1, elements), None)]))
+    return tuple(rounds)
+
+
+def _blocks(first: int, count: int, elements: int) -> Part:
+    return Part(first * elements, (first + count) * elements)
+
+
+def _gather_around(r: int, ranks: int, elements: int) -> list[Round]:
+    """Send the block that arrived last to the right, receive the one before it from the left, P - 1 times."""
+    right, left = (r + 1) % ranks, (r - 1) % ranks
+    return [
+        Round(
+            right,
+            _blocks((r - k) % ranks, 1, elements),
+            _blocks((r - k - 1) % ranks, 1, elements),
+            sender=left,
+        )
+        for k in range(ranks - 1)
+    ]
+
+
+def _gather_doubling(r: int, ranks: int, elements: int) -> list[Round]:
+    """Exchange all blocks held so far with the rank at distance 1, 2, 4, ..."""
+    rounds: list[Round] = []
+    distance = 1
+    while distance < ranks:
+        held, theirs = r // distance * distance, (r ^ distance) // distance * distance
+        rounds.append(Round(r ^ distance, _blocks(held, distance, elements), _blocks(theirs, distance, elements)))
+        distance *= 2
+    return rounds
 
 
 def _up(place: int, q: int, whole: Part, root: int) -> list[Round]:

@@ -57,6 +57,11 @@ def usable_cores(root: Path = Path("/")) -> int:
     return max(1, cores if quota is None else min(cores, math.floor(quota)))
 
 
+def ranks_at_once(threads: int | Literal["group"]) -> int:
+    """Return how many ranks of a virtual world may compute at once, with so many intra-op threads each."""
+    return 1 if threads == "group" else max(1, usable_cores() // threads)
+
+
 def usable_memory(root: Path = Path("/")) -> int:
     """Return the bytes of memory that this process may use: the machine's, or the limit of its control groups."""
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -21,7 +21,8 @@ from hooke.comm.elements import host, tensor
 from hooke.errors import CheckpointError
 from hooke.loop.evaluate import aside, stop_together
 from hooke.loop.recorder import RecordedRank
-from hooke.spec.specification import Budget, RunSpec, fingerprint
+from hooke.spec.limits import Budget
+from hooke.spec.specification import RunSpec, fingerprint
 from hooke.trace.phases import Phase
 
 KEPT = 2

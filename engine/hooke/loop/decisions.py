@@ -42,6 +42,8 @@ class RunSchedule:
     """Evaluations, checkpoints and end of a run, as far as they depend on the number of samples alone."""
 
     spec: RunSpec
+    accumulation: int = 1
+    """Gradients per step."""
     evaluated: int = -1
     """Number of the latest evaluated period; -1 before the first evaluation, at 0 samples."""
     reason: Reason | None = None
@@ -50,8 +52,13 @@ class RunSchedule:
 
     @property
     def total_steps(self) -> int:
-        """Return the number of gradients of all workers in the budget, rounded up; at least one per worker."""
-        return max(self.spec.workers, math.ceil(self.spec.budget.samples / self.spec.batch))
+        """Return the number of steps of all workers in the budget, rounded up; at least one per worker."""
+        return max(self.spec.workers, math.ceil(self.spec.budget.samples / self.step_samples))
+
+    @property
+    def step_samples(self) -> int:
+        """Return the samples of one step of one worker."""
+        return self.spec.batch * self.accumulation
 
     def evaluation_due(self, samples: int) -> bool:
         """Return whether another evaluation period has been completed."""

@@ -133,7 +133,7 @@ class LockFreeLoop:
                 others = taken - self._latest - self._take_at_once
                 self._staleness = round(others / self._take_at_once)
             self._latest = taken
-            r.samples = self._samples + r.spec.batch * (taken + self._mine - self._start)
+            r.samples = self._samples + r.schedule.step_samples * (taken + self._mine - self._start)
             if r.schedule.evaluation_due(self._samples_at(taken)):
                 self._evaluation_due = True
                 self._call()
@@ -162,7 +162,7 @@ class LockFreeLoop:
         r = self._r
         decision = r.decide()
         every = r.spec.checkpoint_every
-        going_on = r.keep is not None and r.samples < r.schedule.total_steps * r.spec.batch
+        going_on = r.keep is not None and r.samples < r.schedule.total_steps * r.schedule.step_samples
         if decision is Decision.GO_ON and going_on and every is not None and r.samples // every > self._saved:
             decision = Decision.CHECKPOINT  # not after the last steps have been taken: the run is about to end
         if decision is Decision.CHECKPOINT and every is not None:
@@ -184,7 +184,7 @@ class LockFreeLoop:
         self._meetings += 1
         self._called = self._evaluation_due = False
         self._decision = Decision.GO_ON
-        known, r.samples = r.samples, self._base + r.spec.batch * done
+        known, r.samples = r.samples, self._base + r.schedule.step_samples * done
         if newly:
             self._say_who_left(left)
         if gone == r.workers:
@@ -203,7 +203,7 @@ class LockFreeLoop:
         r = self._r
         if decision in REASONS:
             r.schedule.reason = REASONS[decision]
-        elif over and r.samples >= r.schedule.total_steps * r.spec.batch:
+        elif over and r.samples >= r.schedule.total_steps * r.schedule.step_samples:
             r.schedule.reason = "budget"
         ended = r.schedule.reason is not None
         if decision is not Decision.GO_ON:  # a checkpoint must contain all updates
@@ -223,7 +223,7 @@ class LockFreeLoop:
     def _open(self, start: int) -> None:
         """Offer the rest of the budget from counter value `start`; if it is too little, assign it to workers."""
         r = self._r
-        steps = r.schedule.total_steps - r.samples // r.spec.batch
+        steps = r.schedule.total_steps - r.samples // r.schedule.step_samples
         self._start, self._end, self._samples = start, start + steps, r.samples
         self._latest = None
         if steps < r.workers * self._take_at_once:
@@ -232,11 +232,11 @@ class LockFreeLoop:
             mine = each + ((r.rank - self._turn) % r.workers < more)
             self._turn += more
             self._mine = 0 if self.gone else mine
-            r.samples += r.spec.batch * self._mine
+            r.samples += r.schedule.step_samples * self._mine
 
     def _samples_at(self, taken: int) -> int:
         """Return the global samples when all steps before counter value `taken` are finished."""
-        return self._samples + self._r.spec.batch * (min(taken, self._end) - self._start)
+        return self._samples + self._r.schedule.step_samples * (min(taken, self._end) - self._start)
 
     def _say_who_left(self, left: bool) -> None:
         """Let the deciding rank record the workers that left since the last meeting, one by one (this is rare)."""

@@ -115,7 +115,7 @@ class TrainingRank(RecordedRank):
 
     @override
     def deliver(self, vector: Vector) -> None:
-        self.comm.send(vector, self.server)
+        self.pushing.send(vector, self.server)
 
     def agree_on_ending(self) -> Reason:
         """Wait, in phase idle, until every rank has ended; return the deciding rank's reason, on all ranks.

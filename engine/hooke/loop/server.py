@@ -66,7 +66,7 @@ class ServerLoop:
         self._period, self._last_words = period, last_words
         self._asks_empty = into is None  # vectors are sent outside of the requests
         self._base = r.samples
-        self._grants = Grants(r.schedule.total_steps - r.samples // r.spec.batch, r.workers)
+        self._grants = Grants(r.schedule.total_steps - r.samples // r.schedule.step_samples, r.workers)
         self._left = set(range(r.workers))
         r.recorder.begin(r, self._evaluate_start)
         self._evaluate_if_due()
@@ -103,7 +103,7 @@ class ServerLoop:
             self._began.setdefault(worker, int(step))  # steps before this attempt are in the restored samples
             self.reached[worker] = int(step)
             steps = sum(reached - self._began[w] for w, reached in self.reached.items())
-            r.samples = self._base + r.spec.batch * steps
+            r.samples = self._base + r.schedule.step_samples * steps
             r.loss = loss
             if kind != HERE:
                 break

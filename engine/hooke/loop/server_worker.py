@@ -72,7 +72,7 @@ class ServerWorkerLoop:
         if vector is not None and r.drops:
             r.check(vector, "the vector to send")  # with `fail` the server checks it and raises
         r.comm.control.send((REQUEST, float(r.t), r.loss, float(vector is not None)), r.server)
-        parts = [] if vector is None else [r.comm.isend(vector, r.server)]
+        parts = [] if vector is None else [r.pushing.isend(vector, r.server)]
         parts.append(r.comm.irecv(into, r.server))
         self._outstanding = parts
         return Reply(self, parts)

@@ -73,6 +73,8 @@ class RankState(Rank):
         self.drops = spec.on_bad_worker == "drop" and algorithm.may_drop
         self.notes: dict[str, str] = dict(objective.notes)
         self.windows: list[Shared] = []
+        self.pushing = comm.sending(algorithm.pushes)
+        """The communicator for what a worker sends to a server."""
         self.ledger = comm.ledger
         self.rank = comm.rank
         self.workers = spec.workers
@@ -80,9 +82,11 @@ class RankState(Rank):
         self.is_server = self.rank >= spec.workers
         self.deciding = self.rank == (self.server if algorithm.coordination == "parameter-server" else 0)
         self.holds_center = self.rank == (self.server if algorithm.servers else 0)
-        self.schedule = RunSchedule(spec)
+        self.schedule = RunSchedule(spec, algorithm.gradients_per_step())
         self.params = objective.initial(spec.seed)
-        self.comm.broadcast(self.params)
+        start = comm if spec.communication.wire in ("fp32", "bf16", "fp16") else comm.in_full()
+        start.broadcast(self.params)
+        comm.label(self.params, "params")
         self.states: dict[str, Vector] = {"params": self.params}
         self.restored: dict[str, Vector] = {}
         self.restored_seconds: dict[Phase, float] | None = None
@@ -96,7 +100,10 @@ class RankState(Rank):
         self.samples = 0
         self.loss = math.nan
         self._gradient = objective.allocate()
+        comm.label(self._gradient, "gradient")
+        self._buffers = 0
         objective.bind(self.params, self._gradient)
+        self._sum = objective.allocate() if self.schedule.accumulation > 1 else None
         self.batches = Batches(objective.train_size, spec.batch, spec.seed, self.rank, spec.workers, spec.sharding)
         self.jitter = np.random.Generator(np.random.PCG64(np.random.SeedSequence([spec.seed, self.rank, 1])))
 
@@ -104,6 +111,11 @@ class RankState(Rank):
     @override
     def layout(self) -> tuple[Slice, ...]:
         return self.objective.layout
+
+    @property
+    @override
+    def budget_steps(self) -> int:
+        return math.ceil(self.schedule.total_steps / self.workers)
 
     @override
     def state(self, name: str, like: Vector | None = None) -> Vector:
@@ -113,30 +125,52 @@ class RankState(Rank):
         elif like is not None:
             vector.copy_(like)
         self.states[name] = vector
+        self.comm.label(vector, name)
         return vector
 
     @override
     def buffer(self, like: Vector) -> Vector:
         del like  # all vectors of an objective have the same size
-        return self.objective.allocate()
+        vector = self.objective.allocate()
+        self.comm.label(vector, f"buffer {self._buffers}")
+        self._buffers += 1
+        return vector
 
     @override
     def gradient(self, at: Vector | None = None) -> Vector:
         if at is not None:
             self.objective.bind(at, self._gradient)
         before = self.ledger.enter(Phase.DATA)
+        self.loss = self._next_gradient() if self._sum is None else self._accumulated(self._sum)
+        self.ledger.enter(before)
+        if at is not None:
+            self.objective.bind(self.params, self._gradient)
+        self.check(self._gradient, "the gradient")
+        return self._gradient
+
+    def _next_gradient(self) -> float:
+        """Write the gradient of the next batch to the bound vector; return the mean loss."""
         batch = self.objective.pick(self.batches.next())
         if self.objective.reads_ahead:
             self.objective.prefetch(self.batches.peek())
         self.ledger.enter(Phase.COMPUTE)
         if self.spec.virtual is not None:
             self.comm.charge(self._compute_seconds())
-        self.loss = self.objective.gradient(batch)
-        self.ledger.enter(before)
-        if at is not None:
-            self.objective.bind(self.params, self._gradient)
-        self.check(self._gradient, "the gradient")
-        return self._gradient
+        if self.objective.independent:
+            return self.comm.alongside(lambda: self.objective.gradient(batch))
+        return self.objective.gradient(batch)
+
+    def _accumulated(self, total: Vector) -> float:
+        """Write the mean gradient of the next batches to the bound vector; return the mean of their losses."""
+        count = self.schedule.accumulation
+        total.zero_()
+        loss = 0.0
+        for _ in range(count):
+            self.ledger.enter(Phase.DATA)
+            loss += self._next_gradient()
+            total.add_(self._gradient)
+        self._gradient.copy_(total).mul_(1 / count)
+        return loss / count
 
     def _compute_seconds(self) -> float:
         network = self.spec.virtual

@@ -31,10 +31,10 @@ class SynchronousLoop:
             r.charge_update()
             r.ledger.enter(Phase.IDLE)
             r.t += 1
-            r.samples += r.spec.batch * r.workers
+            r.samples += r.schedule.step_samples * r.workers
             if r.comm.size > 1:  # a single rank sends nothing, and its next gradient is checked
                 r.check(r.params, "the weights")
-            if r.samples >= r.schedule.total_steps * r.spec.batch:
+            if r.samples >= r.schedule.total_steps * r.schedule.step_samples:
                 r.schedule.reason = "budget"
             decision = polls.poll(r.t, r.decide, r.comm.clock())
             if decision in REASONS:

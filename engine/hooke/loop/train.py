@@ -95,7 +95,7 @@ def train_rank(
         objective = chosen_workload.build(Place(compute, spec.seed, comm.rank))
     copies = staging(objective.device)
     ledger = Ledger(comm.clock) if trace is None else TracedLedger(comm.clock, trace)
-    timed = connect(comm, spec.communication, objective.layout, ledger, copies)
+    timed = connect(comm, spec.communication, objective.layout, ledger, copies, spec.seed)
     recorder = Recorder(folder, comm.rank, oversubscribed)
     # journal and trace of a failing rank are completed, too
     with contextlib.closing(recorder), contextlib.closing(trace) if trace else contextlib.nullcontext():
@@ -151,8 +151,12 @@ def run_spec_virtual(
     resume: bool = False,
     options: RankOptions | None = None,
     trace: bool = False,
+    cores: int = 1,
 ) -> list[Outcome]:
-    """Run all ranks of a virtual run in this process, one thread each, in virtual time; `trace` needs a folder."""
+    """Run all ranks of a virtual run in this process, one thread each, in virtual time; `trace` needs a folder.
+
+    As many as `cores` gradients are computed at once; the results do not depend on it.
+    """
     from hooke.comm.virtual.communicator import run_virtual
 
     if spec.virtual is None:
@@ -163,7 +167,8 @@ def run_spec_virtual(
         notes = trace_of(folder, spec, comm.rank) if trace and folder else None
         return train_rank(comm, spec, folder, objective, resume, options=options, trace=notes)
 
-    return run_virtual(ranks_of(spec), spec.virtual, main, spec.communication.collective, servers_of(spec))
+    ranks, servers = ranks_of(spec), servers_of(spec)
+    return run_virtual(ranks, spec.virtual, main, spec.communication.collective, servers, cores)
 
 
 @dataclass(frozen=True)
@@ -175,6 +180,7 @@ class _Asked:
     resume: bool
     replay: Path | None
     trace: bool
+    cores: int
 
 
 def _run_folder(folder: Path, asked: _Asked) -> None:
@@ -182,7 +188,7 @@ def _run_folder(folder: Path, asked: _Asked) -> None:
     if spec.world == "virtual":
         order = read_order(asked.replay) if asked.replay else None
         options = RankOptions(asked.cancel, asked.checkpoint, order)
-        run_spec_virtual(spec, folder, None, asked.resume, options, trace=asked.trace)
+        run_spec_virtual(spec, folder, None, asked.resume, options, trace=asked.trace, cores=asked.cores)
         return
     if asked.replay:
         raise LaunchError("a replay runs in the virtual world")
@@ -211,8 +217,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--resume", action="store_true", help="continue from the latest complete checkpoint")
     parser.add_argument("--replay", type=Path, help="reply in the order of the journal in this folder")
     parser.add_argument("--trace", action="store_true", help="write a timeline of every rank to the folder")
+    parser.add_argument("--cores", type=int, default=1, help="virtual time: gradients computed at once")
     options = parser.parse_args(arguments)
-    asked = _Asked(threading.Event(), threading.Event(), options.resume, options.replay, options.trace)
+    events = threading.Event(), threading.Event()
+    asked = _Asked(*events, options.resume, options.replay, options.trace, options.cores)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: asked.cancel.set())
     signal.signal(signal.SIGUSR1, lambda *_: asked.checkpoint.set())

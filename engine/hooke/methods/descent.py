@@ -1,27 +1,47 @@
-"""Local steps of methods: plain SGD, heavy ball, Nesterov or AdamW, as parameters and small objects."""
+"""The settings of local steps, which all methods share: optimizer, learning rate, momentum, clipping, schedule."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from hooke.catalogue.algorithm import Algorithm
-from hooke.methods.pieces import pieces
+from hooke.methods.muon import MuonStep
+from hooke.methods.schedule import Kind, Schedule
+from hooke.methods.steps import AdamStep, LocalStep, Step
 from hooke.spec.spaces import Space
 
 if TYPE_CHECKING:
     from hooke.catalogue.rank import Rank
-    from hooke.comm.base import Vector
+
+Optimizer = Literal["sgd", "adamw", "muon"]
+Share = Annotated[float, Field(gt=0, lt=1)]
+
+STEP: dict[str, Any] = {"group": "Settings of the step"}
+"""Marks the settings that the form shows together and that docs/algorithms.md lists once, for all methods."""
+ADAM_RATE = 0.03
+"""Learning rates above this one are usual for SGD, but not for AdamW."""
+ADAM_ACCESSES = 23
+"""Vector accesses of AdamW's step beyond those of x' = x - lr g."""
 
 
 class Descent(Algorithm):
-    """An algorithm whose workers take gradient steps: learning rate and momentum."""
+    """An algorithm whose workers take gradient steps.
+
+    The gradient that is applied is clipped; then SGD adds weight_decay x to it, at its point, while AdamW and Muon
+    shrink the weights (decoupled). The schedule multiplies lr, and nothing else. A worker's progress is its own
+    step t over its equal share of the budget, T = ceil(steps of the budget / P), in every method.
+    """
 
     search = {
         "lr": Space(low=0.003, high=1.0, scale="log"),
-        "momentum": Space(low=0.0, high=0.97, scale="reverse-log"),
-        "momentum_kind": Space(choices=["heavy-ball", "nesterov"]),
+        "momentum": Space(low=0.0, high=0.97, scale="reverse-log", when={"optimizer": ["sgd", "muon"]}),
+        "momentum_kind": Space(choices=["heavy-ball", "nesterov"], when={"optimizer": ["sgd", "muon"]}),
+        "weight_decay": Space(low=0.001, high=0.3, scale="log", when={"optimizer": ["adamw", "muon"]}),
+        "warmup": Space(low=0.0, high=0.2, when={"schedule": ["cosine"]}),
+        "final_share": Space(low=0.0, high=0.2, when={"schedule": ["cosine"]}),
+        "milestone_factor": Space(low=0.1, high=0.5, when={"schedule": ["step"]}),
     }
 
     lr: float = Field(0.05, gt=0, le=10, title="Learning rate", description="Step length eta.")
@@ -31,18 +51,138 @@ class Descent(Algorithm):
         title="Kind of momentum",
         description="Gradient at x (heavy ball), or at the look-ahead point x + mu v (Nesterov).",
     )
+    optimizer: Optimizer = Field(
+        "sgd",
+        title="Optimizer",
+        description="Of a worker's steps. Muon: matrices of hidden layers, AdamW for the other weights.",
+        json_schema_extra=STEP,
+    )
+    weight_decay: float | None = Field(
+        0.0,
+        ge=0,
+        le=1,
+        title="Weight decay",
+        description="Part of the gradient with SGD; decoupled with AdamW and Muon. Empty: the method's default.",
+        json_schema_extra=STEP,
+    )
+    clip_norm: float | None = Field(
+        None,
+        gt=0,
+        title="Clip norm",
+        description="Largest L2 norm of the gradient that is applied: the mean where workers apply a mean.",
+        json_schema_extra=STEP,
+    )
+    schedule: Kind = Field(
+        "constant", title="Schedule", description="Of the learning rate, over the budget.", json_schema_extra=STEP
+    )
+    warmup: float = Field(
+        0.0,
+        ge=0,
+        lt=1,
+        title="Warm-up",
+        description="Share of the budget in which the learning rate rises linearly, with any schedule.",
+        json_schema_extra=STEP,
+    )
+    final_share: float = Field(
+        0.0,
+        ge=0,
+        le=1,
+        title="Final share",
+        description="Share of the learning rate at the end, with the cosine schedule.",
+        json_schema_extra=STEP,
+    )
+    milestones: tuple[Share, ...] = Field(
+        (0.5, 0.75),
+        max_length=16,
+        title="Milestones",
+        description="Shares of the budget after which the learning rate is reduced, with the step schedule.",
+        json_schema_extra=STEP,
+    )
+    milestone_factor: float = Field(
+        0.1,
+        gt=0,
+        le=1,
+        title="Milestone factor",
+        description="Factor of the learning rate at each milestone, with the step schedule.",
+        json_schema_extra=STEP,
+    )
+    accumulation: int = Field(
+        1,
+        ge=1,
+        le=10_000,
+        title="Accumulation",
+        description="Gradients of successive batches that are averaged for one step.",
+        json_schema_extra=STEP,
+    )
 
-    def local_step(self, r: Rank) -> LocalStep:
+    @field_validator("milestones")
+    @classmethod
+    def _in_order(cls, value: tuple[float, ...]) -> tuple[float, ...]:
+        if list(value) != sorted(set(value)):
+            raise ValueError("write the milestones in ascending order, each once")
+        return value
+
+    def warnings(self, workers: int) -> list[str]:
+        """Return warnings on settings of the step that have no effect, or probably not the one intended."""
+        told = super().warnings(workers)
+        if self.optimizer == "adamw" and self.momentum > 0:
+            told.append("momentum has no effect with optimizer = adamw, which has moments of its own")
+        if self.optimizer == "muon" and self.momentum == 0:
+            told.append("muon without momentum orthogonalizes single gradients: momentum 0.95 is published")
+        if self.optimizer != "sgd" and self.lr > ADAM_RATE:
+            told.append(
+                f"lr = {self.lr:g} is large for {self.optimizer}, whose steps have about this length in every "
+                "weight: usual values are 0.0001 to 0.01"
+            )
+        for name, schedule in (("final_share", "cosine"), ("milestones", "step"), ("milestone_factor", "step")):
+            if self.schedule != schedule and getattr(self, name) != Descent.model_fields[name].default:
+                told.append(f"{name} has no effect with schedule = {self.schedule}: it belongs to {schedule}")
+        return told
+
+    def gradients_per_step(self) -> int:
+        """Return the gradients that a worker averages for one step."""
+        return self.accumulation
+
+    def decay(self) -> float:
+        """Return the weight decay, with the method's default where none is given."""
+        return self.weight_decay or 0.0
+
+    def local_step(self, r: Rank) -> Step:
         """Return the local step for this rank's weights."""
-        return LocalStep(r, self.lr, self.momentum, nesterov=self.momentum_kind == "nesterov")
+        decay, clip, schedule = self.decay(), self.clip_norm, self._scheduled(r)
+        if self.optimizer == "adamw":
+            return AdamStep(r, self.lr, decay=decay, clip=clip, schedule=schedule)
+        made = MuonStep if self.optimizer == "muon" else LocalStep
+        nesterov = self.momentum_kind == "nesterov"
+        return made(r, self.lr, self.momentum, nesterov, decay=decay, clip=clip, schedule=schedule)
+
+    def _scheduled(self, r: Rank) -> Schedule | None:
+        if self.schedule == "constant" and not self.warmup:
+            return None
+        reduced = (self.final_share, self.milestones, self.milestone_factor)
+        return Schedule(self.schedule, r.budget_steps, self.warmup, *reduced)
 
     def velocity_accesses(self) -> int:
-        """Return the vector accesses that momentum adds to a step: 5 for heavy ball, 8 for Nesterov."""
-        return 0 if not self.momentum else 8 if self.momentum_kind == "nesterov" else 5
+        """Return the vector accesses that momentum adds to a step of SGD: 5 for heavy ball, 10 for Nesterov."""
+        if not self.momentum or self.optimizer != "sgd":
+            return 0
+        return 10 if self.momentum_kind == "nesterov" else 5
 
-    def vector_accesses(self, server: bool) -> int:
-        """Return the vector reads and writes of one step; only workers have velocities."""
-        return super().vector_accesses(server) + (0 if server else self.velocity_accesses())
+    def optimizer_accesses(self) -> int:
+        """Return the vector accesses of an optimizer beyond those of SGD."""
+        return 0 if self.optimizer == "sgd" else ADAM_ACCESSES
+
+    def setting_accesses(self) -> int:
+        """Return the vector accesses that all other settings add to a step."""
+        coupled = 5 if self.optimizer == "sgd" and self.decay() else 0
+        scaled = 2 if self.optimizer == "sgd" and (coupled or self.clip_norm) else 0
+        more = 3 * self.accumulation + 5 if self.accumulation > 1 else 0
+        return coupled + scaled + (1 if self.clip_norm else 0) + more
+
+    def vector_accesses(self, server: bool) -> float:
+        """Return the vector reads and writes of one step; only workers take steps."""
+        own = self.velocity_accesses() + self.optimizer_accesses() + self.setting_accesses()
+        return super().vector_accesses(server) + (0 if server else own)
 
 
 class Periodic(Descent):
@@ -52,80 +192,3 @@ class Periodic(Descent):
     search = {"period": Space(low=1, high=64, scale="log", integer=True)}
 
     period: int = Field(1, ge=1, le=10_000, title="Period", description="Local steps per exchange (tau).")
-
-
-class LocalStep:
-    """v' = mu v - lr g,  x' = x + v'.
-
-    Heavy ball takes g at x ((3)(4) of arXiv 1708.02983), Nesterov at x + mu v (Algorithm 2 of arXiv
-    1412.6651). Without momentum there is no velocity, and x' = x - lr g is one operation. The velocity belongs to
-    this rank: it outlives a step and is never sent.
-    """
-
-    def __init__(self, r: Rank, lr: float, momentum: float = 0.0, nesterov: bool = False) -> None:
-        self._r = r
-        self._lr = lr
-        self._momentum = momentum
-        self._pieces = pieces(r.params)
-        self._velocity = r.state("velocity") if momentum else None
-        self._ahead = r.buffer(r.params) if momentum and nesterov else None
-
-    def point(self) -> Vector:
-        """Return the point of the next gradient: the weights, or the look-ahead point."""
-        if self._ahead is None or self._velocity is None:
-            return self._r.params
-        for piece in self._pieces:
-            self._ahead[piece].copy_(self._r.params[piece]).add_(self._velocity[piece], alpha=self._momentum)
-        return self._ahead
-
-    def gradient(self) -> Vector:
-        """Return this rank's next gradient, at `point`."""
-        at = self.point()
-        return self._r.gradient(at=None if at is self._r.params else at)
-
-    def move(self, g: Vector, parts: int = 1) -> tuple[Vector, float]:
-        """Update the velocity with a gradient, the sum of `parts`; return the step as (vector, factor)."""
-        if self._velocity is None:
-            return g, -self._lr / parts
-        return self._renewed(self._velocity, g, parts), 1.0
-
-    def _renewed(self, v: Vector, g: Vector, parts: int) -> Vector:
-        v.mul_(self._momentum).add_(g, alpha=-self._lr / parts)
-        return v
-
-    def apply(self, g: Vector, parts: int = 1) -> None:
-        """Step the weights along this gradient, the sum of `parts`."""
-        x, v = self._r.params, self._velocity
-        if v is None:
-            x.add_(g, alpha=-self._lr / parts)
-            return
-        for piece in self._pieces:
-            x[piece].add_(self._renewed(v[piece], g[piece], parts))
-
-
-class AdamStep:
-    """AdamW (Loshchilov and Hutter 2019): m' = b1 m + (1 - b1) g,  v' = b2 v + (1 - b2) g^2,
-
-    x' = (1 - lr w) x - lr m^ / (sqrt(v^) + eps),  m^ = m' / (1 - b1^t),  v^ = v' / (1 - b2^t),  t from 1.
-
-    Both moments belong to this rank: they outlive a step and are never sent.
-    """
-
-    def __init__(self, r: Rank, lr: float, decay: float, b1: float = 0.9, b2: float = 0.999) -> None:
-        self._r = r
-        self._lr, self._decay, self._b1, self._b2 = lr, decay, b1, b2
-        self._m, self._v, self._root = r.state("first"), r.state("second"), r.buffer(r.params)
-
-    def gradient(self) -> Vector:
-        """Return this rank's next gradient, at its weights."""
-        return self._r.gradient()
-
-    def apply(self, g: Vector, parts: int = 1) -> None:
-        """Step the weights along this gradient, the sum of `parts`."""
-        t = self._r.t + 1
-        g.mul_(1 / parts)
-        self._m.mul_(self._b1).add_(g, alpha=1 - self._b1)
-        self._v.mul_(self._b2).addcmul_(g, g, value=1 - self._b2)
-        self._root.copy_(self._v).mul_(1 / (1 - self._b2**t)).sqrt_().add_(1e-8)
-        self._r.params.mul_(1 - self._lr * self._decay)
-        self._r.params.addcdiv_(self._m, self._root, value=-self._lr / (1 - self._b1**t))

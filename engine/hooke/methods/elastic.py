@@ -22,7 +22,8 @@ class Elastic(Descent):
 
     The literature gives a in three ways: a = lr rho (equations (1) and (2) of arXiv 1708.02983), a itself, or
     beta = P a, which arXiv 1412.6651 recommends to keep at 0.9 for any P; with a period tau, implementations
-    differ on whether beta is also divided by tau. The value of a is in the run's journal.
+    differ on whether beta is also divided by tau. The value of a is in the run's journal. It is constant: a
+    schedule changes the gradient steps alone, so that worker and center always use the same a.
     """
 
     family: ClassVar[str] = "Elastic averaging"
@@ -77,13 +78,15 @@ class Elastic(Descent):
     def warnings(self, workers: int) -> list[str]:
         """Return a warning, with the stability bound, if a reaches it; or a warning if a is 0."""
         a, bound = self.rate(workers), self.bound(workers)
+        told = super().warnings(workers)
         if a == 0:
-            return ["moving rate a = 0: the center keeps its initial value and each worker trains alone"]
+            return [*told, "moving rate a = 0: the center keeps its initial value and each worker trains alone"]
         if a < bound:
-            return []
+            return told
         return [
+            *told,
             f"moving rate a = {a:.4g} is not below {bound:.4g}, the bound above which {self.title()} on "
-            f"{workers} worker(s) diverges even without gradients; with gradients the bound is lower"
+            f"{workers} worker(s) diverges even without gradients; with gradients the bound is lower",
         ]
 
 

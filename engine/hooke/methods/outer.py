@@ -2,41 +2,60 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Mapping
+from typing import Any
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from hooke.methods.descent import AdamStep, LocalStep, Periodic
+from hooke.methods.descent import STEP, Optimizer, Periodic
 from hooke.spec.spaces import Space
 
-if TYPE_CHECKING:
-    from hooke.catalogue.rank import Rank
+DECAY = 0.1
+"""Of AdamW and Muon, where none is given: as published."""
+EARLIER = {"inner": "optimizer", "decay": "weight_decay"}
+"""Earlier name of a parameter -> its current name."""
 
 
 class Outer(Periodic):
-    """A method with inner steps (AdamW or SGD) and, once per period, an outer step with momentum."""
+    """A method with inner steps (AdamW by default) and, once per period, an outer step with momentum."""
 
     search = {
         "lr": Space(low=0.0003, high=0.03, scale="log"),
-        "momentum": Space(low=0.0, high=0.97, scale="reverse-log", when={"inner": ["sgd"]}),
-        "momentum_kind": Space(choices=["heavy-ball", "nesterov"], when={"inner": ["sgd"]}),
+        "weight_decay": None,
         "outer_lr": Space(low=0.2, high=1.2),
         "outer_momentum": Space(low=0.0, high=0.95, scale="reverse-log"),
     }
 
     lr: float = Field(0.001, gt=0, le=10, title="Learning rate", description="Step length of the inner steps.")
     period: int = Field(20, ge=1, le=10_000, title="Period", description="Inner steps per outer step (H).")
-    inner: Literal["adamw", "sgd"] = Field("adamw", title="Inner", description="Optimizer of the workers.")
-    decay: float = Field(0.1, ge=0, le=1, title="Weight decay", description="Decoupled weight decay of AdamW.")
+    optimizer: Optimizer = Field(
+        "adamw", title="Inner optimizer", description="Of the inner steps.", json_schema_extra=STEP
+    )
+    weight_decay: float | None = Field(
+        None,
+        ge=0,
+        le=1,
+        title="Weight decay",
+        description=f"Of the inner steps. Empty: {DECAY} with AdamW and Muon, none with SGD.",
+        json_schema_extra=STEP,
+    )
     outer_lr: float = Field(0.7, gt=0, le=10, title="Outer learning rate", description="Of the outer steps.")
     outer_momentum: float = Field(0.9, ge=0, lt=1, title="Outer momentum", description="Of the outer steps (mu).")
 
-    def warnings(self, workers: int) -> list[str]:
-        """Warn that momentum has no effect with AdamW."""
-        idle = self.momentum > 0 and self.inner == "adamw"
-        told = ["momentum has no effect with inner = adamw, which has moments of its own"] if idle else []
-        return [*super().warnings(workers), *told]
+    @model_validator(mode="before")
+    @classmethod
+    def _read_earlier_names(cls, value: Any) -> Any:
+        """Accept `inner` and `decay`, of earlier versions. There `decay` had no effect with `inner` = sgd."""
+        if not isinstance(value, Mapping) or not EARLIER.keys() & value.keys():
+            return value
+        if twice := [f"`{old}` is now `{new}`" for old, new in EARLIER.items() if {old, new} <= value.keys()]:
+            raise ValueError(f"{' and '.join(twice)}: give the current name only")
+        if value.get("inner") == "sgd":
+            value = {name: given for name, given in value.items() if name != "decay"}
+        return {EARLIER.get(name, name): given for name, given in value.items()}
 
-    def inner_step(self, r: Rank) -> AdamStep | LocalStep:
-        """Return the inner step for this rank's weights."""
-        return AdamStep(r, self.lr, self.decay) if self.inner == "adamw" else self.local_step(r)
+    def decay(self) -> float:
+        """Return the weight decay of the inner steps."""
+        if self.weight_decay is None:
+            return 0.0 if self.optimizer == "sgd" else DECAY
+        return self.weight_decay

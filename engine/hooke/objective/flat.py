@@ -96,6 +96,11 @@ class FlatObjective:
             torch.manual_seed(seed)
             return localise(self._make())
 
+    @property
+    def independent(self) -> bool:
+        """Whether gradients use this rank's model only: after the first, which has tested the generators."""
+        return self._trusted and self._task.independent and self.device.type == "cpu"
+
     def allocate(self) -> Tensor:
         """Return a new zero vector of all parameters; PyTorch aligns CPU memory to 64 bytes."""
         return torch.zeros(self._size, dtype=torch.float32, device=self.device)
@@ -110,6 +115,8 @@ class FlatObjective:
     def initial(self, seed: int) -> Tensor:
         """Return the initial weights, shape (n,), a function of the seed only (drawn on the CPU)."""
         model = self._constructed(seed)
+        if model is self.model:
+            raise DataInvalid("the model is the same object each time: its function must make a new one")
         if not isinstance(self._initialise, str):
             with torch.no_grad():
                 self._initialise(model, torch.Generator().manual_seed(seed))
@@ -240,8 +247,11 @@ class FlatObjective:
 def _layout(model: nn.Module) -> tuple[Slice, ...]:
     parts: list[Slice] = []
     start = 0
+    tables = {id(module.weight) for module in model.modules() if isinstance(module, nn.Embedding)}
+    last = [name for name, parameter in model.named_parameters() if parameter.dim() > 1][-1:]  # the output layer
     for name, parameter in model.named_parameters():
-        parts.append(Slice(name, start, start + parameter.numel(), tuple(parameter.shape)))
+        hidden = id(parameter) not in tables and name not in last
+        parts.append(Slice(name, start, start + parameter.numel(), tuple(parameter.shape), hidden))
         start = parts[-1].stop
     return tuple(parts)
 

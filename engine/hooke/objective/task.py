@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -18,9 +19,12 @@ class Task:
 
     loss: Callable[[Tensor, Tensor], Tensor]
     score: Callable[[Tensor, Tensor], Score]
+    independent: bool = True
+    """Whether ranks that are threads of one process may call `loss` at the same time."""
 
 
-def _mean(output: Tensor, labels: Tensor) -> Tensor:
+def cross_entropy(output: Tensor, labels: Tensor) -> Tensor:
+    """Return the mean cross-entropy: output (b, classes) for labels (b,), or (b, t, classes) for (b, t)."""
     return functional.cross_entropy(output.flatten(0, -2), labels.flatten())
 
 
@@ -30,7 +34,7 @@ def _sums(output: Tensor, labels: Tensor) -> Score:
     return Score(losses.double().sum().item(), int((output.argmax(1) == labels).sum()), len(labels))
 
 
-CLASSES = Task(_mean, _sums)
+CLASSES = Task(cross_entropy, _sums)
 """Mean cross-entropy of classes: output (b, classes) for labels (b,), or (b, t, classes) for (b, t)."""
 
 
@@ -54,4 +58,9 @@ def custom(
         count = len(labels)
         return Score(float(loss(output, labels)) * count, round(right(output, labels) * count), count)
 
-    return Task(loss, sums)
+    return Task(loss, sums, _stateless(loss))
+
+
+def _stateless(loss: Callable[[Tensor, Tensor], Tensor]) -> bool:
+    """Return whether a loss is a function without variables of its own, which ranks would share."""
+    return inspect.isfunction(loss) and loss.__closure__ is None and not vars(loss)

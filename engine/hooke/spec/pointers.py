@@ -36,5 +36,7 @@ def faults(error: ValidationError, document: Any, *prefix: object) -> list[Fault
     """Return one fault per location; the messages of the branches of a union are joined by `or`."""
     found: dict[str, list[str]] = {}
     for item in error.errors(include_url=False, include_context=False, include_input=False):
-        found.setdefault(pointer(*prefix, *_place(document, item["loc"])), []).append(item["msg"])
+        found.setdefault(pointer(*prefix, *_place(document, item["loc"])), []).append(
+            item["msg"].removeprefix("Value error, ")
+        )
     return [Fault(place, ", or: ".join(dict.fromkeys(said))) for place, said in found.items()]

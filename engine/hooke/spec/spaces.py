@@ -51,7 +51,7 @@ class Space(Frozen):
         if self.choices is not None:
             if (self.low, self.high) != (None, None):
                 raise ValueError("give `choices`, or `low` and `high`, not both")
-            if any(_same(choice, other) for i, choice in enumerate(self.choices) for other in self.choices[:i]):
+            if any(same(choice, other) for i, choice in enumerate(self.choices) for other in self.choices[:i]):
                 raise ValueError("one of the choices is listed twice")
             return self
         if self.low is None or self.high is None:
@@ -176,7 +176,8 @@ def by_condition(spaces: Mapping[str, Space]) -> tuple[dict[str, Space], frozens
     return found | rest, frozenset(rest)
 
 
-def _same(one: Scalar, other: Scalar) -> bool:
+def same(one: Scalar, other: Scalar) -> bool:
+    """Return whether two values are the same, of which 1 and true are two."""
     return one == other and isinstance(one, bool) == isinstance(other, bool)
 
 

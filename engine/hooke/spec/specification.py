@@ -13,9 +13,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, ModelWrapValidatorHandler, PrivateAttr, StringConstraints, model_validator
 
+from hooke.spec.communication import Communication
 from hooke.spec.frozen import Frozen, Label, Name, Parameter
-from hooke.spec.spaces import Space
+from hooke.spec.limits import Budget, EvaluationSettings
+from hooke.spec.spaces import Scalar, Space
 from hooke.spec.tuning import Tuning
+
+MAX_VARIANTS = 200
+"""Of one experiment. The number of runs is limited separately: see `hooke.catalogue.expand`."""
 
 Part = Literal["validation", "test"]
 """Held-out parts of a data set: one for targets and choices, one that is scored once, at the end."""
@@ -28,33 +33,6 @@ class WorkloadChoice(Frozen):
     parameters: dict[str, Any] = Field(default_factory=dict)
     hash: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")] | None = None
     """SHA-256 of the source file, for user files only. A cluster with a different file rejects the run."""
-
-
-class Communication(Frozen):
-    """How vectors are exchanged; works with every algorithm."""
-
-    packing: Literal["one", "per-layer", "buckets"] = Field(
-        "one",
-        title="Packing",
-        description="One message for all layers, one per layer, or messages of `bucket_bytes`.",
-    )
-    bucket_bytes: int = Field(
-        1 << 20, ge=1024, le=1 << 30, title="Bucket", description="Bytes per message where packing is `buckets`."
-    )
-    collective: Literal["tree", "halving", "ring", "library"] = Field(
-        "tree",
-        title="Collective",
-        description="Binomial reduce + broadcast as in the paper, recursive halving or a ring (both optimal in "
-        "bytes), or the MPI library's own all-reduce, whose order of additions is unspecified.",
-    )
-    wire: Literal["fp32", "bf16", "fp16"] = Field(
-        "fp32", title="Wire type", description="Element type of exchanged vectors; sums are rounded to it as well."
-    )
-    error_feedback: bool = Field(
-        True,
-        title="Error feedback",
-        description="Add the rounding error of the wire type to the next vector sent (no effect with fp32).",
-    )
 
 
 class Compute(Frozen):
@@ -86,6 +64,13 @@ class Variant(Frozen):
     algorithm: Name
     parameters: dict[str, Any] = Field(default_factory=dict)
     communication: Communication = Communication()
+    sweep: dict[Parameter, Annotated[list[Scalar], Field(min_length=1, max_length=64)]] = Field(
+        default_factory=dict,
+        max_length=8,
+        exclude_if=lambda value: not value,  # documents without it keep their fingerprint
+        title="Sweep",
+        description="Several values of a parameter: one variant for each, named after it.",
+    )
     search: dict[Parameter, Space | None] = Field(
         default_factory=dict,
         max_length=32,
@@ -170,24 +155,6 @@ class ClusterChoice(Frozen):
         return self.computed_on or self.name
 
 
-class Budget(Frozen):
-    """Limits of a run; the same for every method."""
-
-    samples: int = Field(ge=1, le=10**12, title="Samples", description="Gradients x batch, over all workers.")
-    max_seconds: float | None = Field(
-        None, gt=0, le=10**7, title="Wall limit", description="Wall seconds; the run ends timed out."
-    )
-    max_stall_seconds: float | None = Field(
-        None,
-        gt=0,
-        le=10**7,
-        exclude_if=lambda value: value is None,  # documents without it keep their fingerprint
-        title="Longest pause",
-        description="Wall seconds without a step and without an evaluation after which ranks count as hung; "
-        "empty: 60. Pauses of up to 20 times the longest pause so far are always allowed.",
-    )
-
-
 class Target(Frozen):
     """The target: a run ends when it is met, and the times to it are compared."""
 
@@ -215,12 +182,6 @@ class Target(Frozen):
         return accuracy >= self.value if self.of_accuracy else loss <= self.value
 
 
-class EvaluationSettings(Frozen):
-    """How often the center is evaluated on the validation part, off the clock."""
-
-    every: int = Field(ge=1, le=10**12, title="Every", description="Samples between evaluations.")
-
-
 class ExperimentSpec(Frozen):
     """One comparison; immutable once submitted."""
 
@@ -230,7 +191,7 @@ class ExperimentSpec(Frozen):
     workload: WorkloadChoice
     batch: int = Field(32, ge=1, le=65536, title="Batch", description="Samples per worker and step.")
     sharding: Literal["iid", "disjoint"] = "iid"
-    variants: list[Variant] = Field(min_length=1, max_length=32)
+    variants: list[Variant] = Field(min_length=1, max_length=MAX_VARIANTS)
     baseline: Label
     clusters: list[ClusterChoice] = Field(min_length=1, max_length=16)
     first_seed: int = Field(0, ge=0, le=2**31)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
 from hooke.spec.frozen import Frozen, Name
 
@@ -18,14 +18,21 @@ class Tuning(Frozen):
 
     trials: int = Field(12, ge=2, le=200, title="Trials", description="Settings tried per variant.")
     seeds: int = Field(1, ge=1, le=10, title="Tuning seeds", description="Runs per trial; never those reported.")
-    search: Literal["quasi-random", "halving"] = Field(
+    search: Literal["quasi-random", "halving", "optuna"] = Field(
         "quasi-random",
         title="Search",
         description="Every trial with the whole budget; or successive halving, in which the better half of the "
-        "trials goes on with twice the budget. Settings are those of a scrambled Halton sequence.",
+        "trials goes on with twice the budget: both with settings of a scrambled Halton sequence. Or Optuna, "
+        "which proposes the second half of the settings from the results so far.",
     )
     samples: int | None = Field(
         None, ge=1, le=10**12, title="Samples", description="Budget of a trial; empty: that of a run."
+    )
+    continues: Annotated[str, StringConstraints(pattern=r"^exp_[0-9a-z]{1,36}$")] | None = Field(
+        None,
+        exclude_if=lambda value: value is None,  # documents without it keep their fingerprint
+        title="Continues",
+        description="Id of a tuned experiment whose trials count in this one, too; its spaces may be wider.",
     )
     cluster: Name | None = Field(
         None, title="Cluster", description="Name of the cluster whose trials decide for all; empty: each its own."

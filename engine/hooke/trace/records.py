@@ -28,6 +28,7 @@ OPERATIONS = (
     "begin window exchange", "wait for window exchange",
     "make counter", "counter take", "close counter",
     "words send", "words receive", "words broadcast", "words wait", "words all-reduce",
+    "gather", "all-gather", "begin all-gather", "wait for all-gather",
 )  # fmt: skip
 """Operations of the communicator; a record contains the position in this list."""
 

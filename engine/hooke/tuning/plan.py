@@ -6,30 +6,25 @@ the runs that exist, so that whoever plans (the API after every run, a program i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from hooke.catalogue.expand import Location, PlannedRun, cell, check_number, check_runs, expand, locations
+from hooke.catalogue.offers import AlgorithmOffer
 from hooke.catalogue.validation import Catalogues
 from hooke.errors import Fault, SpecError
+from hooke.spec.limits import Budget
 from hooke.spec.pointers import pointer
-from hooke.spec.specification import Budget, ExperimentSpec, Variant
+from hooke.spec.specification import ExperimentSpec, Variant
+from hooke.tuning.continued import Earlier, Trials, Tried, Where, brackets, differences, outside
+from hooke.tuning.model_based import BATCH, MISSING, installed, proposals, quasi_random_trials
 from hooke.tuning.search import Known, Search, TrialKey, rungs, tuning_seeds
 from hooke.tuning.settings import settings, why_none
 
-Where = tuple[str, str, int]
-"""(variant, cluster, workers) of a search."""
+__all__ = ["Earlier", "Plan", "Step", "Tried", "Where"]
+
 CHANGED = "the source of {name!r} has changed since its trials, so their choice does not hold for it: submit anew"
-
-
-@dataclass(frozen=True)
-class Tried:
-    """What a trial has run with."""
-
-    parameters: dict[str, object]
-    algorithm_hash: str | None = None
-    """SHA-256 of the source of a user's own algorithm."""
-    workload_hash: str | None = None
 
 
 @dataclass(frozen=True)
@@ -43,65 +38,112 @@ class Step:
 class Plan:
     """The plan of an experiment on registered clusters. Raises SpecError as `expand` does, also for its trials.
 
-    `tried`: the trials of searches that have begun, by number. Their settings stay, whatever is declared now.
+    `tried`: its own trials so far, whose settings stay, whatever is declared now. `earlier`: the experiments that
+    it continues, the first one first. `known`: the results of all these trials so far.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what exists already comes last and may be left out
         self,
         spec: ExperimentSpec,
         cores: dict[str, int],
         catalogues: Catalogues | None = None,
-        tried: Mapping[Where, Mapping[int, Tried]] | None = None,
+        tried: Trials | None = None,
+        earlier: Sequence[Earlier] = (),
+        known: Mapping[Where, Known] | None = None,
     ) -> None:
         self.spec = spec
-        self._tried = tried or {}
+        self._tried, self._earlier, self._known = tried or {}, earlier, known or {}
         self._cores, self._catalogues = cores, catalogues
         self.locations: dict[Where, tuple[Variant, Location]] = {}
         """Every variant at every place, with or without trials."""
         self.searches: dict[Where, Search] = {}
         """The search of every variant at every place that has trials."""
-        self.settings: dict[Where, list[dict[str, object]]] = {}
+        self.settings: dict[Where, list[dict[str, Any]]] = {}
         """The settings of each search: trial k has the one at k - 1."""
         if spec.tuning is not None:
-            self._prepare()
+            self._prepare(spec.tuning.cluster)
 
-    def _prepare(self) -> None:
-        tuning = self.spec.tuning
-        assert tuning is not None  # noqa: S101 - for the type checker: the only caller has checked it
-        found = locations(self.spec, self._cores, self._catalogues)
-        for location in found:
+    def _prepare(self, deciding: str | None) -> None:
+        """Find the places of all runs and the settings of all trials; `deciding`: the cluster that has trials."""
+        for location in locations(self.spec, self._cores, self._catalogues):
             for variant in self.spec.variants:
                 offer = location.offered.algorithms[variant.algorithm]
                 workers = min(location.workers, offer.max_workers or location.workers)
                 self.locations.setdefault((variant.name, location.cluster.name, workers), (variant, location))
-        faults = []
-        for where, (variant, location) in self.locations.items():
-            if where[1] != (tuning.cluster or where[1]):
-                continue
-            offer = location.offered.algorithms[variant.algorithm]
-            if before := self._tried.get(where):
-                self.settings[where] = [before[trial].parameters for trial in sorted(before)]
-            else:
-                self.settings[where] = settings(tuning.trials, variant, offer, where[2])
-            self.searches[where] = Search(len(self.settings[where]), rungs(self.spec), tuning_seeds(self.spec))
-            if not self.settings[where]:
-                place = pointer("variants", self.spec.variants.index(variant), "search")
-                why = why_none(variant, offer, where[2])
-                faults.append(Fault(place, f"no setting in this space can run on {where[2]} workers: {why}"))
+        if self.spec.tuning and self.spec.tuning.search == "optuna" and not installed():
+            raise SpecError([Fault("/tuning/search", MISSING)])
+        faults = [fault for each in self._earlier[-1:] for fault in differences(self.spec, each.spec)]
+        for where in self.locations:
+            if where[1] == (deciding or where[1]):
+                faults += self._begin(where)
         faults += [
-            Fault("/tuning/cluster", f"{where[1]} has runs with {where[2]} workers, {tuning.cluster} no trials")
+            Fault("/tuning/cluster", f"{where[1]} has runs with {where[2]} workers, {deciding} no trials")
             for where in self.locations
-            if tuning.cluster and (where[0], tuning.cluster, where[2]) not in self.searches
+            if deciding and (where[0], deciding, where[2]) not in self.searches
         ]
         if faults:
             raise SpecError(list(dict.fromkeys(faults)))
         check_number(self.trial_runs + self.reported_runs)
 
+    def _begin(self, where: Where) -> Iterator[Fault]:
+        """Begin or resume a search: its earlier trials, then its own. Yields why it cannot be."""
+        variant, location = self.locations[where]
+        offer = location.offered.algorithms[variant.algorithm]
+        earlier = brackets(self._earlier, where)
+        before = {n: tried for each in self._earlier for n, tried in each.tried.get(where, {}).items()}
+        made = [before[number].parameters for number in sorted(before)]
+        own = self._own_settings(where, offer, made)
+        self.settings[where] = made + own
+        search = Search(len(own), rungs(self.spec), tuning_seeds(self.spec), earlier)
+        self.searches[where] = self._proposed(where, offer, search)
+        place = ("variants", self.spec.variants.index(variant))
+        if not self.settings[where]:
+            why = why_none(variant, offer, where[2])
+            why = f"no setting in this space can run on {where[2]} workers: {why}"
+            yield Fault(pointer(*place, "search"), why)
+        here = f"{where[0]} on {where[1]} with {where[2]} workers"
+        if self._earlier and not before:
+            yield Fault(
+                "/tuning/continues", f"that experiment has no trials of {here}, so its trials would be fewer"
+            )
+        if not all(each.ended(self._known.get(where, {})) for each in earlier):
+            yield Fault(
+                "/tuning/continues", f"not all trials of {here} have been made and have ended: wait for them"
+            )
+        yield from outside(variant, offer, before, *place)
+
+    def _own_settings(
+        self, where: Where, offer: AlgorithmOffer, before: list[dict[str, Any]]
+    ) -> list[dict[str, Any]]:
+        tuning, variant = self.spec.tuning, self.locations[where][0]
+        if own := self._tried.get(where):
+            return [own[trial].parameters for trial in sorted(own)]
+        if tuning is None:
+            return []
+        first = quasi_random_trials(tuning.trials) if tuning.search == "optuna" else tuning.trials
+        return settings(first, variant, offer, where[2], before)
+
+    def _proposed(self, where: Where, offer: AlgorithmOffer, search: Search) -> Search:
+        """Return a search with the trials that Optuna proposes after all others have ended."""
+        tuning, known = self.spec.tuning, self._known.get(where, {})
+        if tuning is None or tuning.search != "optuna" or search.own_trials >= tuning.trials:
+            return search
+        if not search.ended(known):
+            return replace(search, to_come=True)
+        count = min(BATCH, tuning.trials - search.own_trials)
+        tried, ranking = self.settings[where], search.ranking(known)
+        usable = [trial for trial in ranking if search.usable(trial, known)]
+        more = proposals(count, self.locations[where][0], offer, where[2], tried, usable)
+        self.settings[where] = [*tried, *more]
+        own = search.own_trials + len(more)
+        return replace(search, own_trials=own, to_come=bool(more) and own < tuning.trials)
+
     @property
     def trial_runs(self) -> int:
-        """Return the largest number of runs of all searches."""
+        """Return the largest number of runs of all searches, without those of earlier experiments."""
         return sum(
-            len(search.seeds) * sum(min(rung.trials, search.trials) for rung in search.rungs)
+            len(search.seeds)
+            * sum(rung.trials if search.to_come else min(rung.trials, search.own_trials) for rung in search.rungs)
             for search in self.searches.values()
         )
 
@@ -113,7 +155,12 @@ class Plan:
     def changed_sources(self) -> list[Fault]:
         """Return a fault for each own algorithm or workload whose source is not that of its trials any more."""
         found = []
-        for where, trials in self._tried.items():
+        made = [
+            item for trials in (*(each.tried for each in self._earlier), self._tried) for item in trials.items()
+        ]
+        for where, trials in made:
+            if where not in self.locations:  # of a variant that was left out
+                continue
             variant, location = self.locations[where]
             now = cell(self.spec, variant, location, self.spec.first_seed).spec
             place = pointer("variants", self.spec.variants.index(variant), "algorithm")
@@ -126,7 +173,11 @@ class Plan:
 
     def first(self) -> Step:
         """Return the first step. Raises SpecError for parameters that cannot run on a number of workers."""
-        return self.following({})
+        return self.next()
+
+    def next(self, reported: frozenset[str] = frozenset()) -> Step:
+        """Return the next step, given the results it was made with."""
+        return self.following(self._known, reported)
 
     def following(self, known: Mapping[Where, Known], reported: frozenset[str] = frozenset()) -> Step:
         """Return the next step, given the runs of searches that exist, and clusters with reported runs already."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hooke.spec.specification import ExperimentSpec
@@ -76,16 +76,18 @@ def rungs(spec: ExperimentSpec) -> list[Rung]:
 
 
 @dataclass(frozen=True)
-class Search:
-    """The search of one variant at one place."""
+class Bracket:
+    """Trials that pass the same rungs together: those of one experiment."""
 
+    first: int
+    """The number of its first trial."""
     trials: int
     rungs: list[Rung]
     seeds: list[int]
 
     def missing(self, known: Known) -> list[TrialKey]:
         """Return the runs to be created now: those of the first rung that is not complete, unless they exist."""
-        alive = list(range(1, self.trials + 1))
+        alive: Sequence[int] = self._numbers
         for k, rung in enumerate(self.rungs):
             alive = alive[: rung.trials]
             keys = self._keys(alive, k, known)
@@ -98,41 +100,43 @@ class Search:
 
     def ended(self, known: Known) -> bool:
         """Return whether all its runs exist and have ended."""
-        return not self.missing(known) and all(result is not None for result in known.values())
+        own = (result for key, result in known.items() if key.trial in self._numbers)
+        return not self.missing(known) and all(result is not None for result in own)
 
-    def ranking(self, known: Known) -> list[int]:
-        """Return the trials, the best first: those that came furthest, and of these the best scores.
+    def passed(self, known: Known) -> list[list[tuple[Score, int]]]:
+        """Return the trials with results on each rung, with their scores there, the best first.
 
-        Trials without any result are left out.
+        The rungs are those with the largest budget first, on which brackets agree; those not reached are empty.
         """
-        alive = list(range(1, self.trials + 1))
-        passed: list[list[int]] = []
+        alive: Sequence[int] = self._numbers
+        found: list[list[tuple[Score, int]]] = [[] for _ in self.rungs]
         for k, rung in enumerate(self.rungs):
             alive = alive[: rung.trials]
-            ranked = self._ranked([each for each in alive if self._results(each, k, known)], k, known)
-            passed.append(ranked)
+            ranked = self._ranked([each for each in alive if self.results(each, known, k)], k, known)
+            found[-1 - k] = [(self._score(each, k, known), each) for each in ranked]
             if any(known.get(key) is None for key in self._keys(alive, k, known)):
                 break
             alive = ranked
-        order = [trial for ranked in reversed(passed) for trial in ranked]
-        return list(dict.fromkeys(order))
+        return found
 
-    def chosen(self, known: Known) -> int | None:
-        """Return the best trial of a search that has ended; None if none gave a result."""
-        return next((trial for trial in self.ranking(known) if self.usable(trial, known)), None)
+    def results(self, trial: int, known: Known, rung: int | None = None) -> list[TrialResult]:
+        """Return the latest results of a trial up to a rung (None: the last), one per seed that has any."""
+        last = len(self.rungs) - 1 if rung is None else rung
+        latest = [
+            next((r for k in range(last, -1, -1) if (r := known.get(TrialKey(trial, k, seed)))), None)
+            for seed in self.seeds
+        ]
+        return [each for each in latest if each is not None]
 
-    def usable(self, trial: int, known: Known) -> bool:
-        """Return whether no run of a trial failed or diverged."""
-        results = self._results(trial, len(self.rungs) - 1, known)
-        return bool(results) and all(each.seconds is not None or each.quality is not None for each in results)
+    def has(self, trial: int) -> bool:
+        """Return whether a trial is one of its own."""
+        return trial in self._numbers
 
-    def seconds(self, trial: int, known: Known) -> float | None:
-        """Return the geometric mean of a trial's times to the target, s; None if a seed missed it."""
-        found = [each.seconds for each in self._results(trial, len(self.rungs) - 1, known)]
-        times = [each for each in found if each is not None]
-        return _geometric(times) if times and len(times) == len(found) else None
+    @property
+    def _numbers(self) -> range:
+        return range(self.first, self.first + self.trials)
 
-    def _keys(self, trials: list[int], rung: int, known: Known) -> list[TrialKey]:
+    def _keys(self, trials: Sequence[int], rung: int, known: Known) -> list[TrialKey]:
         """Return the runs of trials on a rung that are not decided by an earlier one."""
         return [
             TrialKey(trial, rung, seed)
@@ -141,25 +145,86 @@ class Search:
             if not any(_met(known.get(TrialKey(trial, k, seed))) for k in range(rung))
         ]
 
-    def _results(self, trial: int, rung: int, known: Known) -> list[TrialResult]:
-        """Return the latest results of a trial up to a rung, one per seed that has any."""
-        latest = [
-            next((r for k in range(rung, -1, -1) if (r := known.get(TrialKey(trial, k, seed)))), None)
-            for seed in self.seeds
-        ]
-        return [each for each in latest if each is not None]
-
-    def _ranked(self, trials: list[int], rung: int, known: Known) -> list[int]:
+    def _ranked(self, trials: Sequence[int], rung: int, known: Known) -> list[int]:
         return sorted(trials, key=lambda trial: self._score(trial, rung, known))
 
     def _score(self, trial: int, rung: int, known: Known) -> Score:
-        results = self._results(trial, rung, known)
+        results = self.results(trial, known, rung)
         times = [each.seconds for each in results if each.seconds is not None]
         qualities = [-math.inf if each.quality is None else each.quality for each in results]
         missed = len(self.seeds) - len(times)
         # a few seeds that met the target say nothing of the time with the others
         seconds = _geometric(times) if times and not missed else math.inf
         return missed, seconds, -statistics.fmean(qualities) if qualities else math.inf, trial
+
+
+@dataclass(frozen=True)
+class Search:
+    """The search of one variant at one place: its own trials, after those of experiments that it continues."""
+
+    own_trials: int
+    rungs: list[Rung]
+    seeds: list[int]
+    earlier: tuple[Bracket, ...] = ()
+    """Trials of earlier experiments, numbered before its own. They have ended."""
+    to_come: bool = False
+    """Whether trials will be added when these have ended, because their settings depend on the results."""
+
+    @property
+    def trials(self) -> int:
+        """Return the number of all its trials."""
+        return sum(each.trials for each in self._brackets)
+
+    @property
+    def earlier_trials(self) -> int:
+        """Return the number of trials of the experiments that it continues."""
+        return sum(each.trials for each in self.earlier)
+
+    def missing(self, known: Known) -> list[TrialKey]:
+        """Return the runs to be created now: those of the first rung that is not complete, unless they exist."""
+        return self._own.missing(known)
+
+    def ended(self, known: Known) -> bool:
+        """Return whether all its runs exist and have ended."""
+        return not self.to_come and all(each.ended(known) for each in self._brackets)
+
+    def ranking(self, known: Known) -> list[int]:
+        """Return the trials, the best first: those that came furthest, and of these the best scores.
+
+        Trials without any result are left out. Rungs of different brackets with the same budget count as one.
+        """
+        of_brackets = [each.passed(known) for each in self._brackets]
+        order: list[int] = []
+        for level in range(max(map(len, of_brackets))):
+            scored = [item for passed in of_brackets for item in passed[level : level + 1]]
+            order += [trial for _, trial in sorted(item for each in scored for item in each)]
+        return list(dict.fromkeys(order))
+
+    def chosen(self, known: Known) -> int | None:
+        """Return the best trial of a search that has ended; None if none gave a result."""
+        return next((trial for trial in self.ranking(known) if self.usable(trial, known)), None)
+
+    def usable(self, trial: int, known: Known) -> bool:
+        """Return whether no run of a trial failed or diverged."""
+        results = self._results(trial, known)
+        return bool(results) and all(each.seconds is not None or each.quality is not None for each in results)
+
+    def seconds(self, trial: int, known: Known) -> float | None:
+        """Return the geometric mean of a trial's times to the target, s; None if a seed missed it."""
+        found = [each.seconds for each in self._results(trial, known)]
+        times = [each for each in found if each is not None]
+        return _geometric(times) if times and len(times) == len(found) else None
+
+    @property
+    def _own(self) -> Bracket:
+        return Bracket(self.earlier_trials + 1, self.own_trials, self.rungs, self.seeds)
+
+    @property
+    def _brackets(self) -> tuple[Bracket, ...]:
+        return (*self.earlier, self._own)
+
+    def _results(self, trial: int, known: Known) -> list[TrialResult]:
+        return next((each.results(trial, known) for each in self._brackets if each.has(trial)), [])
 
 
 def _met(result: TrialResult | None) -> bool:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from hooke.catalogue.offers import AlgorithmOffer
+from hooke.catalogue.searched import with_defaults
 from hooke.spec.spaces import Edge, Space, by_condition
 from hooke.spec.specification import Variant
 
@@ -22,27 +23,49 @@ def free_spaces(variant: Variant, offer: AlgorithmOffer) -> dict[str, Space]:
     """Return the space of each parameter that is searched.
 
     These are the spaces that the algorithm declares, replaced or removed by those of the variant; a parameter with
-    a value of its own is not searched. Each comes after those on which its condition depends.
+    a value of its own is not searched, nor is one whose condition does not hold for parameters that are not
+    searched. Each comes after those on which its condition depends.
     """
     declared: dict[str, Space | None] = {**offer.spaces, **variant.search}
     free = {name: space for name, space in declared.items() if space and name not in variant.parameters}
-    return by_condition(free)[0]
+    given, _ = offer.resolve(variant.parameters)
+    while closed := [name for name, space in free.items() if not _may_apply(space, free, given)]:
+        free = {name: space for name, space in free.items() if name not in closed}
+    return by_condition({name: _open(space, free) for name, space in free.items()})[0]
 
 
-def settings(trials: int, variant: Variant, offer: AlgorithmOffer, workers: int) -> list[dict[str, Any]]:
+def _may_apply(space: Space, free: Mapping[str, Space], given: Mapping[str, Any]) -> bool:
+    """Return whether the conditions on parameters that are not searched hold."""
+    return all(name in free or given.get(name) in allowed for name, allowed in space.when.items())
+
+
+def _open(space: Space, free: Mapping[str, Space]) -> Space:
+    """Return a space with the conditions on parameters that are searched; the others hold."""
+    return space.model_copy(
+        update={"when": {name: allowed for name, allowed in space.when.items() if name in free}}
+    )
+
+
+def settings(
+    trials: int,
+    variant: Variant,
+    offer: AlgorithmOffer,
+    workers: int,
+    before: Sequence[Mapping[str, Any]] = (),
+) -> list[dict[str, Any]]:
     """Return the parameters of each trial, defaults included, each setting once.
 
-    Fewer, if the space has fewer, or if too many of its points cannot run; one, the one given, if no parameter is
-    free.
+    `before`: settings that were tried already; as many points of the sequence are passed over. Fewer, if the space
+    has fewer, or if too many of its points cannot run; one, the one given, if no parameter is free.
     """
     spaces = free_spaces(variant, offer)
-    given, _ = offer.resolve(variant.parameters)
+    given = with_defaults(variant.parameters, offer, spaces)
     if not spaces:
-        return [given]
+        return [] if given in before else [given]
     found: list[dict[str, Any]] = []
-    for point in _points(len(spaces), ATTEMPTS * trials):
+    for point in _points(len(spaces), len(before) + ATTEMPTS * trials, len(before)):
         resolved, why = _tried(given, spaces, point, offer, workers)
-        if not why and resolved not in found:
+        if not why and resolved not in found and resolved not in before:
             found.append(resolved)
         if len(found) == trials:
             break
@@ -52,7 +75,7 @@ def settings(trials: int, variant: Variant, offer: AlgorithmOffer, workers: int)
 def why_none(variant: Variant, offer: AlgorithmOffer, workers: int) -> str:
     """Return why the first point of a space cannot run."""
     spaces = free_spaces(variant, offer)
-    given, _ = offer.resolve(variant.parameters)
+    given = with_defaults(variant.parameters, offer, spaces)
     return _tried(given, spaces, next(_points(len(spaces), 1)), offer, workers)[1]
 
 
@@ -103,10 +126,10 @@ def _wider(
             yield wider
 
 
-def _points(dimensions: int, count: int) -> Iterator[list[float]]:
+def _points(dimensions: int, count: int, skip: int = 0) -> Iterator[list[float]]:
     from scipy.stats import qmc  # slow to import, and needed where a search is planned only
 
-    for point in qmc.Halton(dimensions, scramble=True, rng=SCRAMBLE).random(count):
+    for point in qmc.Halton(dimensions, scramble=True, rng=SCRAMBLE).random(count)[skip:]:
         yield [float(share) for share in point]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.engine.reference.descent import Momentum
 from tests.engine.reference.observed import End, Observed
 
 
@@ -12,7 +11,7 @@ def elastic_gossip(run: Observed) -> End:
     """x_i' = x_i + v_i' - a sum (x_i - x_k) over the worker that i chose and those that chose i, old values."""
     p, a = run.workers, run.values["rate"]
     x = [run.start.copy() for _ in range(p)]
-    own = [Momentum(run.values["lr"], run.values["momentum"], run.nesterov) for _ in x]
+    own = run.own()
     for t in range(run.steps[0]):
         chosen = np.zeros((p, p))
         if t % run.period == 0 and p > 1:
@@ -21,7 +20,7 @@ def elastic_gossip(run: Observed) -> End:
         laplacian = np.diag(chosen.sum(axis=1)) - chosen
         pulled = laplacian @ np.array(x)
         x = [
-            w + s.move(run.gradient(i, t, s.at(w))) - a * d
+            s.apply(w - a * d, run.gradient(i, t, s.at(w)))
             for i, (w, s, d) in enumerate(zip(x, own, pulled, strict=True))
         ]
     return x, np.mean(x, axis=0)

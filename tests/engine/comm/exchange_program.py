@@ -18,6 +18,7 @@ from hooke.errors import CommError
 from mpi4py import MPI
 
 from tests.engine.comm.cases import traffic_counts
+from tests.engine.comm.compressed_cases import COMPRESSED_CASES, COMPRESSED_SIZES
 from tests.engine.comm.parts import WORLD, in_parts
 from tests.engine.comm.parts import play as play_case
 from tests.engine.comm.window_cases import WINDOW_CASES, constant, found
@@ -139,6 +140,11 @@ def play_all(world: MPI.Intracomm) -> dict[str, list[Any]]:
         comm = MpiComm(collective, world)
         for name, case in WIRE_CASES.items():
             play(f"{name} {collective}", case, comm)
+        comm.close()
+    if world.Get_size() in COMPRESSED_SIZES:
+        comm = MpiComm("tree", world)
+        for name, case in COMPRESSED_CASES.items():
+            play(name, case, comm)
         comm.close()
     ring, library = MpiComm("ring", world), MpiComm("library", world)
     play("ring", the_ring_adds_in_its_own_order, ring)

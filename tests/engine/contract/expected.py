@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import torch
 from hooke.catalogue.claims import claimed
 
-from tests.engine.contract.cases import Case, Played
+from tests.engine.contract.cases import BATCH, Case, Played
 from tests.engine.reference.descent import Array
 from tests.engine.reference.observed import End, Observed, equations
 
@@ -25,10 +26,12 @@ def recorded(case: Case, reports: list[Played]) -> Callable[[int, int, Array], A
     kicks = [family.kicks(i).astype(np.float64) for i in range(case.workers)]
     forces = family.forces().astype(np.float64)
     picked = [report.picked for report in reports]
+    count = case.values.get("accumulation", 1)
 
     def gradient(i: int, t: int, x: Array) -> Array:
-        g = h[i] * (x - b[i]) - forces[picked[i][t]].mean(axis=0)
-        return np.asarray(g + kicks[i] if t == 0 else g)
+        drawn = [forces[picked[i][n]].mean(axis=0) for n in range(count * t, count * (t + 1))]
+        g = h[i] * (x - b[i]) - np.mean(drawn, axis=0)
+        return np.asarray(g + kicks[i] / count if t == 0 else g)
 
     return gradient
 
@@ -48,7 +51,7 @@ def observed(case: Case, reports: list[Played]) -> Observed:
     return Observed(
         values=case.values,
         workers=case.workers,
-        steps=[len(report.picked) for report in reports[: case.workers]],
+        steps=[len(report.picked) // case.values.get("accumulation", 1) for report in reports[: case.workers]],
         served=reports[-1].served,
         gradient=recorded(case, reports),
         start=case.objective.start(case.seed).astype(np.float64),
@@ -56,6 +59,7 @@ def observed(case: Case, reports: list[Played]) -> Observed:
         normal=normal,
         seed=case.seed,
         period=case.values[case.kind.period_field] if case.kind.period_field else 1,
+        budget_steps=math.ceil(case.budget / (case.workers * BATCH * case.values.get("accumulation", 1))),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 import time
 from dataclasses import dataclass, field
@@ -48,12 +49,8 @@ class Quadratics:
         """Return the number of weights."""
         return sum(self.layers)
 
-    def _random(self, *key: int) -> np.random.Generator:
-        return np.random.default_rng([17, *key])
-
     def _normal(self, *key: int) -> np.ndarray:
-        shape = 1 if self.uniform else self.size
-        return np.broadcast_to(self._random(*key).normal(size=shape), self.size).astype(np.float32)
+        return _drawn(self.size, self.uniform, key)
 
     def h(self, worker: int) -> np.ndarray:
         """Return the curvature of a worker's objective."""
@@ -72,12 +69,24 @@ class Quadratics:
 
     def forces(self) -> np.ndarray:
         """Return the training set: (TRAIN, size)."""
-        rows = [self._normal(5, i) for i in range(TRAIN)]
-        return np.float32(self.noise) * np.stack(rows)
+        return np.float32(self.noise) * _drawn_rows(self.size, self.uniform)
 
     def start(self, seed: int) -> np.ndarray:
         """Return the initial weights."""
         return self._normal(6, seed)
+
+
+@functools.cache
+def _drawn(size: int, uniform: bool, key: tuple[int, ...]) -> np.ndarray:
+    """Return normal numbers, the same for a key in every process; not to be changed, for others get them, too."""
+    numbers = np.random.default_rng([17, *key]).normal(size=1 if uniform else size)
+    return np.broadcast_to(numbers, size).astype(np.float32)
+
+
+@functools.cache
+def _drawn_rows(size: int, uniform: bool) -> np.ndarray:
+    """Return the training set, a third of what a case takes if every rank draws it anew; not to be changed."""
+    return np.stack([_drawn(size, uniform, (5, i)) for i in range(TRAIN)])
 
 
 @dataclass

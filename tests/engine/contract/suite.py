@@ -21,9 +21,9 @@ PERIOD = 3
 MOMENTUM = 0.6
 ONLY = "HOOKE_METHODS"
 """Environment variable: names of the methods that are tested, separated by commas; empty: all of the catalogue."""
-BY_BASE_CLASS = ("momentum_kind", "beta_per")
-"""Options of `Descent` and `Elastic` without a case of their own: they are in those of `momentum`, and in
-`test_elastic.py`."""
+BY_BASE_CLASS = ("momentum_kind", "beta_per", "optimizer", "schedule")
+"""Options of `Descent` and `Elastic` without a case of their own: they are in those of `momentum`, in
+`test_elastic.py`, and in `test_settings.py`."""
 RULES = ("elastic.simultaneous", "elastic.in_rank_order", "elastic.in_order_of_arrival", "elastic.lock_free")
 """References in which (1) and (2) are all there is to a method without momentum."""
 

@@ -5,9 +5,12 @@ import subprocess
 import sys
 
 import pytest
+from hooke.algorithms.diloco import Diloco
 from hooke.algorithms.sgd import SGD
 from hooke.catalogue.algorithm import Algorithm
 from hooke.catalogue.page import page
+from hooke.catalogue.page_settings import words
+from hooke.spec.spaces import Space
 
 from tests.checkout import ROOT, python_path
 from tests.engine.contract import document, suite
@@ -58,6 +61,32 @@ def test_what_nobody_claims_is_called_not_verified():
     assert all(key in missing for key in ("equations (", "pinned (", "P17 (", "P19 (", "I1 ("))
     assert "| [`silent`](#silent) | Silent | P | not declared |" in text
     assert "**Other**" in text
+
+
+def test_shared_settings_are_listed_once_and_spaces_with_every_method():
+    text = page({"sgd": SGD, "diloco": Diloco, "terse": Terse}, {})
+    assert text.count("| `milestones` |") == 1
+    assert "| `optimizer` | sgd; `diloco`: adamw |" in text or "| `optimizer` | adamw; `sgd`: sgd |" in text
+    diloco = text[text.index("## diloco") : text.index("## terse")]
+    assert "`lr` 0.0003 to 0.03 (log)" in diloco
+    assert "warmup" not in diloco
+    assert "Searched" not in text[text.index("## terse") :]
+    assert "Settings of the step\n" not in page({"terse": Terse}, {})
+
+
+@pytest.mark.parametrize(
+    ("space", "told"),
+    [
+        (Space(low=0, high=1e-3), "0 to 0.001"),
+        (
+            Space(low=0, high=0.9, scale="reverse-log", when={"a": ["x", None]}),
+            "0 to 0.9 (reverse-log), if a is x or empty",
+        ),
+        (Space(choices=[True, 2, None]), "true or 2 or empty"),
+    ],
+)
+def test_spaces_in_words(space, told):
+    assert words(space) == told
 
 
 def test_the_page_has_a_meaning_for_everything_that_is_verified():

@@ -23,7 +23,7 @@ def spread(reports):
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("noloco", (("inner", "sgd"), ("lr", 0.1), ("period", 1))),
+        ("noloco", (("optimizer", "sgd"), ("lr", 0.1), ("period", 1))),
         ("stochastic-gradient-push", (("lr", 0.1),)),
         ("stochastic-gradient-push", (("lr", 0.1), ("delay", 1))),
     ],

@@ -196,11 +196,11 @@ def test_one_chip_is_sync_sgd_bit_by_bit(played, workers, momentum):
 
 
 @pytest.mark.property("P17", workers=2)
-@pytest.mark.parametrize("name", ["slowmo", "co2", "diloco", "noloco"])
+@pytest.mark.parametrize("name", ["slowmo", "elastic-slowmo", "co2", "diloco", "noloco"])
 def test_one_round_of_an_outer_optimizer_goes_downhill(played, name):
     """The sign: on f = x^2 / 2, one round must reduce |c|."""
     bowl = Quadratics(curvature=1.0, noise=0.0, origin=True)
-    case = Case(name, (("period", 3), ("lr", 0.05)), 2, steps=3, objective=bowl)
+    case = Case(name, (("period", 3), ("lr", 0.05)), 2, steps=5, objective=bowl)  # 2 for a late average
     before = bowl.start(case.seed)
     assert np.linalg.norm(center_of(played(case, "virtual"))) < 0.95 * np.linalg.norm(before)
 
@@ -216,3 +216,15 @@ def test_where_gradients_do_not_depend_on_the_weights_co2_is_slowmo_a_round_late
     np.testing.assert_allclose(one[0].center, two[0].center, atol=3e-6)  # both have all five averages
     begun = played(replace(slow, steps=12), "virtual")[0].center
     np.testing.assert_allclose(one[0].weights, begun, atol=3e-6)  # the sixth round begins with four of them
+
+
+@pytest.mark.property("P17", of=("elastic-slowmo",))
+@pytest.mark.parametrize("workers", [2, 3])
+def test_where_gradients_do_not_depend_on_the_weights_a_late_pull_all_the_way_is_slowmo(played, workers):
+    """Workers keep what they did meanwhile, so that only the points of gradients differ."""
+    flat, said = Quadratics(curvature=0.0), (("period", 4), ("lr", 0.05), ("slow_momentum", 0.4))
+    late = Case("elastic-slowmo", (*said, ("pull", 1.0), ("delay", 3)), workers, steps=19, objective=flat)
+    one, two = played(late, "virtual"), played(Case("slowmo", said, workers, steps=19, objective=flat), "virtual")
+    for mine, other in zip(one, two, strict=True):
+        np.testing.assert_allclose(mine.center, other.center, atol=3e-6)
+        np.testing.assert_allclose(mine.weights, other.weights, atol=3e-6)

@@ -16,7 +16,8 @@ class AtOnce(CO2):
     """The all-reduce is not late: the next round begins with the average of this one."""
 
     def run(self, r):
-        begin, center = r.comm.iallreduce, r.state("center", like=r.params)
+        updates = r.comm.sending("updates")
+        begin, center = updates.iallreduce, r.state("center", like=r.params)
 
         class Added:
             """A pending sum whose mean change has been added already."""
@@ -29,7 +30,7 @@ class AtOnce(CO2):
             def wait(self):
                 """Return at once."""
 
-        r.comm.iallreduce = Added
+        updates.iallreduce, r.comm.sending = Added, lambda content: updates
         super().run(r)
 
 

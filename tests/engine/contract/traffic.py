@@ -2,13 +2,14 @@
 
 From the schedules alone. A message of n float32 values takes A + 4 n B. The tree moves a sum in 2 (P - 1) messages
 of n, 2 log2 P of them one after the other; halving in 2 log2 P messages per rank, which add up to as many values;
-broadcast and reduce are one way of the tree.
+broadcast and reduce are one way of the tree. An all-gather moves P - 1 blocks into every rank: log2 P messages
+each if P is a power of two, else P - 1.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from hooke.catalogue.claims import Step, Transfer, claimed
@@ -48,12 +49,22 @@ def halves(elements: int, ranks: int) -> int:
     return sent + halves(low, ranks // 2) + halves(high, ranks // 2)
 
 
+def gathers(ranks: int) -> int:
+    """Return the messages of one rank in an all-gather."""
+    return ranks.bit_length() - 1 if ranks & (ranks - 1) == 0 else ranks - 1
+
+
 def moved(case: Case, every: Iterable[Transfer]) -> Moved:
     """Return what these take with the case's collective."""
     total = Moved()
     for each in every:
         p, size = each.ranks, WORD * each.elements
-        if p == 1 and each.operation in ("all-reduce", "broadcast", "reduce"):
+        if p == 1 and each.operation in ("all-reduce", "all-gather", "broadcast", "reduce"):
+            continue
+        if each.operation == "all-gather":
+            total.payload += each.groups * p * size
+            total.wire += each.groups * p * (p - 1) * size
+            total.messages += each.groups * p * gathers(p)
             continue
         ways = {"all-reduce": 2, "broadcast": 1, "reduce": 1}.get(each.operation)
         asked = {"all-reduce": p, "broadcast": 1, "reduce": p - 1}.get(each.operation, 1)
@@ -65,11 +76,14 @@ def moved(case: Case, every: Iterable[Transfer]) -> Moved:
     return total
 
 
-def seconds(every: Iterable[Transfer], latency: float, per_byte: float) -> float:
+def seconds(every: Sequence[Transfer], latency: float, per_byte: float) -> float:
     """Return what transfers one after the other take with the tree."""
     ways = {"all-reduce": 2, "broadcast": 1, "reduce": 1}
-    return sum(
+    blocks = [each for each in every if each.operation == "all-gather"]
+    gathered = sum(gathers(b.ranks) * latency + (b.ranks - 1) * WORD * b.elements * per_byte for b in blocks)
+    return gathered + sum(
         (ways[each.operation] * math.ceil(math.log2(each.ranks)) if each.operation in ways else 1)
         * (latency + WORD * each.elements * per_byte)
         for each in every
+        if each.operation != "all-gather"
     )

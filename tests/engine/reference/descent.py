@@ -17,23 +17,50 @@ Array = NDArray[np.float64]
 Gradient = Callable[[int, int, Array], Array]
 
 
+def constant(t: int) -> float:
+    """Return the factor of the learning rate at step t without a schedule."""
+    del t
+    return 1.0
+
+
+def clipped(g: Array, largest: float | None) -> Array:
+    """Return g, scaled to a norm of at most `largest`."""
+    norm = float(np.linalg.norm(g))
+    return g if largest is None or norm <= largest else g * (largest / norm)
+
+
 @dataclass
 class Momentum:
-    """v' = mu v - eta g,  x' = x + v': g at x (heavy ball) or at x + mu v (Nesterov)."""
+    """v' = mu v - eta (g + w x),  x' = x + v': g at x (heavy ball) or at x + mu v (Nesterov), where w x is, too.
+
+    eta is multiplied by `factor(t)` at the t-th step; g is clipped before the weight decay w is added.
+    """
 
     eta: float
     mu: float = 0.0
     nesterov: bool = False
     v: Array | float = 0.0
+    decay: float = 0.0
+    clip: float | None = None
+    factor: Callable[[int], float] = constant
+    t: int = 0
+    point: Array | float = 0.0
 
     def at(self, x: Array) -> Array:
         """Return the point at which the gradient is taken."""
-        return x + self.mu * self.v if self.nesterov else x
+        self.point = x + self.mu * self.v if self.nesterov else x
+        return self.point
 
     def move(self, g: Array) -> Array:
         """Return v'."""
-        self.v = self.mu * self.v - self.eta * g
+        eta = self.eta * self.factor(self.t)
+        self.t += 1
+        self.v = self.mu * self.v - eta * (clipped(g, self.clip) + self.decay * self.point)
         return self.v
+
+    def apply(self, x: Array, g: Array) -> Array:
+        """Return x'."""
+        return x + self.move(g)
 
 
 @dataclass
@@ -45,6 +72,9 @@ class Adam:
     m: Array | float = 0.0
     v: Array | float = 0.0
     t: int = 0
+    clip: float | None = None
+    factor: Callable[[int], float] = constant
+    point: Array | float = 0.0
 
     def at(self, x: Array) -> Array:
         """Return the point at which the gradient is taken."""
@@ -52,11 +82,15 @@ class Adam:
 
     def apply(self, x: Array, g: Array) -> Array:
         """Return x'."""
+        eta, g = self.eta * self.factor(self.t), clipped(g, self.clip)
         self.t += 1
         self.m = 0.9 * self.m + 0.1 * g
         self.v = 0.999 * self.v + 0.001 * g * g
         m, v = self.m / (1 - 0.9**self.t), self.v / (1 - 0.999**self.t)
-        return x - self.eta * self.decay * x - self.eta * m / (np.sqrt(v) + 1e-8)
+        return x - eta * self.decay * x - eta * m / (np.sqrt(v) + 1e-8)
+
+
+Step = Momentum | Adam
 
 
 def _start(start: Array, workers: int) -> list[Array]:
@@ -64,19 +98,19 @@ def _start(start: Array, workers: int) -> list[Array]:
 
 
 def sync_sgd(
-    start: Array, gradient: Gradient, step: Momentum, rounds: int, workers: int, reduction: str = "mean"
+    start: Array, gradient: Gradient, step: Step, rounds: int, workers: int, reduction: str = "mean"
 ) -> Array:
     """Sync SGD with any momentum, all of it on the averaged (or summed) gradient."""
     x = np.array(start, dtype=np.float64)
     scale = 1.0 / workers if reduction == "mean" else 1.0
     for t in range(rounds):
         at = step.at(x)
-        x = x + step.move(scale * np.sum([gradient(i, t, at) for i in range(workers)], axis=0))
+        x = step.apply(x, scale * np.sum([gradient(i, t, at) for i in range(workers)], axis=0))
     return x
 
 
 def local_sgd(
-    start: Array, gradient: Gradient, steps: Sequence[Momentum], period: int, rounds: int, switch: int = 0
+    start: Array, gradient: Gradient, steps: Sequence[Step], period: int, rounds: int, switch: int = 0
 ) -> tuple[list[Array], Array]:
     """Local SGD, `steps[i]` being worker i's; before step `switch`, Sync SGD (post-local SGD)."""
     workers = len(steps)
@@ -86,7 +120,7 @@ def local_sgd(
         g = [gradient(i, t, steps[i].at(x[i])) for i in range(workers)]
         if t < switch:
             g = [np.mean(g, axis=0)] * workers
-        x = [x[i] + steps[i].move(g[i]) for i in range(workers)]
+        x = [steps[i].apply(x[i], g[i]) for i in range(workers)]
         if t < switch:
             c = x[0]
         elif (t + 1 - switch) % period == 0:
@@ -98,7 +132,7 @@ def local_sgd(
 def outer(
     start: Array,
     gradient: Gradient,
-    steps: Sequence[Momentum | Adam],
+    steps: Sequence[Step],
     period: int,
     rounds: int,
     center: Callable[[Array, Array], Array],
@@ -108,19 +142,19 @@ def outer(
     c = x[0].copy()
     for t in range(rounds):
         for i, step in enumerate(steps):
-            g = gradient(i, t, step.at(x[i]))
-            x[i] = step.apply(x[i], g) if isinstance(step, Adam) else x[i] + step.move(g)
+            x[i] = step.apply(x[i], gradient(i, t, step.at(x[i])))
         if (t + 1) % period == 0:
             c = center(c, np.mean(x, axis=0))
             x = [c.copy() for _ in x]
     return x, c
 
 
-def slow_step(beta: float, slow_lr: float, gamma: float) -> Callable[[Array, Array], Array]:
-    """SlowMo: u' = beta u + (x0 - mean) / gamma;  x0' = x0 - slow_lr gamma u'."""
+def slow_step(beta: float, slow_lr: float, rate: Callable[[], float]) -> Callable[[Array, Array], Array]:
+    """SlowMo: u' = beta u + (x0 - mean) / gamma;  x0' = x0 - slow_lr gamma u', gamma the rate of the last step."""
     u: list[Array | float] = [0.0]
 
     def center(c: Array, mean: Array) -> Array:
+        gamma = rate()
         u[0] = beta * u[0] + (c - mean) / gamma
         return np.asarray(c - slow_lr * gamma * u[0])
 
@@ -142,7 +176,7 @@ def nesterov_step(lr: float, mu: float) -> Callable[[Array, Array], Array]:
 class Pusher:
     """What a worker of Async SGD has between two exchanges."""
 
-    own: Momentum
+    own: Step
     t: int = 0
     u: Array | None = None
     x: Array = field(default_factory=lambda: np.zeros(0))
@@ -158,16 +192,19 @@ def async_sgd(
     mu: float = 0.0,
     nesterov: bool = False,
     at: Literal["master", "worker"] = "master",
+    own: Sequence[Step] = (),
 ) -> tuple[list[Array], Array]:
     """Async SGD under an observed order of exchanges, the first pull and the last push of each worker included.
 
     In an exchange the server applies what the worker has collected since its last one, and hands out the
     center (with Nesterov at the server: the look-ahead point). A worker then takes `period` local steps, or
-    those that remain until `steps[i]`.
+    those that remain until `steps[i]`. `own` are the workers' steps, if they have settings of their own; what is
+    pushed to a server with a velocity is the step without eta.
     """
     c = np.array(start, dtype=np.float64)
     master = Momentum(eta, mu, nesterov) if at == "master" else Momentum(eta)
-    workers = [Pusher(Momentum(eta) if at == "master" else Momentum(eta, mu, nesterov)) for _ in steps]
+    own = own or [Momentum(eta) if at == "master" else Momentum(eta, mu, nesterov) for _ in steps]
+    workers = [Pusher(each) for each in own]
     for i in order:
         w = workers[i]
         if w.u is not None:
@@ -178,8 +215,8 @@ def async_sgd(
         w.x, w.u = master.at(c).copy(), np.zeros_like(c)
         for _ in range(min(period, steps[i] - w.t)):
             g = gradient(i, w.t, w.own.at(w.x))
-            move = w.own.move(g)
-            w.u = w.u + (g if at == "master" else move)
+            move = w.own.apply(w.x, g) - w.x
+            w.u = w.u + (-move / eta if at == "master" else move)
             w.x = w.x + move if period > 1 else w.x
             w.t += 1
     if any(w.u is not None for w in workers):
@@ -195,7 +232,7 @@ def sum_of(messages: list[list[Array]]) -> list[Array]:
 def powersgd(
     start: Array,
     gradient: Gradient,
-    step: Momentum,
+    step: Step,
     rounds: int,
     workers: int,
     shapes: Sequence[tuple[int, ...]],
@@ -236,5 +273,5 @@ def powersgd(
         for e in errors:
             for cut in whole:
                 e[cut] = 0
-        x = x + step.move(g)
+        x = step.apply(x, g)
     return x

@@ -25,6 +25,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tests.engine.reference.descent import Step
+
 Array = NDArray[np.float64]
 Gradient = Callable[[int, int, Array], Array]
 
@@ -43,12 +45,14 @@ class Spring:
     v: list[Array] = field(default_factory=list)
     t: list[int] = field(default_factory=list)
     centers: list[Array] = field(default_factory=list)
+    own: Sequence[Step] = ()
+    """The workers' own steps, in place of (5)."""
 
     @classmethod
-    def at(cls, start: Array, workers: int) -> Spring:
+    def at(cls, start: Array, workers: int, own: Sequence[Step] = ()) -> Spring:
         """Return workers and center that all start at the same point."""
         x = [np.array(start, dtype=np.float64) for _ in range(workers)]
-        return cls(x, x[0].copy(), [np.zeros_like(w) for w in x], [0] * workers, [x[0].copy()])
+        return cls(x, x[0].copy(), [np.zeros_like(w) for w in x], [0] * workers, [x[0].copy()], own)
 
     def total(self) -> Array:
         """Return SUM x_i + c, which every symmetric exchange keeps (I1)."""
@@ -79,6 +83,10 @@ def _one_worker(s: Spring, i: int, gradient: Gradient, k: Constants) -> Array:
     """
     t, y = s.t[i], s.x[i]
     d = y - s.c if due(t, k.period) else np.zeros_like(y)
+    if s.own:
+        g = gradient(i, t, s.own[i].at(y))
+        s.x[i], s.t[i] = s.own[i].apply(y - k.a * d, g), t + 1
+        return d
     at = y + k.momentum * s.v[i] if k.nesterov else y
     s.v[i] = k.momentum * s.v[i] - k.eta * gradient(i, t, at)
     s.x[i] = y + s.v[i] - k.a * d
@@ -165,6 +173,7 @@ def chip_easgd(
     workers: int,
     parts: int,
     inside: Literal["mean", "sum"] = "mean",
+    own: Sequence[Step] = (),
 ) -> Spring:
     """Sync EASGD between chips, whose gradient is the mean or the sum over their parts; `s.x`: one per chip."""
 
@@ -173,7 +182,7 @@ def chip_easgd(
         total = np.sum([gradient(i, t, x) for i in members], axis=0)
         return np.asarray(total / parts if inside == "mean" else total)
 
-    return sync_easgd(Spring.at(start, workers // parts), of_chip, k, rounds)
+    return sync_easgd(Spring.at(start, workers // parts, own), of_chip, k, rounds)
 
 
 def gauss_seidel_easgd(s: Spring, gradient: Gradient, k: Constants, rounds: int) -> Spring:

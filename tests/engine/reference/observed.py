@@ -22,6 +22,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tests.engine.reference.descent import Adam, Momentum, Step
+
+SETTINGS = {
+    "optimizer": "sgd", "weight_decay": 0.0, "clip_norm": None, "schedule": "constant", "warmup": 0.0,
+    "milestone_factor": 1.0,
+}  # fmt: skip
+"""Of the step, where a method has none of its own."""
 METHODS = Path(__file__).resolve().with_name("methods")
 Array = NDArray[np.float64]
 End = tuple[Sequence[Array], Array]
@@ -48,11 +55,41 @@ class Observed:
     seed: int
     period: int = 1
     """tau: the value of the parameter that the method declares as its period."""
+    budget_steps: int = 0
+    """Steps of a worker if all take equally many of the budget's."""
 
     @property
     def nesterov(self) -> bool:
         """Return whether gradients are taken at the look-ahead point."""
         return bool(self.values["momentum_kind"] == "nesterov")
+
+    def factor(self, t: int) -> float:
+        """Return the factor of the learning rate at a worker's step t: linear warm-up, then by the schedule."""
+        v, steps = SETTINGS | dict(self.values), self.budget_steps
+        warm = round(v["warmup"] * steps)
+        done = max(0, min(t, steps) - warm)
+        if v["schedule"] == "cosine":
+            low = v["final_share"]
+            later = low + (1 - low) * 0.5 * (1 + np.cos(np.pi * done / max(1, steps - warm)))
+        else:
+            reached = [m for m in v["milestones"] if t >= m * steps - 1e-9] if v["schedule"] == "step" else []
+            later = v["milestone_factor"] ** len(reached)
+        return float(later * (t + 1) / (warm + 1) if t < warm else later)
+
+    def own(self, count: int | None = None, momentum: float | None = None) -> list[Step]:
+        """Return a step for each worker, with the settings of the step."""
+        v = SETTINGS | dict(self.values)
+        sgd = v["optimizer"] == "sgd"
+        mu = v["momentum"] if momentum is None else momentum
+        default = 0.0 if sgd else 0.1
+        decay = default if v["weight_decay"] is None else v["weight_decay"]
+        shared: dict[str, Any] = {"decay": decay, "clip": v["clip_norm"], "factor": self.factor}
+        number = range(count or self.workers)
+        if v["optimizer"] == "adamw":
+            return [Adam(v["lr"], **shared) for _ in number]
+        if not sgd:
+            raise ValueError("the equations of Muon are not stated here: see test_local_step.py")
+        return [Momentum(v["lr"], mu, self.nesterov, **shared) for _ in number]
 
     def rate(self, springs: int) -> float:
         """Return the moving rate a: alpha; beta over the number of springs, or over that and tau; or lr rho."""

@@ -65,7 +65,7 @@ def test_limits(workers):
         return [Momentum(0.1, 0.5) for _ in range(workers)]
 
     local = descent.local_sgd(start, gradient, steps(), 3, STEPS)[1]
-    for center in (descent.slow_step(0.0, 1.0, 0.1), descent.nesterov_step(1.0, 0.0)):
+    for center in (descent.slow_step(0.0, 1.0, lambda: 0.1), descent.nesterov_step(1.0, 0.0)):
         np.testing.assert_allclose(descent.outer(start, gradient, steps(), 3, STEPS, center)[1], local, atol=1e-12)
     sync = descent.sync_sgd(start, gradient, Momentum(0.1), STEPS, workers)
     plain = [Momentum(0.1) for _ in range(workers)]

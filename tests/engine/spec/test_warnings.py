@@ -99,6 +99,13 @@ def test_a_task_without_classes_has_no_guess():
     assert "/target/value" not in told
 
 
+def test_a_wire_type_that_windows_do_not_have():
+    for wire in ("bf16", "top-k"):
+        told = said(algorithm={"name": "hogwild-sgd"}, communication={"wire": wire})
+        assert f"the wire type {wire} changes nothing" in told["/communication/wire"]
+    assert "/communication/wire" not in said(algorithm={"name": "easgd"}, communication={"wire": "top-k"})
+
+
 def test_compute_time_that_nobody_measured():
     (message,) = said(virtual={"compute_seconds_per_sample": 1.2e-4}).values()
     assert "120 us per sample, is an assumption" in message

@@ -71,7 +71,7 @@ def test_the_same_trials_are_made_everywhere():
 def test_a_condition_decides_what_is_searched():
     adam = settings(4, variant("diloco"), offer("diloco"), 2)
     assert {setting["momentum"] for setting in adam} == {0.0}
-    plain = settings(4, variant("diloco", parameters={"inner": "sgd"}), offer("diloco"), 2)
+    plain = settings(4, variant("diloco", parameters={"optimizer": "sgd"}), offer("diloco"), 2)
     assert len({setting["momentum"] for setting in plain}) == 4
     given = settings(4, variant("sync-easgd", parameters={"alpha": 0.1}), offer("sync-easgd"), 2)
     assert {(setting["alpha"], setting["beta"]) for setting in given} == {(0.1, None)}
@@ -85,13 +85,13 @@ def test_one_trial_where_nothing_is_free():
 def test_conditions_on_conditions_are_decided_in_order():
     """Momentum is free where SGD was drawn, also if the optimizer itself is free only under a condition."""
     search = {
-        "momentum": {"low": 0.1, "high": 0.9, "when": {"inner": ["sgd"]}},
+        "momentum": {"low": 0.1, "high": 0.9, "when": {"optimizer": ["sgd"]}},
         "momentum_kind": None,
-        "inner": {"choices": ["sgd", "adamw"], "when": {"period": [8]}},
+        "optimizer": {"choices": ["sgd", "adamw"], "when": {"period": [8]}},
         "period": {"choices": [8, 16]},
     }
     found = settings(40, variant("diloco", search=search), offer("diloco"), 2)
-    kinds = {(setting["period"], setting["inner"], setting["momentum"] > 0) for setting in found}
+    kinds = {(setting["period"], setting["optimizer"], setting["momentum"] > 0) for setting in found}
     assert kinds == {(16, "adamw", False), (8, "adamw", False), (8, "sgd", True)}
 
 

@@ -14,13 +14,23 @@ communicators, so that their messages never match one another.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from typing import Any, cast
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar, cast
 
 from mpi4py import MPI
 
 from hooke.comm import collectives
-from hooke.comm.arrays import Array, array_of, check_length, check_rank, count_collective, count_message, landing
+from hooke.comm.arrays import (
+    Array,
+    array_of,
+    block_length,
+    check_message,
+    check_rank,
+    count_collective,
+    count_gather,
+    count_message,
+    landing,
+)
 from hooke.comm.base import ANY, Control, Counter, Message, Pending, Traffic, Window
 from hooke.comm.collectives import Collective
 from hooke.comm.elements import portable
@@ -32,6 +42,8 @@ from hooke.comm.mpi.wait import Patience, sleep_precisely
 from hooke.comm.mpi.window import MpiWindow
 from hooke.comm.schedule import Round
 from hooke.errors import CommError
+
+T = TypeVar("T")
 
 
 class MpiComm:
@@ -71,6 +83,10 @@ class MpiComm:
     def charge(self, seconds: float) -> None:
         """Do nothing: real work takes real time."""
 
+    def alongside(self, work: Callable[[], T]) -> T:
+        """Return `work()`: other ranks are processes of their own."""
+        return work()
+
     def barrier(self) -> None:
         """Return when every rank has entered."""
         if self.size > 1:
@@ -98,12 +114,23 @@ class MpiComm:
             return self._carry(BackgroundMessage(request, self._patience, "the library's all-reduce"))
         rounds = self._sum_rounds(array)
         count_collective(self.traffic, array, rounds, asked=self.size > 1)
-        pending = BackgroundSum(Exchange(self._background, rounds, array, self._background_scratch))
-        if rounds:
-            self._progress.submit(pending)
-        else:
-            pending.step()
-        return pending
+        return self._begin(array, rounds)
+
+    def gather(self, x: Any, root: int = 0) -> None:
+        """Collect the blocks of all ranks on the root."""
+        array = array_of(x)
+        block = block_length(array, self.size)
+        rounds = collectives.gather(self.size, block, check_rank(root, self.size))[self.rank]
+        count_gather(self.traffic, array, block, rounds, asked=self.rank != root)
+        self._run(array, rounds)
+
+    def allgather(self, x: Any) -> None:
+        """Collect the blocks of all ranks on every rank."""
+        self._run(*self._gather_rounds(x))
+
+    def iallgather(self, x: Any) -> Pending:
+        """Begin to collect the blocks of all ranks on every rank, in the background."""
+        return self._begin(*self._gather_rounds(x))
 
     def send(self, x: Any, to: int, tag: int = 0) -> None:
         """Send x; return when it may be overwritten."""
@@ -127,7 +154,8 @@ class MpiComm:
         else:
             request = self._vectors.Irecv(portable(array), check_rank(source, self.size), tag)
         self._patience.until(lambda: request.Test(status))
-        check_length(status.Get_count(MPI.BYTE), array.nbytes, f"message from rank {status.Get_source()} (bytes)")
+        sent = status.Get_count(MPI.BYTE)
+        check_message(sent, array.nbytes, array.itemsize, f"message from rank {status.Get_source()}")
         return Message(status.Get_source())
 
     def irecv(self, into: Any, source: int, tag: int = 0) -> BackgroundMessage:
@@ -173,11 +201,29 @@ class MpiComm:
             count_message(self.traffic, array)
         return self._library.Iallreduce(MPI.IN_PLACE, array, MPI.SUM)
 
+    def _gather_rounds(self, x: Any) -> tuple[Array, Sequence[Round]]:
+        array = array_of(x)
+        block = block_length(array, self.size)
+        rounds = collectives.allgather(self.size, block, self.collective)[self.rank]
+        count_gather(self.traffic, array, block, rounds, asked=self.size > 1)
+        return array, rounds
+
+    def _begin(self, array: Array, rounds: Sequence[Round]) -> Pending:
+        pending = BackgroundSum(Exchange(self._background, rounds, array, self._background_scratch))
+        if rounds:
+            self._progress.submit(pending)
+        else:
+            pending.step()
+        return pending
+
     def _sum_rounds(self, array: Array) -> Sequence[Round]:
         return collectives.allreduce(self.size, array.size, self.collective)[self.rank]
 
     def _execute(self, array: Array, rounds: Sequence[Round], asked: bool) -> None:
         count_collective(self.traffic, array, rounds, asked)
+        self._run(array, rounds)
+
+    def _run(self, array: Array, rounds: Sequence[Round]) -> None:
         if rounds:
             Exchange(self._sums, rounds, array, self._scratch).run(self._patience)
 

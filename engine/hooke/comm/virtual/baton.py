@@ -2,8 +2,11 @@
 
 Every rank is a thread, and only the holder of the baton runs. Before an operation that others can observe, a rank
 calls `turn`, which passes the baton to the ready rank with the least virtual time, ties to the lowest rank.
-Operations therefore take place in the order of virtual time, independently of the operating system, and nothing at
-time t depends on anything after t.
+Operations therefore take place in the order of virtual time, independently of the operating system, and nothing
+at time t depends on anything after t.
+
+Work that uses nothing of other ranks, such as a gradient, may take place without the baton (`alongside`): its
+virtual time has been charged before, so the turn at which it must have ended is known when it begins.
 
 The baton is passed by releasing the lock on which the next rank sleeps, one `threading.Lock` per rank.
 """
@@ -29,8 +32,10 @@ class Stopped(CommError):
 class Baton:
     """The turns and clocks of `size` ranks, and events that happen between their turns."""
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, cores: int = 1) -> None:
+        """`cores`: how much work goes on alongside the holder of the baton; 1: none."""
         self.size = size
+        self._places = threading.BoundedSemaphore(cores) if cores > 1 and size > 1 else None
         self.time = [0.0] * size
         self.failure: BaseException | None = None
         self._failed_rank: int | None = None
@@ -59,6 +64,28 @@ class Baton:
             else:
                 self._schedule(self.time[rank], rank)
                 self._hand_on(rank)
+            self._check()
+
+    def alongside(self, rank: int, work: Callable[[], T]) -> T:
+        """Return `work()`, which takes place in the thread of the running rank while those before it go on.
+
+        The baton is passed on as at a turn, and this returns when it has come back and the work has ended.
+        Operations take place in the same order as without. An exception is raised in the turn of the rank; if
+        another rank has failed before it in virtual time, that failure counts.
+        """
+        self._check()
+        if self._places is None:
+            return work()
+        self._schedule(self.time[rank], rank)
+        following = self._next()
+        if following == rank or following is None:
+            return work()
+        self._locks[following].release()
+        try:
+            with self._places:
+                return work()
+        finally:
+            self._locks[rank].acquire()
             self._check()
 
     def block(self, rank: int, reason: str) -> None:

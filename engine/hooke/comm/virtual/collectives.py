@@ -67,6 +67,16 @@ class Collectives:
         schedule = collectives.broadcast(self._group.size, array.size, root)
         return self._post(f"a broadcast from rank {root}", rank, array, schedule, None)
 
+    def gather(self, rank: int, array: Array, block: int, root: int) -> Transfer:
+        """Begin this rank's part of a gather of blocks."""
+        schedule = collectives.gather(self._group.size, block, root)
+        return self._post(f"a gather to rank {root}", rank, array, schedule, None)
+
+    def allgather(self, rank: int, array: Array, block: int) -> Transfer:
+        """Begin this rank's part of an all-gather of blocks."""
+        schedule = collectives.allgather(self._group.size, block, self._group.collective)
+        return self._post("an all-gather", rank, array, schedule, None)
+
     def reduce(self, rank: int, array: Array, root: int) -> Transfer:
         """Begin this rank's part of a reduce; scratch vectors become NaN, so that reading them is noticed.
 

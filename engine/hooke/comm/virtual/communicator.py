@@ -19,7 +19,17 @@ from typing import Any, TypeVar
 import numpy as np
 
 from hooke.comm import collectives
-from hooke.comm.arrays import Words, array_of, check_rank, check_words, count_collective, count_message, landing
+from hooke.comm.arrays import (
+    Words,
+    array_of,
+    block_length,
+    check_rank,
+    check_words,
+    count_collective,
+    count_gather,
+    count_message,
+    landing,
+)
 from hooke.comm.base import ANY, Comm, Control, ControlPending, Counter, Message, Pending, Traffic, Window
 from hooke.comm.collectives import Collective
 from hooke.comm.virtual.baton import Baton
@@ -41,10 +51,12 @@ def run_virtual(
     main: Callable[[Comm], T],
     collective: Collective = "tree",
     servers: int = 0,
+    cores: int = 1,
 ) -> list[T]:
     """Run `main(comm)` on `size` ranks in virtual time; return their results in the order of ranks.
 
-    The last `servers` ranks are servers: messages to and from them may have a separate cost per byte.
+    The last `servers` ranks are servers: messages to and from them may have a separate cost per byte. As many as
+    `cores` ranks compute at once (see `Baton.alongside`); results do not depend on it.
 
     The first exception ends every rank and is raised here, with a note that names the rank. Ranks that all
     wait for another raise Deadlock, which lists what each rank waits for.
@@ -55,7 +67,7 @@ def run_virtual(
         )
     if size < 1:
         raise ValueError(f"a virtual world needs at least one rank, not {size}")
-    baton = Baton(size)
+    baton = Baton(size, cores)
     everybody = Group(tuple(range(size)), baton, Network(size, network, size - servers), collective)
     shared = Collectives(everybody)
     return baton.run(lambda rank: main(VirtualComm(everybody, shared, rank, Traffic())))
@@ -83,6 +95,10 @@ class VirtualComm:
         """Advance this rank's virtual time by `seconds`."""
         self._baton.charge(self._me, seconds)
 
+    def alongside(self, work: Callable[[], T]) -> T:
+        """Return `work()`, while ranks that precede this one in virtual time take their turns."""
+        return self._baton.alongside(self._me, work)
+
     def barrier(self) -> None:
         """Return ceil(log2 P) latencies after the last rank entered."""
         delay = collectives.depth(self.size) * self._group.links.latency
@@ -105,6 +121,26 @@ class VirtualComm:
         rounds = collectives.allreduce(self.size, array.size, self._group.collective)[self.rank]
         count_collective(self.traffic, array, rounds, asked=self.size > 1)
         return self._collectives.allreduce(self.rank, array)
+
+    def gather(self, x: Any, root: int = 0) -> None:
+        """Collect the blocks of all ranks on the root."""
+        array = array_of(x)
+        block = block_length(array, self.size)
+        rounds = collectives.gather(self.size, block, self._peer(root))[self.rank]
+        count_gather(self.traffic, array, block, rounds, asked=self.rank != root)
+        self._collectives.gather(self.rank, array, block, root).wait()
+
+    def allgather(self, x: Any) -> None:
+        """Collect the blocks of all ranks on every rank."""
+        self.iallgather(x).wait()
+
+    def iallgather(self, x: Any) -> Pending:
+        """Begin to collect the blocks of all ranks on every rank."""
+        array = array_of(x)
+        block = block_length(array, self.size)
+        rounds = collectives.allgather(self.size, block, self._group.collective)[self.rank]
+        count_gather(self.traffic, array, block, rounds, asked=self.size > 1)
+        return self._collectives.allgather(self.rank, array, block)
 
     def send(self, x: Any, to: int, tag: int = 0) -> None:
         """Send x; return when it has been received."""

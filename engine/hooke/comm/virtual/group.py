@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from hooke.comm.arrays import Array, Words, check_length
+from hooke.comm.arrays import Array, Words, check_message
 from hooke.comm.base import ANY
 from hooke.comm.collectives import Collective
 from hooke.comm.virtual.baton import Baton
@@ -99,8 +99,9 @@ class Group:
         return wanted.transfer
 
     def _move(self, post: _Post, to: int, wanted: _Post) -> None:
-        check_length(post.array.size, wanted.array.size, f"message from rank {post.source} to rank {to}")
-        wanted.array[:] = post.array
+        sent, room = post.array, wanted.array
+        check_message(sent.nbytes, room.nbytes, room.itemsize, f"message from rank {post.source} to rank {to}")
+        room[: sent.size] = sent
         wanted.transfer.source = post.source
         now = max(post.transfer.posted, wanted.transfer.posted)
         end = self.links.transfer(now, self.members[post.source], self.members[to], post.array.nbytes)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from hooke.comm.arrays import array_of
-from hooke.comm.base import ANY, Comm, Message, Pending, Slice, Vector
+from hooke.comm.base import ANY, Comm, Content, Message, Pending, Slice, Vector
 from hooke.comm.wrappers.wrapper import Wrapper
 from hooke.errors import CommError
 
@@ -20,7 +20,7 @@ _LINE = 64  # bytes: buckets are aligned to cache lines
 
 
 class Packed(Wrapper):
-    """Cuts vectors into several transfers.
+    """Cuts vectors into several transfers; gathers are not cut.
 
     "per-layer": one for each slice of `layout`; vectors of another length have no layers and are sent whole.
     "buckets": each of `bucket_bytes`, rounded down to whole cache lines of 64 bytes, the last one shorter.
@@ -84,7 +84,22 @@ class Packed(Wrapper):
 
     def split(self, color: int, key: int = 0) -> Comm:
         """Return the part's communicator with the same packing."""
-        return Packed(self.inner.split(color, key), self.packing, self.layout, self.bucket_bytes)
+        return self._around(self.inner.split(color, key))
+
+    def without_feedback(self) -> Comm:
+        """Return the same packing of a communicator whose wire type keeps no residual."""
+        return self._around(self.inner.without_feedback()) if isinstance(self.inner, Wrapper) else self
+
+    def in_full(self) -> Comm:
+        """Return the same packing of a communicator that rounds nothing."""
+        return self._around(self.inner.in_full()) if isinstance(self.inner, Wrapper) else self
+
+    def sending(self, content: Content) -> Comm:
+        """Return the same packing of a communicator for vectors of this content."""
+        return self._around(self.inner.sending(content)) if isinstance(self.inner, Wrapper) else self
+
+    def _around(self, inner: Comm) -> Packed:
+        return Packed(inner, self.packing, self.layout, self.bucket_bytes)
 
     def _parts(self, x: Vector) -> list[Any]:
         if self.packing == "buckets":

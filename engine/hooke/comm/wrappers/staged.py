@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from hooke.comm.base import Comm, Message, Pending, Vector, Window
+from hooke.comm.base import Comm, Content, Message, Pending, Vector, Window
 from hooke.comm.wrappers.wrapper import Wrapper
 
 
@@ -104,6 +104,15 @@ class Staged(Wrapper):
     def in_full(self) -> Comm:
         """Return the same, around a wire that rounds nothing."""
         return Staged(self.inner.in_full(), self.staging) if isinstance(self.inner, Wrapper) else self
+
+    def sending(self, content: Content) -> Comm:
+        """Return the same communicator for vectors of this content."""
+        return Staged(self.inner.sending(content), self.staging) if isinstance(self.inner, Wrapper) else self
+
+    def label(self, x: Vector, name: str) -> None:
+        """Name a host vector; the buffer of a device vector has no name, but is always the same one."""
+        if not self.staging.takes(x):
+            super().label(x, name)
 
     def window(self, initial: Vector, owner: int = 0) -> Window:
         """Return a window in host memory."""

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from hooke.comm.arrays import Array
-from hooke.comm.base import Comm, Control, Counter, Message, Pending, Slice, Vector, Window
+from hooke.comm.base import Comm, Content, Control, Counter, Message, Pending, Slice, Vector, Window
+from hooke.comm.compressors import compressor
 from hooke.comm.wrappers.charge import Account, Charged
+from hooke.comm.wrappers.compressed import Coding, Compressed
 from hooke.comm.wrappers.packed import Packed
 from hooke.comm.wrappers.staged import Staged, Staging
 from hooke.comm.wrappers.timed_pending import TimedControl, TimedPending
 from hooke.comm.wrappers.timed_window import TimedCounter, TimedWindow
 from hooke.comm.wrappers.wire import Wire
 from hooke.comm.wrappers.wrapper import Wrapper
-from hooke.spec.specification import Communication
+from hooke.spec.communication import Communication
 from hooke.trace.phases import Ledger
 from hooke.trace.records import NOBODY
 
@@ -22,18 +24,25 @@ def connect(
     layout: tuple[Slice, ...],
     ledger: Ledger,
     staging: Staging | None = None,
+    seed: int = 0,
 ) -> Timed:
     """Return `Timed(Wire(Packed(comm)))`, the communicator of algorithms; wrapped in `Staged` on a device.
+
+    With a compressed wire it is `Timed(Packed(Compressed(comm)))`: layers or buckets are compressed one by one.
+    `seed` is that of random rounding.
 
     The collective of `communication` is chosen when the world is created: `MpiComm(collective)`,
     `run_virtual(..., collective)`. `residuals` of the result holds the residuals of error feedback by name; a
     resumed run restores them with `residuals[name] = array`.
     """
-    packed = Packed(comm, communication.packing, layout, communication.bucket_bytes)
     residuals: dict[str, Array] = {}
-    inner: Comm = packed
-    if communication.wire != "fp32":
-        inner = Wire(packed, communication.wire, communication.error_feedback, residuals)
+    wire, inner = communication.wire, comm
+    if wire == "int8" or wire == "sign" or wire == "top-k":  # noqa: PLR1714 - mypy narrows only this form
+        coding = Coding(compressor(wire, communication.wire_share), communication.error_feedback, seed)
+        inner = Compressed(inner, coding, residuals)
+    inner = Packed(inner, communication.packing, layout, communication.bucket_bytes)
+    if wire == "bf16" or wire == "fp16":  # noqa: PLR1714
+        inner = Wire(inner, wire, communication.error_feedback, residuals)
     if staging is not None:
         inner = Staged(inner, staging)
     return Timed(inner, ledger, residuals=residuals)
@@ -86,6 +95,22 @@ class Timed(Charged):
         with self.charged("reduce", root, x):
             self.inner.reduce(x, root)
 
+    def gather(self, x: Vector, root: int = 0) -> None:
+        """Collect the blocks of all ranks on the root."""
+        with self.charged("gather", root, x):
+            self.inner.gather(x, root)
+
+    def allgather(self, x: Vector) -> None:
+        """Collect the blocks of all ranks on every rank."""
+        with self.charged("all-gather", x=x):
+            self.inner.allgather(x)
+
+    def iallgather(self, x: Vector) -> Pending:
+        """Begin an all-gather in the background."""
+        with self.charged("begin all-gather", x=x):
+            pending = self.inner.iallgather(x)
+        return TimedPending(pending, self, "all-gather", NOBODY, x)
+
     def send(self, x: Vector, to: int, tag: int = 0) -> None:
         """Send x; return when it may be overwritten."""
         with self.charged("send", to, x):
@@ -125,6 +150,11 @@ class Timed(Charged):
     def in_full(self) -> Timed:
         """Return the same ranks, charged to the same ledger, by a wire that rounds nothing."""
         inner = self.inner.in_full() if isinstance(self.inner, Wrapper) else self.inner
+        return Timed(inner, self.ledger, self.account, self.residuals, self.part)
+
+    def sending(self, content: Content) -> Timed:
+        """Return the same ranks, charged to the same ledger, for vectors of this content."""
+        inner = self.inner.sending(content) if isinstance(self.inner, Wrapper) else self.inner
         return Timed(inner, self.ledger, self.account, self.residuals, self.part)
 
     def window(self, initial: Vector, owner: int = 0) -> Window:

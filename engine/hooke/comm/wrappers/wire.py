@@ -12,7 +12,7 @@ is the new residual. A sequence of updates therefore loses nothing in the long r
 fluctuates around the exact values. The rounding of the sums is not compensated.
 
 There is one residual, |W| float32, for every pair of buffer and operation (all-reduce, broadcast, reduce,
-receiver). Residuals are numbered in the order of first use, which gives them the same names in a resumed run.
+receiver), which has the same name in a resumed run (`sites.py`).
 A single rank rounds nothing; windows and vectors that are not float32 are passed on unchanged.
 """
 
@@ -26,6 +26,7 @@ import numpy as np
 from hooke.comm.arrays import Array, array_of, check_length
 from hooke.comm.base import Comm, Message, Pending, Vector
 from hooke.comm.elements import BF16, tensor
+from hooke.comm.wrappers.sites import Labels, Sites
 from hooke.comm.wrappers.wrapper import Wrapper
 from hooke.errors import CommError
 
@@ -45,16 +46,14 @@ class Wire(Wrapper):
         wire: WireType,
         error_feedback: bool,
         residuals: dict[str, Array],
-        prefix: str = "",
+        sites: Sites | None = None,
     ) -> None:
         super().__init__(inner)
         self.residuals = residuals
         self._wire: WireType = wire
         self._feedback = error_feedback
-        self._prefix = prefix
+        self._sites = Sites(Labels()) if sites is None else sites
         self._parts = 0
-        self._names: dict[tuple[str, int, int], str] = {}
-        self._used: dict[str, int] = {}
         self._wide = np.zeros(_BLOCK, np.float32)
         self._free: dict[int, list[Array]] = {}
 
@@ -127,7 +126,7 @@ class Wire(Wrapper):
 
     def without_feedback(self) -> Wire:
         """Return the same communicator without residuals."""
-        return Wire(self.inner, self._wire, False, self.residuals, self._prefix)
+        return Wire(self.inner, self._wire, False, self.residuals, self._sites)
 
     def in_full(self) -> Comm:
         """Return what this wire goes by."""
@@ -135,9 +134,13 @@ class Wire(Wrapper):
 
     def split(self, color: int, key: int = 0) -> Comm:
         """Return the subgroup's communicator with the same wire type and residuals."""
-        prefix = f"{self._prefix}part-{self._parts}."
+        sites = Sites(self._sites.labels, f"{self._sites.prefix}part-{self._parts}.")
         self._parts += 1
-        return Wire(self.inner.split(color, key), self._wire, self._feedback, self.residuals, prefix)
+        return Wire(self.inner.split(color, key), self._wire, self._feedback, self.residuals, sites)
+
+    def label(self, x: Vector, name: str) -> None:
+        """Name the residuals of a vector and of its parts."""
+        self._sites.labels.add(array_of(x), name)
 
     def _rounds(self, x: Vector) -> bool:
         return self.size > 1 and array_of(x).dtype == np.float32
@@ -158,11 +161,7 @@ class Wire(Wrapper):
         return half
 
     def _residual(self, way: str, array: Array) -> Array:
-        site = (way, array.ctypes.data, array.size)
-        name = self._names.get(site)
-        if name is None:
-            number = self._used[way] = self._used.get(way, -1) + 1
-            name = self._names[site] = f"{self._prefix}{way}.{number}"
+        name = self._sites.name(way, array)
         residual = self.residuals.get(name)
         if residual is None:
             residual = self.residuals[name] = np.zeros(array.size, np.float32)

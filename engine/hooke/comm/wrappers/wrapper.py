@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from hooke.comm.base import Comm, Control, Counter, Message, Pending, Traffic, Vector, Window
+from collections.abc import Callable
+from typing import TypeVar
+
+from hooke.comm.base import Comm, Content, Control, Counter, Message, Pending, Traffic, Vector, Window
+
+T = TypeVar("T")
 
 
 class Wrapper:
@@ -27,6 +32,16 @@ class Wrapper:
         """Return the same ranks by a wire that rounds nothing, for vectors that are no part of a method."""
         return self
 
+    def sending(self, content: Content) -> Comm:
+        """Return the same communicator for vectors of this content; only compressed wires differ."""
+        del content
+        return self
+
+    def label(self, x: Vector, name: str) -> None:
+        """Give a vector of the rank a name, the same in a resumed run: that of residuals and estimates of it."""
+        if isinstance(self.inner, Wrapper):
+            self.inner.label(x, name)
+
     def clock(self) -> float:
         """Return the inner clock."""
         return self.inner.clock()
@@ -34,6 +49,10 @@ class Wrapper:
     def charge(self, seconds: float) -> None:
         """Advance virtual time by `seconds`, in the current phase of the caller."""
         self.inner.charge(seconds)
+
+    def alongside(self, work: Callable[[], T]) -> T:
+        """Return `work()`, while other ranks may run."""
+        return self.inner.alongside(work)
 
     def barrier(self) -> None:
         """Return when every rank has entered."""
@@ -54,6 +73,18 @@ class Wrapper:
     def reduce(self, x: Vector, root: int = 0) -> None:
         """Overwrite the root's x with the sum over ranks."""
         self.inner.reduce(x, root)
+
+    def gather(self, x: Vector, root: int = 0) -> None:
+        """Collect the blocks of all ranks on the root; wire types leave them as they are."""
+        self.inner.gather(x, root)
+
+    def allgather(self, x: Vector) -> None:
+        """Collect the blocks of all ranks on every rank; wire types leave them as they are."""
+        self.inner.allgather(x)
+
+    def iallgather(self, x: Vector) -> Pending:
+        """Begin an all-gather in the background."""
+        return self.inner.iallgather(x)
 
     def send(self, x: Vector, to: int, tag: int = 0) -> None:
         """Send x; return when it may be overwritten."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.engine.reference.descent import Array, Momentum
+from tests.engine.reference.descent import Array
 from tests.engine.reference.observed import End, Observed
 
 
@@ -12,7 +12,7 @@ def co2(run: Observed) -> End:
     """Rounds that all begin at c; after each of them one outer step along the change of the round before."""
     v, phi = run.values, run.values["clip"]
     x = [run.start.copy() for _ in range(run.workers)]
-    own = [Momentum(v["lr"], v["momentum"], run.nesterov) for _ in x]
+    own = run.own()
     centers, m, changes = [run.start.copy()], np.zeros_like(run.start), []
 
     def outer_step(change: Array) -> None:
@@ -23,7 +23,7 @@ def co2(run: Observed) -> End:
 
     begun = run.start.copy()
     for t in range(run.steps[0]):
-        x = [w + s.move(run.gradient(i, t, s.at(w))) for i, (w, s) in enumerate(zip(x, own, strict=True))]
+        x = [s.apply(w, run.gradient(i, t, s.at(w))) for i, (w, s) in enumerate(zip(x, own, strict=True))]
         if (t + 1) % run.period == 0:
             if changes:
                 outer_step(changes[-1])

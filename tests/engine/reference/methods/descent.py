@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from tests.engine.reference import descent
-from tests.engine.reference.descent import Adam, Array, Momentum
+from tests.engine.reference.descent import Array
 from tests.engine.reference.observed import End, Observed
-
-
-def _own(run: Observed) -> list[Momentum]:
-    """Return a step of its own for every worker."""
-    return [Momentum(run.values["lr"], run.values["momentum"], run.nesterov) for _ in range(run.workers)]
 
 
 def gradient_averaging(run: Observed) -> End:
     """One step along the mean (or sum) of all gradients, the same everywhere (SGD, Sync SGD)."""
     reduction = run.values.get("reduction", "mean")
-    x = descent.sync_sgd(run.start, run.gradient, _own(run)[0], run.steps[0], run.workers, reduction)
+    x = descent.sync_sgd(run.start, run.gradient, run.own()[0], run.steps[0], run.workers, reduction)
     return [x] * run.workers, x
 
 
@@ -31,43 +24,41 @@ def lock_free(run: Observed) -> End:
 def parameter_server(run: Observed) -> End:
     """Pushes applied in the order in which the server was observed to serve them (Async SGD)."""
     v = run.values
-    at = v["momentum_at"]
+    at, own = v["momentum_at"], run.own(momentum=0.0 if v["momentum_at"] == "master" else None)
     return descent.async_sgd(
-        run.start, run.gradient, v["lr"], run.period, run.served, run.steps, v["momentum"], run.nesterov, at
+        run.start, run.gradient, v["lr"], run.period, run.served, run.steps, v["momentum"], run.nesterov, at, own
     )
 
 
 def weight_averaging(run: Observed) -> End:
     """Local steps, and the mean after every H-th (Local SGD)."""
-    return descent.local_sgd(run.start, run.gradient, _own(run), run.period, run.steps[0])
+    return descent.local_sgd(run.start, run.gradient, run.own(), run.period, run.steps[0])
 
 
 def post_local(run: Observed) -> End:
     """Sync SGD until the switch, Local SGD from there."""
-    return descent.local_sgd(run.start, run.gradient, _own(run), run.period, run.steps[0], run.values["switch"])
+    return descent.local_sgd(run.start, run.gradient, run.own(), run.period, run.steps[0], run.values["switch"])
 
 
 def slowmo(run: Observed) -> End:
     """A slow step with momentum after every H local steps."""
     v = run.values
-    center = descent.slow_step(v["slow_momentum"], v["slow_lr"], v["lr"])
-    return descent.outer(run.start, run.gradient, _own(run), run.period, run.steps[0], center)
+    own = run.own()
+    center = descent.slow_step(v["slow_momentum"], v["slow_lr"], lambda: v["lr"] * run.factor(own[0].t - 1))
+    return descent.outer(run.start, run.gradient, own, run.period, run.steps[0], center)
 
 
 def diloco(run: Observed) -> End:
     """An outer Nesterov step after every H inner steps."""
     v = run.values
-    inner: Sequence[Momentum | Adam] = _own(run)
-    if v["inner"] == "adamw":
-        inner = [Adam(v["lr"], v["decay"]) for _ in inner]
     center = descent.nesterov_step(v["outer_lr"], v["outer_momentum"])
-    return descent.outer(run.start, run.gradient, inner, run.period, run.steps[0], center)
+    return descent.outer(run.start, run.gradient, run.own(), run.period, run.steps[0], center)
 
 
 def low_rank(run: Observed) -> End:
     """Sync SGD along a rank-r approximation of the mean gradient (PowerSGD)."""
     basis = first_basis(run)
-    x = descent.powersgd(run.start, run.gradient, _own(run)[0], run.steps[0], run.workers, run.shapes, basis)
+    x = descent.powersgd(run.start, run.gradient, run.own()[0], run.steps[0], run.workers, run.shapes, basis)
     return [x] * run.workers, x
 
 

@@ -21,28 +21,28 @@ def _constants(run: Observed, springs: int) -> Constants:
 
 def simultaneous(run: Observed) -> End:
     """All workers and the center move at once, from old values (Sync EASGD)."""
-    s = Spring.at(run.start, run.workers)
+    s = Spring.at(run.start, run.workers, run.own())
     elastic.sync_easgd(s, run.gradient, _constants(run, run.workers), run.steps[0])
     return s.x, s.c
 
 
 def with_center_momentum(run: Observed) -> End:
     """The same, with a momentum of the center (SMA)."""
-    s = Spring.at(run.start, run.workers)
+    s = Spring.at(run.start, run.workers, run.own())
     elastic.sma(s, run.gradient, _constants(run, run.workers), run.steps[0])
     return s.x, s.c
 
 
 def in_rank_order(run: Observed) -> End:
     """One worker after the other, in rank order (Original EASGD)."""
-    s = Spring.at(run.start, run.workers)
+    s = Spring.at(run.start, run.workers, run.own())
     elastic.original_easgd(s, run.gradient, _constants(run, run.workers), sum(run.steps))
     return s.x, s.c
 
 
 def in_order_of_arrival(run: Observed) -> End:
     """One worker after the other, as the server was observed to serve them (Async EASGD)."""
-    s = Spring.at(run.start, run.workers)
+    s = Spring.at(run.start, run.workers, run.own())
     elastic.async_easgd(s, run.gradient, _constants(run, run.workers), run.served, run.steps)
     return s.x, s.c
 
@@ -58,5 +58,6 @@ def chips(run: Observed) -> End:
     """Sync SGD inside a chip of several workers, (1) and (2) between chips."""
     parts = run.values["parts"]
     k = _constants(run, run.workers // parts)
-    s = elastic.chip_easgd(run.start, run.gradient, k, run.steps[0], run.workers, parts, run.values["inside"])
+    own = run.own(run.workers // parts)
+    s = elastic.chip_easgd(run.start, run.gradient, k, run.steps[0], run.workers, parts, run.values["inside"], own)
     return [s.x[i // parts] for i in range(run.workers)], s.c

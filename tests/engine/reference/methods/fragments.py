@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tests.engine.reference.descent import Adam, Momentum
 from tests.engine.reference.observed import End, Observed
 
 
@@ -20,18 +19,14 @@ def streaming_diloco(run: Observed) -> End:
     """Per fragment: D = c - mean x when it is sent, and an outer Nesterov step when it arrives."""
     v, mu = run.values, run.values["outer_momentum"]
     x = [run.start.copy() for _ in range(run.workers)]
-    own = [
-        Adam(v["lr"], v["decay"]) if v["inner"] == "adamw" else Momentum(v["lr"], v["momentum"], run.nesterov)
-        for _ in x
-    ]
+    own = run.own()
     c, m = run.start.copy(), np.zeros_like(run.start)
     cuts = borders([int(np.prod(shape)) for shape in run.shapes], v["fragments"])
     first = [k * run.period // v["fragments"] or run.period for k in range(v["fragments"])]
     sent = {}
     for t in range(run.steps[0]):
         for i, s in enumerate(own):
-            g = run.gradient(i, t, s.at(x[i]))
-            x[i] = s.apply(x[i], g) if isinstance(s, Adam) else x[i] + s.move(g)
+            x[i] = s.apply(x[i], run.gradient(i, t, s.at(x[i])))
         for k, (start, stop) in enumerate(zip(cuts, cuts[1:], strict=False)):
             if t + 1 >= first[k] and (t + 1 - first[k]) % run.period == 0:
                 sent[k, t + v["delay"]] = c[start:stop] - np.mean([w[start:stop] for w in x], axis=0)

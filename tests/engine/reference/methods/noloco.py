@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.engine.reference.descent import Adam, Momentum
 from tests.engine.reference.observed import End, Observed
 
 
@@ -12,15 +11,11 @@ def noloco(run: Observed) -> End:
     """Outer steps of pairs: (P, P) means over a pair, the identity for a worker without a partner."""
     v, p = run.values, run.workers
     x = np.array([run.start] * p)
-    own = [
-        Adam(v["lr"], v["decay"]) if v["inner"] == "adamw" else Momentum(v["lr"], v["momentum"], run.nesterov)
-        for _ in x
-    ]
+    own = run.own()
     c, m = x.copy(), np.zeros_like(x)
     for t in range(run.steps[0]):
         for i, s in enumerate(own):
-            g = run.gradient(i, t, s.at(x[i]))
-            x[i] = s.apply(x[i], g) if isinstance(s, Adam) else x[i] + s.move(g)
+            x[i] = s.apply(x[i], run.gradient(i, t, s.at(x[i])))
         if (t + 1) % run.period == 0:
             mean, order = np.eye(p), np.random.default_rng([run.seed, t]).permutation(p)
             for n in range(0, p - 1, 2):

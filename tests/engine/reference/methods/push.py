@@ -6,7 +6,7 @@ from math import floor, log2
 
 import numpy as np
 
-from tests.engine.reference.descent import Array, Momentum
+from tests.engine.reference.descent import Array
 from tests.engine.reference.observed import End, Observed
 
 
@@ -23,10 +23,12 @@ def stochastic_gradient_push(run: Observed) -> End:
     """Weights x (P, |W|) and push-sum weights w (P,), of which each worker keeps half and sends half."""
     p = run.workers
     x, w = np.array([run.start] * p), np.ones(p)
-    own = [Momentum(run.values["lr"], run.values["momentum"], run.nesterov) for _ in x]
+    own = run.own()
     flying, heavy = np.zeros_like(x), np.zeros_like(w)
     for t in range(run.steps[0]):
-        x = np.array([x[i] + s.move(run.gradient(i, t, s.at(x[i]) / w[i])) for i, s in enumerate(own)])
+        for i, s in enumerate(own):
+            s.point = s.at(x[i]) / w[i]
+            x[i] = s.apply(x[i], run.gradient(i, t, s.point))
         if p > 1:
             sent = pushed(p, t)
             arrived = (flying, heavy) if run.values["delay"] else (sent @ x, sent @ w)

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.engine.reference.descent import Momentum
 from tests.engine.reference.observed import End, Observed
 
 
 def sparta(run: Observed) -> End:
     """Local steps; after every H-th, the chosen columns of (P, |W|) become their means."""
     x = np.array([run.start] * run.workers)
-    own = [Momentum(run.values["lr"], run.values["momentum"], run.nesterov) for _ in x]
+    own = run.own()
     size = max(1, round(run.values["fraction"] * run.start.size))
     for t in range(run.steps[0]):
         x = np.array(
-            [w + s.move(run.gradient(i, t, s.at(w))) for i, (w, s) in enumerate(zip(x, own, strict=True))]
+            [s.apply(w, run.gradient(i, t, s.at(w))) for i, (w, s) in enumerate(zip(x, own, strict=True))]
         )
         if (t + 1) % run.period == 0:
             draw = np.random.default_rng([run.seed, t])

@@ -1,0 +1,1 @@
+"""Comparison of variants: times to the target, intervals, the verdict rule and its sentences."""

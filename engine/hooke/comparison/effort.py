@@ -1,0 +1,89 @@
+"""The tuning behind a comparison: a method that was tuned less than another one is not called slower."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from hooke.comparison.cells import Cell
+from hooke.comparison.verdict import Verdict
+from hooke.comparison.wording import count
+from hooke.spec.tuning import Tuning
+from hooke.tuning.plan import Where
+
+HOW = {
+    "quasi-random": "quasi-random search",
+    "halving": "successive halving",
+    "optuna": "model-based search of Optuna",
+}
+AS_GIVEN = "Settings are as given: no trials were made, so a claim is about these settings, not about the methods."
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How many trials each variant had."""
+
+    tuning: Tuning | None = None
+    variants: tuple[str, ...] = ()
+    complete: bool = True
+    """Whether all settings have been chosen."""
+    measured: bool = True
+    """Whether any chosen setting has runs."""
+    made: Mapping[Where, int] = field(default_factory=dict)
+    """Trials of each search that have had their budget."""
+    earlier: int = 0
+    """Trials per variant of the experiments that this one continues."""
+    outcomes: tuple[str, ...] = ()
+    """How the runs of all trials ended, in words."""
+
+    @property
+    def sentence(self) -> str:
+        """Return how the settings were chosen."""
+        if self.tuning is None:
+            return AS_GIVEN
+        trials, seeds = count(self.tuning.trials + self.earlier, "trial"), count(self.tuning.seeds, "tuning seed")
+        how = HOW[self.tuning.search]
+        where = f"on {self.tuning.cluster}" if self.tuning.cluster else "on each cluster and number of workers"
+        began = "Each setting is the best of" if self.complete else "Settings are being chosen, each the best of"
+        if self.complete and not self.measured:
+            began = "No setting was chosen from"
+        counted = (
+            f", {self.earlier} of them made before by the experiments that it continues" if self.earlier else ""
+        )
+        return (
+            f"{began} {trials} per variant{counted}, {where} ({how}, {seeds}); no reported run has a tuning seed."
+        )
+
+    def judged(
+        self, cells: Mapping[str, Cell], baseline: str, verdicts: Mapping[str, Verdict]
+    ) -> dict[str, Verdict]:
+        """Return the verdicts, without a claim where the two sides had different numbers of trials."""
+        if self.tuning is None or baseline not in cells:
+            return dict(verdicts)
+        theirs = self._trials(cells[baseline])
+        found = {}
+        for name, verdict in verdicts.items():
+            own = self._trials(cells[name])
+            if name != baseline and own != theirs:
+                why = f"unequal tuning: {count(own, 'trial')}, but {theirs} of {baseline}"
+                verdict = replace(verdict, claim="no claim", unequal=why)  # noqa: PLW2901 - the corrected one
+            found[name] = verdict
+        return found
+
+    def unchosen(self, cells: Mapping[str, Cell]) -> list[str]:
+        """Return the variants whose search for this place gave no setting, once all searches have ended."""
+        if not self.tuning or not self.complete:
+            return []
+        run = next(iter(cells.values())).runs[0]
+        return [
+            name
+            for name in self.variants
+            if name not in cells and self._searched(name, run.cluster, run.workers) in self.made
+        ]
+
+    def _trials(self, cell: Cell) -> int:
+        run = cell.runs[0]
+        return self.made.get(self._searched(cell.variant, run.cluster, run.workers), 0)
+
+    def _searched(self, variant: str, cluster: str, workers: int) -> Where:
+        return variant, (self.tuning.cluster if self.tuning else None) or cluster, workers

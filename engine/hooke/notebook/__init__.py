@@ -1,0 +1,1 @@
+"""Comparisons from a program or a notebook: `hooke.compare`, in this process, without a server."""

@@ -1,0 +1,132 @@
+"""The arguments of `hooke.compare` as an experiment, and the faults of the experiment as faults of arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from hooke.catalogue.expand import PlannedRun, experiment_warnings
+from hooke.errors import ArgumentError, DataInvalid, Fault, NotFound, SpecError
+from hooke.notebook.network import Network
+from hooke.spec.specification import ExperimentSpec
+
+ABOUT_A_METHOD = ("algorithm", "communication", "search")
+"""Keys of a method's settings that are not parameters of its algorithm."""
+MOST_SHOWN = 6
+"""Faults in one message."""
+_NAMES = {
+    ("batch",): "batch",
+    ("sharding",): "sharding",
+    ("baseline",): "baseline",
+    ("first_seed",): "first_seed",
+    ("name",): "name",
+    ("variants",): "methods",
+    ("budget", "samples"): "samples",
+    ("target",): "target",
+    ("evaluation", "every"): "evaluate_every",
+    ("compute", "device"): "device",
+    ("compute", "precision"): "precision",
+    ("tuning", "trials"): "trials",
+    ("tuning", "seeds"): "tuning_seeds",
+    ("tuning", "search"): "search",
+    ("tuning",): "trials",
+    ("clusters", "0", "workers"): "workers",
+    ("clusters", "0", "seeds"): "seeds",
+    ("clusters", "0", "virtual", "compute_seconds_per_sample"): "seconds_per_sample",
+    ("clusters", "0", "virtual"): "network",
+    ("clusters",): "workers",
+    ("workload", "name"): "name",
+    ("workload", "parameters"): "workload",
+}
+"""Path in an experiment -> argument; the longest path that fits."""
+
+
+def variants(methods: object, communication: Mapping[str, Any] | None) -> list[dict[str, Any]]:
+    """Return the variants of an experiment. Raises ArgumentError if `methods` has another form."""
+    if isinstance(methods, str) or not isinstance(methods, Mapping | Sequence) or not methods:
+        raise ArgumentError(
+            "`methods` maps the name of each method to its settings, such as "
+            '{"slowmo": {"period": 16}, "sgd": {}}, or lists names; `hooke algorithms` prints them'
+        )
+    given = methods if isinstance(methods, Mapping) else {name: {} for name in methods}
+    return [_variant(str(name), settings, communication) for name, settings in given.items()]
+
+
+def _variant(name: str, settings: object, communication: Mapping[str, Any] | None) -> dict[str, Any]:
+    if not isinstance(settings, Mapping):
+        raise ArgumentError(
+            f"`methods[{name!r}]` is a mapping of settings, such as {{}} or {{'lr': 0.1}}, not {settings!r}"
+        )
+    found = {
+        "name": name,
+        "algorithm": settings.get("algorithm", name),
+        "parameters": {key: value for key, value in settings.items() if key not in ABOUT_A_METHOD},
+        "communication": {**(communication or {}), **settings.get("communication", {})},
+    }
+    return found | ({"search": dict(settings["search"])} if "search" in settings else {})
+
+
+@dataclass(frozen=True)
+class Where:
+    """Where runs execute, on how many workers, and how many of them."""
+
+    world: str
+    network: Network
+    workers: int
+    seeds: int
+
+    def cluster(self, seconds_per_sample: float, measured: str | None) -> dict[str, Any]:
+        """Return the cluster of an experiment: a virtual one on `local`, or `local` itself."""
+        common = {"workers": [self.workers], "seeds": self.seeds}
+        if self.world == "mpi":
+            return {"name": "local", **common}
+        if self.world != "virtual":
+            raise ArgumentError(
+                f'`world` is "virtual" (virtual time) or "mpi" (real processes), not {self.world!r}'
+            )
+        virtual = self.network.document(seconds_per_sample, measured)
+        return {"name": self.network.name, "computed_on": "local", **common, "virtual": virtual}
+
+
+def target_of(value: float | None, metric: str) -> dict[str, Any] | None:
+    """Return the target of an experiment."""
+    if metric not in ("accuracy", "loss"):
+        raise ArgumentError(f'`metric` is "accuracy" or "loss", of the validation part, not {metric!r}')
+    return None if value is None else {"metric": f"validation_{metric}", "value": value}
+
+
+@contextmanager
+def named(labels: Sequence[str], world: str) -> Iterator[None]:
+    """Raise ArgumentError, which names the arguments, for a SpecError or DataInvalid of the block."""
+    try:
+        yield
+    except SpecError as error:
+        said = list(dict.fromkeys(f"`{argument(each, labels, world)}`: {each.message}" for each in error.faults))
+        more = [f"and {len(said) - MOST_SHOWN} more"] if len(said) > MOST_SHOWN else []
+        raise ArgumentError("; ".join(said[:MOST_SHOWN] + more)) from None
+    except (DataInvalid, NotFound) as error:
+        raise ArgumentError(str(error)) from error
+
+
+def argument(fault: Fault, labels: Sequence[str], world: str = "virtual") -> str:
+    """Return the argument that a fault of an experiment is about, such as `methods['slowmo']['period']`."""
+    path = tuple(part.replace("~1", "/").replace("~0", "~") for part in fault.pointer.split("/")[1:])
+    if path[:1] == ("variants",) and len(path) > 1 and path[1].isdigit() and int(path[1]) < len(labels):
+        keys = path[3:] if path[2:3] == ("parameters",) else path[2:] if path[2:3] != ("name",) else ()
+        return f"methods[{labels[int(path[1])]!r}]" + "".join(f"[{key!r}]" for key in keys)
+    if path == ("clusters", "0", "name"):
+        return "network" if world == "virtual" else "world"
+    fitting = [known for known in _NAMES if path[: len(known)] == known]
+    return _NAMES[max(fitting, key=len)] if fitting else "/".join(path) or "compare"
+
+
+def warnings_of(spec: ExperimentSpec, planned: Sequence[PlannedRun]) -> list[str]:
+    """Return the warnings about runs of an experiment, with the argument that each is about."""
+    labels = [variant.name for variant in spec.variants]
+    return [
+        f"`{argument(each, labels)}`: {each.message}"
+        for each in experiment_warnings(spec, planned)
+        if not each.pointer.endswith("compute_seconds_per_sample")  # said with every result
+    ]

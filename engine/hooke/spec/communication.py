@@ -1,0 +1,50 @@
+"""How vectors are exchanged: a part of every variant and run."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from hooke.spec.frozen import Frozen
+
+DEFAULT_SHARE = 0.01
+"""Part of the elements that the wire type top-k sends, if nothing else is chosen."""
+
+
+class Communication(Frozen):
+    """How vectors are exchanged; works with every algorithm."""
+
+    packing: Literal["one", "per-layer", "buckets"] = Field(
+        "one",
+        title="Packing",
+        description="One message for all layers, one per layer, or messages of `bucket_bytes`.",
+    )
+    bucket_bytes: int = Field(
+        1 << 20, ge=1024, le=1 << 30, title="Bucket", description="Bytes per message where packing is `buckets`."
+    )
+    collective: Literal["tree", "halving", "ring", "library"] = Field(
+        "tree",
+        title="Collective",
+        description="Binomial reduce + broadcast as in the paper, recursive halving or a ring (both optimal in "
+        "bytes), or the MPI library's own all-reduce, whose order of additions is unspecified.",
+    )
+    wire: Literal["fp32", "bf16", "fp16", "int8", "sign", "top-k"] = Field(
+        "fp32",
+        title="Wire type",
+        description="How vectors travel: bf16 and fp16 round elements and sums; int8, sign (1 bit) and top-k (the "
+        "largest elements) compress what changed, and all-reduces become all-gathers.",
+    )
+    error_feedback: bool = Field(
+        True,
+        title="Error feedback",
+        description="Add what the wire type took from a vector to the next vector sent (no effect with fp32).",
+    )
+    wire_share: float = Field(
+        DEFAULT_SHARE,
+        gt=0,
+        le=1,
+        exclude_if=lambda value: value == DEFAULT_SHARE,  # documents without it keep their fingerprint
+        title="Share of elements",
+        description="Part of the elements that the wire type top-k sends; each takes 8 bytes.",
+    )

@@ -1,0 +1,113 @@
+"""An experiment that continues earlier ones: their trials count in its searches.
+
+A trial counts because the new experiment would have made the same run: workload, conditions, clusters and seeds of
+trials are equal, and its setting lies in the new space. Spaces may only become wider, therefore.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hooke.catalogue.offers import AlgorithmOffer
+from hooke.catalogue.searched import with_defaults
+from hooke.errors import Fault
+from hooke.spec.pointers import pointer
+from hooke.spec.specification import ExperimentSpec, Variant
+from hooke.tuning.search import Bracket, rungs, tuning_seeds
+from hooke.tuning.settings import free_spaces
+
+Where = tuple[str, str, int]
+"""(variant, cluster, workers) of a search."""
+EQUAL = ("workload", "batch", "sharding", "first_seed", "target", "evaluation", "compute", "on_bad_worker")
+"""Keys of an experiment that determine what its trials show."""
+OTHER = "differs in the experiment that this one continues, so its trials do not count here: make them equal"
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What a trial has run with."""
+
+    parameters: dict[str, Any]
+    algorithm_hash: str | None = None
+    """SHA-256 of the source of a user's own algorithm."""
+    workload_hash: str | None = None
+
+
+Trials = Mapping[Where, Mapping[int, Tried]]
+"""The trials of each search of one experiment, by number."""
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """An experiment that is continued, with its own trials."""
+
+    spec: ExperimentSpec
+    tried: Trials
+
+
+def brackets(earlier: Sequence[Earlier], where: Where) -> tuple[Bracket, ...]:
+    """Return the brackets of a search that earlier experiments made, the first one first."""
+    made = [(each.spec, each.tried[where]) for each in earlier if each.tried.get(where)]
+    return tuple(Bracket(min(tried), len(tried), rungs(spec), tuning_seeds(spec)) for spec, tried in made)
+
+
+def differences(spec: ExperimentSpec, earlier: ExperimentSpec) -> Iterator[Fault]:
+    """Yield what makes the trials of an earlier experiment other ones than those of `spec`."""
+    for key in EQUAL:
+        if getattr(spec, key) != getattr(earlier, key):
+            yield Fault(pointer(key), OTHER)
+    for key in ("samples", "max_seconds"):
+        if getattr(spec.budget, key) != getattr(earlier.budget, key):
+            yield Fault(pointer("budget", key), OTHER)
+    yield from _of_tuning(spec, earlier)
+    variants = {variant.name: variant for variant in earlier.variants}
+    for i, variant in enumerate(spec.variants):
+        if (before := variants.get(variant.name)) is None:
+            yield Fault(
+                pointer("variants", i, "name"),
+                "the experiment that this one continues has no variant of this name, so its trials would be fewer",
+            )
+            continue
+        for key in ("algorithm", "communication"):
+            if getattr(variant, key) != getattr(before, key):
+                yield Fault(pointer("variants", i, key), OTHER)
+    clusters = {cluster.name: cluster for cluster in earlier.clusters}
+    for i, cluster in enumerate(spec.clusters):
+        place = clusters.get(cluster.name)
+        if place and (cluster.host, cluster.virtual) != (place.host, place.virtual):
+            yield Fault(pointer("clusters", i), OTHER)
+
+
+def _of_tuning(spec: ExperimentSpec, earlier: ExperimentSpec) -> Iterator[Fault]:
+    if earlier.tuning is None:
+        yield Fault("/tuning/continues", "that experiment has no tuning, so it has no trials to continue")
+    elif spec.tuning is not None:
+        if spec.tuning.seeds != earlier.tuning.seeds:
+            yield Fault("/tuning/seeds", OTHER)
+        if (spec.tuning.samples or spec.budget.samples) != (earlier.tuning.samples or earlier.budget.samples):
+            yield Fault("/tuning/samples", OTHER)
+
+
+def outside(
+    variant: Variant, offer: AlgorithmOffer, tried: Mapping[int, Tried], *prefix: object
+) -> Iterator[Fault]:
+    """Yield the parameters for which a trial has a value that the variant would not try; `prefix`: its path."""
+    spaces = free_spaces(variant, offer)
+    given = with_defaults(variant.parameters, offer, spaces)
+    for name in given | spaces:
+        space = spaces.get(name)
+        for number, trial in tried.items():
+            had = trial.parameters.get(name)
+            here = space is not None and space.applies(trial.parameters)
+            if space is not None and here and space.position(had) is None:
+                place = pointer(*prefix, "search", name)
+                yield Fault(place, f"trial {number} had {had!r}, outside of this space: it can only become wider")
+                break
+            if not here and had != given.get(name):
+                yield Fault(
+                    pointer(*prefix, "parameters", name),
+                    f"trial {number} of the experiment that is continued had {had!r}, not {given.get(name)!r}",
+                )
+                break

@@ -1,0 +1,122 @@
+"""What `hooke.compare` and `hooke.Network` refuse: each sentence names the argument."""
+
+import hooke
+import numpy as np
+import pytest
+from hooke.errors import ArgumentError
+from torch import nn
+
+from tests.architecture.test_cold_starts import COMPUTE, WEB, loaded
+from tests.engine.notebook.data import GIVEN, METHODS, QUICK, TEST, TRAIN, model
+
+PROPER = {"methods": METHODS, "target": 0.8, **GIVEN, **QUICK}
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"methods": {}}, "`methods` maps the name of each method to its settings"),
+        ({"methods": "sgd"}, "`methods` maps the name of each method to its settings"),
+        ({"methods": {"sgd": 0.1}}, r"`methods\['sgd'\]` is a mapping of settings"),
+        ({"methods": {"sdg": {}}}, r"`methods\['sdg'\]\['algorithm'\]`: no algorithm is called 'sdg'"),
+        (
+            {"methods": {"slowmo": {"perod": 3}}},
+            r"`methods\['slowmo'\]\['perod'\]`: Extra inputs are not permitted",
+        ),
+        (
+            {"methods": {"slowmo": {"period": 0}}},
+            r"`methods\['slowmo'\]\['period'\]`: .* greater than or equal to 1",
+        ),
+        ({"methods": {"sgd": {"communication": {"wire": "fp8"}}}}, r"\['sgd'\]\['communication'\]\['wire'\]`: "),
+        ({"communication": {"collective": "library"}}, r"\['collective'\]`: a virtual cluster has no MPI library"),
+        ({"baseline": "sgd"}, "`baseline`: no variant has this name"),
+        ({"target": 98}, r"`target`: an accuracy lies in \(0, 1\]"),
+        ({"metric": "f1"}, '`metric` is "accuracy" or "loss"'),
+        ({"workers": 0}, "`workers`: Input should be greater than or equal to 1"),
+        ({"seeds": 0}, "`seeds`: "),
+        ({"trials": 1}, "`trials`: "),
+        ({"batch": 0}, "`batch`: "),
+        ({"samples": 0}, "`samples`: "),
+        ({"evaluate_every": 0}, "`evaluate_every`: "),
+        ({"seconds_per_sample": 0}, "`seconds_per_sample`: "),
+        ({"network": hooke.Network("1Gb/s", jitter=-1)}, "`network`: "),
+        ({"network": 10}, "`network` is a hooke.Network or its bandwidth"),
+        ({"world": "real"}, '`world` is "virtual"'),
+        ({"name": "My net"}, "`name`: String should match pattern"),
+        ({"name": "digits-mlp"}, "the name 'digits-mlp' is that of another workload"),
+        ({"model": model()}, "`model` is a function that returns a new nn.Module, .* not Sequential"),
+        ({"model": lambda: 3}, r"model\(\) must return an nn.Module with parameters, not int"),
+        (
+            {"model": lambda: nn.Linear(3, 2)},
+            "the first gradient failed, so that `model`, `train` and `loss` do not",
+        ),
+        ({"test": None}, "`test` is missing"),
+        ({"workload": "digits-mlp"}, "give `workload`, or `model`, `train` and `test`, not both"),
+        ({"train": TRAIN[0]}, r"train must be \(inputs, labels\), two tensors or arrays, or a map-style data set"),
+        ({"train": (TRAIN[0], TRAIN[1][:5])}, "train has 600 inputs and 5 labels"),
+        ({"test": (TEST[0] * 1j, TEST[1])}, "test has complex numbers"),
+        (
+            {"train": (np.zeros((5, 2)), np.zeros(5))},
+            "no validation part can be split off 5 training items: give `val",
+        ),
+    ],
+)
+def test_a_bad_argument_is_named(changed, said):
+    with pytest.raises(ArgumentError, match=said):
+        hooke.compare(**PROPER | changed)
+
+
+def test_a_missing_package_is_named(monkeypatch):
+    found = hooke.compare(**PROPER | {"methods": ["sgd"], "samples": 16, "evaluate_every": None})
+    for module, ask in (("pandas", lambda: found.table), ("matplotlib.pyplot", found.plot)):
+        monkeypatch.setitem(__import__("sys").modules, module, None)
+        with pytest.raises(ArgumentError, match=r"needs (pandas|matplotlib): pip install 'hooke\[notebook\]'"):
+            ask()
+
+
+@pytest.mark.parametrize(
+    ("given", "bytes_per_second", "latency"),
+    [
+        (("1Gb/s",), 1.25e8, 50e-6),
+        (("100 Mbit/s", "1ms"), 1.25e7, 1e-3),
+        (("12.5GB/s", "700 ns"), 1.25e10, 0.7e-6),
+        (("2.5 Gbps", "7.2 µs"), 3.125e8, 7.2e-6),
+        (("10gbe",), 1 / 0.9e-9, 7.2e-6),
+        (("FDR", "2us"), 5e9, 2e-6),
+    ],
+)
+def test_the_units_of_a_network(given, bytes_per_second, latency):
+    network = hooke.Network(*given)
+    assert 1 / network.seconds_per_byte == pytest.approx(bytes_per_second)
+    assert network.seconds_per_message == pytest.approx(latency)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("fast",), "`bandwidth` of a network is a rate such as .* not 'fast'"),
+        (("1Gb",), "`bandwidth` of a network is a rate"),
+        ((1e9,), "`bandwidth` of a network is a rate"),
+        (("0Gb/s",), "`bandwidth` of a network is a rate"),
+        (("1.2.3Gb/s",), "`bandwidth` of a network is a rate"),
+        (("1Gb/s", "50"), "`latency` of a network is a time such as .* not '50'"),
+        (("1Gb/s", None, "slow"), "`to_server` of a network is a rate"),
+    ],
+)
+def test_a_bad_unit_is_refused(given, said):
+    with pytest.raises(ArgumentError, match=said):
+        hooke.Network(*given)
+
+
+def test_a_network_has_a_name_in_the_verdict():
+    assert hooke.Network("1Gb/s", "50 µs").name == "1gb-s-50us"
+    assert hooke.Network("10GbE").name == "10gbe"
+
+
+def test_importing_the_package_costs_nothing():
+    light = loaded("-c", "import hooke; hooke.Network('1Gb/s')")
+    assert light & (COMPUTE | WEB | {"numpy", "pydantic", "typer", "pandas", "matplotlib"}) == set()
+    with pytest.raises(AttributeError, match="no attribute 'comparison_'"):
+        hooke.comparison_  # noqa: B018 - reading it is the test
+    assert set(hooke.__all__) <= set(dir(hooke))
+    assert all(getattr(hooke, name) is not None for name in hooke.__all__)

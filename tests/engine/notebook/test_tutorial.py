@@ -1,0 +1,45 @@
+"""The tutorial runs from its first cell to its last, in a kernel of its own; the README calls what exists."""
+
+import ast
+import inspect
+import os
+import re
+from pathlib import Path
+
+import hooke
+import nbformat
+from nbclient import NotebookClient
+
+ROOT = Path(__file__).parents[3]
+TUTORIAL = ROOT / "docs/tutorial.ipynb"
+
+
+def shown(cell):
+    return "".join(str(output.get("data", {}).get("text/plain", "")) for output in cell.outputs)
+
+
+def test_the_tutorial_runs(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT / "engine"), os.environ.get("PYTHONPATH", "")]))
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
+    notebook = nbformat.read(TUTORIAL, as_version=4)
+    cells = {cell.source.splitlines()[-1]: cell for cell in notebook.cells if cell.cell_type == "code"}
+    assert all(not cell.outputs and cell.execution_count is None for cell in cells.values()), "strip its outputs"
+    NotebookClient(notebook, timeout=200, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    assert "faster: local-sgd" in shown(cells["r.verdict"]), shown(cells["r.verdict"])
+    assert "image/png" in cells["r.plot()"].outputs[-1].data
+    assert "<table" in cells["r.table"].outputs[-1].data["text/html"]
+    (saved,) = (cell for source, cell in cells.items() if source.startswith("sorted("))
+    assert shown(saved) == "['experiment.json', 'runs', 'table.csv', 'verdict.txt']"
+
+
+def test_the_lines_of_the_readme_call_what_exists():
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    (block,) = (text for text in blocks if "hooke.compare(" in text)
+    calls = [node for node in ast.walk(ast.parse(block)) if isinstance(node, ast.Call)]
+    (call,) = (each for each in calls if ast.unparse(each.func) == "hooke.compare")
+    names = [word.arg for word in call.keywords]
+    inspect.signature(hooke.compare).bind(**dict.fromkeys(names))
+    used = {ast.unparse(node) for node in ast.walk(ast.parse(block)) if isinstance(node, ast.Attribute)}
+    assert all(hasattr(hooke.Comparison, name.removeprefix("r.")) for name in used if name.startswith("r."))
+    (network,) = (each for each in calls if ast.unparse(each.func) == "hooke.Network")
+    hooke.Network(*(ast.literal_eval(argument) for argument in network.args))
