@@ -19,6 +19,12 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
+    trials = op.get_bind().execute(sa.text("SELECT count(*) FROM runs WHERE rung IS NOT NULL")).scalar_one()
+    if trials:  # without these columns they would be compared like all other runs
+        raise RuntimeError(
+            f"{trials} runs are trials of a tuning, which version 0006 cannot tell from reported runs: "
+            "export what you need and begin with a new database, or stay at 0007"
+        )
     op.drop_column("experiments", "cores")
     op.drop_column("experiments", "planning")
     op.drop_column("runs", "rung")

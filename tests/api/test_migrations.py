@@ -7,9 +7,9 @@ import pytest
 from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
-from hooke_api.models import Base, Project, Run, now
+from hooke_api.models import Base, Experiment, Project, Run, now
 from hooke_api.storage.database import Database, alembic_config
-from sqlalchemy import MetaData, inspect, select
+from sqlalchemy import MetaData, delete, inspect, select
 
 from tests.api.databases import MIGRATIONS
 
@@ -77,6 +77,40 @@ def test_figures_of_earlier_runs_come_from_what_is_stored(database):
         "diverged": (None, True),
         "raised": (None, False),
     }
+
+
+def test_trials_are_not_turned_into_reported_runs(database):
+    """Down to where runs have no rung: refused while there are trials, and nothing is lost then."""
+    with database.write() as session:
+        owner = {"project_id": "prj_default", "created_by": "me", "created_at": now()}
+        text = dict.fromkeys(("name", "description", "workload", "baseline", "fingerprint"), "x")
+        names = dict.fromkeys(("variant", "algorithm", "cluster", "host", "fingerprint"), "x")
+        session.add(
+            Experiment(id="e", number=1, variants=[], clusters=[], spec={}, planning=True, **owner, **text)
+        )
+        session.flush()
+        figures = {"simulated": False, "workers": 1, "servers": 0, "seed": 1, "spec": {}, "budget": 1}
+        for number, rung in enumerate((0, None), 1):
+            session.add(
+                Run(
+                    id=f"r{number}", experiment_id="e", number=number, trial=1, rung=rung, state="queued",
+                    **owner, **names, **figures,
+                )
+            )  # fmt: skip
+    with pytest.raises(RuntimeError, match="1 runs are trials of a tuning"), database.write() as session:
+        command.downgrade(alembic_config(MIGRATIONS, session.connection()), "0006")
+    assert differences(database) == []
+    with database.write() as session:
+        assert {run.id: (run.trial, run.rung) for run in session.scalars(select(Run))} == {
+            "r1": (1, 0),
+            "r2": (1, None),
+        }
+        session.execute(delete(Run).where(Run.rung.is_not(None)))
+    with database.write() as session:
+        command.downgrade(alembic_config(MIGRATIONS, session.connection()), "0006")
+    database.migrate(MIGRATIONS)
+    with database.read() as session:
+        assert [(run.id, run.trial) for run in session.scalars(select(Run))] == [("r2", None)]
 
 
 RUNS_THEN = (

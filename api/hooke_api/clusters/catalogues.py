@@ -71,6 +71,11 @@ class Reported:
         return bool(self.document.get("may_drop"))
 
     @property
+    def compressible(self) -> bool:
+        """Whether the wire types sign and top-k can be used; agents before 0.12 do not report it."""
+        return bool(self.document.get("compressible", True))
+
+    @property
     def period_field(self) -> str | None:
         """Name of the parameter with the number of local steps per exchange."""
         found = self.document.get("period_field", "period")  # not reported by agents of version 0.1
@@ -92,6 +97,11 @@ class Reported:
     def exchange_period(self, values: Mapping[str, Any]) -> int:
         """Return the maximum number of local steps per exchange; 1 without such a parameter."""
         found = values.get(self.period_field or "")
+        return found if isinstance(found, int) and found >= 1 else 1
+
+    def gradients_per_step(self, values: Mapping[str, Any]) -> int:
+        """Return the number of gradients that a worker averages for one step; 1 without such a parameter."""
+        found = values.get("accumulation")
         return found if isinstance(found, int) and found >= 1 else 1
 
     def faults(self, values: Mapping[str, Any], workers: int) -> list[str]:

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
+from hooke.spec.communication import Communication
 from hooke.spec.events import AgentHello, Described, FileFault
-from hooke.spec.specification import Communication, Compute
+from hooke.spec.specification import Compute
 from hooke.spec.tuning import Tuning
 from sqlalchemy import delete, insert, select
 from sqlalchemy.orm import Session

@@ -10,6 +10,7 @@ from hooke.catalogue.expand import PlannedRun
 from hooke.errors import Fault
 from hooke.spec.specification import ExperimentSpec, fingerprint
 from hooke.spec.states import TERMINAL, RunState
+from hooke.spec.sweeps import expanded
 from sqlalchemy import func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
@@ -29,15 +30,17 @@ from hooke_api.storage.outbox import announce, take, wake_scheduler
 LISTING = "experiments"
 
 
-def dry_run(session: Session, spec: ExperimentSpec) -> DryRun:
+def dry_run(session: Session, asked: ExperimentSpec) -> DryRun:
     """Return the runs that an experiment would create, and its warnings."""
-    plan = plan_of(session, spec)
-    planned = plan.first().runs
+    plain = expanded(asked)
+    with plain.telling() as spec:
+        plan = plan_of(session, spec)
+        planned = plan.first().runs
     return DryRun(
         runs=[_planned_view(run) for run in planned],
         trial_runs=plan.trial_runs,
         reported_runs=plan.reported_runs if spec.tuning else len(planned),
-        warnings=warnings(session, spec, planned),
+        warnings=plain.as_sent(warnings(session, spec, planned)),
     )
 
 
@@ -56,13 +59,15 @@ def _planned_view(run: PlannedRun) -> PlannedRunView:
     )
 
 
-def create(database: Database, spec: ExperimentSpec, who: str, key: str | None) -> ExperimentView:
+def create(database: Database, asked: ExperimentSpec, who: str, key: str | None) -> ExperimentView:
     """Store an experiment and queue its runs; with the key of an earlier request, return its experiment.
 
     Raises SpecError for an unknown cluster, Invalid for a key that was used with a different document.
     """
+    plain = expanded(asked)
+    spec = plain.spec
     try:
-        with database.write() as session:
+        with plain.telling(), database.write() as session:
             found = _made_with(session, key, who, spec)
             return view(session, found or _insert(session, spec, who, key))
     except IntegrityError:

@@ -13,16 +13,29 @@ from sqlalchemy.orm import Session
 
 from hooke_api.models import Cluster
 
+STYLES = 30
+"""Variants with a line style of their own in the charts."""
+
 
 def warnings(session: Session, spec: ExperimentSpec, planned: list[PlannedRun]) -> list[Fault]:
     """Return the warnings about a valid experiment, each with a JSON Pointer."""
     return [
         *experiment_warnings(spec, planned),
+        *_about_variants(spec),
         *_about_seeds(spec),
         *_about_target(spec),
         *_about_cores(session, spec, planned),
         *_about_precision(session, spec, planned),
     ]
+
+
+def _about_variants(spec: ExperimentSpec) -> Iterator[Fault]:
+    if (count := len(spec.variants)) > STYLES:
+        yield Fault(
+            "/variants",
+            f"{count} variants: line styles repeat after {STYLES}, and each claim is corrected for {count - 1} "
+            "comparisons, so that differences are harder to show. Several experiments with fewer show more.",
+        )
 
 
 def _about_seeds(spec: ExperimentSpec) -> Iterator[Fault]:

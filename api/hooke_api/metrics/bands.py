@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from hooke.comparison.intervals import t_quantile
 from numpy.typing import NDArray
-
-from hooke_api.base.intervals import t_quantile
 
 Floats = NDArray[np.float64]
 

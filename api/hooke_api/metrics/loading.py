@@ -45,6 +45,7 @@ class Facts:
     algorithm: str
     evaluated_part: str | None
     batch: int
+    """Samples of one step of one worker."""
     coordination: str | None
     """Coordination reported by its cluster for the algorithm; None if not reported."""
 
@@ -97,10 +98,16 @@ class Kept:
         return self.curves.table.nbytes + sum(int(array.nbytes) for array in arrays)
 
 
+def _accumulation() -> ColumnElement[int]:
+    """Return the number of batches of a step; null in runs of earlier versions and of methods without it."""
+    found: ColumnElement[int] = Run.spec["algorithm", "parameters", "accumulation"].as_integer()
+    return found
+
+
 def read_facts(session: Session, *where: ColumnElement[bool]) -> list[Facts]:
     """Return the facts of the runs that match the conditions, in order of number."""
     found = {
-        "batch": Run.spec["batch"].as_integer(),
+        "batch": Run.spec["batch"].as_integer() * func.coalesce(_accumulation(), 1),
         "coordination": CatalogueEntry.document["coordination"].as_string(),
     }
     columns = [found[name] if name in found else getattr(Run, name) for name in Facts.__annotations__]

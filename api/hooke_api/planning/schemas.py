@@ -30,6 +30,8 @@ class TrialView(View):
     """The searched parameters alone."""
     rung: int
     """The last rung on which it ran, from 0."""
+    experiment: str | None
+    """Id of the experiment that made it, an earlier one where this one continues it; null before it has runs."""
     runs: list[str]
     """Ids of its runs, on all rungs."""
     open: int
@@ -57,6 +59,8 @@ class SearchView(View):
     """The space of each searched parameter."""
     trials: list[TrialView]
     """By number."""
+    earlier_trials: int
+    """The first so many trials are those of experiments that this one continues."""
     ended: bool
     chosen: int | None
     """The best trial; null before the search has ended, or if no trial gave a result."""

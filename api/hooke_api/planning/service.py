@@ -6,25 +6,34 @@ import math
 import statistics
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
+from hooke.catalogue.offers import AlgorithmOffer, brought_along
+from hooke.comparison.figures import FINISHED
+from hooke.comparison.trials import known, where
 from hooke.errors import SpecError
-from hooke.spec.specification import ExperimentSpec
+from hooke.spec.spaces import Space
+from hooke.spec.specification import ExperimentSpec, Variant
 from hooke.spec.states import TERMINAL
+from hooke.tuning.continued import brackets
 from hooke.tuning.plan import Plan, Where
 from hooke.tuning.search import Known, Search, rungs, tuning_seeds
-from hooke.tuning.settings import edges, free_spaces
+from hooke.tuning.settings import AtEdge, edges, free_spaces
 from sqlalchemy.orm import Session
 
-from hooke_api.base.errors import Conflict, ResourceNotFound
+from hooke_api.base.errors import ResourceNotFound
 from hooke_api.models import Experiment, Run
 from hooke_api.planning.schemas import RungView, SearchView, TrialView, TuningView
 from hooke_api.planning.steps import plan_of
-from hooke_api.planning.trials import ENDED_WELL, known, trial_runs, where
+from hooke_api.planning.trials import earlier_of, trial_runs, tried
 
 
 def answer_tuning(session: Session, experiment_id: str) -> TuningView:
-    """Return the searches of an experiment. Raises ResourceNotFound without tuning, Conflict if its clusters
-    do not offer its algorithms any more."""
+    """Return the searches of an experiment. Raises ResourceNotFound without tuning.
+
+    Where its clusters do not offer its algorithms any more, it is answered from the runs alone.
+    """
     experiment = session.get(Experiment, experiment_id)
     if experiment is None:
         raise ResourceNotFound(f"no experiment has the id {experiment_id!r}")
@@ -32,15 +41,15 @@ def answer_tuning(session: Session, experiment_id: str) -> TuningView:
     if spec.tuning is None:
         raise ResourceNotFound("this experiment has no tuning: its parameters are as given")
     try:
-        plan = plan_of(session, spec, experiment)
-    except SpecError as error:
-        raise Conflict(f"its clusters have changed since its submission: {error}") from None
-    runs = trial_runs(session, experiment_id)
+        known_searches = _planned(plan_of(session, spec, experiment))
+    except SpecError:
+        known_searches = _stored(session, spec, experiment.id)
+    runs = trial_runs(session, spec, experiment_id)
     of_search: dict[Where, list[Run]] = defaultdict(list)
     for run in runs:
         of_search[where(run)].append(run)
     results = known(spec, runs)
-    searches = [_search(plan, each, of_search[each], results.get(each, {})) for each in plan.searches]
+    searches = [_search(spec, each, of_search[each.at], results.get(each.at, {})) for each in known_searches]
     return TuningView(
         experiment=experiment.id,
         tuning=spec.tuning,
@@ -51,19 +60,70 @@ def answer_tuning(session: Session, experiment_id: str) -> TuningView:
     )
 
 
-def _search(plan: Plan, at: Where, runs: Sequence[Run], results: Known) -> SearchView:
-    search, (variant, location) = plan.searches[at], plan.locations[at]
-    offer = location.offered.algorithms[variant.algorithm]
-    spaces = free_spaces(variant, offer)
+@dataclass(frozen=True)
+class _Searched:
+    """A search, and what its trials choose from."""
+
+    at: Where
+    variant: Variant
+    simulated: bool
+    search: Search
+    settings: Sequence[dict[str, Any]]
+    offer: AlgorithmOffer | None
+    """None: no cluster offers the algorithm any more."""
+
+    @property
+    def spaces(self) -> dict[str, Space]:
+        """Return the space of each searched parameter, as far as it is known."""
+        if self.offer is None:
+            return {name: space for name, space in self.variant.search.items() if space is not None}
+        return free_spaces(self.variant, self.offer)
+
+    def edges(self, trial: int | None) -> dict[str, AtEdge]:
+        """Return the parameters of a trial that lie at an end of their space."""
+        return edges(self.settings[trial - 1], self.variant, self.offer) if trial and self.offer else {}
+
+
+def _planned(plan: Plan) -> list[_Searched]:
+    found = []
+    for at, search in plan.searches.items():
+        variant, location = plan.locations[at]
+        offer = location.offered.algorithms[variant.algorithm]
+        simulated = location.cluster.virtual is not None
+        found.append(_Searched(at, variant, simulated, search, plan.settings[at], offer))
+    return found
+
+
+def _stored(session: Session, spec: ExperimentSpec, experiment_id: str) -> list[_Searched]:
+    """Return the searches as far as runs and specifications tell of them."""
+    variants = {variant.name: variant for variant in spec.variants}
+    simulated = {cluster.name: cluster.virtual is not None for cluster in spec.clusters}
+    earlier, found = earlier_of(session, spec), []
+    for at, own in tried(session, experiment_id).items():
+        before = brackets(earlier, at)
+        made = {
+            number: trial
+            for each in (*(e.tried.get(at, {}) for e in earlier), own)
+            for number, trial in each.items()
+        }
+        search = Search(len(own), rungs(spec), tuning_seeds(spec), before)
+        settings = [made[number].parameters for number in sorted(made)]
+        offer = brought_along().algorithms.get(variants[at[0]].algorithm)
+        found.append(_Searched(at, variants[at[0]], simulated[at[1]], search, settings, offer))
+    return found
+
+
+def _search(spec: ExperimentSpec, searched: _Searched, runs: Sequence[Run], results: Known) -> SearchView:
+    at, search, variant, spaces = searched.at, searched.search, searched.variant, searched.spaces
     ended = search.ended(results)
     chosen = search.chosen(results) if ended else None
-    at_edge = edges(plan.settings[at][chosen - 1], variant, offer) if chosen else {}
+    at_edge = searched.edges(chosen)
     of_trial: dict[int, list[Run]] = defaultdict(list)
     for run in runs:
         of_trial[run.trial or 0].append(run)
     ranks = {trial: rank for rank, trial in enumerate(search.ranking(results), 1)}
     trials = [
-        _trial(number, plan.settings[at][number - 1], list(spaces), of_trial[number], search, results)
+        _trial(number, searched.settings[number - 1], list(spaces), of_trial[number], search, results)
         for number in range(1, search.trials + 1)
     ]
     shown = [
@@ -74,15 +134,16 @@ def _search(plan: Plan, at: Where, runs: Sequence[Run], results: Known) -> Searc
         variant=variant.name,
         algorithm=variant.algorithm,
         cluster=at[1],
-        simulated=location.cluster.virtual is not None,
+        simulated=searched.simulated,
         workers=at[2],
         spaces=spaces,
         trials=shown,
+        earlier_trials=search.earlier_trials,
         ended=ended,
         chosen=chosen,
         edges={name: found.end for name, found in at_edge.items()},
         wider={name: found.wider for name, found in at_edge.items() if found.wider},
-        reached=_share_reached(plan.spec, times),
+        reached=_share_reached(spec, times),
         median_seconds=_median(times),
         samples=sum(run.samples for run in runs),
         core_hours=sum(map(_core_hours, runs)),
@@ -98,7 +159,7 @@ def _trial(
     results: Known,
 ) -> TrialView:
     last = max((run.rung or 0 for run in runs), default=0)
-    latest = [run for run in runs if run.rung == last and run.state in ENDED_WELL]
+    latest = [run for run in runs if run.rung == last and run.state in FINISHED]
     accuracies = [run.accuracy for run in latest if run.accuracy is not None]
     losses = [run.loss for run in latest if run.loss is not None and math.isfinite(run.loss)]
     return TrialView(
@@ -107,9 +168,10 @@ def _trial(
         chosen=False,
         parameters={name: setting[name] for name in searched if name in setting},
         rung=last,
+        experiment=next((run.experiment_id for run in runs), None),
         runs=[run.id for run in runs],
         open=sum(run.state not in TERMINAL for run in runs),
-        failed=sum(run.state in TERMINAL and (run.diverged or run.state not in ENDED_WELL) for run in runs),
+        failed=sum(run.state in TERMINAL and (run.diverged or run.state not in FINISHED) for run in runs),
         seconds=search.seconds(number, results),
         accuracy=statistics.fmean(accuracies) if accuracies else None,
         loss=statistics.fmean(losses) if losses else None,

@@ -6,6 +6,7 @@ import time
 
 import structlog
 from hooke.catalogue.validation import check_experiment
+from hooke.comparison.trials import known
 from hooke.errors import Fault, SpecError
 from hooke.spec.specification import ExperimentSpec
 from hooke.spec.states import TERMINAL
@@ -16,7 +17,8 @@ from sqlalchemy.orm import Session
 from hooke_api.clusters.catalogues import offered
 from hooke_api.models import Cluster, Experiment, Run
 from hooke_api.planning.rows import add_runs
-from hooke_api.planning.trials import known, trial_runs, tried, undelivered
+from hooke_api.planning.trials import earlier_of, trial_runs, tried, undelivered
+from hooke_api.scheduling import lifecycle
 from hooke_api.scheduling.lifecycle import finish_experiment
 from hooke_api.storage.database import Database
 from hooke_api.storage.outbox import announce, wake_scheduler
@@ -37,11 +39,16 @@ def plan_of(session: Session, spec: ExperimentSpec, experiment: Experiment | Non
     """
     catalogues = offered(session, {cluster.host for cluster in spec.clusters})
     check_experiment(spec, catalogues)
-    present = registered_cores(session)
+    cores = registered_cores(session)
+    earlier = earlier_of(session, spec)
     if experiment is None:
-        return Plan(spec, present, catalogues)
-    cores = {name: experiment.cores.get(name, count) for name, count in present.items()}
-    return Plan(spec, cores, catalogues, tried(session, experiment.id))
+        plan = Plan(spec, cores, catalogues, None, earlier, known(spec, trial_runs(session, spec)))
+        if changed := plan.changed_sources():  # of the experiments that it continues
+            raise SpecError(changed)
+        return plan
+    cores = {name: experiment.cores.get(name, count) for name, count in cores.items()}
+    results = known(spec, trial_runs(session, spec, experiment.id))
+    return Plan(spec, cores, catalogues, tried(session, experiment.id), earlier, results)
 
 
 def registered_cores(session: Session) -> dict[str, int]:
@@ -85,7 +92,11 @@ class Planner:
     def _advance(self, experiment: str, count: int) -> None:
         try:
             with self._database.write() as session:
-                advance(session, experiment)
+                goes_on = advance(session, experiment)
+            if not goes_on:
+                # not while the experiment is locked: a run that ends locks its own row before
+                with self._database.write() as session:
+                    _cancel_trials(session, experiment)
         except Exception:  # any error: other experiments and the queue must go on
             log.exception("an experiment could not be planned; it is tried again", experiment=experiment)
             self._not_before[experiment] = time.monotonic() + self._retry_seconds
@@ -93,24 +104,25 @@ class Planner:
             self._seen[experiment] = count
 
 
-def advance(session: Session, experiment_id: str) -> None:
-    """Add the runs of an experiment's next step, if its trials allow it; nothing if it was cancelled meanwhile."""
+def advance(session: Session, experiment_id: str) -> bool:
+    """Add the runs of an experiment's next step, if its trials allow it; nothing if it was cancelled meanwhile.
+
+    Return whether it can go on; its trials are worth nothing otherwise.
+    """
     query = select(Experiment).where(Experiment.id == experiment_id).with_for_update()
     experiment = session.scalars(query).one()
     if not experiment.planning:
-        return
+        return True
     spec = ExperimentSpec.model_validate(experiment.spec)
     measured = select(Run.cluster).where(Run.experiment_id == experiment_id, Run.rung.is_(None)).distinct()
     try:
         plan = plan_of(session, spec, experiment)
         if changed := plan.changed_sources():
             raise SpecError(changed)
-        step = plan.following(
-            known(spec, trial_runs(session, experiment_id)), frozenset(session.scalars(measured))
-        )
+        step = plan.next(frozenset(session.scalars(measured)))
     except SpecError as error:  # since its submission a cluster or its catalogue has changed
         _stop(session, experiment, error.faults)
-        return
+        return False
     add_runs(session, experiment, step.runs, "planner", "the next step of its tuning")
     experiment.planning = not step.complete
     if step.runs:
@@ -120,6 +132,16 @@ def advance(session: Session, experiment_id: str) -> None:
     if step.complete:
         session.flush()
         finish_experiment(session, experiment_id)
+    return True
+
+
+def _cancel_trials(session: Session, experiment_id: str) -> None:
+    """Cancel the trials of a tuning that has stopped; reported runs go on."""
+    open_ = select(Run).where(
+        Run.experiment_id == experiment_id, Run.rung.is_not(None), Run.state.not_in(TERMINAL)
+    )
+    for run in session.scalars(open_.order_by(Run.id).with_for_update()).all():
+        lifecycle.cancel(session, run, "planner")
 
 
 def _stop(session: Session, experiment: Experiment, faults: list[Fault]) -> None:

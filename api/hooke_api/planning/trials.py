@@ -2,26 +2,58 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable
 
+from hooke.comparison.figures import FINISHED
+from hooke.comparison.wording import count
+from hooke.errors import Fault, SpecError
 from hooke.spec.specification import ExperimentSpec
-from hooke.spec.states import TERMINAL, RunState
-from hooke.tuning.plan import Tried, Where
-from hooke.tuning.search import TrialKey, TrialResult
+from hooke.spec.states import RunState
+from hooke.tuning.plan import Earlier, Tried, Where
 from sqlalchemy import and_, exists, or_, select
 from sqlalchemy.orm import Session
 
-from hooke_api.models import RankTotals, Run
+from hooke_api.models import Experiment, RankTotals, Run
 
-ENDED_WELL = frozenset({RunState.SUCCEEDED, RunState.TIMED_OUT})
-"""States of trials that have a result."""
+HOW_ENDED = {
+    RunState.SUCCEEDED: "with a result",
+    RunState.TIMED_OUT: "with a result",
+    RunState.FAILED_USER: "failed",
+    RunState.FAILED_INFRA: "lost their machine",
+    RunState.CANCELLED: "cancelled",
+}
 
 
-def trial_runs(session: Session, experiment_id: str) -> list[Run]:
-    """Return the runs of all trials, by number."""
-    query = select(Run).where(Run.experiment_id == experiment_id, Run.rung.is_not(None))
-    return list(session.scalars(query.order_by(Run.number)))
+def continued(session: Session, spec: ExperimentSpec) -> list[Experiment]:
+    """Return the experiments that one continues, the first one first. Raises SpecError if there is none."""
+    found: list[Experiment] = []
+    at = spec.tuning
+    while at is not None and at.continues is not None:
+        experiment = session.get(Experiment, at.continues)
+        if experiment is None:
+            raise SpecError([Fault("/tuning/continues", f"no experiment has the id {at.continues!r}")])
+        found.insert(0, experiment)
+        at = ExperimentSpec.model_validate(experiment.spec).tuning
+    return found
+
+
+def earlier_of(session: Session, spec: ExperimentSpec) -> list[Earlier]:
+    """Return the experiments that one continues, with what their trials have run with."""
+    return [
+        Earlier(ExperimentSpec.model_validate(each.spec), tried(session, each.id))
+        for each in continued(session, spec)
+    ]
+
+
+def trial_runs(session: Session, spec: ExperimentSpec, experiment_id: str | None = None) -> list[Run]:
+    """Return the runs of all trials that count in an experiment, those of earlier experiments first."""
+    counting = [*(each.id for each in continued(session, spec)), experiment_id]
+    found: list[Run] = []
+    for each in counting:
+        query = select(Run).where(Run.experiment_id == each, Run.rung.is_not(None))
+        found += session.scalars(query.order_by(Run.number))
+    return found
 
 
 def undelivered(session: Session, experiments: Collection[str]) -> dict[str, str]:
@@ -37,14 +69,14 @@ def undelivered(session: Session, experiments: Collection[str]) -> dict[str, str
     query = select(Run.id, Run.experiment_id).where(
         Run.experiment_id.in_(experiments),
         Run.rung.is_not(None),
-        Run.state.in_(ENDED_WELL),
+        Run.state.in_(FINISHED),
         or_(~done.where(RankTotals.rank == 0), of_server),
     )
     return {run: experiment for run, experiment in session.execute(query)}
 
 
 def tried(session: Session, experiment_id: str) -> dict[Where, dict[int, Tried]]:
-    """Return what the trials of each search have run with."""
+    """Return what an experiment's own trials have run with, by search."""
     columns = (Run.variant, Run.cluster, Run.workers, Run.trial, Run.spec["algorithm"], Run.spec["workload"])
     query = select(*columns).where(Run.experiment_id == experiment_id, Run.rung == 0)
     found: dict[Where, dict[int, Tried]] = defaultdict(dict)
@@ -54,45 +86,23 @@ def tried(session: Session, experiment_id: str) -> dict[Where, dict[int, Tried]]
     return dict(found)
 
 
-def where(run: Run) -> Where:
-    """Return the search that a trial's run belongs to."""
-    return run.variant, run.cluster, run.workers
-
-
-def key(run: Run) -> TrialKey:
-    """Return which run of its search it is."""
-    return TrialKey(run.trial or 0, run.rung or 0, run.seed)
-
-
-def known(spec: ExperimentSpec, runs: Iterable[Run]) -> dict[Where, dict[TrialKey, TrialResult | None]]:
-    """Return the results of trials by search; None of a run that has not ended."""
-    found: dict[Where, dict[TrialKey, TrialResult | None]] = defaultdict(dict)
+def outcomes(runs: Iterable[Run]) -> list[str]:
+    """Return in words how the runs of trials have ended, a sentence for each cluster and number of workers."""
+    counted: dict[tuple[str, int], dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
     for run in runs:
-        found[where(run)][key(run)] = result(spec, run) if run.state in TERMINAL else None
-    return dict(found)
+        how = "diverged" if run.diverged else HOW_ENDED.get(run.state, "not ended")
+        counted[run.cluster, run.workers][run.variant][how] += 1
+    found = []
+    for (cluster, workers), variants in counted.items():
+        told = (
+            f"{name} ({', '.join(f'{n} {how}' for how, n in ends.items())})" for name, ends in variants.items()
+        )
+        place = f"On {cluster} ({count(workers, 'worker')})"
+        found.append(f"{place}, nothing was measured. How the runs of its trials ended: {'; '.join(told)}.")
+    return found
 
 
-def result(spec: ExperimentSpec, run: Run) -> TrialResult:
-    """Return what an ended trial has shown: nothing, if it failed or was cancelled."""
-    if run.state not in ENDED_WELL or run.diverged:
-        return TrialResult(None, None)
-    by_loss = spec.target is not None and not spec.target.of_accuracy
-    quality = (None if run.loss is None else -run.loss) if by_loss else run.accuracy
-    return TrialResult(run.time_to_target, quality)
-
-
-def trials_made(runs: Iterable[Run]) -> dict[Where, int]:
-    """Return how many trials of each search have had their budget: all of whose runs ended by themselves."""
-    counted: dict[Where, dict[int, bool]] = defaultdict(dict)
-    for run in runs:
-        trials = counted[where(run)]
-        trials[run.trial or 0] = trials.get(run.trial or 0, True) and _had_its_budget(run)
-    return {search: sum(trials.values()) for search, trials in counted.items()}
-
-
-def _had_its_budget(run: Run) -> bool:
-    """Return whether a trial ended as it would again; not, if it was refused before its first step.
-
-    The source of an own algorithm may have been another one, or its class may not take the setting.
-    """
-    return run.state in ENDED_WELL or run.diverged or (run.state is RunState.FAILED_USER and run.samples > 0)
+def trials_of(experiment: Experiment) -> int:
+    """Return how many trials per variant an experiment asked for."""
+    tuning = ExperimentSpec.model_validate(experiment.spec).tuning
+    return tuning.trials if tuning else 0

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hooke_api.base.intervals import interval, t_quantile
+from hooke.comparison.intervals import interval, t_quantile
 from hooke_api.metrics.bands import Curve, band, common_grid, grid_step, interpolate
 from hypothesis import given
 from hypothesis import strategies as st

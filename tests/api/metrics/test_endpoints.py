@@ -64,6 +64,16 @@ def test_every_axis(service, running):
         assert series(service, running.id, "throughput", axis)["y"] == pytest.approx([6400] * 6)
 
 
+def test_a_step_of_several_batches_counts_their_samples(service):
+    """Batch 32, two workers, two gradients per step: 128 samples."""
+    variant = {"name": "original", "algorithm": "sync-easgd", "parameters": {"accumulation": 2}}
+    supervisor = service.launch(variants=[variant])
+    supervisor.report("starting", "running")
+    for rank in (0, 1):
+        ship(supervisor, rank, start(), steps(1, 4, samples=128.0 * np.arange(1, 5)))
+    assert series(service, supervisor.id, "train_loss", "step")["x"] == [1, 2, 3, 4]
+
+
 def test_evaluations_on_every_axis(service, running):
     for axis, expected in (
         ("clock", [0, 0.256, 0.512]),

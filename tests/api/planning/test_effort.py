@@ -90,7 +90,10 @@ def test_an_experiment_of_which_nothing_could_be_measured_has_failed(service):
     assert service.get(f"/experiments/{experiment}")["state"] == "failed"
     comparison, sentences = compared(service, experiment)
     assert comparison["tuning"].startswith("No setting was chosen from 8 trials per variant")
-    assert not sentences
+    assert sentences == [
+        "On local (2 workers), nothing was measured. How the runs of its trials ended: "
+        "sync (12 failed); local (12 failed)."
+    ]
 
 
 def test_what_was_cancelled_is_not_called_chosen(service):

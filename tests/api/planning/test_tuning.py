@@ -3,9 +3,10 @@
 import math
 
 import pytest
-from hooke_api.models import Cluster
+from hooke.spec.states import RunState
+from hooke_api.models import Cluster, Run
 from hooke_api.planning.steps import Planner
-from sqlalchemy import delete
+from sqlalchemy import delete, select
 
 from tests.api.hands import SPEC, Supervisor, done, scored, start
 from tests.api.test_ingest import rank
@@ -177,12 +178,28 @@ def test_another_process_plans_the_next_step_as_well(service):
 def test_a_cluster_that_has_gone_stops_the_tuning_with_a_reason(service):
     experiment = service.submit(**TUNED)["id"]
     play(service, by_rate, until=lambda run: run["rung"] == 1)
+    before = service.get(f"/experiments/{experiment}/tuning")
     with service.database.write() as session:
         session.execute(delete(Cluster))
+        ended = session.scalars(select(Run).where(Run.rung == 1)).first()
+        ended.state = RunState.FAILED_INFRA  # one more has ended: the next step is planned
     Planner(service.database).look()
     view = service.get(f"/experiments/{experiment}")
     assert any("no cluster 'local' is registered" in warning["message"] for warning in view["warnings"])
-    assert service.client.get(f"/experiments/{experiment}/tuning").status_code == 409
+    # what is left of the trials leads to nothing: it is cancelled, and told from what is stored
+    assert {run["state"] for run in trials(service) if run["rung"] == 1} <= {
+        "cancelled",
+        "failed_infra",
+        "dispatched",
+    }
+    assert all(run["cancel_requested"] for run in trials(service) if run["state"] == "dispatched")
+    after = service.get(f"/experiments/{experiment}/tuning")
+    for told, was in zip(after["searches"], before["searches"], strict=True):
+        kept = ("variant", "cluster", "workers", "simulated", "spaces", "samples")
+        assert {key: told[key] for key in kept} == {key: was[key] for key in kept}
+        assert [trial["parameters"] for trial in told["trials"]] == [
+            trial["parameters"] for trial in was["trials"]
+        ]
 
 
 def test_auto_workers_are_those_of_the_submission(service):
