@@ -205,6 +205,7 @@ def test_a_tuned_experiment_from_the_form_to_its_clone(hooke, browsing):
     page.goto(f"{up.url}/new")
     tune(page)
     expect(page.get_by_test_id("plan-total")).to_have_text("8 trial runs at most, 6 reported runs")
+    expect(page.get_by_test_id("plan")).to_have_attribute("data-settled", "true")  # it is pale until then
     browsing.accessible()
     page.get_by_test_id("start").click()
     expect(page.get_by_test_id("tuning-state")).to_have_text("Complete: 8 trial runs")
@@ -223,7 +224,16 @@ def test_a_tuned_experiment_from_the_form_to_its_clone(hooke, browsing):
     page.set_viewport_size({"width": 820, "height": 900})
     assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
 
+    page.get_by_role("link", name="Leaderboard").click()
+    expect(page.get_by_test_id("method")).to_have_count(2)
+    browsing.accessible()
+    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    page.go_back()
+
     page.get_by_test_id("clone").click()
+    expect(page.get_by_test_id("plan-bar")).to_have_text(re.compile("8 trial runs at most, 6 reported"))
+    expect(page.get_by_test_id("plan")).to_have_attribute("data-settled", "true")
+    browsing.accessible()
     expect(field(page, "/variants/1/search/lr/low")).to_have_value("0.05")
     expect(page.get_by_test_id("plan-total")).to_have_text("8 trial runs at most, 6 reported runs")
     assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")

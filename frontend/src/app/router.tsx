@@ -40,6 +40,15 @@ const experiment = createRoute({
   component: lazyRouteComponent(() => import("@/features/experiment/experiment-screen"), "ExperimentScreen"),
 });
 
+const leaderboard = createRoute({
+  getParentRoute: () => root,
+  path: "/leaderboard",
+  component: lazyRouteComponent(
+    () => import("@/features/leaderboard/leaderboard-screen"),
+    "LeaderboardScreen",
+  ),
+});
+
 const run = createRoute({
   getParentRoute: () => root,
   path: "/runs/$runId",
@@ -47,7 +56,7 @@ const run = createRoute({
   component: lazyRouteComponent(() => import("@/features/run/run-screen"), "RunScreen"),
 });
 
-const routeTree = root.addChildren([experiments, newExperiment, experiment, run]);
+const routeTree = root.addChildren([experiments, newExperiment, experiment, leaderboard, run]);
 
 /** The routes over the browser's address, or over another history. */
 export function makeRouter(history?: RouterHistory) {

@@ -28,6 +28,7 @@ export function Shell() {
             <Link to="/" activeOptions={{ exact: true }}>
               Experiments
             </Link>
+            <Link to="/leaderboard">Leaderboard</Link>
             <Link to="/new">New</Link>
           </nav>
           <span className={styles.spring} />

@@ -1,5 +1,5 @@
 import { expect, it, describe as suite } from "vitest";
-import { type ChartSeries, chartData, describe, yRange } from "@/lib/charts/series";
+import { type ChartSeries, chartData, describe, seenThrough, yRange } from "@/lib/charts/series";
 import { variantStyle } from "@/lib/theme/palette";
 
 function series(over: Partial<ChartSeries>): ChartSeries {
@@ -16,6 +16,23 @@ suite("chartData", () => {
       [0.1, 0.7],
       [undefined, 5],
     ]);
+  });
+});
+
+suite("a curve that equals an earlier one", () => {
+  const dashes = (...all: ChartSeries[]) => seenThrough(all).map(({ style }) => style.dash);
+
+  it("has gaps, so that both are seen; others are left as they are", () => {
+    const other = series({ label: "B", style: variantStyle(1) });
+    expect(dashes(series({}), other)).toEqual([[], [9, 9]]);
+    expect(dashes(series({}), { ...other, y: [0.2, 0.81] })).toEqual([[], []]);
+    expect(dashes(series({}), { ...other, x: [0, 2] })).toEqual([[], []]);
+    expect(dashes(series({}), { ...other, faint: true })).toEqual([[], []]);
+  });
+
+  it("has none where nothing is drawn", () => {
+    expect(dashes(series({ x: [], y: [] }), series({ x: [], y: [] }))).toEqual([[], []]);
+    expect(dashes(series({ y: [null, null] }), series({ y: [null, null] }))).toEqual([[], []]);
   });
 });
 

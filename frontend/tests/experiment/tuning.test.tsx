@@ -37,6 +37,16 @@ describe("the section", () => {
     expect(looks("response")).toEqual(["1 usual", "2 usual"]);
   });
 
+  it("says which trials another experiment made, and counts its own", async () => {
+    const trials = [trial(1), trial(2), trial(3), trial(4)];
+    const continued = search({ trials, earlier_trials: 2 });
+    await open(tuning({ tuning: { trials: 2, continues: "exp_3" }, searches: [continued] }));
+    expect(screen.getByTestId("tuning-state")).toHaveTextContent("Complete: 2 trial runs");
+    const link = within(screen.getByTestId("continues")).getByRole("link", { name: "another experiment" });
+    expect(link).toHaveAttribute("href", "/experiments/exp_3");
+    expect(rows()).toHaveLength(4);
+  });
+
   it("says why it is missing, and asks again", async () => {
     const why = "its clusters have changed since its submission";
     server.on("GET /experiments/*/tuning", new Refusal(409, why));
@@ -155,7 +165,7 @@ describe("a chosen value at the edge of its space", () => {
       "data-edge",
       "high",
     );
-    await user.click(card().getByRole("link", { name: "Widen and submit anew" }));
+    await user.click(card().getByRole("link", { name: "Widen and continue" }));
     await screen.findByTestId("form");
     await user.click(screen.getByRole("tab", { name: "JSON" }));
     const editor: HTMLTextAreaElement = await screen.findByLabelText("Specification as JSON");
@@ -165,7 +175,32 @@ describe("a chosen value at the edge of its space", () => {
         ? { ...variant, search: { lr: { low: 0.003, high: 3, scale: "log" } } }
         : variant,
     );
-    expect(JSON.parse(editor.value)).toEqual({ ...spec, variants });
+    expect(JSON.parse(editor.value)).toEqual({
+      ...spec,
+      variants,
+      tuning: { ...spec.tuning, continues: "exp_7" },
+    });
+  });
+
+  it("is widened with all others by one click, in one space for all places", async () => {
+    const space = (low: number, high: number) => ({ low, high, scale: "log" as const, when: {} });
+    await open(
+      tuning({
+        searches: [
+          search({ wider: { lr: space(0.003, 3) } }),
+          search({ workers: 4, wider: { lr: space(0.001, 0.3) } }),
+          search({ variant: "Original EASGD", wider: { rho: space(1, 2) } }),
+        ],
+      }),
+    );
+    expect(screen.getByTestId("widen-all")).toHaveTextContent("2 choices lie at the edge of a space.");
+    const link = within(screen.getByTestId("widen-all")).getByRole("link").getAttribute("href") ?? "";
+    const asked = new URL(link, "http://hooke").searchParams;
+    expect(asked.get("clone")).toBe("exp_7");
+    expect(JSON.parse(asked.get("wider") ?? "")).toEqual([
+      { variant: "Sync EASGD", spaces: { lr: space(0.001, 3) } },
+      { variant: "Original EASGD", spaces: { rho: space(1, 2) } },
+    ]);
   });
 
   it("among choices asks for more of them", async () => {
@@ -190,6 +225,17 @@ describe("the verdict of a tuned experiment", () => {
     );
     await open();
     expect(screen.getByTestId("effort")).toHaveTextContent("Each setting is the best of 8 trials.");
+  });
+
+  it("says how its trials ended where nothing was measured", async () => {
+    const sentence = "On local (2 workers), nothing was measured: A (8 diverged).";
+    server.on(
+      "GET /experiments/*/comparison",
+      comparison({ rows: [], sentences: [sentence], complete: true }),
+    );
+    await openApp(server, "/experiments/exp_7");
+    expect(await screen.findByTestId("unmeasured")).toHaveTextContent(sentence);
+    await screen.findByTestId("runs-table");
   });
 
   it("says what it waits for while settings are chosen", async () => {

@@ -18,10 +18,11 @@ it("says what a method moves per step, or that it does not declare it", () => {
 });
 
 it("hides what says nothing about how vectors travel", () => {
-  expect(meaningless(undefined)).toEqual(["bucket_bytes", "error_feedback"]);
-  expect(meaningless({ packing: "buckets", wire: "fp32" })).toEqual(["error_feedback"]);
-  expect(meaningless({ packing: "one", wire: "bf16" })).toEqual(["bucket_bytes"]);
-  expect(meaningless({ packing: "buckets", wire: "fp16" })).toEqual([]);
+  expect(meaningless(undefined)).toEqual(["bucket_bytes", "error_feedback", "wire_share"]);
+  expect(meaningless({ packing: "buckets", wire: "fp32" })).toEqual(["error_feedback", "wire_share"]);
+  expect(meaningless({ packing: "one", wire: "bf16" })).toEqual(["bucket_bytes", "wire_share"]);
+  expect(meaningless({ packing: "buckets", wire: "fp16" })).toEqual(["wire_share"]);
+  expect(meaningless({ packing: "buckets", wire: "top-k" })).toEqual([]);
 });
 
 it("counts every exchange in exactly one bar", () => {

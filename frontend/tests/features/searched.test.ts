@@ -60,6 +60,26 @@ describe("what becomes of a parameter", () => {
     expect(states(variant)).toEqual(expected);
   });
 
+  it.each([
+    ["does not hold for the default of the other parameter", {}, []],
+    ["holds for its value", { parameters: { optimizer: "adamw" } }, ["decay"]],
+    [
+      "may hold because it is searched",
+      { search: { optimizer: { choices: ["sgd"] } } },
+      ["optimizer", "decay"],
+    ],
+    ["does not hold, but the variant asks for the space", { search: { decay: LR } }, ["decay"]],
+  ])("is searched only where its condition may hold: it %s", (_, variant, expected) => {
+    const fields = {
+      optimizer: { enum: ["sgd", "adamw"], default: "sgd" },
+      decay: { type: "number", default: 0 },
+    };
+    const parameters = { type: "object", properties: fields };
+    const search = { decay: { low: 0, high: 1, when: { optimizer: ["adamw"] } } };
+    const found = searchedParameters(variant, { ...SEARCHED, parameters, search });
+    expect(found.map(({ name }) => name)).toEqual(expected);
+  });
+
   it("keeps the order of the form, its titles and defaults", () => {
     const found = searchedParameters({ search: { rho: LR, lr: null } }, SEARCHED);
     expect(found.map(({ name, title }) => [name, title])).toEqual([
@@ -183,11 +203,13 @@ describe("the document", () => {
 
 describe("the address of the form", () => {
   it.each<[unknown, boolean]>([
-    [{ variant: "A", spaces: { lr: LR } }, true],
-    [{ variant: "A", spaces: {} }, true],
-    [{ variant: 3, spaces: {} }, false],
-    [{ variant: "A", spaces: [LR] }, false],
-    [{ variant: "A", spaces: { lr: 3 } }, false],
+    [[{ variant: "A", spaces: { lr: LR } }], true],
+    [[{ variant: "A", spaces: {} }], true],
+    [[{ variant: 3, spaces: {} }], false],
+    [[{ variant: "A", spaces: [LR] }], false],
+    [[{ variant: "A", spaces: { lr: 3 } }], false],
+    [[], false],
+    [{ variant: "A", spaces: {} }, false],
     ["A", false],
     [undefined, false],
   ])("may carry %o as wider spaces: %s", (wider, accepted) => {

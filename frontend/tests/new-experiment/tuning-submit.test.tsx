@@ -39,6 +39,7 @@ describe("the plan of a tuned experiment", () => {
       expect(screen.getByTestId("plan-total")).toHaveTextContent("24 trial runs at most, 1 reported run"),
     );
     expect(part("plan").getByText(/First 3 runs of trials:/)).toBeVisible();
+    expect(screen.getByTestId("plan-bar")).toHaveTextContent("24 trial runs at most, 1 reported");
     const runs = within(screen.getByTestId("planned-runs")).getAllByRole("row");
     expect(runs.map((row) => row.textContent)).toEqual([
       "Sync EASGDlocal2trial 1",
@@ -66,6 +67,7 @@ describe("faults of a tuning", () => {
     await on();
     await settled();
     await screen.findByText("5 things stand in the way");
+    expect(screen.getByTestId("plan-bar")).toHaveTextContent("5 faults to correct");
     for (const [at, [pointer, field]] of fields.entries()) {
       expect(field()).toBeInvalid();
       expect(field()).toHaveAccessibleDescription(new RegExp(`wrong: ${pointer}( |$)`));
@@ -103,11 +105,22 @@ describe("a tuned experiment that is cloned", () => {
   it("has the wider spaces of its address, for the variant that is named", async () => {
     server.on("GET /experiments/*", experiment({ spec: TUNED }));
     const wider = { variant: "Other", spaces: { lr: { low: 0.003, high: 3, scale: "log", when: {} } } };
-    const { user } = await open(`/new?clone=exp_7&wider=${encodeURIComponent(JSON.stringify(wider))}`);
+    const { user } = await open(`/new?clone=exp_7&wider=${encodeURIComponent(JSON.stringify([wider]))}`);
     expect(card(1).getByLabelText("Learning rate, high")).toHaveValue("3");
-    const { variants } = await shownDocument(user);
+    const { variants, tuning } = await shownDocument(user);
+    expect(tuning).toEqual({ ...TUNED.tuning, continues: "exp_7" });
     expect(variants[0]).toEqual(TUNED.variants[0]);
     expect(variants[1]?.search).toEqual({ kind: null, lr: { low: 0.003, high: 3, scale: "log" } });
+  });
+
+  it("counts the trials of the one that it continues, until they are given up", async () => {
+    server.on("GET /experiments/*", experiment({ spec: TUNED }));
+    const wider = JSON.stringify([{ variant: "Other", spaces: { lr: { low: 0.003, high: 3 } } }]);
+    const { user } = await open(`/new?clone=exp_7&wider=${encodeURIComponent(wider)}`);
+    expect(screen.getByTestId("continues")).toHaveTextContent("the trials made there count here");
+    await user.click(screen.getByRole("button", { name: "Start the trials anew" }));
+    expect(screen.queryByTestId("continues")).toBeNull();
+    expect((await shownDocument(user)).tuning).toEqual(TUNED.tuning);
   });
 
   it("is submitted as it stands in the form", async () => {

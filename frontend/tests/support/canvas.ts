@@ -74,6 +74,7 @@ class Recorder {
   fill(path: RecordedPath = this.path): void {
     this.mark("fill", this.fillStyle, path.points);
   }
+  strokeText(): void {} // the edge of a text that is filled as well
   fillText(text: string, x: number, y: number): void {
     this.mark("text", this.fillStyle, [[x, y]], text);
   }

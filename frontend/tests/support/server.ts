@@ -13,6 +13,7 @@ import type {
   ExperimentPage,
   ExperimentView,
   Fault,
+  Leaderboard,
   LogPage,
   ProblemDetails,
   RunPage,
@@ -35,6 +36,7 @@ interface Operations {
   "GET /experiments/*/comparison": Comparison;
   "GET /experiments/*/tuning": TuningView;
   "POST /experiments/*/cancel": ExperimentView;
+  "GET /leaderboard": Leaderboard;
   "GET /runs": RunPage;
   "GET /runs/*": RunView;
   "GET /runs/*/logs": LogPage;
@@ -70,7 +72,16 @@ export class Refusal {
 }
 
 const BASE = "/api/v1";
-const names = new Set(["algorithms", "workloads", "clusters", "experiments", "runs", "series", "dry-run"]);
+const names = new Set([
+  "leaderboard",
+  "algorithms",
+  "workloads",
+  "clusters",
+  "experiments",
+  "runs",
+  "series",
+  "dry-run",
+]);
 const verbs = new Set(["bands", "comparison", "tuning", "cancel", "logs", "checkpoint"]);
 
 /** The operation of a path: ids become stars. */

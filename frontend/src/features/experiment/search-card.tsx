@@ -9,7 +9,7 @@ import { LinkButton } from "@/lib/ui/link-button";
 import { Tag } from "@/lib/ui/tag";
 import { VariantChip } from "@/lib/ui/variant-chip";
 import { Response } from "./response";
-import { formatFigure, type Measure } from "./trials";
+import { formatFigure, type Measure, widerOf } from "./trials";
 import { TrialsPlot } from "./trials-plot";
 import { TrialsTable } from "./trials-table";
 import styles from "./tuning.module.css";
@@ -115,9 +115,9 @@ function Edges({ experiment, search }: Pick<CardProps, "experiment" | "search">)
           size="xs"
           data-testid="widen"
           to="/new"
-          search={{ clone: experiment.id, wider: { variant: search.variant, spaces: search.wider } }}
+          search={{ clone: experiment.id, wider: widerOf([search]) }}
         >
-          Widen and submit anew
+          Widen and continue
         </LinkButton>
       )}
     </div>

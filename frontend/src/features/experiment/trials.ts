@@ -1,4 +1,4 @@
-import type { SearchView, TrialView, TuningView } from "@/lib/client/types.gen";
+import type { SearchView, Space, TrialView, TuningView } from "@/lib/client/types.gen";
 import { formatCount, formatPercent } from "@/lib/format/numbers";
 import { formatSeconds } from "@/lib/format/time";
 import { formatValue } from "@/lib/spaces/words";
@@ -41,6 +41,25 @@ export function trialWords(trial: TrialView, measure: Measure): string {
 
 const MISSING = { missed: "missed the target", failed: "failed", open: "has not ended" } as const;
 
+/** The wider spaces of searches, by variant; where several places widen a space, one that has all of it. */
+export function widerOf(
+  searches: readonly SearchView[],
+): { variant: string; spaces: Record<string, Space> }[] {
+  const found = new Map<string, Record<string, Space>>();
+  for (const { variant, wider } of searches) {
+    const spaces = found.get(variant) ?? {};
+    for (const [name, space] of Object.entries(wider)) spaces[name] = union(spaces[name], space);
+    if (Object.keys(spaces).length > 0) found.set(variant, spaces);
+  }
+  return [...found].map(([variant, spaces]) => ({ variant, spaces }));
+}
+
+function union(one: Space | undefined, other: Space): Space {
+  const end = (name: "low" | "high", outer: (...values: number[]) => number) =>
+    outer(Number(one?.[name] ?? other[name]), Number(other[name]));
+  return { ...other, low: end("low", Math.min), high: end("high", Math.max) };
+}
+
 export interface Progress {
   readonly ended: number;
   /** The largest number of runs; trials that met the target early are not run again. */
@@ -50,9 +69,9 @@ export interface Progress {
 }
 
 export function progressOf(tuning: TuningView): Progress {
-  const trials = tuning.searches.flatMap((search) => search.trials);
+  const trials = tuning.searches.flatMap(ownTrials);
   const going = tuning.searches.filter((search) => !search.ended);
-  const rungs = going.map((search) => Math.max(0, ...search.trials.map((trial) => trial.rung)));
+  const rungs = going.map((search) => Math.max(0, ...ownTrials(search).map((trial) => trial.rung)));
   return {
     ended: trials.reduce((sum, trial) => sum + trial.runs.length - trial.open, 0),
     most: tuning.searches.reduce((sum, search) => sum + runsOf(search, tuning), 0),
@@ -60,8 +79,13 @@ export function progressOf(tuning: TuningView): Progress {
   };
 }
 
+/** The trials that this experiment has made, without those of the ones that it continues. */
+function ownTrials(search: SearchView): TrialView[] {
+  return search.trials.slice(search.earlier_trials);
+}
+
 function runsOf(search: SearchView, { rungs, seeds }: TuningView): number {
-  const trials = rungs.map((rung) => Math.min(rung.trials, search.trials.length));
+  const trials = rungs.map((rung) => Math.min(rung.trials, ownTrials(search).length));
   return seeds.length * trials.reduce((sum, count) => sum + count, 0);
 }
 

@@ -1,11 +1,13 @@
 import { Skeleton } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
 import type { ExperimentView, TuningView } from "@/lib/client/types.gen";
 import { formatCount } from "@/lib/format/numbers";
 import { ErrorPanel } from "@/lib/ui/error-panel";
+import { LinkButton } from "@/lib/ui/link-button";
 import { Section } from "@/lib/ui/section";
 import styles from "./experiment.module.css";
 import { SearchCard } from "./search-card";
-import { ladderWords, progressOf } from "./trials";
+import { ladderWords, progressOf, widerOf } from "./trials";
 import own from "./tuning.module.css";
 import { useTuning } from "./use-experiment";
 
@@ -21,6 +23,8 @@ export function TuningPart({ experiment }: { experiment: ExperimentView }) {
       {query.isPending && <Skeleton height={160} />}
       {tuning && (
         <>
+          <WidenAll experiment={experiment} tuning={tuning} />
+          <Continued tuning={tuning} />
           <div className={own.searches}>
             {tuning.searches.map((search, index) => (
               <SearchCard
@@ -33,7 +37,8 @@ export function TuningPart({ experiment }: { experiment: ExperimentView }) {
             ))}
           </div>
           <p className={styles.foot}>
-            Per variant {ladderWords(tuning)}
+            Per variant {tuning.tuning.continues ? "another " : ""}
+            {ladderWords(tuning)}
             {experiment.spec.target &&
               tuning.rungs.length > 1 &&
               "; a trial that met the target is not run again"}
@@ -43,6 +48,39 @@ export function TuningPart({ experiment }: { experiment: ExperimentView }) {
         </>
       )}
     </Section>
+  );
+}
+
+/** Where several searches chose at an edge: one click for all of them. */
+function WidenAll({ experiment, tuning }: { experiment: ExperimentView; tuning: TuningView }) {
+  const wider = widerOf(tuning.searches);
+  const count = wider.reduce((sum, { spaces }) => sum + Object.keys(spaces).length, 0);
+  if (tuning.searches.filter((search) => Object.keys(search.wider).length > 0).length < 2) return null;
+  return (
+    <div className={own.edges} data-testid="widen-all">
+      <span>
+        {count} {count === 1 ? "choice lies" : "choices lie"} at the edge of a space. The trials made so far
+        count in the experiment that continues this one.
+      </span>
+      <LinkButton variant="default" size="xs" to="/new" search={{ clone: experiment.id, wider }}>
+        Widen all and continue
+      </LinkButton>
+    </div>
+  );
+}
+
+/** Where the first trials come from, if another experiment made them. */
+function Continued({ tuning }: { tuning: TuningView }) {
+  const id = tuning.tuning.continues;
+  if (!id) return null;
+  return (
+    <p className={own.continues} data-testid="continues">
+      Continues{" "}
+      <Link to="/experiments/$experimentId" params={{ experimentId: id }}>
+        another experiment
+      </Link>
+      : the trials made there count here, for every variant.
+    </p>
   );
 }
 

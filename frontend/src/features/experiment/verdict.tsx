@@ -32,9 +32,7 @@ export function Verdict({ experiment, comparison, groups, group }: VerdictProps)
           {(groups.length > 0 || !experiment.spec.tuning) && (
             <Sentences complete={comparison.complete} groups={groups} group={group} />
           )}
-          {groups.length === 0 && experiment.spec.tuning && (
-            <p className={styles.later}>Reported runs begin once trials have chosen the settings.</p>
-          )}
+          {groups.length === 0 && experiment.spec.tuning && <Unmeasured comparison={comparison} />}
           <p className={styles.effort} data-testid="effort">
             {comparison.tuning}
           </p>
@@ -47,6 +45,18 @@ export function Verdict({ experiment, comparison, groups, group }: VerdictProps)
         <Placeholder experiment={experiment} />
       )}
     </Section>
+  );
+}
+
+/** While, or because, no chosen setting has runs. */
+function Unmeasured({ comparison }: { comparison: Comparison }) {
+  const said = comparison.complete ? comparison.sentences : [];
+  return (
+    <div className={styles.later} data-testid="unmeasured">
+      {said.length > 0
+        ? said.map((sentence) => <p key={sentence}>{sentence}</p>)
+        : "Reported runs begin once trials have chosen the settings."}
+    </div>
   );
 }
 

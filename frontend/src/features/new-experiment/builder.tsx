@@ -14,6 +14,7 @@ import { faultsByField, nearestField } from "./faults";
 import styles from "./form.module.css";
 import { FormContext } from "./form-context";
 import { JsonEditor } from "./json-editor";
+import { PlanBar } from "./plan-bar";
 import { PlanPanel } from "./plan-panel";
 import { TuningSection } from "./tuning-section";
 import { asSpec, usePlan } from "./use-plan";
@@ -65,6 +66,7 @@ export function Builder({ start, algorithms, workloads, clusters }: BuilderProps
   const [draft, setDraft] = useState(start);
   const [fields, setFields] = useState<string[]>([]);
   const form = useRef<HTMLDivElement>(null);
+  const side = useRef<HTMLElement>(null);
   const { query, settled } = usePlan(draft);
   const { post, renew } = useStart();
   const faults = faultsOf(query.error ?? post.error);
@@ -104,7 +106,14 @@ export function Builder({ start, algorithms, workloads, clusters }: BuilderProps
           <BudgetSection workloads={workloads} />
           <ExecutionSection compute={algorithms.compute} />
         </div>
-        <aside className={styles.side} aria-label="Plan">
+        <PlanBar
+          plan={query.data}
+          faults={faults}
+          failed={query.isError}
+          settled={settled}
+          show={() => side.current?.scrollIntoView({ block: "start" })}
+        />
+        <aside ref={side} className={styles.side} aria-label="Plan">
           <Tabs defaultValue="plan" keepMounted={false}>
             <Tabs.List mb={14}>
               <Tabs.Tab value="plan">Plan</Tabs.Tab>

@@ -5,8 +5,10 @@ export interface FormField {
   readonly name: string;
   readonly title: string;
   readonly description: string;
-  /** `mixed`: a number or a word, such as 4 or "group". */
-  readonly kind: "number" | "integer" | "boolean" | "choice" | "text" | "mixed";
+  /** `mixed`: a number or a word, such as 4 or "group"; `numbers`: a list. */
+  readonly kind: "number" | "integer" | "boolean" | "choice" | "text" | "mixed" | "numbers";
+  /** The heading under which it is folded away; empty where it is always shown. */
+  readonly group: string;
   /** An empty field is null, which is not the same as its default. */
   readonly nullable: boolean;
   readonly choices: readonly (string | number)[];
@@ -41,6 +43,7 @@ function kindOf(property: Json): FormField["kind"] {
   if (types.includes("string") && (types.includes("integer") || types.includes("number"))) return "mixed";
   if (Array.isArray(property.enum) || "const" in property) return "choice";
   const type = property.type;
+  if (type === "array" && isJson(property.items) && property.items.type === "number") return "numbers";
   return type === "number" || type === "integer" || type === "boolean" ? type : "text";
 }
 
@@ -84,6 +87,7 @@ export function fieldsFromSchema(schema: unknown): FormField[] {
       title: typeof property.title === "string" ? property.title : name,
       description: typeof property.description === "string" ? property.description : "",
       kind: kindOf(property),
+      group: typeof property.group === "string" ? property.group : "",
       choices: choicesOf(property),
       default: property.default,
       bounds: boundsOf(property),

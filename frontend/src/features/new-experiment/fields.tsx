@@ -134,6 +134,34 @@ export function MixedField({ path, label, description, fallback }: FieldProps) {
   );
 }
 
+function readNumbers(text: string): number[] | undefined {
+  const words = text.split(",").filter((word) => word.trim() !== "");
+  return words.length === 0 ? undefined : words.map((word) => parseNumber(word) ?? Number.NaN);
+}
+
+/** Numbers between commas. An empty field leaves the value to its default. */
+export function NumbersField({ path, label, description, fallback }: FieldProps) {
+  const { value, set, error, control } = useField(path);
+  const [typed, setTyped] = useState<string>();
+  const listed = (numbers: unknown) => (Array.isArray(numbers) ? numbers.join(", ") : "");
+  const wrong = readNumbers(typed ?? "")?.some(Number.isNaN) ? "One of these is no number." : undefined;
+  const agrees = typed !== undefined && (wrong || listed(readNumbers(typed)) === listed(value));
+  return (
+    <TextInput
+      {...control}
+      label={label}
+      description={description}
+      error={wrong ?? error}
+      autoComplete="off"
+      value={agrees ? typed : listed(value ?? fallback)}
+      onChange={(event) => {
+        setTyped(event.currentTarget.value);
+        set(readNumbers(event.currentTarget.value));
+      }}
+    />
+  );
+}
+
 interface ChoiceFieldProps extends FieldProps {
   choices: readonly { value: string; label: string }[];
   onChoice?: (value: string) => void;

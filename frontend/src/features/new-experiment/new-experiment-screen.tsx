@@ -15,7 +15,7 @@ import { Builder } from "./builder";
 import type { Json } from "./document";
 import { emptyDraft } from "./draft";
 import { EXAMPLE } from "./example";
-import { withWider } from "./searched";
+import { continuing } from "./searched";
 
 const route = getRouteApi("/new");
 
@@ -61,7 +61,7 @@ export function NewExperimentScreen() {
   return (
     <Builder
       key={`${clone ?? example} ${JSON.stringify(wider)}`}
-      start={wider ? withWider(start, wider.variant, wider.spaces) : start}
+      start={clone && wider ? continuing(start, clone, wider) : start}
       algorithms={algorithms.data}
       workloads={workloads.data.items}
       clusters={clusters.data.items}

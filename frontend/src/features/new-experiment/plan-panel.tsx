@@ -75,7 +75,7 @@ function cells(runs: readonly PlannedRunView[]): Cell[] {
   return [...found.values()];
 }
 
-function runs(count: number): string {
+export function runs(count: number): string {
   return count === 1 ? "run" : "runs";
 }
 

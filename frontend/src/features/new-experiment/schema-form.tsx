@@ -1,13 +1,16 @@
 import type { ReactNode } from "react";
 import { withCode } from "@/lib/ui/code";
 import type { Path } from "./document";
-import { withValue } from "./document";
-import { ChoiceField, MixedField, NumberField, SwitchField, TextField } from "./fields";
+import { isJson, pointerOf, valueAt, withValue } from "./document";
+import { ChoiceField, MixedField, NumberField, NumbersField, SwitchField, TextField } from "./fields";
 import { type FormField, fieldsFromSchema } from "./fields-from-schema";
 import styles from "./form.module.css";
 import { useForm } from "./form-context";
 
-/** A flat form made from a JSON Schema; it writes into the document below `path`. */
+/**
+ * A flat form made from a JSON Schema; it writes into the document below `path`. Fields of a group are folded away
+ * below the others.
+ */
 export function SchemaForm({
   schema,
   path,
@@ -26,18 +29,57 @@ export function SchemaForm({
 }) {
   const fields = fieldsFromSchema(schema).filter((field) => !without.includes(field.name));
   if (fields.length === 0 && !children) return null;
+  const groups = [...new Set(fields.map((field) => field.group))].filter(Boolean);
+  const control = (field: FormField) => (
+    <SchemaField
+      key={field.name}
+      field={field}
+      path={[...path, field.name]}
+      searched={searched?.has(field.name) ?? false}
+    />
+  );
   return (
-    <div className={styles.grid}>
-      {fields.map((field) => (
-        <SchemaField
-          key={field.name}
-          field={field}
-          path={[...path, field.name]}
-          searched={searched?.has(field.name) ?? false}
-        />
-      ))}
-      {children}
-    </div>
+    <>
+      <div className={styles.grid}>
+        {fields.filter((field) => !field.group).map(control)}
+        {children}
+      </div>
+      {groups.map((group) => {
+        const members = fields.filter((field) => field.group === group);
+        return (
+          <FieldGroup key={group} group={group} members={members} path={path}>
+            {members.map(control)}
+          </FieldGroup>
+        );
+      })}
+    </>
+  );
+}
+
+/** Fields that are folded away until one has a value or a fault; the summary names those with a value. */
+function FieldGroup({
+  group,
+  members,
+  path,
+  children,
+}: {
+  group: string;
+  members: readonly FormField[];
+  path: Path;
+  children: ReactNode;
+}) {
+  const { draft, faults } = useForm();
+  const values = valueAt(draft, path);
+  const given = isJson(values) ? members.filter(({ name }) => name in values) : [];
+  const wrong = members.some(({ name }) => faults.has(pointerOf([...path, name])));
+  return (
+    <details className={styles.details} data-testid="field-group" open={wrong || undefined}>
+      <summary>
+        {group}
+        {given.length > 0 && `: ${given.map(({ title }) => title.toLowerCase()).join(", ")}`}
+      </summary>
+      <div className={styles.grid}>{children}</div>
+    </details>
   );
 }
 
@@ -72,6 +114,8 @@ function SchemaField({ field, path, searched }: { field: FormField; path: Path; 
           placeholder={searched ? SEARCHED : undefined}
         />
       );
+    case "numbers":
+      return <NumbersField {...shared} />;
     case "mixed":
       return <MixedField {...shared} />;
     case "boolean":

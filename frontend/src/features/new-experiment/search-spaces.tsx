@@ -9,6 +9,7 @@ import formStyles from "./form.module.css";
 import { useField, useForm } from "./form-context";
 import styles from "./search-spaces.module.css";
 import {
+  choicesText,
   compact,
   firstSpace,
   type SearchedParameter,
@@ -17,6 +18,7 @@ import {
   withSpace,
 } from "./searched";
 import { ChoiceCells, IntervalCells } from "./space-cells";
+import { withSweep } from "./sweeps";
 
 /** What tuning searches of a variant, and in which spaces; every one can be changed, dropped and restored. */
 export function SearchSpaces({ index, algorithm }: { index: number; algorithm: AlgorithmView }) {
@@ -99,7 +101,7 @@ function SpaceRow({ index, parameter }: { index: number; parameter: SearchedPara
       ) : (
         <td colSpan={3} className={styles.still}>
           {state === "given"
-            ? `has the value ${formatValue(parameter.value)} above: not searched`
+            ? `${given(parameter.value)} above: not searched`
             : `keeps its default, ${formatValue(parameter.value)}`}
         </td>
       )}
@@ -108,6 +110,10 @@ function SpaceRow({ index, parameter }: { index: number; parameter: SearchedPara
       </td>
     </tr>
   );
+}
+
+function given(value: unknown): string {
+  return Array.isArray(value) ? `is swept over ${choicesText(value)}` : `has the value ${formatValue(value)}`;
 }
 
 function told(space: Space): string {
@@ -155,7 +161,13 @@ function Actions({
       <>
         {mentioned && button("Keep the value", set(undefined))}
         {button("Search it", () =>
-          change((old) => withValue(old, ["variants", index, "parameters", name], undefined)),
+          change((old) =>
+            withValue(
+              withSweep(old, index, name, undefined),
+              ["variants", index, "parameters", name],
+              undefined,
+            ),
+          ),
         )}
       </>
     );

@@ -6,18 +6,18 @@ export interface Wider {
   spaces: Record<string, Space>;
 }
 
-/** From what the form starts: nothing, the example, or an experiment to clone, with wider spaces if asked. */
+/** From what the form starts: nothing, the example, or an experiment to clone; with wider spaces, to continue. */
 export interface NewExperimentSearch {
   clone?: string;
   example?: boolean;
-  wider?: Wider;
+  wider?: Wider[];
 }
 
 export function newExperimentSearch({ clone, example, wider }: Record<string, unknown>): NewExperimentSearch {
   return {
     clone: typeof clone === "string" && clone ? clone : undefined,
     example: example === true ? true : undefined,
-    wider: isWider(wider) ? wider : undefined,
+    wider: Array.isArray(wider) && wider.length > 0 && wider.every(isWider) ? wider : undefined,
   };
 }
 

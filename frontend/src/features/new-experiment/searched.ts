@@ -2,6 +2,8 @@ import type { AlgorithmView, Space } from "@/lib/client/types.gen";
 import type { Scalar } from "@/lib/spaces/words";
 import { isJson, type Json, objectsAt, textAt, valueAt, withValue } from "./document";
 import { type FormField, fieldsFromSchema } from "./fields-from-schema";
+import type { Wider } from "./search";
+import { sweepOf } from "./sweeps";
 
 /**
  * What tuning does with a parameter: it is `searched` in the space that the algorithm declares or in the variant's
@@ -38,18 +40,29 @@ export function compact(space: Space): Space {
   };
 }
 
-/** Every parameter that a space is declared for or that the variant mentions, in the order of the form. */
+/**
+ * Every parameter that a space is declared for or that the variant mentions, in the order of the form. A declared
+ * space counts only where its conditions hold, or may hold because the other parameter is searched, too.
+ */
 export function searchedParameters(variant: unknown, algorithm: AlgorithmView): SearchedParameter[] {
   const search = valueAt(variant, ["search"]);
   const own = isJson(search) ? search : {};
   const given = valueAt(variant, ["parameters"]);
-  const values = isJson(given) ? given : {};
+  const values: Json = { ...(isJson(given) ? given : {}), ...sweepOf(variant) };
   const fields = fieldsFromSchema(algorithm.parameters);
   const names = [...fields.map((field) => field.name), ...Object.keys(own)];
+  const varies = (name: string) =>
+    !(name in values) && (isJson(own[name]) || (name in algorithm.search && own[name] !== null));
+  const holds = (name: string, allowed: readonly unknown[]) => {
+    const field = fields.find((one) => one.name === name);
+    return !field || allowed.includes((name in values ? values[name] : field.default) ?? null);
+  };
+  const mayApply = (space: Space) =>
+    Object.entries(space.when ?? {}).every(([other, allowed]) => varies(other) || holds(other, allowed));
   return [...new Set(names)].flatMap((name) => {
     const declared = algorithm.search[name];
     const mentioned = name in own;
-    if (!declared && !mentioned) return [];
+    if (!mentioned && (!declared || !mayApply(declared))) return [];
     const field = fields.find((one) => one.name === name);
     const space = isJson(own[name]) ? (own[name] as Space) : declared;
     const shared = { name, title: field?.title ?? name, space, declared: declared !== undefined, mentioned };
@@ -141,4 +154,10 @@ export function withWider(draft: Json, variant: string, spaces: Record<string, S
     (next, [name, space]) => withSpace(next, index, name, compact(space)),
     draft,
   );
+}
+
+/** An experiment that continues another one with wider spaces: the trials made there count. */
+export function continuing(draft: Json, id: string, wider: readonly Wider[]): Json {
+  const wide = wider.reduce((next, { variant, spaces }) => withWider(next, variant, spaces), draft);
+  return withValue(wide, ["tuning", "continues"], id);
 }

@@ -1,7 +1,7 @@
-import { Switch } from "@mantine/core";
+import { Button, Switch } from "@mantine/core";
 import { useState } from "react";
 import { Section } from "@/lib/ui/section";
-import { type Json, objectsAt, textAt } from "./document";
+import { type Json, objectsAt, textAt, withValue } from "./document";
 import { ChoiceField } from "./fields";
 import styles from "./form.module.css";
 import { useField, useForm } from "./form-context";
@@ -35,12 +35,36 @@ export function TuningSection({ schema }: { schema: unknown }) {
           ? "Every variant gets the same number of trials; each says above what is searched. The best setting is then measured on the experiment's seeds, which no trial has used."
           : "Parameters are as given: a comparison then says something of these settings, not of the methods."}
       </p>
+      {on && <Continued />}
       {on && (
-        <SchemaForm schema={schema} path={["tuning"]} without={["cluster"]}>
+        <SchemaForm schema={schema} path={["tuning"]} without={["cluster", "continues"]}>
           <DecidingCluster />
         </SchemaForm>
       )}
     </Section>
+  );
+}
+
+/** The experiment whose trials count here, and the way to do without them. */
+function Continued() {
+  const { change } = useForm();
+  const { value, error, control } = useField(["tuning", "continues"]);
+  if (typeof value !== "string") return null;
+  return (
+    <div {...control} tabIndex={-1} data-testid="continues">
+      {error && <p className={styles.error}>{error}</p>}
+      <p className={styles.note}>
+        Continues an experiment: the trials made there count here, and every variant gets as many new ones as
+        stand below. Everything but the spaces must stay as it was.{" "}
+        <Button
+          size="compact-xs"
+          variant="default"
+          onClick={() => change((old) => withValue(old, ["tuning", "continues"], undefined))}
+        >
+          Start the trials anew
+        </Button>
+      </p>
+    </div>
   );
 }
 

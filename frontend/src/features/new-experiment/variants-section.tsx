@@ -13,6 +13,8 @@ import { SchemaForm } from "./schema-form";
 import { SearchSpaces } from "./search-spaces";
 import { free, tunes } from "./searched";
 import { Source } from "./source";
+import { SweepFields } from "./sweep-fields";
+import { positionOf, sweepOf } from "./sweeps";
 
 /** The methods to compare, one card each; the colour is the one that every chart will use. */
 export function VariantsSection({ catalogue }: { catalogue: AlgorithmList }) {
@@ -57,6 +59,7 @@ export function meaningless(communication: unknown): string[] {
   return [
     ...(chosen.packing === "buckets" ? [] : ["bucket_bytes"]),
     ...(chosen.wire === undefined || chosen.wire === "fp32" ? ["error_feedback"] : []),
+    ...(chosen.wire === "top-k" ? [] : ["wire_share"]),
   ];
 }
 
@@ -76,7 +79,7 @@ function VariantCard({
   return (
     <fieldset className={styles.card} data-testid="variant-card">
       <legend className={styles.legend}>
-        <VariantLine index={index} width={28} /> Variant {index + 1}
+        <VariantLine index={positionOf(draft, index)} width={28} /> Variant {index + 1}
       </legend>
       <div className={styles.cardActions}>
         <Radio
@@ -116,7 +119,7 @@ function VariantCard({
           onChoice={(value) =>
             change((old) => {
               const variants = objectsAt(old, ["variants"]);
-              const { search, ...kept } = variants[index] ?? {}; // spaces are of the parameters of the old one
+              const { search, sweep, ...kept } = variants[index] ?? {}; // spaces and sweeps are of the parameters of the old one
               const next = { ...kept, algorithm: value, parameters: {} };
               return { ...old, variants: variants.with(index, next) };
             })
@@ -127,9 +130,11 @@ function VariantCard({
         <SchemaForm
           schema={known.parameters}
           path={[...path, "parameters"]}
+          without={Object.keys(sweepOf(valueAt(draft, path)))}
           searched={tunes(draft) ? free(valueAt(draft, path), known) : undefined}
         />
       )}
+      {known && <SweepFields index={index} algorithm={known} />}
       {known && tunes(draft) && <SearchSpaces index={index} algorithm={known} />}
       <details className={styles.details}>
         <summary>How its vectors travel</summary>

@@ -5,7 +5,7 @@ import "uplot/dist/uPlot.min.css";
 import styles from "./line-chart.module.css";
 import { oncePerFrame } from "./once-per-frame";
 import { type ChartAxes, chartOptions } from "./options";
-import { type ChartSeries, chartData, describe } from "./series";
+import { type ChartSeries, chartData, describe, seenThrough } from "./series";
 
 export interface LineChartProps extends ChartAxes {
   readonly title: string;
@@ -22,11 +22,12 @@ export interface LineChartProps extends ChartAxes {
  * once per animation frame and keeps the zoom (drag to zoom, double click to see all).
  */
 export function LineChart(props: LineChartProps) {
-  const { title, series, note, empty = "No points yet", height = 300, testId } = props;
+  const { title, note, empty = "No points yet", height = 300, testId } = props;
+  const series = seenThrough(props.series);
   const dark = useComputedColorScheme("light") === "dark";
   const host = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
-  const newest = useRef(props);
+  const newest = useRef({ ...props, series });
   const zoomed = useRef(false);
   const structure = JSON.stringify([
     series.map((one) => [one.label, one.style.light, one.style.dash, one.low !== undefined]),
@@ -50,7 +51,7 @@ export function LineChart(props: LineChartProps) {
   );
 
   useEffect(() => {
-    newest.current = props;
+    newest.current = { ...props, series };
     redraw.current();
   });
 
@@ -60,9 +61,16 @@ export function LineChart(props: LineChartProps) {
     if (!element) return;
     const ink = getComputedStyle(element).getPropertyValue("--hk-ink-2").trim();
     const grid = getComputedStyle(element).getPropertyValue("--hk-line").trim();
+    const page = getComputedStyle(element).getPropertyValue("--hk-page").trim();
     const size = { width: element.clientWidth, height };
     const now = newest.current;
-    const options = chartOptions(now.series, now, { dark, ink, grid }, size, () => newest.current.series);
+    const options = chartOptions(
+      now.series,
+      now,
+      { dark, ink, grid, page },
+      size,
+      () => newest.current.series,
+    );
     const select = (on: uPlot) => {
       zoomed.current = zoomed.current || on.select.width > 0;
     };

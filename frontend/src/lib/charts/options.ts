@@ -6,6 +6,7 @@ export interface ChartLook {
   readonly dark: boolean;
   readonly ink: string;
   readonly grid: string;
+  readonly page: string;
 }
 
 export interface ChartAxes {
@@ -117,7 +118,13 @@ function targetLine(target: TargetLine, look: ChartLook): uPlot.Plugin {
         ctx.font = `${11 * scale}px system-ui, sans-serif`;
         ctx.textAlign = "right";
         const below = y - bbox.top < 20 * scale;
-        ctx.fillText(target.label, bbox.left + bbox.width, y + (below ? 14 : -5) * scale);
+        const at = [bbox.left + bbox.width, y + (below ? 14 : -5) * scale] as const;
+        ctx.setLineDash([]);
+        ctx.lineWidth = 4 * scale; // an edge in the page's colour: a curve may lie behind the words
+        ctx.lineJoin = "round";
+        ctx.strokeStyle = look.page;
+        ctx.strokeText(target.label, ...at);
+        ctx.fillText(target.label, ...at);
         ctx.restore();
       },
     },

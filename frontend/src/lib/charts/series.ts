@@ -31,6 +31,28 @@ export function chartData(series: readonly ChartSeries[]): ChartData {
   return [x, ...ys];
 }
 
+/** Pattern of a curve that lies on an equal one, which shows in its gaps. */
+const OVER: readonly number[] = [9, 9];
+
+/** The same series; one whose curve equals that of an earlier one has gaps, so that both are seen. */
+export function seenThrough(series: readonly ChartSeries[]): readonly ChartSeries[] {
+  return series.map((one, i) => {
+    const hides = one.y.length > 0 && series.slice(0, i).some((other) => equalCurves(one, other));
+    return hides ? { ...one, style: { ...one.style, dash: OVER } } : one;
+  });
+}
+
+function equalCurves(one: ChartSeries, other: ChartSeries): boolean {
+  if (one.faint !== other.faint || one.y.length !== other.y.length) return false;
+  let points = 0;
+  for (let i = one.y.length - 1; i >= 0; i -= 1) {
+    const [a, b] = [one.y[i] ?? null, other.y[i] ?? null];
+    if (one.x[i] !== other.x[i] || a !== b) return false;
+    if (a !== null) points += 1;
+  }
+  return points > 0;
+}
+
 /** Of the whole range of y, the part at its better end that a close-up shows. */
 const CLOSE = 0.15;
 

@@ -2,7 +2,7 @@
 
 import type { Client, ClientMeta, Options as Options2, RequestResult, ServerSentEventsResult, TDataShape } from './client';
 import { client } from './client.gen';
-import type { CancelExperimentData, CancelExperimentErrors, CancelExperimentResponses, CancelRunData, CancelRunErrors, CancelRunResponses, CheckpointRunData, CheckpointRunErrors, CheckpointRunResponses, CreateExperimentData, CreateExperimentErrors, CreateExperimentResponses, ListAlgorithmsData, ListAlgorithmsErrors, ListAlgorithmsResponses, ListClustersData, ListClustersErrors, ListClustersResponses, ListExperimentsData, ListExperimentsErrors, ListExperimentsResponses, ListRunsData, ListRunsErrors, ListRunsResponses, ListWorkloadsData, ListWorkloadsErrors, ListWorkloadsResponses, LivezData, LivezErrors, LivezResponses, QuerySeriesData, QuerySeriesErrors, QuerySeriesResponses, ReadBandsData, ReadBandsErrors, ReadBandsResponses, ReadComparisonData, ReadComparisonErrors, ReadComparisonResponses, ReadExperimentData, ReadExperimentErrors, ReadExperimentResponses, ReadLogsData, ReadLogsErrors, ReadLogsResponses, ReadRunData, ReadRunErrors, ReadRunResponses, ReadTuningData, ReadTuningErrors, ReadTuningResponses, ReadyzData, ReadyzErrors, ReadyzResponses, StreamEventsData, StreamEventsErrors, StreamEventsResponses, ValidateExperimentData, ValidateExperimentErrors, ValidateExperimentResponses, VersionData, VersionErrors, VersionResponses } from './types.gen';
+import type { CancelExperimentData, CancelExperimentErrors, CancelExperimentResponses, CancelRunData, CancelRunErrors, CancelRunResponses, CheckpointRunData, CheckpointRunErrors, CheckpointRunResponses, CreateExperimentData, CreateExperimentErrors, CreateExperimentResponses, ListAlgorithmsData, ListAlgorithmsErrors, ListAlgorithmsResponses, ListClustersData, ListClustersErrors, ListClustersResponses, ListExperimentsData, ListExperimentsErrors, ListExperimentsResponses, ListRunsData, ListRunsErrors, ListRunsResponses, ListWorkloadsData, ListWorkloadsErrors, ListWorkloadsResponses, LivezData, LivezErrors, LivezResponses, QuerySeriesData, QuerySeriesErrors, QuerySeriesResponses, ReadBandsData, ReadBandsErrors, ReadBandsResponses, ReadComparisonData, ReadComparisonErrors, ReadComparisonResponses, ReadExperimentData, ReadExperimentErrors, ReadExperimentResponses, ReadLeaderboardData, ReadLeaderboardErrors, ReadLeaderboardResponses, ReadLogsData, ReadLogsErrors, ReadLogsResponses, ReadRunData, ReadRunErrors, ReadRunResponses, ReadTuningData, ReadTuningErrors, ReadTuningResponses, ReadyzData, ReadyzErrors, ReadyzResponses, StreamEventsData, StreamEventsErrors, StreamEventsResponses, ValidateExperimentData, ValidateExperimentErrors, ValidateExperimentResponses, VersionData, VersionErrors, VersionResponses } from './types.gen';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -108,6 +108,15 @@ export const readComparison = <ThrowOnError extends boolean = false>(options: Op
  * Return all trials of a tuned experiment, the choice for each variant, its sensitivity and its cost.
  */
 export const readTuning = <ThrowOnError extends boolean = false>(options: Options<ReadTuningData, ThrowOnError>): RequestResult<ReadTuningResponses, ReadTuningErrors, ThrowOnError> => (options.client ?? client).get<ReadTuningResponses, ReadTuningErrors, ThrowOnError>({ url: '/api/v1/experiments/{experiment_id}/tuning', ...options });
+
+/**
+ * Read Leaderboard
+ *
+ * Return performance profiles and scores of methods over several workloads, by cluster and number of workers.
+ *
+ * Only tuned experiments with equal tuning count; the others are listed with the reason.
+ */
+export const readLeaderboard = <ThrowOnError extends boolean = false>(options?: Options<ReadLeaderboardData, ThrowOnError>): RequestResult<ReadLeaderboardResponses, ReadLeaderboardErrors, ThrowOnError> => (options?.client ?? client).get<ReadLeaderboardResponses, ReadLeaderboardErrors, ThrowOnError>({ url: '/api/v1/leaderboard', ...options });
 
 /**
  * Livez

@@ -185,6 +185,66 @@ export type BandAnswer = {
 };
 
 /**
+ * Board
+ *
+ * The methods on one cluster with one number of workers.
+ */
+export type Board = {
+    /**
+     * Cluster
+     */
+    cluster: string;
+    /**
+     * Methods
+     */
+    methods: Array<RankedMethod>;
+    /**
+     * Oversubscribed
+     */
+    oversubscribed: boolean;
+    /**
+     * Simulated
+     */
+    simulated: boolean;
+    /**
+     * Unranked
+     */
+    unranked: Array<UnrankedMethod>;
+    /**
+     * Workers
+     */
+    workers: number;
+    /**
+     * Workloads
+     */
+    workloads: Array<BoardWorkload>;
+};
+
+/**
+ * BoardWorkload
+ *
+ * A workload of a board.
+ */
+export type BoardWorkload = {
+    /**
+     * Experiments
+     */
+    experiments: Array<Counted>;
+    /**
+     * Name
+     */
+    name: string;
+    /**
+     * Target
+     */
+    target: string;
+    /**
+     * Trials
+     */
+    trials: number;
+};
+
+/**
  * Budget
  *
  * Limits of a run; the same for every method.
@@ -354,7 +414,7 @@ export type Communication = {
     /**
      * Error feedback
      *
-     * Add the rounding error of the wire type to the next vector sent (no effect with fp32).
+     * Add what the wire type took from a vector to the next vector sent (no effect with fp32).
      */
     error_feedback?: boolean;
     /**
@@ -366,9 +426,15 @@ export type Communication = {
     /**
      * Wire type
      *
-     * Element type of exchanged vectors; sums are rounded to it as well.
+     * How vectors travel: bf16 and fp16 round elements and sums; int8, sign (1 bit) and top-k (the largest elements) compress what changed, and all-reduces become all-gathers.
      */
-    wire?: 'fp32' | 'bf16' | 'fp16';
+    wire?: 'fp32' | 'bf16' | 'fp16' | 'int8' | 'sign' | 'top-k';
+    /**
+     * Share of elements
+     *
+     * Part of the elements that the wire type top-k sends; each takes 8 bytes.
+     */
+    wire_share?: number;
 };
 
 /**
@@ -508,6 +574,26 @@ export type Compute = {
 };
 
 /**
+ * Counted
+ *
+ * An experiment that counts.
+ */
+export type Counted = {
+    /**
+     * Id
+     */
+    id: string;
+    /**
+     * Name
+     */
+    name: string;
+    /**
+     * Number
+     */
+    number: number;
+};
+
+/**
  * DroppedView
  *
  * A worker that was dropped from the run.
@@ -599,6 +685,30 @@ export type EvaluationSettings = {
      * Samples between evaluations.
      */
     every: number;
+};
+
+/**
+ * ExperimentLeftOut
+ *
+ * An experiment, or a part of it, that does not count.
+ */
+export type ExperimentLeftOut = {
+    /**
+     * Id
+     */
+    id: string;
+    /**
+     * Name
+     */
+    name: string;
+    /**
+     * Number
+     */
+    number: number;
+    /**
+     * Why
+     */
+    why: string;
 };
 
 /**
@@ -854,6 +964,26 @@ export type FileFault = {
 };
 
 /**
+ * Leaderboard
+ *
+ * All boards, those with the most workloads first.
+ */
+export type Leaderboard = {
+    /**
+     * Boards
+     */
+    boards: Array<Board>;
+    /**
+     * Left Out
+     */
+    left_out: Array<ExperimentLeftOut>;
+    /**
+     * Tau Max
+     */
+    tau_max: number;
+};
+
+/**
  * Live
  *
  * The process responds.
@@ -915,6 +1045,42 @@ export type LogPage = {
      * Next After
      */
     next_after: number;
+};
+
+/**
+ * MethodResult
+ *
+ * One method on one workload: its best variant.
+ */
+export type MethodResult = {
+    /**
+     * Experiment
+     */
+    experiment: string;
+    /**
+     * Ratio
+     */
+    ratio: number | null;
+    /**
+     * Reached
+     */
+    reached: number;
+    /**
+     * Seconds
+     */
+    seconds: number | null;
+    /**
+     * Seeds
+     */
+    seeds: number;
+    /**
+     * Variant
+     */
+    variant: string;
+    /**
+     * Variants
+     */
+    variants: number;
 };
 
 /**
@@ -1075,6 +1241,42 @@ export type ProblemDetails = {
      * Stable URI of the kind of error, below /problems/.
      */
     type: string;
+};
+
+/**
+ * RankedMethod
+ *
+ * A method that was measured on every workload of a board.
+ */
+export type RankedMethod = {
+    /**
+     * Algorithm
+     */
+    algorithm: string;
+    /**
+     * High
+     */
+    high: number | null;
+    /**
+     * Low
+     */
+    low: number | null;
+    /**
+     * Results
+     */
+    results: Array<MethodResult>;
+    /**
+     * Rho
+     */
+    rho: Array<number>;
+    /**
+     * Score
+     */
+    score: number;
+    /**
+     * Tau
+     */
+    tau: Array<number>;
 };
 
 /**
@@ -1457,6 +1659,10 @@ export type SearchView = {
      */
     core_hours: number;
     /**
+     * Earlier Trials
+     */
+    earlier_trials: number;
+    /**
      * Edges
      */
     edges: {
@@ -1801,6 +2007,10 @@ export type TrialView = {
      */
     chosen: boolean;
     /**
+     * Experiment
+     */
+    experiment: string | null;
+    /**
      * Failed
      */
     failed: number;
@@ -1860,6 +2070,12 @@ export type Tuning = {
      */
     cluster?: string | null;
     /**
+     * Continues
+     *
+     * Id of a tuned experiment whose trials count in this one, too; its spaces may be wider.
+     */
+    continues?: string | null;
+    /**
      * Samples
      *
      * Budget of a trial; empty: that of a run.
@@ -1868,9 +2084,9 @@ export type Tuning = {
     /**
      * Search
      *
-     * Every trial with the whole budget; or successive halving, in which the better half of the trials goes on with twice the budget. Settings are those of a scrambled Halton sequence.
+     * Every trial with the whole budget; or successive halving, in which the better half of the trials goes on with twice the budget: both with settings of a scrambled Halton sequence. Or Optuna, which proposes the second half of the settings from the results so far.
      */
-    search?: 'quasi-random' | 'halving';
+    search?: 'quasi-random' | 'halving' | 'optuna';
     /**
      * Tuning seeds
      *
@@ -1915,6 +2131,22 @@ export type TuningView = {
 };
 
 /**
+ * UnrankedMethod
+ *
+ * A method that was not measured on every workload of a board.
+ */
+export type UnrankedMethod = {
+    /**
+     * Algorithm
+     */
+    algorithm: string;
+    /**
+     * Lacking
+     */
+    lacking: Array<string>;
+};
+
+/**
  * Variant
  *
  * One algorithm with given parameters, under its own name.
@@ -1942,6 +2174,14 @@ export type Variant = {
      */
     search?: {
         [key: string]: Space | null;
+    };
+    /**
+     * Sweep
+     *
+     * Several values of a parameter: one variant for each, named after it.
+     */
+    sweep?: {
+        [key: string]: Array<boolean | number | number | string | null>;
     };
 };
 
@@ -2447,6 +2687,31 @@ export type ReadTuningResponses = {
 };
 
 export type ReadTuningResponse = ReadTuningResponses[keyof ReadTuningResponses];
+
+export type ReadLeaderboardData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/v1/leaderboard';
+};
+
+export type ReadLeaderboardErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type ReadLeaderboardError = ReadLeaderboardErrors[keyof ReadLeaderboardErrors];
+
+export type ReadLeaderboardResponses = {
+    /**
+     * Successful Response
+     */
+    200: Leaderboard;
+};
+
+export type ReadLeaderboardResponse = ReadLeaderboardResponses[keyof ReadLeaderboardResponses];
 
 export type LivezData = {
     body?: never;

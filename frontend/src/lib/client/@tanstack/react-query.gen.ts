@@ -3,8 +3,8 @@
 import { queryOptions, type UseMutationOptions } from '@tanstack/react-query';
 
 import { client } from '../client.gen';
-import { cancelExperiment, cancelRun, checkpointRun, createExperiment, listAlgorithms, listClusters, listExperiments, listRuns, listWorkloads, livez, type Options, querySeries, readBands, readComparison, readExperiment, readLogs, readRun, readTuning, readyz, validateExperiment, version } from '../sdk.gen';
-import type { CancelExperimentData, CancelExperimentError, CancelExperimentResponse, CancelRunData, CancelRunError, CancelRunResponse, CheckpointRunData, CheckpointRunError, CheckpointRunResponse, CreateExperimentData, CreateExperimentError, CreateExperimentResponse, ListAlgorithmsData, ListAlgorithmsError, ListAlgorithmsResponse, ListClustersData, ListClustersError, ListClustersResponse, ListExperimentsData, ListExperimentsError, ListExperimentsResponse, ListRunsData, ListRunsError, ListRunsResponse, ListWorkloadsData, ListWorkloadsError, ListWorkloadsResponse, LivezData, LivezError, LivezResponse, QuerySeriesData, QuerySeriesError, QuerySeriesResponse, ReadBandsData, ReadBandsError, ReadBandsResponse, ReadComparisonData, ReadComparisonError, ReadComparisonResponse, ReadExperimentData, ReadExperimentError, ReadExperimentResponse, ReadLogsData, ReadLogsError, ReadLogsResponse, ReadRunData, ReadRunError, ReadRunResponse, ReadTuningData, ReadTuningError, ReadTuningResponse, ReadyzData, ReadyzError, ReadyzResponse, ValidateExperimentData, ValidateExperimentError, ValidateExperimentResponse, VersionData, VersionError, VersionResponse } from '../types.gen';
+import { cancelExperiment, cancelRun, checkpointRun, createExperiment, listAlgorithms, listClusters, listExperiments, listRuns, listWorkloads, livez, type Options, querySeries, readBands, readComparison, readExperiment, readLeaderboard, readLogs, readRun, readTuning, readyz, validateExperiment, version } from '../sdk.gen';
+import type { CancelExperimentData, CancelExperimentError, CancelExperimentResponse, CancelRunData, CancelRunError, CancelRunResponse, CheckpointRunData, CheckpointRunError, CheckpointRunResponse, CreateExperimentData, CreateExperimentError, CreateExperimentResponse, ListAlgorithmsData, ListAlgorithmsError, ListAlgorithmsResponse, ListClustersData, ListClustersError, ListClustersResponse, ListExperimentsData, ListExperimentsError, ListExperimentsResponse, ListRunsData, ListRunsError, ListRunsResponse, ListWorkloadsData, ListWorkloadsError, ListWorkloadsResponse, LivezData, LivezError, LivezResponse, QuerySeriesData, QuerySeriesError, QuerySeriesResponse, ReadBandsData, ReadBandsError, ReadBandsResponse, ReadComparisonData, ReadComparisonError, ReadComparisonResponse, ReadExperimentData, ReadExperimentError, ReadExperimentResponse, ReadLeaderboardData, ReadLeaderboardError, ReadLeaderboardResponse, ReadLogsData, ReadLogsError, ReadLogsResponse, ReadRunData, ReadRunError, ReadRunResponse, ReadTuningData, ReadTuningError, ReadTuningResponse, ReadyzData, ReadyzError, ReadyzResponse, ValidateExperimentData, ValidateExperimentError, ValidateExperimentResponse, VersionData, VersionError, VersionResponse } from '../types.gen';
 
 export type QueryKey<TOptions extends Options> = [
     Pick<TOptions, 'baseUrl' | 'body' | 'headers' | 'path' | 'query'> & {
@@ -234,6 +234,28 @@ export const readTuningOptions = (options: Options<ReadTuningData>) => queryOpti
         return data;
     },
     queryKey: readTuningQueryKey(options)
+});
+
+export const readLeaderboardQueryKey = (options?: Options<ReadLeaderboardData>) => createQueryKey('readLeaderboard', options);
+
+/**
+ * Read Leaderboard
+ *
+ * Return performance profiles and scores of methods over several workloads, by cluster and number of workers.
+ *
+ * Only tuned experiments with equal tuning count; the others are listed with the reason.
+ */
+export const readLeaderboardOptions = (options?: Options<ReadLeaderboardData>) => queryOptions<ReadLeaderboardResponse, ReadLeaderboardError, ReadLeaderboardResponse, ReturnType<typeof readLeaderboardQueryKey>>({
+    queryFn: async ({ queryKey, signal }) => {
+        const { data } = await readLeaderboard({
+            ...options,
+            ...queryKey[0],
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: readLeaderboardQueryKey(options)
 });
 
 export const livezQueryKey = (options?: Options<LivezData>) => createQueryKey('livez', options);

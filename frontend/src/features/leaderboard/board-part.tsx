@@ -1,0 +1,168 @@
+import { Link } from "@tanstack/react-router";
+import { LineChart } from "@/lib/charts/line-chart";
+import type { Board, BoardWorkload, MethodResult, RankedMethod } from "@/lib/client/types.gen";
+import { formatNumber, formatPercent, formatPercentTick } from "@/lib/format/numbers";
+import { formatSeconds } from "@/lib/format/time";
+import { Section } from "@/lib/ui/section";
+import { Tag } from "@/lib/ui/tag";
+import ui from "@/lib/ui/ui.module.css";
+import { VariantChip } from "@/lib/ui/variant-chip";
+import styles from "./leaderboard.module.css";
+import { allProfiles, shareAt } from "./profile-series";
+import { ScoreBar } from "./score-bar";
+
+interface BoardProps {
+  board: Board;
+  tauMax: number;
+  /** The name of a method for people. */
+  title: (algorithm: string) => string;
+}
+
+/** The methods on one cluster with one number of workers. */
+export function BoardPart({ board, tauMax, title }: BoardProps) {
+  const where = `${board.cluster}, ${board.workers} ${board.workers === 1 ? "worker" : "workers"}`;
+  const tags = (
+    <span className={styles.tags}>
+      {board.simulated && <Tag kind="simulated" />}
+      {board.oversubscribed && <Tag kind="oversubscribed" />}
+    </span>
+  );
+  const few = board.workloads.length === 1;
+  return (
+    <Section title={where} testId="board" aside={tags}>
+      {few && (
+        <p className={styles.note}>
+          One workload: this is no ranking of methods yet. Tune the same methods on another one.
+        </p>
+      )}
+      <Ranking board={board} title={title} />
+      {board.methods.length > 0 && (
+        <div className={styles.profiles}>
+          <LineChart
+            title={`Performance profiles${board.simulated ? " (virtual time)" : ""}`}
+            testId="profiles"
+            series={allProfiles(board.methods, title)}
+            xTitle="Factor of the fastest method's time (τ)"
+            formatX={(value) => formatNumber(Number(value.toFixed(3)))}
+            tickX={(value) => formatNumber(value)}
+            formatY={(value) => formatPercent(shareAt(value, board.workloads.length), 0)}
+            tickY={(value) => formatPercentTick(value)}
+            clamp={[-0.07, 1.03]}
+            note={`share of workloads within the factor, up to ${tauMax}`}
+            height={260}
+          />
+        </div>
+      )}
+      {board.unranked.length > 0 && (
+        <p className={styles.note} data-testid="unranked">
+          Not ranked, because not measured everywhere:{" "}
+          {board.unranked
+            .map(({ algorithm, lacking }) => `${title(algorithm)} (not on ${lacking.join(", ")})`)
+            .join("; ")}
+          .
+        </p>
+      )}
+    </Section>
+  );
+}
+
+function Ranking({ board, title }: Pick<BoardProps, "board" | "title">) {
+  if (board.methods.length === 0) {
+    return <p className={styles.note}>No method was measured on all of these workloads.</p>;
+  }
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
+    <section className={ui.tableWrap} aria-label={`Methods on ${board.cluster}`} tabIndex={0}>
+      <table className={`${ui.table} ${ui.sticky}`} data-testid="ranking">
+        <caption className={ui.unseen}>Methods on {board.cluster}, the best score first.</caption>
+        <thead>
+          <tr>
+            <th scope="col">Method</th>
+            <th scope="col">Score, 95% interval</th>
+            {board.workloads.map((workload) => (
+              <WorkloadHead key={workload.name} workload={workload} simulated={board.simulated} />
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {board.methods.map((method, index) => (
+            <MethodRow
+              key={method.algorithm}
+              board={board}
+              method={method}
+              name={title(method.algorithm)}
+              index={index}
+            />
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function WorkloadHead({ workload, simulated }: { workload: BoardWorkload; simulated: boolean }) {
+  return (
+    <th scope="col" className={ui.number}>
+      {workload.name}
+      <span className={ui.range}>
+        {workload.target}, {workload.trials} {workload.trials === 1 ? "trial" : "trials"}
+        {simulated && ", virtual s"}
+      </span>
+      <span className={ui.range}>
+        {workload.experiments.map(({ id, number, name }) => (
+          <Link key={id} to="/experiments/$experimentId" params={{ experimentId: id }} title={name}>
+            #{number}{" "}
+          </Link>
+        ))}
+      </span>
+    </th>
+  );
+}
+
+interface RowProps {
+  board: Board;
+  method: RankedMethod;
+  name: string;
+  index: number;
+}
+
+function MethodRow({ board, method, name, index }: RowProps) {
+  return (
+    <tr data-testid="method">
+      <td>
+        <VariantChip name={name} index={index} />
+      </td>
+      <td>
+        <span className={styles.score}>
+          <strong>{method.score.toFixed(2)}</strong>
+          <span className={styles.interval}>
+            {method.low === null || method.high === null
+              ? "no interval: fewer than 3 seeds"
+              : `${method.low.toFixed(2)} to ${method.high.toFixed(2)}`}
+          </span>
+        </span>
+        <ScoreBar method={method} index={index} />
+      </td>
+      {method.results.map((result, at) => (
+        <td key={board.workloads[at]?.name} className={ui.number}>
+          <Result result={result} />
+        </td>
+      ))}
+    </tr>
+  );
+}
+
+function Result({ result }: { result: MethodResult }) {
+  const { seconds, ratio, variant, variants, reached, seeds } = result;
+  const why = seeds === 0 ? "no trial gave a setting" : `${reached} of ${seeds} seeds reached it`;
+  return (
+    <>
+      {seconds === null ? "missed" : formatSeconds(seconds)}
+      {ratio !== null && <span className={styles.ratio}> {formatNumber(Number(ratio.toFixed(2)))}×</span>}
+      <span className={ui.range}>
+        {seconds === null || reached < seeds ? why : variant}
+        {variants > 1 && `, best of ${variants} variants`}
+      </span>
+    </>
+  );
+}

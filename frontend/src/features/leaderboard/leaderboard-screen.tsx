@@ -1,0 +1,97 @@
+import { Skeleton } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useEffect } from "react";
+import { listAlgorithmsOptions, readLeaderboardOptions } from "@/lib/client/@tanstack/react-query.gen";
+import type { ExperimentLeftOut, Leaderboard } from "@/lib/client/types.gen";
+import { useRefresh } from "@/lib/events/use-refresh";
+import { useStream } from "@/lib/events/use-stream";
+import { ErrorPanel } from "@/lib/ui/error-panel";
+import { LinkButton } from "@/lib/ui/link-button";
+import { Message } from "@/lib/ui/message";
+import { Section } from "@/lib/ui/section";
+import { BoardPart } from "./board-part";
+import styles from "./leaderboard.module.css";
+
+/** Methods over several workloads, for each cluster. */
+export function LeaderboardScreen() {
+  const query = useQuery(readLeaderboardOptions());
+  const catalogue = useQuery(listAlgorithmsOptions());
+  const refresh = useRefresh(readLeaderboardOptions().queryKey, 5000);
+  useStream({}, (event) => {
+    if (event.kind === "experiment" || event.kind === "reset") refresh();
+  });
+  useEffect(() => {
+    document.title = "Leaderboard · Hooke";
+  }, []);
+  const titles = new Map(
+    catalogue.data?.items.map(({ name, title }) => [name, title.replace(/\s*\(.*\)$/, "")]),
+  );
+  const title = (name: string) => titles.get(name) ?? name;
+  if (query.data && query.data.boards.length === 0) return <Empty leaderboard={query.data} />;
+  return (
+    <>
+      <h1 className={styles.title}>Leaderboard</h1>
+      <p className={styles.intro}>
+        Which method is fast on all workloads of a cluster. The score is the area under a method's performance
+        profile, as in AlgoPerf: 1 for the fastest on every workload, 0 for one that never comes within a
+        factor of {query.data?.tau_max ?? 4} of the fastest. Only experiments in which all variants were tuned
+        with equal effort count.
+      </p>
+      {query.isError && (
+        <ErrorPanel
+          what="The leaderboard could not be computed."
+          error={query.error}
+          retry={() => query.refetch()}
+        />
+      )}
+      {query.isPending && <Skeleton height={260} mt={24} />}
+      {query.data?.boards.map((board) => (
+        <BoardPart
+          key={JSON.stringify([board.cluster, board.workers, board.workloads])}
+          board={board}
+          tauMax={query.data.tau_max}
+          title={title}
+        />
+      ))}
+      {query.data && <LeftOut items={query.data.left_out} />}
+    </>
+  );
+}
+
+function Empty({ leaderboard }: { leaderboard: Leaderboard }) {
+  return (
+    <>
+      <Message
+        page
+        title="No experiment counts yet"
+        testId="empty"
+        action={<LinkButton to="/new">New experiment</LinkButton>}
+      >
+        The leaderboard ranks methods over several workloads. An experiment counts if it has a target, if
+        Tuning was switched on, if every variant had as many trials, and once all of its runs have ended. Run
+        one per workload with the same methods, cluster and number of workers.
+      </Message>
+      <LeftOut items={leaderboard.left_out} />
+    </>
+  );
+}
+
+/** Experiments that do not count, each with the reason. */
+function LeftOut({ items }: { items: readonly ExperimentLeftOut[] }) {
+  if (items.length === 0) return null;
+  return (
+    <Section title="Experiments that do not count" testId="left-out">
+      <ul className={styles.leftOut}>
+        {items.map(({ id, number, name, why }) => (
+          <li key={`${id} ${why}`}>
+            <Link to="/experiments/$experimentId" params={{ experimentId: id }}>
+              #{number} {name}
+            </Link>
+            : {why}
+          </li>
+        ))}
+      </ul>
+    </Section>
+  );
+}

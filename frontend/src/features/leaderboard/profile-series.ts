@@ -1,0 +1,38 @@
+import type { ChartSeries } from "@/lib/charts/series";
+import type { RankedMethod } from "@/lib/client/types.gen";
+import { variantStyle } from "@/lib/theme/palette";
+
+/** Distance in tau at which the two ends of a jump are drawn: a chart has one value at each x. */
+const JUMP = 1e-6;
+/** Height by which curves are moved apart, because steps lie on one another; all of them stay within MOST. */
+const APART = 0.009;
+const MOST = 0.06;
+
+/** The profile of a method as a curve in a colour, moved down a little. */
+function profileSeries(method: RankedMethod, label: string, index: number, down: number): ChartSeries {
+  const x: number[] = [];
+  const y: number[] = [];
+  method.tau.forEach((tau, i) => {
+    const rho = (method.rho[i] ?? 0) - down;
+    const next = method.tau[i + 1];
+    const jumps = next === tau;
+    if (jumps && (tau === 1 || method.rho[i] === method.rho[i + 1])) return; // a profile begins with its value at 1
+    x.push(jumps ? tau - JUMP : tau);
+    y.push(rho);
+  });
+  return { label, style: variantStyle(index), x, y };
+}
+
+/** The share of workloads that a height stands for. */
+export function shareAt(height: number, workloads: number): number {
+  return Math.round(Math.max(0, height + MOST / 2) * workloads) / workloads;
+}
+
+/** All profiles of a board, each a little below the one before. */
+export function allProfiles(
+  methods: readonly RankedMethod[],
+  title: (name: string) => string,
+): ChartSeries[] {
+  const step = Math.min(APART, MOST / Math.max(1, methods.length));
+  return methods.map((method, index) => profileSeries(method, title(method.algorithm), index, index * step));
+}

@@ -1,0 +1,152 @@
+import { screen, waitFor, within } from "@testing-library/react";
+import { describe, expect, it } from "vitest";
+import { allProfiles, shareAt } from "@/features/leaderboard/profile-series";
+import type { Board, Leaderboard, MethodResult, RankedMethod } from "@/lib/client/types.gen";
+import { openApp } from "../support/app";
+import { CATALOGUE } from "../support/fixtures/catalogue";
+import { apiServer, Refusal } from "../support/server";
+
+const server = apiServer();
+
+const result = (changes: Partial<MethodResult> = {}): MethodResult => ({
+  variant: "fast",
+  experiment: "exp_7",
+  variants: 1,
+  seconds: 4.5,
+  ratio: 1,
+  reached: 3,
+  seeds: 3,
+  ...changes,
+});
+
+const method = (algorithm: string, changes: Partial<RankedMethod> = {}): RankedMethod => ({
+  algorithm,
+  score: 0.8333,
+  low: 0.7,
+  high: 0.9,
+  tau: [1, 1, 1, 2, 2, 4],
+  rho: [0, 0, 0.5, 0.5, 1, 1],
+  results: [result(), result({ seconds: 6, ratio: 2 })],
+  ...changes,
+});
+
+const board = (changes: Partial<Board> = {}): Board => ({
+  cluster: "local",
+  workers: 2,
+  simulated: false,
+  oversubscribed: false,
+  workloads: ["digits-mlp", "mnist-lenet"].map((name, at) => ({
+    name,
+    target: "90% validation accuracy",
+    trials: 12,
+    experiments: [{ id: `exp_${at + 7}`, number: at + 7, name: "tuned" }],
+  })),
+  methods: [
+    method("sync-easgd"),
+    method("unknown-here", {
+      score: 0.1,
+      low: null,
+      high: null,
+      tau: [1, 3, 3, 4],
+      rho: [0, 0, 0.5, 0.5],
+      results: [
+        result({ seconds: null, ratio: null, reached: 1 }),
+        result({ seconds: 9, ratio: 3, variants: 2, variant: "period 8" }),
+      ],
+    }),
+  ],
+  unranked: [],
+  ...changes,
+});
+
+async function open(answer: Partial<Leaderboard>) {
+  server.on("GET /algorithms", CATALOGUE);
+  server.on("GET /leaderboard", { tau_max: 4, boards: [], left_out: [], ...answer });
+  return openApp(server, "/leaderboard");
+}
+
+describe("the leaderboard", () => {
+  it("has a row per method with score, interval, time and ratio on every workload", async () => {
+    await open({ boards: [board()] });
+    const rows = await screen.findAllByTestId("method");
+    const texts = rows.map((row) =>
+      within(row)
+        .getAllByRole("cell")
+        .map((cell) => cell.textContent),
+    );
+    await waitFor(() => expect(rows[0]).toHaveTextContent("Sync EASGD"));
+    expect(texts[0]?.slice(1)).toEqual(["0.830.70 to 0.90", "4.5 s 1×fast", "6 s 2×fast"]);
+    expect(texts[1]).toEqual([
+      "unknown-here",
+      "0.10no interval: fewer than 3 seeds",
+      "missed1 of 3 seeds reached it",
+      "9 s 3×period 8, best of 2 variants",
+    ]);
+    expect(screen.getByRole("link", { name: "#8" })).toHaveAttribute("href", "/experiments/exp_8");
+    expect(screen.getByRole("columnheader", { name: /digits-mlp/ })).toHaveTextContent(
+      "90% validation accuracy, 12 trials",
+    );
+    expect(screen.queryByText("simulated")).toBeNull();
+    expect(screen.getByTestId("profiles")).toBeVisible();
+    expect(screen.getByRole("link", { name: "Leaderboard" })).toHaveAttribute("aria-current", "page");
+    expect(document.title).toBe("Leaderboard · Hooke");
+  });
+
+  it("labels what is simulated, one workload, and methods that lack one", async () => {
+    const [only] = board().workloads;
+    const methods = [method("sync-easgd", { results: [result()] })];
+    const unranked = [{ algorithm: "other", lacking: ["mnist-lenet"] }];
+    await open({ boards: [board({ simulated: true, workloads: only ? [only] : [], methods, unranked })] });
+    const part = within(await screen.findByTestId("board"));
+    expect(part.getByText("simulated")).toBeVisible();
+    expect(part.getByText("Performance profiles (virtual time)")).toBeVisible();
+    expect(part.getByRole("columnheader", { name: /digits-mlp/ })).toHaveTextContent("virtual s");
+    expect(part.getByText(/no ranking of methods yet/)).toBeVisible();
+    expect(part.getByTestId("unranked")).toHaveTextContent("other (not on mnist-lenet)");
+  });
+
+  it("says how to get on it while nothing counts, and why each experiment does not", async () => {
+    await open({ left_out: [{ id: "exp_3", number: 3, name: "plain", why: "it has no target: set one" }] });
+    expect(await screen.findByTestId("empty")).toHaveTextContent("An experiment counts if it has a target");
+    expect(screen.getByTestId("left-out")).toHaveTextContent("#3 plain: it has no target: set one");
+    expect(screen.getByRole("link", { name: "#3 plain" })).toHaveAttribute("href", "/experiments/exp_3");
+  });
+
+  it("says that it could not be computed, and tries again", async () => {
+    server.on("GET /algorithms", CATALOGUE);
+    server.on("GET /leaderboard", new Refusal(503, "The database is locked."));
+    const { user } = openApp(server, "/leaderboard");
+    const alert = await screen.findByRole("alert");
+    expect(alert).toHaveTextContent("The leaderboard could not be computed. The database is locked.");
+    server.on("GET /leaderboard", { tau_max: 4, boards: [board()], left_out: [] });
+    await user.click(within(alert).getByRole("button", { name: "Try again" }));
+    expect(await screen.findAllByTestId("method")).toHaveLength(2);
+  });
+});
+
+describe("profiles as curves", () => {
+  it("begin with their value at 1, and jump at one place each", () => {
+    const [curve] = allProfiles([method("a")], (name) => name);
+    expect(curve?.x).toEqual([1, 2 - 1e-6, 2, 4]);
+    expect(curve?.y).toEqual([0.5, 0.5, 1, 1]);
+    const [never] = allProfiles([method("b", { tau: [1, 4], rho: [0, 0] })], (name) => name);
+    expect([never?.x, never?.y]).toEqual([
+      [1, 4],
+      [0, 0],
+    ]);
+    const [late] = allProfiles([method("c", { tau: [1, 3, 3, 4], rho: [0, 0, 0.5, 0.5] })], (name) => name);
+    expect([late?.x, late?.y]).toEqual([
+      [1, 3 - 1e-6, 3, 4],
+      [0, 0, 0.5, 0.5],
+    ]);
+  });
+
+  it("that are equal stand beside one another, and are still told as they are", () => {
+    const many = Array.from({ length: 12 }, (_, i) => method(`m${i}`));
+    const heights = allProfiles(many, (name) => name).map(({ y }) => y[0] ?? 0);
+    expect(heights[0]).toBe(0.5);
+    expect(new Set(heights).size).toBe(12);
+    expect(heights.map((height) => shareAt(height, 8))).toEqual(Array(12).fill(0.5));
+    expect([shareAt(0, 3), shareAt(-0.05, 3), shareAt(1, 3), shareAt(0.95, 8)]).toEqual([0, 0, 1, 1]);
+  });
+});
