@@ -1,4 +1,4 @@
-"""Overhead of the virtual world: processor time of a simulated run per gradient."""
+"""Overhead of the virtual world: processor time of a simulated run per gradient, and the gain by all cores."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ from collections.abc import Iterator
 
 import torch
 from hooke.catalogue.validation import validate_run
+from hooke.hardware.description import usable_cores
 from hooke.loop.train import run_spec_virtual
+from hooke.objective.flat import FlatObjective
+from hooke.objective.models.lenet import lenet
+from hooke.objective.samples import Samples
 
 from benchmarks.core._objectives import Weightless, make_digits
 
@@ -41,9 +45,34 @@ def seconds_per_gradient(algorithm: str) -> tuple[float, float]:
     return best[0], best[1]
 
 
+def gain(workers: int) -> float:
+    """Return the samples per second of LeNet on all cores over those on one, best of several rounds in turns."""
+    images = torch.rand(512, 1, 28, 28), torch.arange(512) % 10
+    parts = Samples(*images), Samples(*images)
+    document = {
+        "workload": {"name": "digits-mlp"},  # not built: the objective is given
+        "algorithm": {"name": "sync-sgd"},
+        "batch": 32,
+        "workers": workers,
+        "world": "virtual",
+        "virtual": {},
+        "budget": {"samples": 32 * workers * 12},
+        "evaluation": {"every": 10**9},
+    }
+    best = dict.fromkeys((1, usable_cores()), float("inf"))
+    for _ in range(TURNS):
+        for cores in best:
+            began = time.perf_counter()
+            run_spec_virtual(validate_run(document), None, lambda: FlatObjective(lenet, *parts), cores=cores)
+            best[cores] = min(best[cores], time.perf_counter() - began)
+    return best[1] / best[usable_cores()]
+
+
 def measure() -> Iterator[Result]:
     torch.set_num_threads(1)
     for algorithm in ("sync-easgd", "async-easgd"):
         whole, own = seconds_per_gradient(algorithm)
         yield f"{algorithm}, {WORKERS} workers, per gradient", 1e6 * whole, "us", None
         yield f"{algorithm}, of which simulation and update", 1e6 * own, "us", None
+    for workers in (4, 8):
+        yield f"LeNet, {workers} workers, speed on {usable_cores()} cores over one", gain(workers), "x", None

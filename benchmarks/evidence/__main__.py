@@ -1,7 +1,7 @@
 """The evidence: the paper's comparison (replication) and our own (co-design), measured on emulated hosts.
 
     python -m benchmarks.evidence run [--minutes 30] [--only TEXT ...] [--again]    run what is missing
-    python -m benchmarks.evidence pages [--kept]                                    write docs/results/MACHINE/
+    python -m benchmarks.evidence pages [--kept]                                    write docs/results/
     python -m benchmarks.evidence list                                              what is missing, in order
 
 `run` may be interrupted at any time and resumes where it ended; `--minutes`: start no run after that time.
@@ -131,6 +131,8 @@ def _list(matrix: Matrix, store: Store, options: argparse.Namespace) -> int:
 
 def _pages(matrix: Matrix, store: Store, target: Path, options: argparse.Namespace) -> int:
     from benchmarks.evidence.pages import index, machines, write
+    from benchmarks.evidence.summary_figures import draw
+    from benchmarks.evidence.summary_page import FIGURES
 
     targets = [target]
     if options.kept and not options.quick and not (targets := list(machines(PAGES))):
@@ -139,7 +141,7 @@ def _pages(matrix: Matrix, store: Store, target: Path, options: argparse.Namespa
     try:
         written = [path for folder in targets for path in write(matrix, None if options.kept else store, folder)]
         if not options.quick:
-            index(PAGES)
+            draw(index(PAGES), PAGES / FIGURES)
     except FileNotFoundError as error:
         print(f"nothing has been run yet: {error}", file=sys.stderr)
         return CANNOT

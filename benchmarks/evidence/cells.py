@@ -30,6 +30,13 @@ DATA_OF = {"mnist-lenet": {}, "cifar-alexnet": {"form": CHIP_DATA.removeprefix("
 """Parameters of the workloads: the chip is measured on the part of CIFAR-10 that every machine here has."""
 
 
+def key_of(place: Place, document: dict[str, Any]) -> str:
+    """Return the fingerprint of document, place and clock rule, which identifies a result."""
+    there = {"world": place.world, "hosts": place.hosts, "rate": place.rate}
+    text = json.dumps({"clock": CLOCK, "place": there, "document": document}, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
 @dataclass(frozen=True)
 class Cell:
     """One run: `rate` is that of the ladder, before the method's scale; `document` is the specification.
@@ -47,10 +54,8 @@ class Cell:
 
     @cached_property
     def key(self) -> str:
-        """Return the fingerprint of document, place and clock rule, which identifies a result."""
-        place = {"world": self.place.world, "hosts": self.place.hosts, "rate": self.place.rate}
-        text = json.dumps({"clock": CLOCK, "place": place, "document": self.document}, sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:12]
+        """Return what identifies a result."""
+        return key_of(self.place, self.document)
 
     @property
     def title(self) -> str:

@@ -1,17 +1,19 @@
 """Claims about two methods, what the paper says of them, and the verdict on the runs.
 
-The verdict is that of `hooke_api.comparisons.verdict`. This module passes it the runs, and leaves a claim open if
+The verdict is that of `hooke.comparison.verdict`. This module passes it the runs, and leaves a claim open if
 a method that would lose may have a better rate than those tried.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import dataclass, field, replace
+from typing import Literal, Protocol
 
-from hooke_api.comparisons.crossing import Crossing
-from hooke_api.comparisons.verdict import Verdict, compare, compare_values, holm
+from hooke.comparison import verdict as rule
+from hooke.comparison.crossing import Crossing
+from hooke.comparison.ranges import Range
+from hooke.comparison.verdict import Verdict, compare, compare_values, holm, log_ratios, log_ratios_of_values
 
 from benchmarks.evidence.methods import METHODS, Method
 from benchmarks.evidence.paces import PACES
@@ -24,6 +26,17 @@ UNTRIED = "open: rates still to be tried"
 UNSTABLE = "open: diverges with other seeds at the rate that was chosen"
 WINS: dict[str, bool | None] = {"faster": True, "at least": True, "slower": False, "at most": False}
 """Whether a verdict favours the variant (True) or the baseline (False); other verdicts favour neither."""
+
+
+class Bounded(Protocol):
+    """A ratio with the ends of its interval, of one machine or pooled; None: an open end."""
+
+    @property
+    def ratio(self) -> float | None: ...
+    @property
+    def low(self) -> float | None: ...
+    @property
+    def high(self) -> float | None: ...
 
 
 @dataclass(frozen=True)
@@ -67,13 +80,17 @@ class Claim:
 
 @dataclass(frozen=True)
 class Finding:
-    """The result for a claim at a place. `open`: reason if there is no conclusion; `keys`: the runs used."""
+    """The result for a claim at a place. `open`: reason if there is no conclusion; `keys`: the runs used.
+
+    `logs`: log-ratios by seed, which several machines pool.
+    """
 
     claim: Claim
     place: str
     verdict: Verdict | None
     open: str = ""
     keys: tuple[str, ...] = ()
+    logs: Mapping[int, Range] = field(default_factory=dict)
 
 
 def crossing(run: Run, curve: Iterable[tuple[int, float, float]]) -> Crossing:
@@ -97,13 +114,15 @@ def _found(view: View, claim: Claim, place: str) -> Finding:
         sides = [view.repeats(place, label) for (label,) in (claim.variant, claim.baseline)]
         above, below = ({n: run.throughput for n, run in side.items() if run.throughput} for side in sides)
         verdict = compare_values(above, below) if above and below else None
-        return Finding(claim, place, verdict, keys=_keys(*sides))
+        return Finding(claim, place, verdict, keys=_keys(*sides), logs=log_ratios_of_values(above, below))
     variant, baseline = (better(view, place, labels) for labels in (claim.variant, claim.baseline))
     if variant is None or baseline is None:
         return Finding(claim, place, None)
     fast, slow = view.reported(place, variant), view.reported(place, baseline)
-    verdict = compare(_crossings(view, slow), _crossings(view, fast)) if fast and slow else None
-    return Finding(claim, place, verdict, keys=_keys(fast, slow))
+    if not (fast and slow):
+        return Finding(claim, place, None, keys=_keys(fast, slow))
+    crossings = _crossings(view, slow), _crossings(view, fast)
+    return Finding(claim, place, compare(*crossings), keys=_keys(fast, slow), logs=log_ratios(*crossings))
 
 
 def _crossings(view: View, runs: Mapping[int, Run]) -> dict[int, Crossing]:
@@ -148,27 +167,31 @@ def _opened(view: View, finding: Finding) -> Finding:
     return replace(finding, open=UNSTABLE) if any(run.diverged == "yes" for run in runs) else finding
 
 
-def beside_paper(verdict: Verdict, paper: Paper | None) -> str:
+def beside_paper(found: Bounded, paper: Paper | None) -> str:
     """Return the position of a ratio's interval relative to the paper's figure; empty if there is no figure."""
-    if paper is None or paper.figure is None or (verdict.low is None and verdict.high is None):
+    if paper is None or paper.figure is None or (found.low is None and found.high is None):
         return ""
-    if verdict.low is not None and verdict.low > paper.figure:
+    if found.low is not None and found.low > paper.figure:
         return f"above {paper.figure:g}x"
-    if verdict.high is not None and verdict.high < paper.figure:
+    if found.high is not None and found.high < paper.figure:
         return f"below {paper.figure:g}x"
     return f"includes {paper.figure:g}x"
 
 
 def ratio(verdict: Verdict) -> str:
     """Return a ratio with its interval and the number of pairs behind it: `1.23x [1.10, 1.40], n = 5`."""
-    count = f"n = {verdict.pairs}"
-    if verdict.ratio is None or (verdict.low is None and verdict.high is None):
-        return f"{verdict.ratio:.2f}x, {count}" if verdict.ratio is not None else f"no ratio, {count}"
-    if verdict.high is None:
-        return f"≥ {verdict.low:.2f}x, {count}"
-    if verdict.low is None:
-        return f"≤ {verdict.high:.2f}x, {count}"
-    return f"{verdict.ratio:.2f}x [{verdict.low:.2f}, {verdict.high:.2f}], {count}"
+    return f"{with_interval(verdict)}, n = {verdict.pairs}"
+
+
+def with_interval(found: Bounded) -> str:
+    """Return a ratio with its interval, or the bound that is known: `1.23x [1.10, 1.40]`, `≥ 1.90x`."""
+    if found.low is None and found.high is None:
+        return "no ratio" if found.ratio is None else f"{found.ratio:.2f}x"
+    if found.high is None:
+        return f"≥ {found.low:.2f}x"
+    if found.low is None:
+        return f"≤ {found.high:.2f}x"
+    return f"{found.ratio:.2f}x [{found.low:.2f}, {found.high:.2f}]"
 
 
 def said(finding: Finding) -> str:
@@ -178,5 +201,10 @@ def said(finding: Finding) -> str:
         return finding.open or ("neither met the target" if missed else "not measured")
     if not finding.claim.judged:
         return ""
+    return finding.open or in_words(finding.verdict.claim)
+
+
+def in_words(claim: rule.Claim) -> str:
+    """Return a claim of the verdict rule as the pages say it."""
     words = {"same": "practically the same", "at least": "faster, at least", "at most": "slower, at least"}
-    return finding.open or words.get(finding.verdict.claim, finding.verdict.claim)
+    return words.get(claim, claim)

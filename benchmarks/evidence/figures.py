@@ -84,7 +84,7 @@ def times(view: View, place: str, path: Path) -> None:
     runs_of = {label: [runs[seed] for seed in sorted(runs)] for label, runs in rows if runs}
     there = [(label, spread.times(runs), runs) for label, runs in runs_of.items()]
     there.sort(key=lambda row: (row[1].median.side == ">", row[1].median.value) if row[1] else (True, 0.0))
-    title = f"Time to {view.matrix.target:.1%}, each method at its best rate"
+    title = f"Time to {view.matrix.target:.1%}, each method at the best of the rates tried"
     with figure(path, title, _where(view, place), (WIDTH, 1.4 + 0.32 * len(there))) as (_, axes):
         end = max((run.train_seconds or 0 for _, _, runs in there for run in runs), default=1.0)
         for y, (label, found, runs) in enumerate(there):

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from benchmarks.evidence.claim import Finding, beside_paper, ratio, said
 from benchmarks.evidence.conditions import PLACES
 from benchmarks.evidence.records import SIMULATED
+from benchmarks.evidence.settings import of_claim
 from benchmarks.evidence.view import View
 from benchmarks.evidence.wording import beside, table
 
@@ -27,7 +28,7 @@ COLUMNS = (
 )
 RULE = (
     "A ratio is a geometric mean over seeds with its 95% interval, by the rule that the dashboard uses "
-    "(`hooke_api.comparisons.verdict`): a time to the target is only known to lie between two evaluations; a "
+    "(`hooke.comparison.verdict`): a time to the target is only known to lie between two evaluations; a "
     "run that did not meet the target gives a bound; a run that diverged never meets it; fewer than three pairs "
     "give no claim; verdicts are corrected for the number of comparisons on this page (Holm). Rates and periods "
     "are selected with a seed that is in no result. *Open*: the slower method may have a better rate than those "
@@ -45,6 +46,7 @@ def ratios(view: View, found: Sequence[Finding], paper: bool) -> Iterable[str]:
         "measured",
         *(("beside it",) if paper else ()),
         "verdict",
+        "settings of both",
     )
     yield from table(header, (_line(view, finding, paper) for finding in found))
 
@@ -55,10 +57,11 @@ def _line(view: View, finding: Finding, paper: bool) -> tuple[str, ...]:
     measured = ratio(finding.verdict) if finding.verdict and finding.verdict.pairs else ""
     doubts = "" if finding.claim.pace else _crowded(view, finding)
     told = (where, f"{measured}{doubts}" if measured else "")
+    settings = of_claim(view, finding.place, finding.claim) if measured and not finding.claim.pace else ""
     if not paper:
-        return (finding.claim.what, *told, said(finding))
+        return (finding.claim.what, *told, said(finding), settings)
     placed = beside_paper(finding.verdict, claimed) if finding.verdict else ""
-    return (finding.claim.what, str(claimed or ""), *told, placed, said(finding))
+    return (finding.claim.what, str(claimed or ""), *told, placed, said(finding), settings)
 
 
 def _crowded(view: View, finding: Finding) -> str:

@@ -6,15 +6,22 @@ import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from benchmarks.evidence import codesign_page, pace_page, place_page, records, replication_page
+from benchmarks.evidence import (
+    codesign_page,
+    machines_page,
+    pace_page,
+    place_page,
+    records,
+    replication_page,
+    summary_page,
+)
 from benchmarks.evidence.figures import draw
 from benchmarks.evidence.finding_table import COLUMNS
 from benchmarks.evidence.matrix import FULL, Matrix
 from benchmarks.evidence.records import DATA
-from benchmarks.evidence.replication_page import compared
 from benchmarks.evidence.store import Store
-from benchmarks.evidence.view import View, view_of
-from benchmarks.evidence.wording import processor, table, title_of
+from benchmarks.evidence.summary import Summary
+from benchmarks.evidence.view import view_of
 
 MAKE, MAKE_QUICK = "make bench", "make bench QUICK=1"
 BEGIN, END = "<!-- written by `python -m benchmarks.evidence pages` -->", "<!-- end -->"
@@ -49,41 +56,26 @@ def machines(results: Path) -> Iterator[Path]:
     yield from sorted(path.parent.parent for path in results.glob(f"*/{DATA}/{records.RUNS}"))
 
 
-def index(results: Path) -> None:
-    """Write the findings of all machines into the index of results, if there is one, between two comments."""
+def index(results: Path) -> Summary:
+    """Write the summary of all machines into the index of results, if there is one, between two comments.
+
+    The page with every ratio by machine is written next to it; `summary_figures.draw` draws the figures of the
+    summary that is returned.
+    """
     path = results / "README.md"
+    summary = Summary({folder.name: view_of(FULL, records.read(folder / DATA)) for folder in machines(results)})
     if not path.exists():
-        return
-    text = path.read_text()
-    head, begin, rest = text.partition(BEGIN)
+        return summary
+    head, begin, rest = path.read_text().partition(BEGIN)
     _, end, tail = rest.partition(END)
     if not begin or not end:
-        raise ValueError(f"{path} lacks one of the lines {BEGIN!r} and {END!r}, which enclose its table")
-    views = {folder.name: view_of(FULL, records.read(folder / DATA)) for folder in machines(results)}
-    rows = [row for name, view in views.items() for row in _index_rows(name, view)]
-    lines = list[str]()
-    if views:
-        found = ((what, *(said.get(name, "not measured") for name in views)) for what, said in compared(views))
-        header = ("replication", *(f"{processor(view)}, {view.matrix.precision}" for view in views.values()))
-        lines = [*table(("machine", "page", "what"), rows), "", *table(header, found)]
-    path.write_text(
-        f"{head}{begin}\n"
-        + "\n".join(lines or ["No machine has been measured with the present rules."])
-        + f"\n{end}{tail}"
-    )
-
-
-def _index_rows(name: str, view: View) -> Iterable[tuple[str, str, str]]:
-    there = f"{len(view.runs)} runs"
-    yield processor(view), f"[replication]({name}/replication.md)", f"the paper's methods as published; {there}"
-    yield (
-        "",
-        f"[co-design]({name}/codesign.md)",
-        "Sync EASGD with every means and its peers, and the effect of each means",
-    )
-    for place in view.matrix.places:
-        yield "", f"[{place}]({name}/{place}.md)", f"time to the target, and its parts: {title_of(place)}"
-    yield "", f"[pace]({name}/pace.md)", "one worker and plain PyTorch, weak scaling, the limit of the wire"
+        raise ValueError(f"{path} lacks one of the lines {BEGIN!r} and {END!r}, which enclose its summary")
+    lines = ["No machine has been measured with the present rules."]
+    if summary.views:
+        lines = list(summary_page.page(summary))
+        _page(results / "machines.md", machines_page.page(summary))
+    path.write_text(f"{head}{begin}\n" + "\n".join(lines) + f"\n{end}{tail}")
+    return summary
 
 
 def _page(path: Path, lines: Iterable[str]) -> Path:

@@ -12,6 +12,7 @@ from benchmarks.evidence.network_table import network
 from benchmarks.evidence.records import SIMULATED, Run
 from benchmarks.evidence.run_tables import categories, every_rate, shares
 from benchmarks.evidence.search import FIRST, HIGHEST, LOWEST, Search, rate_of
+from benchmarks.evidence.settings import MEANING, settings_of
 from benchmarks.evidence.view import STAR, View
 from benchmarks.evidence.wording import COMMANDS, beside, incomplete, machines, seconds, table, title_of
 
@@ -50,6 +51,8 @@ def page(view: View, place: str, make: str) -> Iterable[str]:
         yield f"![{alt}{beside(note)}](figures/{place}-{name}.svg)"
         yield ""
     yield f"## Time to {goal}{beside(note)}"
+    yield ""
+    yield MEANING
     yield ""
     yield from _times(view, place, goal)
     yield ""
@@ -150,12 +153,13 @@ def _times(view: View, place: str, goal: str) -> Iterable[str]:
         "samples to the target",
         "test accuracy at the end",
         "rate",
+        "settings",
     )
     lines = []
     for label in view.matrix.at(place):
         runs, state = _runs(view, place, label), view.search(place, label)
         if not runs:
-            lines.append((label, "not measured", "", "", "", _rate(state)))
+            lines.append((label, "not measured", "", "", "", _rate(state), ""))
             continue
         times = spread.times(runs)
         reached = [run for run in runs if run.time_to_target is not None]
@@ -169,6 +173,7 @@ def _times(view: View, place: str, goal: str) -> Iterable[str]:
                 samples.text(",.0f") if samples else "",
                 accuracy.text(".2%") if accuracy else "",
                 _rate(state),
+                settings_of(view, place, label),
             )
         )
     yield from table(header, lines)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from hooke_api.base.intervals import interval
+from hooke.comparison.intervals import interval
 
 from benchmarks.evidence import finding_table, spread
-from benchmarks.evidence.conditions import COSTS, PARTS, PLACES, SLOWER, Place
+from benchmarks.evidence.conditions import COSTS, PARTS, SLOWER, Place
 from benchmarks.evidence.finding_table import RULE, ratios
 from benchmarks.evidence.paces import RUNGS, chip, rung
 from benchmarks.evidence.replication import CHIP_SECONDS, EXPOSED, found
@@ -197,15 +197,3 @@ def _chip(view: View) -> Iterable[str]:
         )
     header = ("parts (G)", "paper: time to 0.625, over one part", "samples/s", "over one part", "repeats", "")
     yield from table(header, lines)
-
-
-def compared(views: dict[str, View]) -> Iterable[tuple[str, dict[str, str]]]:
-    """Yield each ratio of the ladder and of the pairs with its findings, by machine."""
-    lines: dict[str, dict[str, str]] = {}
-    for name, view in views.items():
-        groups = found(view)
-        for finding in (*groups["ladder"], *groups["asynchronous"]):
-            where = PLACES[finding.place].title + beside(view.note(finding.place))
-            told = finding_table.in_short(finding)
-            lines.setdefault(f"{finding.claim.what}, {where}", {})[name] = told
-    yield from lines.items()

@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from hooke.catalogue.validation import validate_run
 
@@ -104,7 +104,19 @@ def _run_and_keep(cell: Cell, lab: labs.Lab | None, store: Store, session: str, 
     print(f"  {result['state']}: {told} ({time.monotonic() - began:.0f} s in all)", flush=True)
 
 
-def faults(cell: Cell, folder: Path) -> list[str]:
+class Runnable(Protocol):
+    """A run at a place: a cell of the matrix, or one of the tuned comparison."""
+
+    @property
+    def place(self) -> Place:
+        """Where it runs."""
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """`hooke.run/1`, or the settings of a peer."""
+
+
+def faults(cell: Runnable, folder: Path) -> list[str]:
     """Return what violates the rules of the train clock in journals, or in a peer's records; [] if nothing."""
     if "settings" in cell.document:
         return peer_faults(folder)
@@ -120,7 +132,7 @@ def _said(result: dict[str, Any]) -> str:
     return f"{told}, {accuracy:.2%}" if accuracy is not None else told
 
 
-def run(cell: Cell, lab: labs.Lab | None, folder: Path) -> dict[str, Any]:
+def run(cell: Runnable, lab: labs.Lab | None, folder: Path) -> dict[str, Any]:
     """Run one cell and return its result; its journals stay in `folder`."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     there = lab if cell.place.world == "lab" else None
@@ -133,7 +145,7 @@ def run(cell: Cell, lab: labs.Lab | None, folder: Path) -> dict[str, Any]:
     return _hooke_run(cell, folder)
 
 
-def _hooke_run(cell: Cell, folder: Path) -> dict[str, Any]:
+def _hooke_run(cell: Runnable, folder: Path) -> dict[str, Any]:
     """Run a cell with the product's command line."""
     spec = folder.with_suffix(".run.json")
     spec.write_text(json.dumps(cell.document))

@@ -70,7 +70,7 @@ class Store:
             "result": result,
         }
         name = f"runs/{cell.key}.json" if over(result) else f"failures/{cell.key}-{time.time_ns()}.json"
-        _write(self.folder / name, document)
+        write(self.folder / name, document)
 
     def journal(self, cell: Cell) -> Path:
         """Return a folder for a run's journals that does not exist yet."""
@@ -88,7 +88,7 @@ class Store:
             "precision": precision,
             "calibrations": {},
         }
-        _write(self.folder / "sessions" / f"{name}.json", session)
+        write(self.folder / "sessions" / f"{name}.json", session)
         return name
 
     def calibrated(self, session: str, place: str, found: Mapping[str, Any]) -> None:
@@ -97,7 +97,7 @@ class Store:
         document = json.loads(path.read_text())
         told = ("unix", "lab", "emulated", "load", "pair", "collectives")
         document["calibrations"][place] = {name: found[name] for name in told if name in found}
-        _write(path, document)
+        write(path, document)
 
 
 def over(result: Mapping[str, Any]) -> bool:
@@ -118,7 +118,8 @@ def _git(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False)
 
 
-def _write(path: Path, document: Mapping[str, Any]) -> None:
+def write(path: Path, document: Mapping[str, Any]) -> None:
+    """Write a JSON document, whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     new = path.with_suffix(".new")
     new.write_text(json.dumps(document, indent=1) + "\n")

@@ -11,6 +11,7 @@ Each is the loop of its documentation only: model, data order, initial weights, 
 This module does not postpone annotations, because DDP inspects those of its hook.
 """
 
+import contextlib
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -147,13 +148,18 @@ class Ddp:
         sizes = {"bucket_cap_mb": ALL_IN_ONE} if settings.buckets == "one" else {}
         self._model = DistributedDataParallel(model, gradient_as_bucket_view=True, **sizes)
         self._last_gradient = 0.0
+        self._gradients, self._each = 0, settings.accumulation
         self._optimizer: Any = sgd(self._model, settings)
         state, hook = self._hook(settings)
         self._model.register_comm_hook(state, self._marking(hook))
 
     def _hook(self, settings: Settings) -> tuple[Any, Callable[..., Any]]:
         from torch.distributed.algorithms.ddp_comm_hooks import default_hooks as hooks
+        from torch.distributed.algorithms.ddp_comm_hooks import powerSGD_hook as power
 
+        if settings.wire == "powersgd":
+            # its defaults, but from the second step on instead of the thousandth: runs are short
+            return power.PowerSGDState(None, start_powerSGD_iter=2), power.powerSGD_hook
         return None, hooks.bf16_compress_hook if settings.wire == "bf16" else hooks.allreduce_hook
 
     def _marking(self, hook: Callable[..., Any]) -> Callable[..., Any]:
@@ -167,14 +173,19 @@ class Ddp:
         return marked
 
     def step(self, loss: Callable[[nn.Module], Tensor]) -> float:
-        """Take one step."""
+        """Compute a gradient; after the last of a step, exchange and update."""
+        first, self._gradients = self._gradients % self._each == 0, self._gradients + 1
+        last = self._gradients % self._each == 0
         with charged(self._ledger, Phase.COMPUTE):
-            self._optimizer.zero_grad()
-            found = loss(self._model)
-            found.backward()
+            if first:
+                self._optimizer.zero_grad()
+            with contextlib.nullcontext() if last else self._model.no_sync():
+                found = loss(self._model)
+                (found / self._each if self._each > 1 else found).backward()
             waited = time.perf_counter() - self._last_gradient
-        self._ledger.move(waited, Phase.COMPUTE, Phase.COMMUNICATE)
-        self._optimizer.step()
+        if last:
+            self._ledger.move(waited, Phase.COMPUTE, Phase.COMMUNICATE)
+            self._optimizer.step()
         return found.item()
 
     def answer(self) -> Tensor:

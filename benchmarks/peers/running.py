@@ -61,7 +61,7 @@ def result(settings: Settings, outcomes: list[dict[str, Any]], why: str = "") ->
         "state": "failed_infra",
         "why": why,
         "fingerprint": hashlib.sha256(text.encode()).hexdigest(),
-        "workload": "mnist-lenet",
+        "workload": settings.workload,
         "algorithm": settings.method,
         "parameters": settings.parameters(),
         "settings": asdict(settings),

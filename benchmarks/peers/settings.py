@@ -11,7 +11,8 @@ from hooke.catalogue.validation import validate_run
 from hooke.spec.specification import RunSpec
 
 METHODS = ("ddp", "post-local", "mpi4py", "plain")
-WIRES, BUCKETS = ("fp32", "bf16"), ("default", "one")
+WIRES, BUCKETS = ("fp32", "bf16", "powersgd"), ("default", "one")
+WORKLOADS = ("mnist-lenet", "fashion-lenet")
 METRIC = "validation_accuracy"
 
 
@@ -19,8 +20,9 @@ METRIC = "validation_accuracy"
 class Settings:
     """One run of a peer. `period` and `warmup` (steps) are post-local SGD's; `samples` is the budget.
 
-    `momentum` is Nesterov momentum as in PyTorch. `wire` and `buckets` are DDP's: its bf16 hook, and gradients in
-    buckets that are sent while others are computed (PyTorch's sizes), or in `one` bucket at the end.
+    `momentum` is Nesterov momentum as in PyTorch. `wire`, `buckets` and `accumulation` are DDP's: its bf16 or
+    PowerSGD hook; gradients in buckets that are sent while others are computed (PyTorch's sizes), or in `one`
+    bucket at the end; gradients per step, of which only the last is followed by an exchange (`no_sync`).
     """
 
     method: str
@@ -38,12 +40,18 @@ class Settings:
     momentum: float = 0.0
     wire: str = "fp32"
     buckets: str = "default"
+    accumulation: int = 1
+    workload: str = "mnist-lenet"
 
     def __post_init__(self) -> None:
         if self.wire not in WIRES or self.buckets not in BUCKETS:
             raise ValueError(f"wire is of {WIRES}, buckets of {BUCKETS}, not {self.wire!r} and {self.buckets!r}")
-        if self.method != "ddp" and (self.wire, self.buckets) != (WIRES[0], BUCKETS[0]):
-            raise ValueError(f"wire and buckets are settings of ddp, not of {self.method}")
+        if self.method != "ddp" and (self.wire, self.buckets, self.accumulation) != (WIRES[0], BUCKETS[0], 1):
+            raise ValueError(f"wire, buckets and accumulation are settings of ddp, not of {self.method}")
+        if self.wire == "powersgd" and self.buckets != "one":
+            raise ValueError("PyTorch's PowerSGD hook waits forever over gloo if there are several buckets: one")
+        if self.accumulation < 1 or self.workload not in WORKLOADS:
+            raise ValueError(f"accumulation is at least 1, the workload one of {WORKLOADS}")
 
     def spec(self) -> RunSpec:
         """Return the Hooke run with the same data order, budget, target and evaluations.
@@ -53,7 +61,7 @@ class Settings:
         return validate_run(
             {
                 "schema": "hooke.run/1",
-                "workload": {"name": "mnist-lenet"},
+                "workload": {"name": self.workload},
                 "algorithm": {"name": "sync-sgd", "parameters": {"lr": self.lr}},
                 "batch": self.batch,
                 "workers": self.workers,
@@ -70,7 +78,8 @@ class Settings:
         """Return the parameters of the method."""
         own = {"period": self.period, "warmup": self.warmup} if self.method == "post-local" else {}
         own |= {"momentum": self.momentum} if self.momentum else {}
-        own |= {"wire": self.wire, "buckets": self.buckets} if self.method == "ddp" else {}
+        ddp = {"wire": self.wire, "buckets": self.buckets, "accumulation": self.accumulation}
+        own |= ddp if self.method == "ddp" else {}
         return {"lr": self.lr, **own}
 
     def write(self, folder: Path) -> None:

@@ -25,11 +25,14 @@ from hooke.objective.batches import Batches
 from hooke.objective.models.lenet import lenet
 from hooke.spec.specification import Part
 from hooke.trace.phases import Ledger, Phase
+from hooke.workloads.fashion_lenet import FashionLenet
 from hooke.workloads.mnist_lenet import MnistLenet
 from torch import Tensor, nn
 
 from benchmarks.peers import methods
 from benchmarks.peers.settings import Settings
+
+LENETS: dict[str, type[MnistLenet | FashionLenet]] = {"mnist-lenet": MnistLenet, "fashion-lenet": FashionLenet}
 
 
 @dataclass
@@ -63,7 +66,7 @@ class Worker:
         self._settings, self._rank, self._folder = settings, rank, folder
         spec = self._spec = settings.spec()
         self._schedule = RunSchedule(spec)
-        self.objective = MnistLenet().build(Place(spec.compute, spec.seed, rank))
+        self.objective = LENETS[settings.workload]().build(Place(spec.compute, spec.seed, rank))
         self._batches = Batches(
             self.objective.train_size, spec.batch, spec.seed, rank, spec.workers, spec.sharding
         )

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hooke.catalogue.algorithm import servers_of
 from hooke.catalogue.validation import validate_run
+from hooke.comparison.crossing import Crossing
+from hooke.comparison.verdict import compare, holm
 from hooke.loop.train import run_spec_virtual
-from hooke_api.comparisons.crossing import Crossing
-from hooke_api.comparisons.verdict import compare, holm
 
 from benchmarks.evidence import codesign, replication, replication_page
 from benchmarks.evidence.claim import (

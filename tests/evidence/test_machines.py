@@ -27,7 +27,7 @@ def test_the_index_keeps_what_stands_around_its_table(pages, tmp_path):
     assert text.endswith(f"{END}\nafter\n")
     assert "[replication](a-machine/replication.md)" in text
     assert "[co-design](a-machine/codesign.md)" in text
-    assert "old" not in text
+    assert "\nold\n" not in text
     (tmp_path / "README.md").write_text("no place for it")
     with pytest.raises(ValueError, match="lacks one of the lines"):
         index(tmp_path)
@@ -54,12 +54,12 @@ def test_machines_stand_side_by_side(pages, recorded, tmp_path):
     sessions = on("Other(R) Processor", recorded[1])
     write(FULL, stored(tmp_path / "store", slow, sessions), tmp_path / "other-machine")
     index(tmp_path)
-    told = [cells for cells in lines(tmp_path / "README.md", RATIO) if "2 emulated hosts" in cells[0]]
+    told = [cells for cells in lines(tmp_path / "machines.md", RATIO) if "2 emulated hosts" in cells[0]]
     (ratio,) = told
     assert ratio[1] == ratio[2]
     assert ratio[1].endswith("n = 5: faster")
     assert ratio[0].endswith("(2 emulated hosts on 2 cores: a core each)")
-    (header,) = lines(tmp_path / "README.md", "replication")
+    (header,) = lines(tmp_path / "machines.md", "ratio")
     assert header[2] == "Other(R) Processor, 2 cores, bf16"
     assert header[1] != header[2]
     assert [folder.name for folder in machines(tmp_path)] == ["a-machine", "other-machine"]
@@ -76,7 +76,7 @@ def test_a_machine_without_root_is_shown_by_what_it_could_measure(pages, recorde
     found = {page.stem for page in (tmp_path / "rootless").glob("*.md")}
     assert found == {"replication", "codesign", "pace", "virtual"}
     index(tmp_path)
-    told = {cells[0]: cells for cells in lines(tmp_path / "README.md", RATIO)}
+    told = {cells[0]: cells for cells in lines(tmp_path / "machines.md", RATIO)}
     virtual = next(cells for where, cells in told.items() if where.endswith("(simulated)"))
     hosts = next(cells for where, cells in told.items() if "2 emulated hosts" in where)
     assert virtual[1] == hosts[2] == "not measured"
@@ -174,7 +174,7 @@ def test_without_bf16_everything_is_in_fp32_and_says_so(recorded, tmp_path):
     pace_page = (tmp_path / "machine" / "pace.md").read_text()
     assert "Hooke, fp32 | 500" in pace_page
     assert "Hooke, bf16" not in pace_page
-    told = [cells for cells in lines(tmp_path / "README.md", RATIO) if "2 emulated hosts" in cells[0]]
+    told = [cells for cells in lines(tmp_path / "machines.md", RATIO) if "2 emulated hosts" in cells[0]]
     assert told[0][1].endswith("faster")
 
 
@@ -198,4 +198,5 @@ def test_the_index_in_the_repository_is_that_of_its_machines(tmp_path):
         shutil.copytree(published / "data", tmp_path / published.name / "data")
     shutil.copy(PUBLISHED / "README.md", tmp_path)
     index(tmp_path)
-    assert (tmp_path / "README.md").read_text() == (PUBLISHED / "README.md").read_text()
+    for page in ("README.md", "machines.md"):
+        assert (tmp_path / page).read_text() == (PUBLISHED / page).read_text()

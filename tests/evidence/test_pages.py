@@ -147,7 +147,7 @@ def test_eight_hosts_are_never_shown_without_saying_that_cores_are_short(recorde
         assert note in (pages / f"{page}.md").read_text()
     for name in ("accuracy", "time", "steps"):
         assert note in (pages / "figures" / f"8-hosts-{name}.svg").read_text()
-    told = lines(tmp_path / "results" / "README.md", f"{EASGD3.label} over {ORIGINAL.label}, 8 emulated hosts")
+    told = lines(tmp_path / "results" / "machines.md", f"{EASGD3.label} over {ORIGINAL.label}, 8 emulated hosts")
     assert note in told[0][0]
     assert told[0][1].endswith(": faster")
 
@@ -219,7 +219,8 @@ def test_links_of_the_pages_resolve(pages):
 def test_what_was_withdrawn_is_not_there(pages):
     """No page, figure or raw data of it, and no sentence elsewhere that quotes it."""
     results = ROOT / "docs" / "results"
-    text = (results / "README.md").read_text()
+    assert "(withdrawn.md)" in (results / "README.md").read_text()
+    text = (results / "withdrawn.md").read_text()
     for name in WITHDRAWN:
         assert f"`{name}`" in text, "it is said what was withdrawn"
         assert not list((results / name).glob("claims.*"))

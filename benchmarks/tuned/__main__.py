@@ -1,0 +1,57 @@
+"""Methods and peers, each at the best of as many trials, on the same emulated hosts.
+
+    python -m benchmarks.tuned run --task fashion --place 8-hosts --minutes 120 [--entries slowmo "PyTorch DDP"]
+    python -m benchmarks.tuned table --task fashion --place 8-hosts [--baseline "PyTorch DDP"]
+
+Needs root (emulated hosts) and HOOKE_DATA. Results are kept in .results/tuned and continued.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from benchmarks.evidence.store import ROOT
+from benchmarks.netlab.lab import LabError
+from benchmarks.tuned.conditions import AT, SEEDS, TASKS, TRIALS
+from benchmarks.tuned.entries import DDP, entries
+from benchmarks.tuned.page import table
+from benchmarks.tuned.rounds import Rounds
+from benchmarks.tuned.running import run_all
+from benchmarks.tuned.store import Store
+
+
+def main() -> int:
+    """Run what is missing, or print the table; return the exit status."""
+    parser = argparse.ArgumentParser(
+        prog="benchmarks.tuned", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("do", choices=("run", "table"))
+    parser.add_argument("--task", choices=TASKS, required=True)
+    parser.add_argument("--place", choices=AT, default="8-hosts")
+    parser.add_argument("--minutes", type=float, default=600.0, help="start no run after so many minutes")
+    parser.add_argument("--trials", type=int, default=TRIALS)
+    parser.add_argument("--seeds", type=int, default=SEEDS)
+    parser.add_argument("--entries", nargs="+", metavar="NAME", help="only these; all: the most important first")
+    parser.add_argument("--baseline", default=DDP.name, help="of the table's verdicts")
+    parser.add_argument("--store", type=Path, default=ROOT / ".results" / "tuned")
+    options = parser.parse_args()
+    known = {entry.name: entry for entry in entries()}
+    if unknown := sorted({*(options.entries or ()), options.baseline} - known.keys()):
+        parser.error(f"no entry is called {', '.join(unknown)}; there are: {', '.join(known)}")
+    task, place, store = TASKS[options.task], AT[options.place], Store(options.store)
+    chosen = [known[name] for name in options.entries or known]
+    rounds = [Rounds(task, place, entry, options.trials, options.seeds) for entry in chosen]
+    if options.do == "run":
+        try:
+            run_all(rounds, place, store, options.minutes)
+        except LabError as error:
+            print(f"tuned: {error}", file=sys.stderr)
+            return 1
+    print(table(rounds, store.results(), options.baseline))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,38 @@
+"""Conditions of the tuned comparison: tasks, places, effort of the search, seeds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from benchmarks.evidence.conditions import PLACES, Place
+
+BATCH = 16
+"""Per worker and step, for every entry; accumulation is a setting of those that have it."""
+TRIALS = 12
+SEEDS = 3
+CLAIM_SEEDS = 5
+"""Reported seeds of every entry, and of those about which a claim is made."""
+MAX_SECONDS = 240.0
+"""Wall limit of a run; the target is then missed."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A workload with its target on the validation part and the budget of a reported run."""
+
+    name: str
+    workload: str
+    target: float
+    samples: int
+    every: int
+    """Samples between evaluations."""
+
+
+TASKS = {
+    task.name: task
+    for task in (
+        Task("mnist", "mnist-lenet", 0.988, 240_000, 3_200),
+        Task("fashion", "fashion-lenet", 0.88, 240_000, 3_200),
+    )
+}
+AT: dict[str, Place] = {name: PLACES[name] for name in ("8-hosts", "2-hosts", "4-hosts", "1-host", "virtual")}

@@ -1,0 +1,133 @@
+"""The entries: methods of the catalogue and peers, each with the space in which its settings are searched.
+
+Every entry gets the same number of trials. A peer's space covers what its library offers: wire type or PowerSGD
+and accumulation of DDP, period and warm-up of post-local SGD.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from hooke.catalogue.algorithm import Algorithm
+from hooke.catalogue.offers import AlgorithmOffer, ClassAlgorithmOffer, here
+from hooke.spec.spaces import Space
+from hooke.spec.specification import Variant
+from hooke.tuning.settings import settings
+from pydantic import Field
+
+from benchmarks.tuned.conditions import BATCH, MAX_SECONDS, Place, Task
+
+NARROW = {"wire": "bf16"}
+"""Wire type of all methods of the catalogue, with error feedback; for DDP it is searched."""
+
+
+class PeerSgd(Algorithm):
+    """PyTorch's SGD with Nesterov momentum."""
+
+    search = {
+        "lr": Space(low=0.003, high=1.0, scale="log"),
+        "momentum": Space(low=0.0, high=0.97, scale="reverse-log"),
+    }
+
+    lr: float = Field(0.1, gt=0, description="Learning rate.")
+    momentum: float = Field(0.0, ge=0, lt=1, description="Nesterov momentum.")
+
+
+class PeerDdp(PeerSgd):
+    """DistributedDataParallel with its communication hooks and `no_sync`."""
+
+    search = {
+        "wire": Space(choices=["fp32", "bf16", "powersgd"]),
+        "accumulation": Space(choices=[1, 2, 4, 8]),
+    }
+
+    wire: Literal["fp32", "bf16", "powersgd"] = Field("fp32", description="Communication hook.")
+    accumulation: int = Field(1, ge=1, description="Gradients per step.")
+
+
+class PeerPostLocal(PeerSgd):
+    """PostLocalSGDOptimizer with PeriodicModelAverager."""
+
+    search = {
+        "period": Space(low=1, high=64, scale="log", integer=True),
+        "warmup": Space(low=1, high=1000, scale="log", integer=True),
+    }
+
+    period: int = Field(10, ge=1, description="Local steps per average.")
+    warmup: int = Field(100, ge=0, description="Steps with all-reduced gradients.")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What takes part: a method of the catalogue, or a peer."""
+
+    name: str
+    method: str
+    """Name in the catalogue, or of the peer."""
+    peer: bool = False
+    given: Mapping[str, Any] = field(default_factory=dict)
+    """Parameters that are not searched."""
+
+    @property
+    def offer(self) -> AlgorithmOffer:
+        """Return its parameters and spaces."""
+        return ClassAlgorithmOffer(PEERS[self.method]) if self.peer else here().algorithms[self.method]
+
+    def settings(self, trials: int, workers: int) -> list[dict[str, Any]]:
+        """Return the parameters of its trials."""
+        variant = Variant(name=self.name, algorithm=self.method, parameters=dict(self.given))
+        return settings(trials, variant, self.offer, workers)
+
+    def document(
+        self, task: Task, place: Place, parameters: Mapping[str, Any], samples: int, seed: int
+    ) -> dict[str, Any]:
+        """Return the run with these parameters: `hooke.run/1`, or `hooke.peer/1`."""
+        common = {"workload": task.workload, "seed": seed, "workers": place.hosts, "batch": BATCH}
+        if self.peer:
+            ends = {"samples": samples, "every": task.every, "target": task.target}
+            one = {"buckets": "one"} if parameters.get("wire") == "powersgd" else {}
+            settings = {"method": self.method, **common, **parameters, **one, **ends}
+            return {"schema": "hooke.peer/1", "settings": settings}
+        virtual = place.constants if place.world == "virtual" else None
+        return common | {
+            "schema": "hooke.run/1",
+            "workload": {"name": task.workload},
+            "algorithm": {"name": self.method, "parameters": dict(parameters)},
+            "communication": NARROW,
+            "world": "virtual" if virtual else "mpi",
+            "virtual": virtual,
+            "budget": {"samples": samples, "max_seconds": None if virtual else MAX_SECONDS},
+            "target": {"metric": "validation_accuracy", "value": task.target},
+            "evaluation": {"every": task.every},
+            "checkpoint": "never",
+        }
+
+
+PEERS: dict[str, type[Algorithm]] = {"ddp": PeerDdp, "post-local": PeerPostLocal, "mpi4py": PeerSgd}
+DDP, POST_LOCAL, MPI4PY = (
+    Entry("PyTorch DDP", "ddp", peer=True),
+    Entry("PyTorch post-local SGD", "post-local", peer=True),
+    Entry("mpi4py loop", "mpi4py", peer=True),
+)
+FIRST = (
+    "slowmo",
+    "elastic-slowmo",
+    "local-sgd",
+    "sync-easgd",
+    "overlap-local-sgd",
+    "streaming-diloco",
+    "co2",
+    "easgd",
+)
+"""Methods that are measured first; the others follow in alphabetical order."""
+SECOND_TO_NONE = ("sgd", "chip-easgd")
+"""Left out: one worker, and workers that are parts of a chip."""
+
+
+def entries() -> list[Entry]:
+    """Return all entries, the most important first."""
+    names = [*FIRST, *(name for name in here().algorithms if name not in (*FIRST, *SECOND_TO_NONE))]
+    ours = [Entry(name, name) for name in names]
+    return [DDP, POST_LOCAL, *ours[: len(FIRST)], MPI4PY, *ours[len(FIRST) :]]

@@ -1,0 +1,103 @@
+"""Which runs follow: trials rung by rung, the same for every entry, then the chosen setting on reported seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from hooke.catalogue.validation import validate_experiment
+from hooke.tuning.search import Known, Search, TrialKey, TrialResult, rungs, tuning_seeds
+
+from benchmarks.evidence.cells import key_of
+from benchmarks.tuned.conditions import SEEDS, TRIALS, Place, Task
+from benchmarks.tuned.entries import Entry
+
+
+@dataclass(frozen=True)
+class Play:
+    """One run of an entry. `trial` is the number of its setting, from 1; `rung` None: the run is reported."""
+
+    task: Task
+    place: Place
+    entry: Entry
+    trial: int
+    rung: int | None
+    seed: int
+    document: dict[str, Any]
+
+    @cached_property
+    def key(self) -> str:
+        """Return what identifies a result."""
+        return key_of(self.place, self.document)
+
+    @property
+    def title(self) -> str:
+        """Return a title that identifies the run."""
+        what = f"seed {self.seed}" if self.rung is None else f"trial {self.trial}, rung {self.rung}"
+        return f"{self.entry.name}, {self.task.name}, {self.place.name}, {what}"
+
+
+class Rounds:
+    """The search of one entry for one task at one place, and its reported runs."""
+
+    def __init__(self, task: Task, place: Place, entry: Entry, trials: int = TRIALS, seeds: int = SEEDS) -> None:
+        self.task, self.place, self.entry, self.seeds = task, place, entry, seeds
+        self.settings = entry.settings(trials, place.hosts)
+        spec = _effort(task, trials)
+        self.search = Search(len(self.settings), rungs(spec), tuning_seeds(spec))
+
+    def known(self, results: Mapping[str, Mapping[str, Any]]) -> Known:
+        """Return the results of its trials, from stored ones by key."""
+        found: dict[TrialKey, TrialResult | None] = {}
+        while missing := self.search.missing(found):
+            there = {key: results.get(self.trial(key).key) for key in missing}
+            found |= {key: outcome(result) for key, result in there.items() if result is not None}
+            if None in there.values():
+                break
+        return found
+
+    def missing(self, results: Mapping[str, Mapping[str, Any]]) -> Iterator[Play]:
+        """Yield the runs that can be carried out now and have no result."""
+        known = self.known(results)
+        trials = self.search.missing(known)
+        yield from (self.trial(key) for key in trials)
+        chosen = None if trials else self.search.chosen(known)
+        if chosen is not None:
+            plays = (self.reported(chosen, seed) for seed in range(self.seeds))
+            yield from (play for play in plays if play.key not in results)
+
+    def trial(self, key: TrialKey) -> Play:
+        """Return one run of a trial."""
+        return self._play(key.trial, key.rung, key.seed, self.search.rungs[key.rung].samples)
+
+    def reported(self, trial: int, seed: int) -> Play:
+        """Return the run of a chosen setting with a reported seed."""
+        return self._play(trial, None, seed, self.task.samples)
+
+    def _play(self, trial: int, rung: int | None, seed: int, samples: int) -> Play:
+        document = self.entry.document(self.task, self.place, self.settings[trial - 1], samples, seed)
+        return Play(self.task, self.place, self.entry, trial, rung, seed, document)
+
+
+def outcome(result: Mapping[str, Any]) -> TrialResult:
+    """Return what a stored result says of a trial."""
+    return TrialResult(result["time_to_target"], None if result.get("diverged") else result["validation_accuracy"])
+
+
+def _effort(task: Task, trials: int) -> Any:
+    """Return an experiment with this effort: the engine's rule determines its rungs and tuning seeds."""
+    return validate_experiment(
+        {
+            "name": task.name,
+            "workload": {"name": task.workload},
+            "variants": [{"name": "any", "algorithm": "sync-sgd"}],
+            "baseline": "any",
+            "clusters": [{"name": "local", "workers": [2], "seeds": SEEDS}],
+            "budget": {"samples": task.samples},
+            "target": {"value": task.target},
+            "evaluation": {"every": task.every},
+            "tuning": {"trials": trials, "search": "halving"},
+        }
+    )

@@ -1,0 +1,112 @@
+"""The tuned comparison: the same effort for every entry, choices, and its table."""
+
+import itertools
+import math
+
+import pytest
+from hooke.catalogue.validation import validate_run
+
+from benchmarks.peers.settings import Settings
+from benchmarks.tuned.conditions import AT, TASKS, TRIALS
+from benchmarks.tuned.entries import DDP, POST_LOCAL, Entry, entries
+from benchmarks.tuned.page import table
+from benchmarks.tuned.rounds import Rounds
+
+TASK, PLACE = TASKS["fashion"], AT["8-hosts"]
+LOCAL = Entry("local-sgd", "local-sgd")
+
+
+def result(seconds, accuracy=0.5, diverged=False):
+    scores = [
+        {"train_seconds": t, "samples": 1, "accuracy": accuracy, "loss": 1.0} for t in (0.0, (seconds or 1) / 2)
+    ]
+    return {
+        "state": "succeeded",
+        "diverged": diverged,
+        "time_to_target": seconds,
+        "samples_to_target": None if seconds is None else 1000 * seconds,
+        "validation_accuracy": accuracy,
+        "train_seconds": seconds or 99.0,
+        "communication_fraction": 0.25,
+        "evaluations": scores,
+    }
+
+
+def carried_out(rounds, seconds_of):
+    """Carry out everything; return the results and the plays in their order."""
+    results, plays = {}, []
+    while batch := list(rounds.missing(results)):
+        for play in batch:
+            results[play.key] = result(seconds_of(play))
+        plays += batch
+    return results, plays
+
+
+@pytest.mark.parametrize("entry", entries(), ids=lambda entry: entry.name)
+def test_every_entry_has_as_many_trials_of_runs_that_are_valid(entry):
+    rounds = Rounds(TASK, PLACE, entry)
+    assert len(rounds.settings) == TRIALS
+    for play in itertools.islice(rounds.missing({}), TRIALS):
+        document = play.document
+        if entry.peer:
+            settings = Settings(**document["settings"])
+            assert (settings.samples, settings.target, settings.workers) == (60_000, 0.88, 8)
+        else:
+            spec = validate_run(document)
+            assert (spec.budget.samples, spec.target.value, spec.workers) == (60_000, 0.88, 8)
+
+
+def test_peers_and_methods_begin_with_the_same_effort():
+    budgets = {
+        entry.name: [(rung.trials, rung.samples) for rung in Rounds(TASK, PLACE, entry).search.rungs]
+        for entry in (DDP, POST_LOCAL, LOCAL)
+    }
+    assert set(map(tuple, budgets.values())) == {((12, 60_000), (6, 120_000), (3, 240_000))}
+
+
+def test_the_best_of_all_trials_is_measured_on_seeds_that_no_trial_has():
+    rounds = Rounds(TASK, PLACE, LOCAL)
+    cost = {k: 10.0 + abs(k - 7) for k in range(1, TRIALS + 1)}
+    results, plays = carried_out(rounds, lambda play: cost[play.trial])
+    reported = [play for play in plays if play.rung is None]
+    assert {play.trial for play in reported} == {7}
+    assert [play.seed for play in reported] == [0, 1, 2]
+    assert not {play.seed for play in plays if play.rung is not None} & {0, 1, 2}
+    assert len(plays) == TRIALS + 3  # all met the target on the first rung
+    assert len({play.key for play in plays}) == len(plays) == len(results)
+
+
+def test_only_the_better_half_goes_on_where_nothing_met_the_target():
+    rounds = Rounds(TASK, PLACE, LOCAL)
+    results, plays = {}, []
+    while batch := [play for play in rounds.missing(results) if play.rung is not None]:
+        for play in batch:
+            results[play.key] = result(None, accuracy=0.1 + 0.01 * play.trial)
+        plays += batch
+    went_on = {rung: {play.trial for play in plays if play.rung == rung} for rung in range(3)}
+    assert went_on[1] == set(range(7, 13))
+    assert went_on[2] == {10, 11, 12}
+
+
+def test_the_table_names_ratios_edges_and_what_was_missed():
+    ddp, local = Rounds(TASK, PLACE, DDP), Rounds(TASK, PLACE, LOCAL)
+    noise = {0: 1.0, 1: 1.1, 2: 0.95}
+    slow, _ = carried_out(ddp, lambda play: 40.0 * noise.get(play.seed, 1.0) + 0.01 * play.trial)
+    fast, _ = carried_out(local, lambda play: 10.0 * noise.get(play.seed, 1.0) + 0.01 * play.trial)
+    said = table([ddp, local], slow | fast, DDP.name)
+    first, second = said.splitlines()[2:]
+    assert first.startswith("| local-sgd |")
+    assert second.startswith("| PyTorch DDP |")
+    assert "12 of 12" in first
+    assert "25%" in first
+    assert "faster" in first or "not shown" in first  # the crossing lies between two distant evaluations
+    assert math.isclose(float(second.split("|")[4].split(",")[0]), 40.01, abs_tol=0.1)
+
+
+def test_settings_that_a_peer_cannot_run_are_refused():
+    with pytest.raises(ValueError, match="several buckets"):
+        Settings("ddp", wire="powersgd")
+    with pytest.raises(ValueError, match="settings of ddp"):
+        Settings("post-local", accumulation=2)
+    with pytest.raises(ValueError, match="workload"):
+        Settings("ddp", workload="text-transformer")
