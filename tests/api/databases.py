@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import tempfile
 import uuid
@@ -14,10 +15,19 @@ import psycopg
 import pytest
 from hooke_api.base.settings import Settings
 from hooke_api.storage.database import Database
+from sqlalchemy import event
+from sqlalchemy.pool import Pool
 
 from tests.waiting import LIMIT, wait_for
 
 MIGRATIONS = Path(__file__).resolve().parents[2] / "migrations"
+
+
+@event.listens_for(Pool, "connect")
+def reverse_unordered(connection, _record) -> None:
+    """Let SQLite return rows in reverse where a query asks for no order: nothing may depend on one."""
+    if isinstance(connection, sqlite3.Connection):
+        connection.execute("PRAGMA reverse_unordered_selects = ON")
 
 
 @pytest.fixture(scope="session")

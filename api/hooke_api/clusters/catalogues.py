@@ -179,7 +179,7 @@ def offered(session: Session, hosts: Collection[str] | None = None) -> dict[str,
     if hosts is not None:
         query, clusters = query.where(CatalogueEntry.cluster.in_(hosts)), clusters.where(Cluster.name.in_(hosts))
     entries: dict[str, dict[str, dict[str, Any]]] = {}
-    for host, kind, document in session.execute(query):
+    for host, kind, document in session.execute(query.order_by(CatalogueEntry.cluster, CatalogueEntry.name)):
         entries.setdefault(host, {}).setdefault(kind, {})[document["name"]] = _offer(kind, document)
     found = {}
     for host, problems in session.execute(clusters):
@@ -200,7 +200,7 @@ def described(session: Session, kind: Kind) -> list[dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {name: entry | {"offers": {}} for name, entry in known.items()}
     reported: dict[str, list[dict[str, Any]]] = {host: [] for host in session.scalars(select(Cluster.name))}
     query = select(CatalogueEntry.cluster, CatalogueEntry.document).where(CatalogueEntry.kind == kind)
-    for host, document in session.execute(query.order_by(CatalogueEntry.cluster)):
+    for host, document in session.execute(query.order_by(CatalogueEntry.cluster, CatalogueEntry.name)):
         reported[host].append(document)
     for host, documents in sorted(reported.items()):
         for document in documents or known.values():

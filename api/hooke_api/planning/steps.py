@@ -77,7 +77,8 @@ class Planner:
         with self._database.read() as session:
             ended = func.count().filter(Run.state.in_(TERMINAL))
             query = select(Experiment.id, ended).join(Run, Run.experiment_id == Experiment.id)
-            open_ = dict(session.execute(query.where(Experiment.planning).group_by(Experiment.id)).all())
+            query = query.where(Experiment.planning).group_by(Experiment.id).order_by(Experiment.id)
+            open_ = dict(session.execute(query).all())
             due = {experiment: count for experiment, count in open_.items() if self._seen.get(experiment) != count}
             late = undelivered(session, due) if due else {}
         at = time.monotonic()

@@ -80,7 +80,7 @@ def tried(session: Session, experiment_id: str) -> dict[Where, dict[int, Tried]]
     columns = (Run.variant, Run.cluster, Run.workers, Run.trial, Run.spec["algorithm"], Run.spec["workload"])
     query = select(*columns).where(Run.experiment_id == experiment_id, Run.rung == 0)
     found: dict[Where, dict[int, Tried]] = defaultdict(dict)
-    for variant, cluster, workers, trial, algorithm, workload in session.execute(query):
+    for variant, cluster, workers, trial, algorithm, workload in session.execute(query.order_by(Run.number)):
         of_run = Tried(algorithm["parameters"], algorithm["hash"], workload["hash"])
         found[variant, cluster, workers][trial] = of_run
     return dict(found)
