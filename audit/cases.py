@@ -101,6 +101,14 @@ TOGETHER: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "stochastic-gradient-push": ({"delay": 1, "momentum": 0.5}, {"delay": 0, "momentum": 0.5}),
     "sparta": ({"fraction": 0.3, "momentum": 0.5}, {"fraction": 0.2, "period": 3}),
     "onebit-adam": ({"switch": 6, "lr": 0.01}, {"switch": 10, "lr": 0.02, "b1": 0.8, "b2": 0.99}),
+    "sparseloco": (
+        {"period": 6, "lr": 0.01, "chunk": 16, "kept": 5, "bits": 2, "feedback": 0.95},
+        {"period": 3, "optimizer": "sgd", "chunk": 50, "kept": 20, "bits": 32, "feedback": 0.8, "momentum": 0.5},
+    ),
+    "demo": (
+        {"lr": 0.01, "chunk": 16, "kept": 5, "bits": 32, "decay": 0.99},
+        {"lr": 0.005, "chunk": 30, "kept": 4, "bits": 2, "decay": 0.9},
+    ),
     "powersgd": ({"rank": 2, "momentum": 0.5}, {"rank": 3}),
     "original-easgd": ({"alpha": 0.3, "mode": "ordered"}, {"rho": 2.0, "mode": "serial", "momentum": 0.5}),
 }

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from audit import apart, clocks, gossip, problem, together
+from audit import apart, clocks, gossip, problem, sparse, together
 from audit.cases import Case
 from audit.problem import Array
 from audit.product import Run
@@ -22,6 +22,7 @@ METHODS: dict[str, Method] = {
     "async-sgd": apart.async_sgd,
     "chip-easgd": together.chip_easgd,
     "co2": together.co2,
+    "demo": sparse.demo,
     "diloco": together.diloco,
     "elastic-slowmo": together.elastic_slowmo,
     "downpour": apart.async_sgd,
@@ -40,6 +41,7 @@ METHODS: dict[str, Method] = {
     "sgd": apart.sgd,
     "slowmo": together.slowmo,
     "sma": together.sma,
+    "sparseloco": sparse.sparseloco,
     "sparta": together.sparta,
     "stochastic-gradient-push": gossip.stochastic_gradient_push,
     "streaming-diloco": together.streaming_diloco,

@@ -183,7 +183,7 @@ class TopK:
         if self._magnitudes.size < x.size:
             self._magnitudes = np.zeros(x.size, np.float32)
         kept = self.count(x.size)
-        chosen = _largest(np.abs(x, out=self._magnitudes[: x.size]), kept)
+        chosen = largest(np.abs(x, out=self._magnitudes[: x.size]), kept)
         out[: 4 * kept].view(np.float32)[:] = x[chosen]
         out[4 * kept :].view(np.uint32)[:] = chosen
 
@@ -195,7 +195,7 @@ class TopK:
         into[encoded[4 * kept :].view(np.uint32)] += values * np.float32(factor)
 
 
-def _largest(magnitudes: Array, count: int) -> Array:
+def largest(magnitudes: Array, count: int) -> Array:
     """Return the indices of the `count` largest, ascending; NaN is the largest, and of equal ones the first."""
     least = np.partition(magnitudes, magnitudes.size - count)[magnitudes.size - count]
     if np.isnan(least):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from hooke.catalogue.claims import Step, Transfer
+from hooke.catalogue.claims import Step, Transfer, Transfers
 
 if TYPE_CHECKING:
     from hooke.catalogue.rank import Rank
@@ -12,9 +12,34 @@ if TYPE_CHECKING:
     from hooke.comm.compressors import Compressor
 
 
+Bits = Literal[2, 32]
+"""Of a value in a message: a sign and one of two levels per chunk, or a float32."""
+
+
 def signs(step: Step) -> Transfer:
     """Return the all-gather of one bit per element and one float32 per block of 512, in whole words."""
     return Transfer("all-gather", -(-step.elements // 512) - (-step.elements // 32), step.workers)
+
+
+def kept_of(elements: int, chunk: int, kept: int) -> int:
+    """Return how many elements are sent, if of every chunk `kept` are, or all of a chunk that is shorter."""
+    whole, rest = divmod(elements, chunk)
+    return whole * min(kept, chunk) + min(kept, rest)
+
+
+def words(elements: int, chunk: int, kept: int, bits: Bits) -> int:
+    """Return the words of 4 bytes of such a message: two levels per chunk (2 bits), indices of 2 bytes, values."""
+    sent = kept_of(elements, chunk, kept)
+    levels = 2 * -(-elements // chunk) if bits == 2 else 0
+    return levels + -(-sent // 2) + (-(-sent // 16) if bits == 2 else sent)
+
+
+def largest_of_chunks(method: Any, step: Step) -> Transfers:
+    """Return the all-gather of such messages after every period."""
+    if (step.t + 1) % method.exchange_period():
+        return ()
+    sent = words(step.elements, method.chunk, method.kept, method.bits)
+    return (Transfer("all-gather", sent, step.workers, begins="after"),)
 
 
 class Gathered:

@@ -16,14 +16,13 @@ EARLIER = {"inner": "optimizer", "decay": "weight_decay"}
 """Earlier name of a parameter -> its current name."""
 
 
-class Outer(Periodic):
-    """A method with inner steps (AdamW by default) and, once per period, an outer step with momentum."""
+class Inner(Periodic):
+    """A method with inner steps (AdamW by default) and, once per period, an outer step."""
 
     search = {
         "lr": Space(low=0.0003, high=0.03, scale="log"),
         "weight_decay": None,
         "outer_lr": Space(low=0.2, high=1.2),
-        "outer_momentum": Space(low=0.0, high=0.95, scale="reverse-log"),
     }
 
     lr: float = Field(0.001, gt=0, le=10, title="Learning rate", description="Step length of the inner steps.")
@@ -40,7 +39,6 @@ class Outer(Periodic):
         json_schema_extra=STEP,
     )
     outer_lr: float = Field(0.7, gt=0, le=10, title="Outer learning rate", description="Of the outer steps.")
-    outer_momentum: float = Field(0.9, ge=0, lt=1, title="Outer momentum", description="Of the outer steps (mu).")
 
     @model_validator(mode="before")
     @classmethod
@@ -59,3 +57,11 @@ class Outer(Periodic):
         if self.weight_decay is None:
             return 0.0 if self.optimizer == "sgd" else DECAY
         return self.weight_decay
+
+
+class Outer(Inner):
+    """A method whose outer step has momentum."""
+
+    search = {"outer_momentum": Space(low=0.0, high=0.95, scale="reverse-log")}
+
+    outer_momentum: float = Field(0.9, ge=0, lt=1, title="Outer momentum", description="Of the outer steps (mu).")
