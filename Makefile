@@ -22,6 +22,7 @@ VENV := .venv
 WORKERS := $(shell n=$$(nproc); echo $$((n < 4 ? n + 1 : 4)))
 PIP := $(VENV)/bin/python -m pip install --disable-pip-version-check --no-input -c constraints.txt
 STEP := @scripts/step
+ABREAST = $(if $(findstring -j,$(MAKEFLAGS)),,-j2)
 
 # What is installed leaves a stamp inside the folder that holds it: delete the folder, and it is made again.
 BASE := $(VENV)/.base
@@ -34,8 +35,8 @@ SOURCES := examples/comparison.yaml \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo up test audit algorithms check check-python check-frontend bench bench-core results-virtual results-local \
-    setup setup-dev lock clean
+.PHONY: help demo up test audit algorithms check check-python check-frontend test-frontend bench bench-core \
+    results-virtual results-local setup setup-dev lock clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
@@ -46,8 +47,9 @@ demo: setup ## Start Hooke, run the example comparison, print its verdict (EXIT=
 up: setup ## Start Hooke and wait for work
 	@HOOKE_HOME="$(HOOKE_HOME)" $(VENV)/bin/hooke up $(if $(PORT),--port $(PORT))
 
-test: setup-dev check ## Check and test everything
-	@scripts/npm run --silent test
+# Python's checkers, and the dashboard's with its tests, do not need one another: side by side from the installation on.
+test: ## Check and test everything
+	@$(MAKE) --no-print-directory -s $(ABREAST) check-python test-frontend
 	@$(VENV)/bin/python -m pytest $(or $(TESTS),--numprocesses $(WORKERS))
 
 audit: setup ## Compare every method, in both worlds, with its equations, and check the clocks (minutes; ONLY=METHOD)
@@ -55,15 +57,18 @@ audit: setup ## Compare every method, in both worlds, with its equations, and ch
 
 check: check-python check-frontend ## Formatters, linters, types and the direction of imports
 
-check-python: setup-dev
+check-python: $(TOOLS)
 	@$(VENV)/bin/ruff check .
 	@$(VENV)/bin/ruff format --check --quiet .
 	@$(VENV)/bin/mypy
 	@$(VENV)/bin/lint-imports
 	@scripts/check-words
 
-check-frontend: setup
+check-frontend: $(DASHBOARD)
 	@scripts/npm run --silent check
+
+test-frontend: check-frontend
+	@scripts/npm run --silent test
 
 algorithms: setup-dev ## Write docs/algorithms.md and the trajectories on file, after a change of a method
 	@HOOKE_PATH=examples/own $(VENV)/bin/python -m tests.engine.contract.document
@@ -83,7 +88,7 @@ results-local: setup-dev ## The same on this machine's cores: leave the machine 
 
 # Python packages and the dashboard do not need one another: they are made side by side.
 setup: ## Install everything and build the dashboard; done already: takes no time
-	@$(MAKE) --no-print-directory -s $(if $(findstring -j,$(MAKEFLAGS)),,-j2) $(PACKAGES) $(DASHBOARD)
+	@$(MAKE) --no-print-directory -s $(ABREAST) $(PACKAGES) $(DASHBOARD)
 
 setup-dev: setup
 	@$(MAKE) --no-print-directory -s $(TOOLS)

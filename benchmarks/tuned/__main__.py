@@ -2,8 +2,10 @@
 
     python -m benchmarks.tuned run --task fashion --place 8-hosts --minutes 120 [--entries slowmo "PyTorch DDP"]
     python -m benchmarks.tuned table --task fashion --place 8-hosts [--baseline "PyTorch DDP"]
+    python -m benchmarks.tuned publish                  write docs/results/tuned.md and its raw data
 
-Needs root (emulated hosts) and HOOKE_DATA. Results are kept in .results/tuned and continued.
+`run` needs root (emulated hosts) and HOOKE_DATA. Results are kept in .results/tuned and continued. The page has
+the results in version control; those in the store replace the earlier ones of their entries.
 """
 
 from __future__ import annotations
@@ -17,18 +19,20 @@ from benchmarks.netlab.lab import LabError
 from benchmarks.tuned.conditions import AT, SEEDS, TASKS, TRIALS
 from benchmarks.tuned.entries import DDP, entries
 from benchmarks.tuned.page import table
+from benchmarks.tuned.publishing import publish
+from benchmarks.tuned.records import collect
 from benchmarks.tuned.rounds import Rounds
 from benchmarks.tuned.running import run_all
 from benchmarks.tuned.store import Store
 
 
 def main() -> int:
-    """Run what is missing, or print the table; return the exit status."""
+    """Run what is missing, print the table or write the page; return the exit status."""
     parser = argparse.ArgumentParser(
         prog="benchmarks.tuned", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("do", choices=("run", "table"))
-    parser.add_argument("--task", choices=TASKS, required=True)
+    parser.add_argument("do", choices=("run", "table", "publish"))
+    parser.add_argument("--task", choices=TASKS, help="of run and table")
     parser.add_argument("--place", choices=AT, default="8-hosts")
     parser.add_argument("--minutes", type=float, default=600.0, help="start no run after so many minutes")
     parser.add_argument("--trials", type=int, default=TRIALS)
@@ -37,10 +41,16 @@ def main() -> int:
     parser.add_argument("--baseline", default=DDP.name, help="of the table's verdicts")
     parser.add_argument("--store", type=Path, default=ROOT / ".results" / "tuned")
     options = parser.parse_args()
+    store = Store(options.store)
+    if options.do == "publish":
+        print(publish(collect(store.stored().values()), ROOT / "docs" / "results"))
+        return 0
+    if options.task is None:
+        parser.error(f"{options.do} needs --task: {' or '.join(TASKS)}")
     known = {entry.name: entry for entry in entries()}
     if unknown := sorted({*(options.entries or ()), options.baseline} - known.keys()):
         parser.error(f"no entry is called {', '.join(unknown)}; there are: {', '.join(known)}")
-    task, place, store = TASKS[options.task], AT[options.place], Store(options.store)
+    task, place = TASKS[options.task], AT[options.place]
     chosen = [known[name] for name in options.entries or known]
     rounds = [Rounds(task, place, entry, options.trials, options.seeds) for entry in chosen]
     if options.do == "run":
@@ -49,7 +59,9 @@ def main() -> int:
         except LabError as error:
             print(f"tuned: {error}", file=sys.stderr)
             return 1
-    print(table(rounds, store.results(), options.baseline))
+    names = {entry.name for entry in chosen}
+    own = [record for record in collect(store.stored().values()) if record["entry"] in names]
+    print(table([r for r in own if (r["task"], r["place"]) == (task.name, place.name)], options.baseline))
     return 0
 
 

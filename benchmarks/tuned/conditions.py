@@ -21,6 +21,7 @@ class Task:
     """A workload with its target on the validation part and the budget of a reported run."""
 
     name: str
+    title: str
     workload: str
     target: float
     samples: int
@@ -31,8 +32,8 @@ class Task:
 TASKS = {
     task.name: task
     for task in (
-        Task("mnist", "mnist-lenet", 0.988, 240_000, 3_200),
-        Task("fashion", "fashion-lenet", 0.88, 240_000, 3_200),
+        Task("mnist", "MNIST, LeNet", "mnist-lenet", 0.988, 240_000, 3_200),
+        Task("fashion", "Fashion-MNIST, LeNet", "fashion-lenet", 0.88, 240_000, 3_200),
     )
 }
 AT: dict[str, Place] = {name: PLACES[name] for name in ("8-hosts", "2-hosts", "4-hosts", "1-host", "virtual")}

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from hooke.catalogue.algorithm import Algorithm
+from hooke.catalogue.discovery import built_in
 from hooke.catalogue.offers import AlgorithmOffer, ClassAlgorithmOffer, here
 from hooke.spec.spaces import Space
 from hooke.spec.specification import Variant
@@ -111,6 +112,7 @@ DDP, POST_LOCAL, MPI4PY = (
     Entry("PyTorch post-local SGD", "post-local", peer=True),
     Entry("mpi4py loop", "mpi4py", peer=True),
 )
+PEER_NAMES = (DDP.name, POST_LOCAL.name, MPI4PY.name)
 FIRST = (
     "slowmo",
     "elastic-slowmo",
@@ -131,3 +133,8 @@ def entries() -> list[Entry]:
     names = [*FIRST, *(name for name in here().algorithms if name not in (*FIRST, *SECOND_TO_NONE))]
     ours = [Entry(name, name) for name in names]
     return [DDP, POST_LOCAL, *ours[: len(FIRST)], MPI4PY, *ours[len(FIRST) :]]
+
+
+def elastic(name: str) -> bool:
+    """Return whether an entry is a method of elastic averaging."""
+    return name not in PEER_NAMES and built_in("algorithm")[name].cls.family == "Elastic averaging"

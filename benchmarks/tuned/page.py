@@ -1,47 +1,56 @@
-"""Tables of the tuned comparison, from stored results alone."""
+"""Tables and page of the tuned comparison, from records alone."""
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 
 from hooke.comparison.crossing import Crossing
 from hooke.comparison.verdict import Verdict, compare_all
 from hooke.comparison.wording import short
-from hooke.spec.specification import Variant
-from hooke.tuning.settings import edges
 
-from benchmarks.tuned.rounds import Rounds
+from benchmarks.evidence.machine import title_of
+from benchmarks.tuned.conditions import AT, BATCH, TASKS
+from benchmarks.tuned.entries import DDP, PEER_NAMES, elastic
+from benchmarks.tuned.records import Record
 
-Results = Mapping[str, Mapping[str, Any]]
 HEADER = (
     "| entry | chosen setting | trials that met the target | seconds, by seed | thousand samples | exposed | "
     "verdict |\n"
     "|---|---|---|---|---|---|---|"
 )
+INTRODUCTION = f"""\
+# Methods and peers, each at the best of as many trials
 
+<!-- written by `python -m benchmarks.tuned publish` -->
 
-def table(rounds: Sequence[Rounds], results: Results, baseline: str) -> str:
-    """Return one task at one place as a Markdown table, the fastest first, with verdicts against an entry."""
-    rows = {each.entry.name: row for each in rounds if (row := Row(each, results)).runs}
-    verdicts: Mapping[str, Verdict] = {}
-    if baseline in rows:
-        others = {name: row.crossings for name, row in rows.items() if name != baseline}
-        verdicts = compare_all(rows[baseline].crossings, others)
-    order = sorted(rows.values(), key=lambda row: row.order)
-    return "\n".join([HEADER, *(row.line(verdicts.get(row.rounds.entry.name)) for row in order)])
+Every entry has the same number of trials with the same budgets: successive halving by the rule of the engine
+([tuning](../tuning.md)), settings drawn from the space that the method declares, or that covers what the peer's
+library offers, judged on the validation part. The best setting is then measured on seeds that no trial had.
+Seconds are those of the train clock until the target was met on the validation part, evaluations excluded;
+*exposed* is the share of that time in which a worker waits for communication. Batch {BATCH} per worker. Methods
+of the catalogue send bf16 with error feedback, which is not searched; for DDP the wire is searched. Verdicts
+follow [the rule](../decisions/0020-one-rule-of-verdict.md): 95%, paired by seed, corrected for the number of
+comparisons in a table. Seconds of two tables are not comparable.
+
+A search of few trials is itself random: another draw of trials may find a better setting for any entry. A
+verdict is on the settings that were found."""
 
 
 class Row:
-    """One entry's trials and reported runs."""
+    """One entry's trials and reported runs for one task at one place."""
 
-    def __init__(self, rounds: Rounds, results: Results) -> None:
-        self.rounds, self.known = rounds, rounds.known(results)
-        ended = bool(self.known) and rounds.search.ended(self.known)
-        self.chosen = rounds.search.chosen(self.known) if ended else None
-        plays = [rounds.reported(self.chosen, s) for s in range(rounds.seeds)] if self.chosen is not None else []
-        self.runs = {play.seed: results[play.key] for play in plays if play.key in results}
+    def __init__(self, name: str, records: Iterable[Record]) -> None:
+        self.name = name
+        trials: dict[int, bool] = defaultdict(bool)
+        self.runs: dict[int, Record] = {}
+        for record in records:
+            if record["rung"] is None:
+                self.runs[record["seed"]] = record
+            else:
+                trials[record["trial"]] |= record["time_to_target"] is not None
+        self.trials, self.met = len(trials), sum(trials.values())
 
     @property
     def crossings(self) -> dict[int, Crossing]:
@@ -49,48 +58,119 @@ class Row:
         return {seed: _crossing(run) for seed, run in self.runs.items()}
 
     @property
+    def times(self) -> list[float]:
+        """Return the times to the target of the seeds that met it, s."""
+        return [run["time_to_target"] for run in self.runs.values() if run["time_to_target"] is not None]
+
+    @property
     def order(self) -> tuple[int, float]:
         """Return a key that sorts the fastest first."""
-        times = [run["time_to_target"] for run in self.runs.values() if run["time_to_target"] is not None]
-        return len(self.runs) - len(times), statistics.geometric_mean(times) if times else 0.0
+        return len(self.runs) - len(self.times), statistics.geometric_mean(self.times) if self.times else 0.0
 
     def line(self, verdict: Verdict | None) -> str:
-        """Return the row."""
+        """Return the row of the table."""
         runs = self.runs.values()
         samples = [run["samples_to_target"] for run in runs if run["samples_to_target"] is not None]
         exposed = [run["communication_fraction"] for run in runs if run["communication_fraction"] is not None]
-        search = self.rounds.search
-        met = [search.seconds(trial, self.known) is not None for trial in range(1, search.trials + 1)]
         cells = [
-            self.rounds.entry.name,
+            self.name,
             self.setting(),
-            f"{sum(met)} of {len(met)}",
+            f"{self.met} of {self.trials}",
             ", ".join(_seconds(run) for _, run in sorted(self.runs.items())),
             f"{statistics.fmean(samples) / 1000:.0f}" if samples else "-",
             f"{statistics.fmean(exposed):.0%}" if exposed else "-",
-            "baseline" if verdict is None else f"{verdict.claim}: {short(self.rounds.entry.name, verdict)}",
+            "baseline" if verdict is None else f"{verdict.claim}: {short(self.name, verdict)}",
         ]
         return f"| {' | '.join(cells)} |"
 
     def setting(self) -> str:
-        """Return the chosen values of the searched parameters; those at an edge of their space are marked."""
-        if self.chosen is None:
-            return "-"
-        entry, values = self.rounds.entry, self.rounds.settings[self.chosen - 1]
-        variant = Variant(name=entry.name, algorithm=entry.method, parameters=dict(entry.given))
-        at = edges(values, variant, entry.offer)
-        spaces = {name: space for name, space in entry.offer.spaces.items() if space.applies(values)}
-        return ", ".join(f"{name} {values[name]}{' (edge)' if name in at else ''}" for name in spaces)
+        """Return the chosen parameters; those at an edge of their space are marked."""
+        run = next(iter(self.runs.values()))
+        values = {name: f"{v:.3g}" if isinstance(v, float) else v for name, v in run["parameters"].items()}
+        return ", ".join(f"{name} {v}{' (edge)' if name in run['edges'] else ''}" for name, v in values.items())
 
 
-def _crossing(run: Mapping[str, Any]) -> Crossing:
+def rows(records: Iterable[Record]) -> dict[str, Row]:
+    """Return the entries that have reported runs, the fastest first."""
+    of_entry: dict[str, list[Record]] = defaultdict(list)
+    for record in records:
+        of_entry[record["entry"]].append(record)
+    found = [row for name, own in of_entry.items() if (row := Row(name, own)).runs]
+    return {row.name: row for row in sorted(found, key=lambda row: row.order)}
+
+
+def verdicts(found: Mapping[str, Row], baseline: str) -> Mapping[str, Verdict]:
+    """Return the verdict on every other entry; none without the baseline."""
+    if baseline not in found:
+        return {}
+    others = {name: row.crossings for name, row in found.items() if name != baseline}
+    return compare_all(found[baseline].crossings, others)
+
+
+def table(records: Iterable[Record], baseline: str) -> str:
+    """Return one task at one place as a Markdown table, the fastest first, with verdicts against an entry."""
+    found = rows(records)
+    said = verdicts(found, baseline)
+    return "\n".join([HEADER, *(row.line(said.get(row.name)) for row in found.values())])
+
+
+def page(records: Sequence[Record]) -> str:
+    """Return the page: a section for each machine, task and place."""
+    sections: dict[tuple[str, str, str], list[Record]] = defaultdict(list)
+    for record in records:
+        sections[title_of(record["hardware"]), record["task"], record["place"]].append(record)
+    return "\n\n".join([INTRODUCTION, *(_section(*at, own) for at, own in sorted(sections.items()))]) + "\n"
+
+
+def _section(machine: str, task_name: str, place: str, records: Sequence[Record]) -> str:
+    task, found = TASKS[task_name], rows(records)
+    crowded = ", oversubscribed" if AT[place].hosts > records[0]["hardware"]["cores"] else ""
+    lines = [
+        f"## {task.title} to {task.target:.1%}: {AT[place].title}{crowded}",
+        "",
+        f"{machine}. {_effort(records)}",
+        "",
+        *(f"- {sentence}" for sentence in _findings(found)),
+        "",
+        table(records, DDP.name),
+    ]
+    return "\n".join(lines)
+
+
+def _effort(records: Sequence[Record]) -> str:
+    hours = sum(record["wall_seconds"] or 0.0 for record in records) / 3600
+    pace = [record["machine_ms"] for record in records]
+    commits = Counter(record["commit"] for record in records)
+    return (
+        f"{len(records)} runs, {hours:.1f} h. A fixed piece of work took {min(pace):.1f} to {max(pace):.1f} ms "
+        f"before them. Commit {', '.join(commits)}."
+    )
+
+
+def _findings(found: Mapping[str, Row]) -> Iterable[str]:
+    """Yield what is asked of the table: the fastest over each peer, and elastic over other methods."""
+    for peer in PEER_NAMES:
+        said = verdicts(found, peer)
+        if best := next((name for name in found if name in said and name not in PEER_NAMES), None):
+            told = f"{said[best].claim}, {short(best, said[best])}"
+            yield f"The fastest method of the catalogue, over {peer}: {told}."
+    first = next((name for name in found if elastic(name)), None)
+    other = next((name for name in found if not elastic(name)), None)
+    if first and other:
+        said = verdicts({name: found[name] for name in (other, first)}, other)
+        yield (
+            f"The fastest elastic method, over {other}, the fastest of all others: {said[first].claim}, "
+            f"{short(first, said[first])}, not corrected for the choice of these two."
+        )
+
+
+def _crossing(run: Record) -> Crossing:
     if run["time_to_target"] is None:
         return Crossing(run["train_seconds"] or 0.0, None, bool(run["diverged"]))
-    before = [e["train_seconds"] for e in run["evaluations"] if e["train_seconds"] < run["time_to_target"]]
-    return Crossing(max(before, default=0.0), run["time_to_target"])
+    return Crossing(run["before"], run["time_to_target"])
 
 
-def _seconds(run: Mapping[str, Any]) -> str:
+def _seconds(run: Record) -> str:
     if run["diverged"]:
         return "diverged"
     return f"{run['time_to_target']:.1f}" if run["time_to_target"] is not None else "missed"

@@ -8,7 +8,9 @@ from functools import cached_property
 from typing import Any
 
 from hooke.catalogue.validation import validate_experiment
+from hooke.spec.specification import Variant
 from hooke.tuning.search import Known, Search, TrialKey, TrialResult, rungs, tuning_seeds
+from hooke.tuning.settings import edges
 
 from benchmarks.evidence.cells import key_of
 from benchmarks.tuned.conditions import SEEDS, TRIALS, Place, Task
@@ -25,12 +27,19 @@ class Play:
     trial: int
     rung: int | None
     seed: int
+    parameters: dict[str, Any]
     document: dict[str, Any]
 
     @cached_property
     def key(self) -> str:
         """Return what identifies a result."""
         return key_of(self.place, self.document)
+
+    @property
+    def edges(self) -> list[str]:
+        """Return the searched parameters that lie at an end of their space."""
+        variant = Variant(name=self.entry.name, algorithm=self.entry.method, parameters=dict(self.entry.given))
+        return list(edges(self.parameters, variant, self.entry.offer))
 
     @property
     def title(self) -> str:
@@ -77,8 +86,9 @@ class Rounds:
         return self._play(trial, None, seed, self.task.samples)
 
     def _play(self, trial: int, rung: int | None, seed: int, samples: int) -> Play:
-        document = self.entry.document(self.task, self.place, self.settings[trial - 1], samples, seed)
-        return Play(self.task, self.place, self.entry, trial, rung, seed, document)
+        parameters = self.settings[trial - 1]
+        document = self.entry.document(self.task, self.place, parameters, samples, seed)
+        return Play(self.task, self.place, self.entry, trial, rung, seed, parameters, document)
 
 
 def outcome(result: Mapping[str, Any]) -> TrialResult:

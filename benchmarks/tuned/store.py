@@ -45,6 +45,8 @@ class Store:
             "trial": play.trial,
             "rung": play.rung,
             "seed": play.seed,
+            "parameters": play.parameters,
+            "edges": play.edges,
             "document": play.document,
             "hardware": machine.hardware(),
             "commit": commit(),

@@ -2,6 +2,9 @@
 
 import itertools
 import math
+import operator
+import re
+from pathlib import Path
 
 import pytest
 from hooke.catalogue.validation import validate_run
@@ -9,9 +12,13 @@ from hooke.catalogue.validation import validate_run
 from benchmarks.peers.settings import Settings
 from benchmarks.tuned.conditions import AT, TASKS, TRIALS
 from benchmarks.tuned.entries import DDP, POST_LOCAL, Entry, entries
-from benchmarks.tuned.page import table
+from benchmarks.tuned.page import page, rows, table
+from benchmarks.tuned.publishing import DATA, PAGE, publish, published
+from benchmarks.tuned.records import collect
 from benchmarks.tuned.rounds import Rounds
+from benchmarks.tuned.store import Store
 
+ROOT = Path(__file__).resolve().parents[2]
 TASK, PLACE = TASKS["fashion"], AT["8-hosts"]
 LOCAL = Entry("local-sgd", "local-sgd")
 
@@ -88,19 +95,55 @@ def test_only_the_better_half_goes_on_where_nothing_met_the_target():
     assert went_on[2] == {10, 11, 12}
 
 
-def test_the_table_names_ratios_edges_and_what_was_missed():
-    ddp, local = Rounds(TASK, PLACE, DDP), Rounds(TASK, PLACE, LOCAL)
+@pytest.fixture
+def store(tmp_path):
+    """Two entries that were carried out, one four times as fast."""
+    kept = Store(tmp_path / "store")
     noise = {0: 1.0, 1: 1.1, 2: 0.95}
-    slow, _ = carried_out(ddp, lambda play: 40.0 * noise.get(play.seed, 1.0) + 0.01 * play.trial)
-    fast, _ = carried_out(local, lambda play: 10.0 * noise.get(play.seed, 1.0) + 0.01 * play.trial)
-    said = table([ddp, local], slow | fast, DDP.name)
-    first, second = said.splitlines()[2:]
+    for entry, seconds in ((DDP, 40.0), (LOCAL, 10.0)):
+        rounds = Rounds(TASK, PLACE, entry)
+        results, plays = carried_out(rounds, lambda p, s=seconds: s * noise.get(p.seed, 1.0) + 0.01 * p.trial)
+        for play in plays:
+            kept.keep(play, dict.fromkeys(("wall_seconds", "samples"), 60.0) | results[play.key], 3.0)
+    return kept
+
+
+def test_the_table_names_ratios_edges_and_what_was_missed(store):
+    records = collect(store.stored().values())
+    first, second = table(records, DDP.name).splitlines()[2:]
     assert first.startswith("| local-sgd |")
     assert second.startswith("| PyTorch DDP |")
     assert "12 of 12" in first
     assert "25%" in first
     assert "faster" in first or "not shown" in first  # the crossing lies between two distant evaluations
     assert math.isclose(float(second.split("|")[4].split(",")[0]), 40.01, abs_tol=0.1)
+    for record in records:
+        record["edges"] = ["lr"]
+    assert re.search(r"lr [0-9.]+ \(edge\)", table(records, DDP.name))
+    slowest = rows(records)["PyTorch DDP"].runs[0]
+    slowest |= {"time_to_target": None, "samples_to_target": None}
+    assert re.search(r"\| missed, 4\d\.\d, 3\d\.\d \|", table(records, DDP.name))
+
+
+def test_the_page_is_made_from_its_raw_data(store, tmp_path):
+    """Twice: what is renewed replaces what was published, and nothing else."""
+    results = tmp_path / "results"
+    results.mkdir()
+    text = publish(collect(store.stored().values()), results).read_text()
+    first = published(results)
+    assert len(first) == len(store.stored())
+    again = publish([record for record in first if record["entry"] == DDP.name], results)
+    assert again.read_text() == text == page(published(results))
+    key = operator.itemgetter("entry", "trial", "seed")
+    assert sorted(published(results), key=key) == sorted(first, key=key)
+    assert "The fastest method of the catalogue, over PyTorch DDP: " in text
+    assert "8 emulated hosts, 1 Gb/s, oversubscribed" in text
+
+
+def test_the_published_page_is_that_of_its_raw_data():
+    results = ROOT / "docs" / "results"
+    assert (results / PAGE).read_text() == page(published(results))
+    assert list((results / DATA).glob("*.jsonl"))
 
 
 def test_settings_that_a_peer_cannot_run_are_refused():

@@ -83,8 +83,7 @@ def test_virtual_time_alone_decides_who_is_served(played, case):
 
 
 @pytest.mark.property("P23")
-@pytest.mark.parametrize("world", WORLDS)
-@pytest.mark.parametrize("case", suite.cancelled(), ids=ids)
+@pytest.mark.parametrize(("case", "world"), suite.ends(suite.cancelled()), ids=ids)
 def test_a_cancelled_run_goes_on_where_it_stopped(played, case, world):
     reports = played(case, world)
     assert {report.first["reason"] for report in reports} == {"cancelled"}

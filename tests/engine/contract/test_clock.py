@@ -49,8 +49,7 @@ def test_a_server_tells_its_workers_how_long_they_stood(played, case):
         assert worker.done["phases"]["evaluate"] >= server.stood - 1e-6
 
 
-@pytest.mark.parametrize("world", WORLDS)
-@pytest.mark.parametrize("case", suite.met(), ids=ids)
+@pytest.mark.parametrize(("case", "world"), suite.ends(suite.met()), ids=ids)
 def test_a_target_met_by_the_initial_weights_has_time_0(played, case, world):
     reports = played(case, world)
     assert {report.done["reason"] for report in reports} == {"target"}

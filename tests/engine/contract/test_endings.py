@@ -6,20 +6,19 @@ import numpy as np
 import pytest
 
 from tests.engine.contract import suite
-from tests.engine.contract.cases import BATCH, WORLDS, play_virtual
+from tests.engine.contract.cases import BATCH, Case, play_virtual
 from tests.engine.contract.test_bitwise import assert_same_bits
 
 
-def ids(case):
-    return case.name
+def ids(value):
+    return value.name if isinstance(value, Case) else str(value)
 
 
 def deciding(case, reports):
     return reports[-1] if suite.served(case) else reports[0]
 
 
-@pytest.mark.parametrize("world", WORLDS)
-@pytest.mark.parametrize("case", suite.aiming(), ids=ids)
+@pytest.mark.parametrize(("case", "world"), suite.ends(suite.aiming()), ids=ids)
 def test_a_run_ends_at_the_first_evaluation_that_meets_the_target(played, case, world):
     reports = played(case, world)
     assert {report.done["reason"] for report in reports} == {"target"}

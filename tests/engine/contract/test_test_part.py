@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from tests.engine.contract import suite
-from tests.engine.contract.cases import WORLDS
 from tests.engine.contract.expected import center_of
 from tests.engine.contract.objective import TEST
 
@@ -43,16 +42,14 @@ def test_it_is_a_function_of_the_final_center(played, case, world):
         assert deciding.done["test_loss"] == twin.done["test_loss"], "not bit by bit"
 
 
-@pytest.mark.parametrize("world", WORLDS)
-@pytest.mark.parametrize("case", suite.aiming(), ids=ids)
+@pytest.mark.parametrize(("case", "world"), suite.ends(suite.aiming()), ids=ids)
 def test_a_run_that_met_its_target_has_it(played, case, world):
     reports = played(case, world)
     done = reports[-1 if suite.served(case) else 0].done
     assert (done["reason"], done["test_accuracy"]) == ("target", 1)
 
 
-@pytest.mark.parametrize("world", WORLDS)
-@pytest.mark.parametrize("case", suite.cancelled(), ids=ids)
+@pytest.mark.parametrize(("case", "world"), suite.ends(suite.cancelled()), ids=ids)
 def test_a_run_that_was_stopped_has_none_until_it_has_gone_on_to_its_end(played, case, world):
     reports = played(case, world)
     at = -1 if suite.served(case) else 0
