@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import random
 from collections.abc import Callable, Sequence
@@ -72,7 +73,7 @@ def options(algorithm: str) -> list[dict[str, Any]]:
     together = [dict(each) for each in kind.tested_together]
     grouped = {name for each in together for name in each if name not in ("momentum", kind.period_field)}
     found: list[dict[str, Any]] = []
-    for name, field in kind.model_json_schema().get("properties", {}).items():
+    for name, field in _properties(kind).items():
         if field.get("type") == "boolean":
             found.append({name: not field.get("default", False)})
         elif "enum" in field and name not in grouped.union(BY_BASE_CLASS):
@@ -84,6 +85,12 @@ def options(algorithm: str) -> list[dict[str, Any]]:
     told = kind.model_validate(always).warnings(1)
     alone = [each for each in found if kind.model_validate(always | each).warnings(1) == told]
     return [always, *(always | each for each in alone + together)]
+
+
+@functools.cache
+def _properties(kind: type[Algorithm]) -> dict[str, Any]:
+    """Return its parameters in JSON Schema, which takes long to form, and is asked for by every file of tests."""
+    return kind.model_json_schema().get("properties", {})
 
 
 def workers_of(algorithm: str, asked: tuple[int, ...], parameters: dict[str, Any]) -> tuple[int, ...]:
