@@ -17,7 +17,7 @@ from pathlib import Path
 from benchmarks.evidence.store import ROOT
 from benchmarks.netlab.lab import LabError
 from benchmarks.tuned.conditions import AT, SEEDS, TASKS, TRIALS
-from benchmarks.tuned.entries import DDP, entries
+from benchmarks.tuned.entries import DDP, SYNC, baseline_at, entries
 from benchmarks.tuned.page import table
 from benchmarks.tuned.publishing import publish
 from benchmarks.tuned.records import collect
@@ -38,7 +38,9 @@ def main() -> int:
     parser.add_argument("--trials", type=int, default=TRIALS)
     parser.add_argument("--seeds", type=int, default=SEEDS)
     parser.add_argument("--entries", nargs="+", metavar="NAME", help="only these; all: the most important first")
-    parser.add_argument("--baseline", default=DDP.name, help="of the table's verdicts")
+    parser.add_argument(
+        "--baseline", help=f"of the table's verdicts; empty: {DDP.name}, or {SYNC} in virtual time"
+    )
     parser.add_argument("--store", type=Path, default=ROOT / ".results" / "tuned")
     options = parser.parse_args()
     store = Store(options.store)
@@ -47,10 +49,11 @@ def main() -> int:
         return 0
     if options.task is None:
         parser.error(f"{options.do} needs --task: {' or '.join(TASKS)}")
-    known = {entry.name: entry for entry in entries()}
-    if unknown := sorted({*(options.entries or ()), options.baseline} - known.keys()):
-        parser.error(f"no entry is called {', '.join(unknown)}; there are: {', '.join(known)}")
     task, place = TASKS[options.task], AT[options.place]
+    known = {entry.name: entry for entry in entries(place)}
+    baseline = options.baseline or baseline_at(place)
+    if unknown := sorted({*(options.entries or ()), baseline} - known.keys()):
+        parser.error(f"no entry is called {', '.join(unknown)} at this place; there are: {', '.join(known)}")
     chosen = [known[name] for name in options.entries or known]
     rounds = [Rounds(task, place, entry, options.trials, options.seeds) for entry in chosen]
     if options.do == "run":
@@ -61,7 +64,7 @@ def main() -> int:
             return 1
     names = {entry.name for entry in chosen}
     own = [record for record in collect(store.stored().values()) if record["entry"] in names]
-    print(table([r for r in own if (r["task"], r["place"]) == (task.name, place.name)], options.baseline))
+    print(table([r for r in own if (r["task"], r["place"]) == (task.name, place.name)], baseline))
     return 0
 
 

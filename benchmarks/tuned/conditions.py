@@ -12,8 +12,8 @@ TRIALS = 12
 SEEDS = 3
 CLAIM_SEEDS = 5
 """Reported seeds of every entry, and of those about which a claim is made."""
-MAX_SECONDS = 240.0
-"""Wall limit of a run; the target is then missed."""
+MAX_SECONDS = 600.0
+"""Wall time after which a run of any entry has failed: its budget is samples alone."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """The entries: methods of the catalogue and peers, each with the space in which its settings are searched.
 
-Every entry gets the same number of trials. A peer's space covers what its library offers: wire type or PowerSGD
-and accumulation of DDP, period and warm-up of post-local SGD.
+Every entry gets the same number of trials. A peer's space covers what its library offers: accumulation of DDP,
+which is an entry for each of its communication hooks; period and warm-up of post-local SGD.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from hooke.spec.specification import Variant
 from hooke.tuning.settings import settings
 from pydantic import Field
 
-from benchmarks.tuned.conditions import BATCH, MAX_SECONDS, Place, Task
+from benchmarks.tuned.conditions import BATCH, Place, Task
 
 NARROW = {"wire": "bf16"}
-"""Wire type of all methods of the catalogue, with error feedback; for DDP it is searched."""
+"""Wire type of all methods of the catalogue, with error feedback."""
 
 
 class PeerSgd(Algorithm):
@@ -37,12 +37,9 @@ class PeerSgd(Algorithm):
 
 
 class PeerDdp(PeerSgd):
-    """DistributedDataParallel with its communication hooks and `no_sync`."""
+    """DistributedDataParallel with a communication hook and `no_sync`."""
 
-    search = {
-        "wire": Space(choices=["fp32", "bf16", "powersgd"]),
-        "accumulation": Space(choices=[1, 2, 4, 8]),
-    }
+    search = {"accumulation": Space(choices=[1, 2, 4, 8])}
 
     wire: Literal["fp32", "bf16", "powersgd"] = Field("fp32", description="Communication hook.")
     accumulation: int = Field(1, ge=1, description="Gradients per step.")
@@ -99,7 +96,7 @@ class Entry:
             "communication": NARROW,
             "world": "virtual" if virtual else "mpi",
             "virtual": virtual,
-            "budget": {"samples": samples, "max_seconds": None if virtual else MAX_SECONDS},
+            "budget": {"samples": samples},
             "target": {"metric": "validation_accuracy", "value": task.target},
             "evaluation": {"every": task.every},
             "checkpoint": "never",
@@ -107,12 +104,16 @@ class Entry:
 
 
 PEERS: dict[str, type[Algorithm]] = {"ddp": PeerDdp, "post-local": PeerPostLocal, "mpi4py": PeerSgd}
-DDP, POST_LOCAL, MPI4PY = (
-    Entry("PyTorch DDP", "ddp", peer=True),
+DDP, DDP_BF16, DDP_POWERSGD, POST_LOCAL, MPI4PY = (
+    Entry("PyTorch DDP", "ddp", peer=True, given={"wire": "fp32"}),
+    Entry("PyTorch DDP, bf16 hook", "ddp", peer=True, given={"wire": "bf16"}),
+    Entry("PyTorch DDP, PowerSGD hook", "ddp", peer=True, given={"wire": "powersgd"}),
     Entry("PyTorch post-local SGD", "post-local", peer=True),
     Entry("mpi4py loop", "mpi4py", peer=True),
 )
-PEER_NAMES = (DDP.name, POST_LOCAL.name, MPI4PY.name)
+PEER_NAMES = tuple(each.name for each in (DDP, DDP_BF16, DDP_POWERSGD, POST_LOCAL, MPI4PY))
+SYNC = "sync-sgd"
+"""The baseline in virtual time: what DDP does, without overlap."""
 FIRST = (
     "slowmo",
     "elastic-slowmo",
@@ -128,13 +129,21 @@ SECOND_TO_NONE = ("sgd", "chip-easgd")
 """Left out: one worker, and workers that are parts of a chip."""
 
 
-def entries() -> list[Entry]:
-    """Return all entries, the most important first."""
+def entries(place: Place) -> list[Entry]:
+    """Return all entries that can run at a place, the most important first: in virtual time there are no peers."""
     names = [*FIRST, *(name for name in here().algorithms if name not in (*FIRST, *SECOND_TO_NONE))]
     ours = [Entry(name, name) for name in names]
-    return [DDP, POST_LOCAL, *ours[: len(FIRST)], MPI4PY, *ours[len(FIRST) :]]
+    if place.world == "virtual":
+        return ours
+    peers = [DDP, DDP_BF16, DDP_POWERSGD, POST_LOCAL]
+    return [*peers, *ours[: len(FIRST)], MPI4PY, *ours[len(FIRST) :]]
 
 
 def elastic(name: str) -> bool:
     """Return whether an entry is a method of elastic averaging."""
     return name not in PEER_NAMES and built_in("algorithm")[name].cls.family == "Elastic averaging"
+
+
+def baseline_at(place: Place) -> str:
+    """Return the entry with which the others are compared."""
+    return SYNC if place.world == "virtual" else DDP.name

@@ -12,7 +12,7 @@ from hooke.comparison.wording import short
 
 from benchmarks.evidence.machine import title_of
 from benchmarks.tuned.conditions import AT, BATCH, TASKS
-from benchmarks.tuned.entries import DDP, PEER_NAMES, elastic
+from benchmarks.tuned.entries import PEER_NAMES, baseline_at, elastic
 from benchmarks.tuned.records import Record
 
 HEADER = (
@@ -30,9 +30,9 @@ Every entry has the same number of trials with the same budgets: successive halv
 library offers, judged on the validation part. The best setting is then measured on seeds that no trial had.
 Seconds are those of the train clock until the target was met on the validation part, evaluations excluded;
 *exposed* is the share of that time in which a worker waits for communication. Batch {BATCH} per worker. Methods
-of the catalogue send bf16 with error feedback, which is not searched; for DDP the wire is searched. Verdicts
-follow [the rule](../decisions/0020-one-rule-of-verdict.md): 95%, paired by seed, corrected for the number of
-comparisons in a table. Seconds of two tables are not comparable.
+of the catalogue send bf16 with error feedback; the hooks of DDP are entries of their own. Verdicts follow [the
+rule](../decisions/0020-one-rule-of-verdict.md): 95%, paired by seed, corrected for the number of comparisons in
+a table. Seconds of two tables are not comparable.
 
 A search of few trials is itself random: another draw of trials may find a better setting for any entry. A
 verdict is on the settings that were found."""
@@ -67,8 +67,8 @@ class Row:
         """Return a key that sorts the fastest first."""
         return len(self.runs) - len(self.times), statistics.geometric_mean(self.times) if self.times else 0.0
 
-    def line(self, verdict: Verdict | None) -> str:
-        """Return the row of the table."""
+    def line(self, verdict: Verdict | None, baseline: bool) -> str:
+        """Return the row of the table, with the verdict if there is one."""
         runs = self.runs.values()
         samples = [run["samples_to_target"] for run in runs if run["samples_to_target"] is not None]
         exposed = [run["communication_fraction"] for run in runs if run["communication_fraction"] is not None]
@@ -79,7 +79,7 @@ class Row:
             ", ".join(_seconds(run) for _, run in sorted(self.runs.items())),
             f"{statistics.fmean(samples) / 1000:.0f}" if samples else "-",
             f"{statistics.fmean(exposed):.0%}" if exposed else "-",
-            "baseline" if verdict is None else f"{verdict.claim}: {short(self.name, verdict)}",
+            f"{verdict.claim}: {short(self.name, verdict)}" if verdict else "baseline" if baseline else "-",
         ]
         return f"| {' | '.join(cells)} |"
 
@@ -111,7 +111,7 @@ def table(records: Iterable[Record], baseline: str) -> str:
     """Return one task at one place as a Markdown table, the fastest first, with verdicts against an entry."""
     found = rows(records)
     said = verdicts(found, baseline)
-    return "\n".join([HEADER, *(row.line(said.get(row.name)) for row in found.values())])
+    return "\n".join([HEADER, *(row.line(said.get(name), name == baseline) for name, row in found.items())])
 
 
 def page(records: Sequence[Record]) -> str:
@@ -124,15 +124,16 @@ def page(records: Sequence[Record]) -> str:
 
 def _section(machine: str, task_name: str, place: str, records: Sequence[Record]) -> str:
     task, found = TASKS[task_name], rows(records)
+    simulated = AT[place].world == "virtual"
     crowded = ", oversubscribed" if AT[place].hosts > records[0]["hardware"]["cores"] else ""
     lines = [
-        f"## {task.title} to {task.target:.1%}: {AT[place].title}{crowded}",
+        f"## {task.title} to {task.target:.1%}: {AT[place].title}{' (simulated)' if simulated else crowded}",
         "",
         f"{machine}. {_effort(records)}",
         "",
         *(f"- {sentence}" for sentence in _findings(found)),
         "",
-        table(records, DDP.name),
+        table(records, baseline_at(AT[place])),
     ]
     return "\n".join(lines)
 

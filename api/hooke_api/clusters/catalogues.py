@@ -76,6 +76,11 @@ class Reported:
         return bool(self.document.get("compressible", True))
 
     @property
+    def encodes_itself(self) -> bool:
+        """Whether it encodes its messages, so that a wire type changes nothing."""
+        return bool(self.document.get("encodes_itself", False))
+
+    @property
     def period_field(self) -> str | None:
         """Name of the parameter with the number of local steps per exchange."""
         found = self.document.get("period_field", "period")  # not reported by agents of version 0.1

@@ -22,9 +22,10 @@ class Demo(Algorithm):
     log2(P) A + 1.5 (P - 1) k / chunk |W| B, not hidden.
 
     Readings: a chunk is 64 successive elements of the flat vector, where the authors' program transforms 64 x 64
-    pieces of matrices. The momentum is held as coefficients, which is the same because T is linear. Sums are in
-    the order of ranks; the sign of 0 is 0. No weight decay. Default b = 0.999 as in the authors' program; k = 4
-    sends 1/16 of the coefficients.
+    pieces of matrices. The momentum is held as coefficients, which is the same because T is linear. Sums are over
+    all workers, in the order of ranks, with 0 for what one has not sent; T^-1 of them is formed in float64, so
+    that its signs are the same on hosts of several kinds; the sign of 0 is 0. No weight decay. Default b = 0.999
+    as in the authors' program; k = 4 sends 1/16 of the coefficients.
 
     Reference: Peng, Quesnelle, Kingma 2024 (arXiv 2411.19870), Algorithm 1.
     """
@@ -33,7 +34,7 @@ class Demo(Algorithm):
     reference = "sparse.demo"
     exchange = largest_of_chunks
     limits = [identical_workers("demo")]
-    compressible = False
+    compressible, encodes_itself = False, True
     tested_with = {"lr": 0.02, "chunk": 8, "kept": 4}
     accesses = 12
     search = {

@@ -38,12 +38,12 @@ class Diloco(Outer):
     def run(self, r: Rank) -> None:
         """Take local steps, then an outer step together."""
         x, c, m, delta = r.params, r.state("center", like=r.params), r.state("outer"), r.buffer(r.params)
-        step, comm = self.local_step(r), r.comm.sending("averages")
+        step, comm = self.local_step(r), r.comm.sending("updates")
         for t in r.steps(evaluated=c):
             step.apply(step.gradient())
             if (t + 1) % self.period == 0:
-                comm.allreduce(x)
-                delta.copy_(c).sub_(x.mul_(1 / r.workers))
+                comm.allreduce(delta.copy_(c).sub_(x))
+                delta.mul_(1 / r.workers)
                 m.mul_(self.outer_momentum).add_(delta)
                 c.add_(delta.add_(m, alpha=self.outer_momentum), alpha=-self.outer_lr)
                 x.copy_(c)

@@ -38,6 +38,7 @@ class Powersgd(Descent):
         Limit("sync-sgd", {"rank": 1024}, workers=ANY),
         identical_workers("powersgd"),
     ]
+    compressible = False
     tested_together = [{"rank": 4}]
     accesses = 17
     search = {"rank": Space(choices=[1, 2, 4])}

@@ -43,11 +43,10 @@ class Slowmo(Periodic):
     def run(self, r: Rank) -> None:
         """Take local steps, then a slow step together."""
         x, c = r.params, r.state("center", like=r.params)
-        u, moved, step, comm = r.state("slow"), r.buffer(x), self.local_step(r), r.comm.sending("averages")
+        u, moved, step, comm = r.state("slow"), r.buffer(x), self.local_step(r), r.comm.sending("updates")
         for t in r.steps(evaluated=c):
             step.apply(step.gradient())
             if (t + 1) % self.period == 0:
-                comm.allreduce(x)
-                moved.copy_(c).sub_(x.mul_(1 / r.workers))
-                u.mul_(self.slow_momentum).add_(moved, alpha=1 / step.lr)
+                comm.allreduce(moved.copy_(c).sub_(x))
+                u.mul_(self.slow_momentum).add_(moved, alpha=1 / (r.workers * step.lr))
                 x.copy_(c.add_(u, alpha=-self.slow_lr * step.lr))

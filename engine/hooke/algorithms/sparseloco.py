@@ -39,7 +39,7 @@ class Sparseloco(Inner):
         Limit("diloco", {"lr": 0.005, "kept": 4096, "bits": 32}, {"lr": 0.005, "outer_momentum": 0.0}),
         identical_workers("sparseloco"),
     ]
-    compressible = False
+    compressible, encodes_itself = False, True
     tested_with = {"lr": 0.05, "chunk": 8, "kept": 4}
     tested_together = [{"bits": 32}, {"optimizer": "sgd", "momentum": 0.6}]
     accesses = 3, 15

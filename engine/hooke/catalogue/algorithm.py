@@ -35,6 +35,8 @@ class Algorithm(Parametrized):
     worker takes steps from a shared counter and waits for others only in meetings (lock-free)."""
     may_drop: ClassVar[bool] = False
     """Whether the method can continue without a worker that holds NaN or Inf (`on_bad_worker: drop`)."""
+    encodes_itself: ClassVar[bool] = False
+    """Whether it encodes its messages, so that a wire type changes nothing."""
     compressible: ClassVar[bool] = True
     """Whether the wire types sign and top-k can be used: not if messages hold weights that continue no earlier
     message, such as other elements each time."""

@@ -12,8 +12,8 @@ from hooke.catalogue.claims import payload_per_step
 Kind = Literal["algorithm", "workload"]
 Origin = Literal["built-in", "file", "entry point"]
 DECLARED = (
-    *("family", "servers", "max_workers", "coordination", "may_drop", "compressible", "deterministic"),
-    *("period_field", "updates_field"),
+    *("family", "servers", "max_workers", "coordination", "may_drop", "compressible", "encodes_itself"),
+    *("deterministic", "period_field", "updates_field"),
 )
 """Members of an algorithm that its description contains."""
 

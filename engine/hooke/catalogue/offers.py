@@ -72,6 +72,10 @@ class AlgorithmOffer(Offer, Protocol):
         """Whether the wire types sign and top-k can be used."""
 
     @property
+    def encodes_itself(self) -> bool:
+        """Whether it encodes its messages, so that a wire type changes nothing."""
+
+    @property
     def period_field(self) -> str | None:
         """The parameter with the number of local steps per exchange of a worker; None: one step."""
 
@@ -164,6 +168,11 @@ class ClassAlgorithmOffer(ClassOffer):
     def compressible(self) -> bool:
         """Whether the wire types sign and top-k can be used."""
         return self.kind.compressible
+
+    @property
+    def encodes_itself(self) -> bool:
+        """Whether it encodes its messages, so that a wire type changes nothing."""
+        return self.kind.encodes_itself
 
     @property
     def period_field(self) -> str | None:

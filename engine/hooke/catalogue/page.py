@@ -63,12 +63,13 @@ right-hand sides are old values unless stated otherwise.
 or beta / (P tau) with `beta_per`). The journal contains the value. If it reaches the method's stability bound,
 there is a warning with the bound.
 
-**Momentum** is a parameter of every method (without effect for `optimizer = adamw`): none, heavy ball (gradient
-at x) or Nesterov (at x + mu v). A worker's velocity is never sent. It is part of checkpoints, like the moments of
-other optimizers, the worker's random generators and the running statistics of batch normalisation.
+**Momentum** is a parameter of the methods that have the settings of the step (without effect for `optimizer =
+adamw`): none, heavy ball (gradient at x) or Nesterov (at x + mu v). A worker's velocity is never sent. It is part
+of checkpoints, like the moments of other optimizers, the worker's random generators and the running statistics of
+batch normalisation.
 
-**Settings of the step** are parameters of every method, too: [the table](#settings-of-the-step) lists them, with
-the readings that hold for all methods.
+**Settings of the step** are parameters of every method but those with steps of their own (1-bit Adam, DeMo):
+[the table](#settings-of-the-step) lists them, with the readings that hold for all methods.
 
 **Presets.** If a published method differs from another one only by a setting, it is that method with another
 default.

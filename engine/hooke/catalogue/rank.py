@@ -40,9 +40,10 @@ class Rank(Protocol):
 
     @property
     def budget_steps(self) -> int:
-        """Return the steps of a worker if all take equally many of the budget's, rounded up.
+        """Return the steps of a worker over which schedules run, if all take equally many, rounded up.
 
-        In synchronous methods every worker takes exactly this many; elsewhere a fast worker takes more.
+        They are those of the budget, unless it says otherwise (`schedule_samples`), as for trials with a smaller
+        one. In synchronous methods every worker takes exactly its share; elsewhere a fast worker takes more.
         """
 
     def state(self, name: str, like: Vector | None = None) -> Vector:

@@ -67,9 +67,11 @@ def _check_wire(chosen: Communication, name: str, method: AlgorithmOffer, *prefi
     if method.compressible or chosen.wire not in ("sign", "top-k"):
         return []
     why = (
-        f"{name} sends weights that continue no earlier message, which {chosen.wire} would destroy: choose int8, "
-        "bf16, fp16 or fp32"
+        f"{name} sends values that continue no earlier message, so that what {chosen.wire} takes of them would be "
+        "lost: choose int8, bf16, fp16 or fp32"
     )
+    if method.encodes_itself:
+        why = f"{name} encodes its messages itself: choose fp32"
     return [Fault(pointer(*prefix, "communication", "wire"), why)]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from hooke.catalogue.offers import Catalogue, here
+from hooke.catalogue.offers import AlgorithmOffer, Catalogue, here
 from hooke.errors import Fault
 from hooke.spec.pointers import pointer
 from hooke.spec.specification import ExperimentSpec, RunSpec, Target, VirtualCluster
@@ -38,8 +38,32 @@ def of_method(spec: RunSpec, catalogue: Catalogue | None = None) -> list[Fault]:
     if method.coordination == "lock-free" and spec.communication.wire != "fp32":
         why = f"windows hold and send float32: the wire type {spec.communication.wire} changes nothing here"
         found.append(Fault("/communication/wire", why))
+    if method.encodes_itself and spec.communication.wire != "fp32":
+        why = f"{spec.algorithm.name} encodes its messages itself: the wire type changes none of them"
+        found.append(Fault("/communication/wire", why))
+    if spec.world == "virtual":
+        found += _not_simulated(spec, method)
     counted = 1 if method.coordination == "synchronous" else period
     return found + _of_cadence(spec, samples * spec.workers * counted)
+
+
+def _not_simulated(spec: RunSpec, method: AlgorithmOffer) -> list[Fault]:
+    """Return warnings on work that simulated time leaves out, so that it favours the method."""
+    found = []
+    if spec.algorithm.parameters.get("optimizer") == "muon":
+        why = (
+            "simulated time leaves out the orthogonalization of Muon, which on a CPU may take longer than the "
+            "gradient: compare its time in the real world"
+        )
+        found.append(Fault("/algorithm/parameters/optimizer", why))
+    encoded = spec.communication.wire in ("int8", "sign", "top-k") and method.coordination != "lock-free"
+    if encoded or method.encodes_itself:
+        why = (
+            "simulated time leaves out the encoding of messages and the decoding of those of all workers, which "
+            "on a CPU may take longer than what they save: compare its time in the real world"
+        )
+        found.append(Fault("/communication/wire", why))
+    return found
 
 
 def _of_cadence(spec: RunSpec, exchange: int) -> list[Fault]:

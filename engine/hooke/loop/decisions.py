@@ -56,6 +56,12 @@ class RunSchedule:
         return max(self.spec.workers, math.ceil(self.spec.budget.samples / self.step_samples))
 
     @property
+    def scheduled_steps(self) -> int:
+        """Return the number of steps of all workers over which schedules of the learning rate run."""
+        samples = self.spec.budget.schedule_samples or self.spec.budget.samples
+        return max(self.spec.workers, math.ceil(samples / self.step_samples))
+
+    @property
     def step_samples(self) -> int:
         """Return the samples of one step of one worker."""
         return self.spec.batch * self.accumulation

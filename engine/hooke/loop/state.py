@@ -115,7 +115,7 @@ class RankState(Rank):
     @property
     @override
     def budget_steps(self) -> int:
-        return math.ceil(self.schedule.total_steps / self.workers)
+        return math.ceil(self.schedule.scheduled_steps / self.workers)
 
     @override
     def state(self, name: str, like: Vector | None = None) -> Vector:

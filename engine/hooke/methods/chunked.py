@@ -133,7 +133,10 @@ class Cosines:
         self._multiply(x, out, transposed=True)
 
     def inverse(self, y: Any, out: Any) -> None:
-        """Write the vector with the coefficients y to `out`."""
+        """Write the vector with the coefficients y to `out`, formed in float64.
+
+        Processors add in different orders: in float32 a few of 10^8 signs would differ between two kinds of hosts.
+        """
         self._multiply(y, out, transposed=False)
 
     @np.errstate(invalid="ignore", over="ignore")  # what is not finite is noticed by the rank that uses it
@@ -141,7 +144,10 @@ class Cosines:
         taken, given = host(x), host(out)
         for part, matrix in self._parts:
             rows, result = (each[part].reshape(-1, len(matrix)) for each in (taken, given))
-            np.matmul(rows, matrix.T if transposed else matrix, out=result)
+            if transposed:
+                np.matmul(rows, matrix.T.astype(np.float32), out=result)
+            else:
+                result[:] = rows.astype(np.float64) @ matrix
         if out.is_cuda:
             out.copy_(tensor(given))
 
@@ -151,5 +157,5 @@ def _matrix(size: int) -> Array:
     n = np.arange(size)
     found = np.sqrt(2 / size) * np.cos(np.pi * (2 * n[None] + 1) * n[:, None] / (2 * size))
     found[0] = np.sqrt(1 / size)
-    matrix: Array = found.astype(np.float32)
+    matrix: Array = found
     return matrix

@@ -88,20 +88,28 @@ class Space(Frozen):
         """Return the value at a share in [0, 1) of the space."""
         if self.choices is not None:
             return self.choices[min(int(share * len(self.choices)), len(self.choices) - 1)]
-        low, high = self._ends()
-        if self.integer:  # whole numbers, the ends included, get shares of about equal size
-            low, high = self._scaled(self._low - 0.5), self._scaled(self._high + 0.5)
+        low, high = self._drawn()
         value = self._unscaled(low + share * (high - low))
         if self.integer:
             return round(max(self._low, min(self._high, round(value))))
         return max(self._low, min(self._high, self._readable(value)))
+
+    def share(self, value: Any) -> float | None:
+        """Return a share at which `at` returns this value; None if it is none of the space's values."""
+        if self.choices is not None:
+            return (self.choices.index(value) + 0.5) / len(self.choices) if value in self.choices else None
+        if self.position(value) is None:
+            return None
+        low, high = self._drawn()
+        return (self._scaled(float(value)) - low) / (high - low)
 
     def position(self, value: Any) -> float | None:
         """Return the share in [0, 1] at which a value lies; None if it is none of the space's values."""
         if self.choices is not None:
             if value not in self.choices:
                 return None
-            return self.choices.index(value) / max(1, len(self.choices) - 1)
+            order = sorted(self.choices, key=_order) if self.ordered else self.choices
+            return order.index(value) / max(1, len(order) - 1)
         if not _is_number(value) or not self._low <= value <= self._high:
             return None
         low, high = self._ends()
@@ -141,6 +149,11 @@ class Space(Frozen):
     def _high(self) -> float:
         return math.inf if self.high is None else self.high
 
+    def _drawn(self) -> tuple[float, float]:
+        """Return the scaled ends between which `at` draws: whole numbers get shares of about equal size."""
+        half = 0.5 if self.integer else 0.0
+        return self._scaled(self._low - half), self._scaled(self._high + half)
+
     def _ends(self) -> tuple[float, float]:
         return self._scaled(self._low), self._scaled(self._high)
 
@@ -179,6 +192,10 @@ def by_condition(spaces: Mapping[str, Space]) -> tuple[dict[str, Space], frozens
 def same(one: Scalar, other: Scalar) -> bool:
     """Return whether two values are the same, of which 1 and true are two."""
     return one == other and isinstance(one, bool) == isinstance(other, bool)
+
+
+def _order(value: Scalar) -> float:
+    return float(value) if _is_number(value) else 0.0  # type: ignore[arg-type]
 
 
 def _is_number(value: Any) -> bool:

@@ -58,7 +58,7 @@ def differences(spec: ExperimentSpec, earlier: ExperimentSpec) -> Iterator[Fault
     for key in EQUAL:
         if getattr(spec, key) != getattr(earlier, key):
             yield Fault(pointer(key), OTHER)
-    for key in ("samples", "max_seconds"):
+    for key in ("samples", "max_seconds", "schedule_samples"):
         if getattr(spec.budget, key) != getattr(earlier.budget, key):
             yield Fault(pointer("budget", key), OTHER)
     yield from _of_tuning(spec, earlier)

@@ -17,7 +17,7 @@ from hooke.catalogue.offers import AlgorithmOffer
 from hooke.catalogue.searched import with_defaults
 from hooke.spec.spaces import Space
 from hooke.spec.specification import Variant
-from hooke.tuning.settings import ATTEMPTS, free_spaces
+from hooke.tuning.settings import ATTEMPTS, free_spaces, settings
 
 if TYPE_CHECKING:
     from optuna import Study, Trial
@@ -51,6 +51,9 @@ def proposals(
 ) -> list[dict[str, Any]]:
     """Return up to `count` settings that have not been tried; fewer if the space has no others that can run.
 
+    What the estimator proposes twice, as it does in a small space, is replaced by the next points of the sequence
+    of the search `quasi-random`, so that every variant has equally many trials.
+
     `tried`: the settings of all trials, which have ended; `ranking`: their numbers from 1, the best first. A trial
     that is not ranked counts as the worst.
     """
@@ -69,6 +72,8 @@ def proposals(
             study.tell(trial, state=_failed())
         else:
             found.append(resolved)
+    if len(found) < count:
+        found += settings(count - len(found), variant, offer, workers, [*tried, *found], passed=0)
     return found
 
 
@@ -104,7 +109,7 @@ def _place(space: Space, value: Any) -> float | int:
     """Return where a value lies, in the terms of the distribution."""
     if space.choices is not None and not space.ordered:
         return space.choices.index(value)
-    share = space.position(value)
+    share = space.share(value)
     return 0.5 if share is None else share
 
 

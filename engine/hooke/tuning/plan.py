@@ -72,7 +72,7 @@ class Plan:
                 self.locations.setdefault((variant.name, location.cluster.name, workers), (variant, location))
         if self.spec.tuning and self.spec.tuning.search == "optuna" and not installed():
             raise SpecError([Fault("/tuning/search", MISSING)])
-        faults = [fault for each in self._earlier[-1:] for fault in differences(self.spec, each.spec)]
+        faults = [fault for each in self._earlier for fault in differences(self.spec, each.spec)]
         for where in self.locations:
             if where[1] == (deciding or where[1]):
                 faults += self._begin(where)
@@ -95,8 +95,9 @@ class Plan:
         own = self._own_settings(where, offer, made)
         self.settings[where] = made + own
         search = Search(len(own), rungs(self.spec), tuning_seeds(self.spec), earlier)
-        self.searches[where] = self._proposed(where, offer, search)
         place = ("variants", self.spec.variants.index(variant))
+        excluded = list(outside(variant, offer, before, *place))
+        self.searches[where] = search if excluded else self._proposed(where, offer, search)
         if not self.settings[where]:
             why = why_none(variant, offer, where[2])
             why = f"no setting in this space can run on {where[2]} workers: {why}"
@@ -108,9 +109,11 @@ class Plan:
             )
         if not all(each.ended(self._known.get(where, {})) for each in earlier):
             yield Fault(
-                "/tuning/continues", f"not all trials of {here} have been made and have ended: wait for them"
+                "/tuning/continues",
+                f"not all trials of {here} have been made and have ended: wait for them, or continue another "
+                "experiment if that one was cancelled",
             )
-        yield from outside(variant, offer, before, *place)
+        yield from excluded
 
     def _own_settings(
         self, where: Where, offer: AlgorithmOffer, before: list[dict[str, Any]]
@@ -204,7 +207,10 @@ class Plan:
     def _trial(self, where: Where, key: TrialKey) -> PlannedRun:
         run = self._cell(where, key.trial, key.seed)
         rung = self.searches[where].rungs[key.rung]
-        budget = Budget.model_validate({**run.spec.budget.model_dump(), "samples": rung.samples})
+        whole = run.spec.budget
+        scheduled = whole.schedule_samples or (whole.samples if whole.samples != rung.samples else None)
+        shorter = {"samples": rung.samples, "schedule_samples": scheduled}
+        budget = Budget.model_validate({**whole.model_dump(), **shorter})
         spec = run.spec.model_copy(update={"budget": budget, "checkpoint": "never", "checkpoint_every": None})
         return replace(run, spec=spec, rung=key.rung)
 

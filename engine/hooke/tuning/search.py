@@ -2,8 +2,8 @@
 
 A trial is a setting; on each rung it runs once per tuning seed, with the budget of the rung. The better half goes
 on to the next rung, which has twice the budget (Jamieson and Talwalkar 2016, arXiv 1502.07943); all rungs are the
-same for every variant. A trial that met the target within its budget is not run again: with a larger one it would
-take the same time.
+same for every variant. Schedules of the learning rate run over the whole budget on each rung. So a trial that met
+the target within its budget is not run again: with a larger one it would take the same time.
 """
 
 from __future__ import annotations

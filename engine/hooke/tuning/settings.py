@@ -28,7 +28,7 @@ def free_spaces(variant: Variant, offer: AlgorithmOffer) -> dict[str, Space]:
     """
     declared: dict[str, Space | None] = {**offer.spaces, **variant.search}
     free = {name: space for name, space in declared.items() if space and name not in variant.parameters}
-    given, _ = offer.resolve(variant.parameters)
+    given = with_defaults(variant.parameters, offer, free)
     while closed := [name for name, space in free.items() if not _may_apply(space, free, given)]:
         free = {name: space for name, space in free.items() if name not in closed}
     return by_condition({name: _open(space, free) for name, space in free.items()})[0]
@@ -52,18 +52,21 @@ def settings(
     offer: AlgorithmOffer,
     workers: int,
     before: Sequence[Mapping[str, Any]] = (),
+    passed: int | None = None,
 ) -> list[dict[str, Any]]:
     """Return the parameters of each trial, defaults included, each setting once.
 
-    `before`: settings that were tried already; as many points of the sequence are passed over. Fewer, if the space
-    has fewer, or if too many of its points cannot run; one, the one given, if no parameter is free.
+    `before`: settings that were tried already; `passed`: points of the sequence that are passed over, by default
+    as many. Fewer, if the space has fewer, or if too many of its points cannot run; one, the one given, if no
+    parameter is free.
     """
     spaces = free_spaces(variant, offer)
     given = with_defaults(variant.parameters, offer, spaces)
     if not spaces:
         return [] if given in before else [given]
     found: list[dict[str, Any]] = []
-    for point in _points(len(spaces), len(before) + ATTEMPTS * trials, len(before)):
+    passed = len(before) if passed is None else passed
+    for point in _points(len(spaces), passed + ATTEMPTS * (len(before) + trials), passed):
         resolved, why = _tried(given, spaces, point, offer, workers)
         if not why and resolved not in found and resolved not in before:
             found.append(resolved)

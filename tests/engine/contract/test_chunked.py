@@ -90,3 +90,18 @@ def test_cosines_are_those_of_scipy(elements, chunk):
     np.testing.assert_allclose(y.numpy(), of_scipy, atol=3e-6)
     cosines.inverse(y, again)
     np.testing.assert_allclose(again.numpy(), x.numpy(), atol=3e-6)
+
+
+def test_signs_are_the_same_in_any_order_of_addition():
+    """Hosts of two kinds add in different orders; DeMo steps along the signs, and its replicas must stay equal."""
+    rng, size, chunk = np.random.default_rng(5), 640_000, 64
+    y = np.where(rng.random(size) < 1 / 16, rng.normal(size=size), 0).astype(np.float32)
+    out = torch.zeros(size)
+    Cosines(size, chunk).inverse(torch.from_numpy(y), out)
+    n = np.arange(chunk)
+    scale = np.sqrt(np.where(n == 0, 1, 2) / chunk)[:, None]
+    matrix = scale * np.cos(np.pi * (n + 0.5)[None] * n[:, None] / chunk)
+    other = np.zeros((size // chunk, chunk))
+    for k in reversed(range(chunk)):
+        other += y.astype(np.float64).reshape(-1, chunk)[:, k : k + 1] * matrix[k]
+    assert np.array_equal(np.sign(out.numpy()), np.sign(other.reshape(-1)))

@@ -51,3 +51,21 @@ def test_replicas_that_add_the_same_updates_stay_equal(tmp_path, wire):
     assert not np.array_equal(exact[0].weights, reports[0].weights)
     first = exact[0].scores[0][1]
     assert abs(exact[0].scores[-1][1] - reports[0].scores[-1][1]) < 0.1 * first  # the residual comes later
+
+
+SAME = (
+    ("diloco", {}, "streaming-diloco", {"fragments": 1, "delay": 0, "mixing": 0.0}),
+    ("slowmo", {}, "elastic-slowmo", {"pull": 1.0, "delay": 0}),
+)
+
+
+@pytest.mark.parametrize(("one", "given", "other", "corner"), SAME, ids=str)
+@pytest.mark.parametrize("wire", ["int8", "sign", "top-k"])
+def test_methods_that_are_equal_are_so_on_every_wire(tmp_path, one, given, other, corner, wire):
+    """They send the same changes: a comparison of the two is one of methods, and not of encodings."""
+    common = {"period": 4, "lr": 0.01}
+    ends = []
+    for name, own in ((one, given), (other, corner)):
+        case = Compressed(name, tuple((suite.base(name) | common | own).items()), 3, wire=wire)
+        ends.append(play_virtual(case, tmp_path / name)[0].center)
+    np.testing.assert_allclose(ends[0], ends[1], atol=2e-3 if wire == "int8" else 2e-5)

@@ -33,10 +33,12 @@ def test_a_share_is_a_part(share):
 @pytest.mark.parametrize("wire", ["sign", "top-k"])
 def test_wires_that_would_destroy_weights_are_refused(wire):
     told = refused(validate_experiment, variant("sparta", wire=wire))
-    assert f"{wire} would destroy: choose int8" in told["/variants/0/communication/wire"]
+    assert f"what {wire} takes of them would be lost: choose int8" in told["/variants/0/communication/wire"]
     told = refused(validate_run, run(algorithm={"name": "sparta"}, communication={"wire": wire}))
-    assert f"{wire} would destroy: choose int8" in told["/communication/wire"]
+    assert f"what {wire} takes of them would be lost: choose int8" in told["/communication/wire"]
     validate_experiment(variant("sparta", wire="int8"))
+    assert "takes of them" in refused(validate_experiment, variant("powersgd", wire=wire)).popitem()[1]
+    assert "itself: choose fp32" in refused(validate_experiment, variant("demo", wire=wire)).popitem()[1]
 
 
 def test_the_librarys_sum_cannot_be_compressed():

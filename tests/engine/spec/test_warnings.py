@@ -103,7 +103,26 @@ def test_a_wire_type_that_windows_do_not_have():
     for wire in ("bf16", "top-k"):
         told = said(algorithm={"name": "hogwild-sgd"}, communication={"wire": wire})
         assert f"the wire type {wire} changes nothing" in told["/communication/wire"]
-    assert "/communication/wire" not in said(algorithm={"name": "easgd"}, communication={"wire": "top-k"})
+    served = said(algorithm={"name": "easgd"}, communication={"wire": "top-k"})
+    assert "changes nothing" not in served["/communication/wire"]
+
+
+@pytest.mark.parametrize("name", ["demo", "sparseloco"])
+def test_a_wire_type_of_a_method_that_encodes_its_messages(name):
+    for wire in ("bf16", "int8"):
+        told = said(algorithm={"name": name}, communication={"wire": wire}, world="mpi", virtual=None)
+        assert f"{name} encodes its messages itself" in told["/communication/wire"]
+
+
+def test_work_that_simulated_time_leaves_out():
+    """Muon's products of matrices, and the encoding of messages."""
+    muon = {"name": "sync-sgd", "parameters": {"optimizer": "muon", "momentum": 0.95, "lr": 0.01}}
+    assert "orthogonalization" in said(algorithm=muon)["/algorithm/parameters/optimizer"]
+    for name, wire in (("sync-sgd", "sign"), ("demo", "fp32")):
+        told = said(algorithm={"name": name}, communication={"wire": wire})
+        assert "leaves out the encoding" in told["/communication/wire"]
+    real = {"world": "mpi", "virtual": None}
+    assert not said(algorithm=muon, communication={"wire": "sign"}, **real)
 
 
 def test_compute_time_that_nobody_measured():

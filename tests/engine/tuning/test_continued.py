@@ -141,3 +141,36 @@ def test_trials_count_only_where_all_else_is_equal(change, pointer, words):
     with pytest.raises(SpecError) as caught:
         continued(**change)
     assert any(fault.pointer == pointer and words in fault.message for fault in caught.value.faults), caught.value
+
+
+VIRTUAL = {"latency": 1e-6, "seconds_per_byte": 1e-9, "compute_seconds_per_sample": 1e-4}
+LAN = {"name": "lan", "computed_on": "local", "workers": [2], "seeds": 3, "virtual": VIRTUAL}
+
+
+def test_a_cluster_is_that_of_every_experiment_with_trials_of_it():
+    """Here the last one has none of it, and the one before had another network."""
+    clusters = [*FIRST["clusters"], LAN]
+    first, known = made(FIRST | {"clusters": clusters}, by_rate)
+    tuning = FIRST["tuning"] | {"continues": "exp_1"}
+    second, known = made(FIRST | {"tuning": tuning}, by_rate, earlier=[first], known=known)
+    other = LAN | {"virtual": VIRTUAL | {"latency": 1.0}}
+    for lan, refused in ((LAN, []), (other, ["/clusters/1"])):
+        spec = validate_experiment(FIRST | {"clusters": [FIRST["clusters"][0], lan], "tuning": tuning})
+        try:
+            Plan(spec, CORES, None, None, [first, second], known)
+            faults = []
+        except SpecError as error:
+            faults = [fault.pointer for fault in error.faults]
+        assert faults == refused
+
+
+def test_a_choice_that_was_tried_and_is_gone_is_a_fault_for_every_search():
+    both = {"search": {"momentum_kind": {"choices": ["heavy-ball", "nesterov"]}}, "parameters": {"momentum": 0.5}}
+    one = {"search": {"momentum_kind": {"choices": ["heavy-ball"]}}, "parameters": {"momentum": 0.5}}
+    local = {"name": "local", "algorithm": "local-sgd"}
+    first, known = made(FIRST | {"variants": [SYNC, local | both]}, by_rate)
+    for search in ("quasi-random", "optuna"):
+        tuning = {"trials": 4, "continues": "exp_1", "search": search}
+        spec = validate_experiment(FIRST | {"variants": [SYNC, local | one], "tuning": tuning})
+        with pytest.raises(SpecError, match="it can only become wider"):
+            Plan(spec, CORES, None, None, [first], known)

@@ -16,8 +16,8 @@ from tests.engine.tuning.test_plan import CORES, TWO, offer, variant
 from tests.engine.tuning.test_search import DOCUMENT
 
 
-def plan(tried=None, known=None, **tuning):
-    document = DOCUMENT | {"variants": TWO, "tuning": {"trials": 12, "search": "optuna"} | tuning}
+def plan(tried=None, known=None, variants=TWO, **tuning):
+    document = DOCUMENT | {"variants": variants, "tuning": {"trials": 12, "search": "optuna"} | tuning}
     return Plan(validate_experiment(document), CORES, None, tried, (), known)
 
 
@@ -110,3 +110,20 @@ def test_what_to_do_without_the_package_is_said(monkeypatch):
     (fault,) = caught.value.faults
     assert fault.pointer == "/tuning/search"
     assert "install `hooke[optuna]` there, or choose `quasi-random`" in fault.message
+
+
+@pytest.mark.parametrize(
+    ("space", "trials", "made"),
+    [
+        ({"low": 1, "high": 64, "scale": "log", "integer": True}, 20, 20),
+        ({"low": 1, "high": 32, "scale": "log", "integer": True}, 24, 24),
+        ({"choices": list(range(1, 13))}, 12, 12),
+        ({"choices": [1, 2, 4]}, 12, 3),
+    ],
+)
+def test_a_small_space_gets_all_of_its_trials(space, trials, made):
+    """The estimator proposes settings twice there; a variant with fewer trials than others would make no claim."""
+    fixed = {"lr": 0.1, "momentum": 0.0, "momentum_kind": "heavy-ball"}
+    local = {"name": "local", "algorithm": "local-sgd", "parameters": fixed, "search": {"period": space}}
+    _, tried, _ = play(lambda run: TrialResult(float(run.trial), 0.9), variants=[TWO[0], local], trials=trials)
+    assert len(tried["local", "local", 2]) == made

@@ -253,3 +253,16 @@ def test_what_cannot_be_planned_is_told(changes, pointer, words):
     with pytest.raises(SpecError) as caught:
         plan(baseline="local", **changes)
     assert any(fault.pointer == pointer and words in fault.message for fault in caught.value.faults), caught.value
+
+
+def test_schedules_of_trials_run_over_the_whole_budget():
+    """Else a trial that met the target on the first rung would not take as long with the whole budget."""
+    tuning = {"trials": 12, "search": "halving"}
+    for given, expected in (({}, 3200), ({"schedule_samples": 5000}, 5000)):
+        budget = {"samples": 3200} | given
+        spec = validate_experiment(DOCUMENT | {"variants": TWO, "budget": budget, "tuning": tuning})
+        runs = Plan(spec, CORES).first().runs
+        assert {run.spec.budget.samples for run in runs} == {800}
+        assert {run.spec.budget.schedule_samples for run in runs} == {expected}
+    whole = validate_experiment(DOCUMENT | {"variants": TWO, "tuning": {"trials": 4}})
+    assert {run.spec.budget.schedule_samples for run in Plan(whole, CORES).first().runs} == {None}

@@ -8,7 +8,9 @@ from hooke.catalogue.offers import Catalogue, ClassAlgorithmOffer, here
 from hooke.catalogue.validation import validate_experiment
 from hooke.errors import SpecError
 from hooke.spec.spaces import Space
+from hooke.spec.specification import Variant
 from hooke.tuning.plan import Plan
+from hooke.tuning.settings import free_spaces
 from pydantic import Field
 
 from tests.engine.tuning.test_plan import CORES
@@ -50,3 +52,12 @@ def test_without_a_value_it_is_missed(more, tuning, place):
     with pytest.raises(SpecError) as caught:
         validate_experiment(document(**more) | {"tuning": tuning}, CATALOGUES)
     assert [fault.pointer for fault in caught.value.faults] == [place]
+
+
+def test_conditions_hold_for_the_defaults_of_its_other_parameters():
+    """Else it would be tuned less than a method without such a parameter."""
+    offer = ClassAlgorithmOffer(Needing)
+    variant = Variant(name="needing", algorithm="needing")
+    assert free_spaces(variant, offer).keys() >= {"lr", "momentum", "momentum_kind", "strength"}
+    given = variant.model_copy(update={"parameters": {"strength": 1.0}})
+    assert free_spaces(given, offer).keys() == free_spaces(variant, offer).keys() - {"strength"}

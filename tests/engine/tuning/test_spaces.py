@@ -136,3 +136,16 @@ def test_every_method_takes_all_values_of_its_spaces(name):
         for share in (0.0, 0.5, 1 - 1e-12):
             conditions = {other: values[0] for other, values in space.when.items()}
             kind.model_validate({**kind.tested_with, **conditions, parameter: space.at(share)})
+
+
+@given(st.integers(1, 60), st.integers(1, 60), st.sampled_from(["linear", "log"]))
+def test_a_whole_number_is_found_again_at_its_share(low, more, scale):
+    space = Space(low=low, high=low + more, scale=scale, integer=True)
+    assert all(space.at(space.share(value)) == value for value in range(low, low + more + 1))
+    assert space.share(low + more + 1) is None
+
+
+def test_choices_have_the_order_of_their_values():
+    space = Space(choices=[4, 64, 16])
+    assert [space.edge(value) for value in (4, 16, 64)] == ["low", None, "high"]
+    assert [space.at(space.share(value)) for value in (4, 16, 64)] == [4, 16, 64]
