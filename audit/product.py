@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from audit import forked, journal
+from audit import journal
 from audit.journal import Journal
 from audit.simulate import Seen
 
@@ -63,7 +63,6 @@ def methods() -> set[str]:
 def run(spec: dict[str, Any], folder: Path, *options: str, notes: bool = True, path: str = "") -> Run:
     """Start `hooke run` with a specification in `folder` (a new one, unless it resumes), and read its output.
 
-    Virtual runs, whose clock is not that of the machine, start in copies of a process that has imported PyTorch.
     `path`: additional folders of user files. Raises Failed.
     """
     place = folder.parent
@@ -76,22 +75,15 @@ def run(spec: dict[str, Any], folder: Path, *options: str, notes: bool = True, p
         noted.mkdir()
         environment["AUDIT_NOTES"] = str(noted)
     arguments = [command(), "run", str(document), "--run-dir", str(folder), "--save", str(saved), *options]
-    said = place / f"{folder.name}.log"
-    start = forked.run if spec["world"] == "virtual" else _started
     try:
-        status = start(arguments, environment, said, SECONDS)
+        ended = subprocess.run(
+            arguments, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False
+        )
     except subprocess.TimeoutExpired:
         raise Failed(f"still running after {SECONDS:g} s") from None
-    if status:
-        lines = [line for line in said.read_text().splitlines() if "samples" not in line]
-        raise Failed(f"status {status}: " + " / ".join(lines[-3:]))
+    if ended.returncode:
+        lines = [line for line in ended.stderr.splitlines() if "samples" not in line]
+        raise Failed(f"status {ended.returncode}: " + " / ".join(lines[-3:]))
     journals = journal.read_all(folder)
     seen = journal.seen(journals, noted, spec["batch"], spec["seed"]) if notes else None
     return Run(folder, journal.finals(saved), journals, seen)
-
-
-def _started(command: list[str], environment: dict[str, str], output: Path, seconds: float) -> int:
-    """Start a command as a user does, and return its exit status."""
-    with output.open("wb") as file:
-        ended = subprocess.run(command, env=environment, stdout=file, stderr=file, timeout=seconds, check=False)
-    return ended.returncode

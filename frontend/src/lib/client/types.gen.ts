@@ -268,6 +268,12 @@ export type Budget = {
      * Gradients x batch, over all workers.
      */
     samples: number;
+    /**
+     * Samples of the schedule
+     *
+     * Over which schedules of the learning rate run; empty: the samples of the budget. Trials have those of the whole budget.
+     */
+    schedule_samples?: number | null;
 };
 
 /**
