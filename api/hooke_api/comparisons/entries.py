@@ -6,20 +6,21 @@ import json
 import math
 import statistics
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hooke.comparison.cells import Cell
 from hooke.comparison.trials import trials_made
 from hooke.comparison.wording import count, describe_target
-from hooke.spec.specification import ExperimentSpec
-from sqlalchemy import select
+from hooke.spec.specification import ClusterChoice, ExperimentSpec, WorkloadChoice
+from hooke.tuning.plan import Where
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from hooke_api.comparisons.figures import figures
 from hooke_api.models import Experiment, Run
-from hooke_api.planning.trials import continued, trial_runs, trials_of
+from hooke_api.planning.trials import trial_runs
 
 Place = tuple[str, int, str]
 """Cluster, number of workers, and the constants of a virtual cluster as JSON (null of a real one)."""
@@ -41,6 +42,10 @@ class MethodTimes:
         """Return the median over seeds; infinite if half of them or more missed the target."""
         return statistics.median(self.seconds.values()) if self.seconds else math.inf
 
+    def on(self, seeds: Collection[int]) -> MethodTimes:
+        """Return the times with these seeds only."""
+        return replace(self, seconds={seed: self.seconds[seed] for seed in self.seconds if seed in seeds})
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -49,7 +54,11 @@ class Entry:
     experiment: Experiment
     place: Place
     workload: str
-    """Name and parameters in words: entries with the same one are the same workload."""
+    """Name and the parameters as given, in words."""
+    resolved: WorkloadChoice
+    """The workload with all of its parameters: entries with the same ones are the same workload."""
+    sources: Mapping[str, str | None]
+    """Hash of the source file by algorithm; None of built-in ones."""
     conditions: Mapping[str, Any]
     """What has to be equal for times to be comparable, by name."""
     target: str
@@ -85,20 +94,48 @@ def entries(session: Session, experiment: Experiment) -> Iterator[Entry | LeftOu
         yield LeftOut(experiment, "it has no reported run: no trial gave a setting, or it was cancelled")
         return
     made = trials_made(trial_runs(session, spec, experiment.id))
-    asked = spec.tuning.trials + sum(trials_of(each) for each in continued(session, spec))
+    chosen = _chosen(session, experiment)
     for (cluster, workers), cells in places.items():
-        trials = {v.name: made.get((v.name, spec.tuning.cluster or cluster, workers)) for v in spec.variants}
-        here = {name: number for name, number in trials.items() if number is not None}
-        if len(set(here.values())) != 1:
-            told = ", ".join(f"{count(number, 'trial')} of {name}" for name, number in here.items())
+        of_place = {v.name: (v.name, spec.tuning.cluster or cluster, workers) for v in spec.variants}
+        trials = {name: made[search] for name, search in of_place.items() if search in made}
+        if len(set(trials.values())) != 1:
+            told = ", ".join(f"{count(number, 'trial')} of {name}" for name, number in trials.items())
             yield LeftOut(experiment, f"unequal tuning on {cluster} with {count(workers, 'worker')}: {told}")
             continue
-        yield from _entry(experiment, spec, cells, here, asked)
+        here = {
+            name: chosen.get((name, cluster, workers)) or chosen.get(search) for name, search in of_place.items()
+        }
+        yield _entry(experiment, spec, cells, trials, {name: each for name, each in here.items() if each})
+
+
+@dataclass(frozen=True)
+class _Chosen:
+    """What the runs of a variant at one place have, with defaults."""
+
+    workload: WorkloadChoice
+    source: str | None
+    """Hash of the algorithm's file; None of a built-in one."""
+
+
+def _chosen(session: Session, experiment: Experiment) -> dict[Where, _Chosen]:
+    """Return it for each variant at each place, from its first run: specifications of all runs are much data."""
+    of_cell = (Run.variant, Run.cluster, Run.workers)
+    mine = Run.experiment_id == experiment.id
+    first = select(func.min(Run.number)).where(mine).group_by(*of_cell)
+    query = select(*of_cell, Run.spec["workload"], Run.spec["algorithm"]).where(mine, Run.number.in_(first))
+    return {
+        (variant, cluster, workers): _Chosen(WorkloadChoice.model_validate(workload), algorithm["hash"])
+        for variant, cluster, workers, workload, algorithm in session.execute(query)
+    }
 
 
 def _entry(
-    experiment: Experiment, spec: ExperimentSpec, cells: Mapping[str, Cell], trials: Mapping[str, int], asked: int
-) -> Iterator[Entry | LeftOut]:
+    experiment: Experiment,
+    spec: ExperimentSpec,
+    cells: Mapping[str, Cell],
+    trials: Mapping[str, int],
+    chosen: Mapping[str, _Chosen],
+) -> Entry | LeftOut:
     first = next(iter(cells.values())).runs[0]
     of_method: dict[str, list[MethodTimes]] = defaultdict(list)
     for variant in spec.variants:
@@ -106,47 +143,66 @@ def _entry(
             continue
         crossings = cells[variant.name].crossings() if variant.name in cells else {}
         if any(crossing.at_start for crossing in crossings.values()):
-            yield LeftOut(experiment, "its target was met before the first step: set a harder one")
-            return
+            return LeftOut(experiment, "its target was met before the first step: set a harder one")
         seconds = {seed: crossing.seconds if crossing.met else math.inf for seed, crossing in crossings.items()}
         if variant.name in cells and not seconds:
             continue  # a machine failed: nothing is known of the method
         of_method[variant.algorithm].append(MethodTimes(variant.name, experiment.id, 1, seconds))
+    if not any(each.seconds for found in of_method.values() for each in found):
+        where = f"on {first.cluster} with {count(first.workers, 'worker')}"
+        return LeftOut(experiment, f"none of its reported runs {where} has a result")
     cluster = next(each for each in spec.clusters if each.name == first.cluster)
     virtual = cluster.virtual.model_dump(mode="json") if cluster.virtual else None
-    target = describe_target(spec.target) if spec.target else ""
-    yield Entry(
+    number = next(iter(trials.values()))
+    return Entry(
         experiment=experiment,
         place=(first.cluster, first.workers, json.dumps([cluster.host, virtual], sort_keys=True)),
-        workload=_workload(spec),
-        conditions=_conditions(spec, target, asked),
-        target=target,
-        trials=next(iter(trials.values())),
+        workload=in_words(spec.workload),
+        resolved=chosen[first.variant].workload,
+        sources={v.algorithm: chosen[v.name].source for v in spec.variants if v.name in chosen},
+        conditions=_conditions(spec, cluster, number),
+        target=describe_target(spec.target) if spec.target else "",
+        trials=number,
         methods={name: best(found) for name, found in of_method.items()},
         oversubscribed=any(run.oversubscribed for cell in cells.values() for run in cell.runs),
     )
 
 
-def best(found: list[MethodTimes]) -> MethodTimes:
-    """Return the variant with the least median time, and the number of all variants."""
-    least = min(found, key=lambda each: each.median)
-    variants = sum(each.variants for each in found)
-    return MethodTimes(least.variant, least.experiment, variants, least.seconds)
+def best(found: Sequence[MethodTimes]) -> MethodTimes:
+    """Return the variant with the least median time over the seeds that all have, and the number of all variants.
+
+    Without such a seed, it is among those with the most seeds. One without a setting never is the best of several.
+    """
+    tried = [each for each in found if each.seconds] or list(found)
+    common = set.intersection(*(set(each.seconds) for each in tried))
+    if not common:
+        most = max(len(each.seconds) for each in tried)
+        tried = [each for each in tried if len(each.seconds) == most]
+    least = min(tried, key=lambda each: each.on(common or set(each.seconds)).median)
+    return replace(least, variants=sum(each.variants for each in found))
 
 
-def _workload(spec: ExperimentSpec) -> str:
-    given = ", ".join(f"{name} {value}" for name, value in sorted(spec.workload.parameters.items()))
-    return f"{spec.workload.name} ({given})" if given else spec.workload.name
+def in_words(workload: WorkloadChoice) -> str:
+    """Return the name of a workload with its parameters."""
+    given = ", ".join(f"{name} {value}" for name, value in sorted(workload.parameters.items()))
+    return f"{workload.name} ({given})" if given else workload.name
 
 
-def _conditions(spec: ExperimentSpec, target: str, trials: int) -> dict[str, Any]:
+def _conditions(spec: ExperimentSpec, cluster: ClusterChoice, trials: int) -> dict[str, Any]:
+    """Return them by name; `trials` are those made: of a method without a free parameter, fewer than asked for."""
     tuning = spec.tuning
     return {
-        "target": target,
+        "target": spec.target and spec.target.model_dump(mode="json"),
         "batch": spec.batch,
         "sharding": spec.sharding,
+        "first seed": spec.first_seed,
+        "number of seeds": cluster.seeds,
         "budget": spec.budget.samples,
+        "schedule": spec.budget.schedule_samples,
+        "wall limit": spec.budget.max_seconds,
         "evaluation": spec.evaluation.every,
         "compute": spec.compute.model_dump(mode="json"),
-        "tuning": [trials, tuning and (tuning.seeds, tuning.search, tuning.samples)],
+        "rule for a bad worker": spec.on_bad_worker,
+        "number of trials": trials,
+        "tuning": tuning and (tuning.seeds, tuning.search, tuning.samples, tuning.cluster or cluster.name),
     }

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import math
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 from hooke.comparison.profiles import TAU_MAX, BenchmarkScore, profile, scores
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from hooke_api.comparisons.entries import Entry, LeftOut, MethodTimes, Place, best, entries
+from hooke_api.comparisons.entries import Entry, LeftOut, MethodTimes, Place, best, entries, in_words
 from hooke_api.comparisons.leaderboard_schemas import (
     Board,
     BoardWorkload,
@@ -42,16 +43,13 @@ def answer_leaderboard(session: Session) -> Leaderboard:
                 places[found.place].append(found)
     boards = []
     for at in sorted(places):
-        counted, others = _comparable(places[at])
-        left_out += others
-        measured = {workload: _methods(found) for workload, found in sorted(counted.items())}
-        for workload in [name for name, times in measured.items() if not _shared_seeds(times)]:
-            why = f"on {workload}, no seed has a result of all methods"
-            left_out += [LeftOut(entry.experiment, why) for entry in counted[workload]]
-            del measured[workload]
+        newest_sources, edited = _newest_sources(places[at])
+        counted, differing = _comparable(_named(newest_sources))
+        measured, apart = _measured(counted)
+        left_out += edited + differing + apart
         if measured:
             boards.append(_board(at, counted, measured))
-    left_out.sort(key=lambda each: each.experiment.number, reverse=True)
+    once = {(each.experiment.id, each.why): each for each in left_out}.values()  # several places, one reason
     return Leaderboard(
         tau_max=TAU_MAX,
         boards=sorted(boards, key=lambda each: (-len(each.workloads), each.simulated)),
@@ -59,26 +57,107 @@ def answer_leaderboard(session: Session) -> Leaderboard:
             ExperimentLeftOut(
                 id=each.experiment.id, number=each.experiment.number, name=each.experiment.name, why=each.why
             )
-            for each in left_out
+            for each in sorted(once, key=lambda each: each.experiment.number, reverse=True)
         ],
     )
 
 
+def _newest_sources(found: Sequence[Entry]) -> tuple[list[Entry], list[LeftOut]]:
+    """Return what ran with the newest sources of own workloads and own algorithms, and the rest with reasons.
+
+    An algorithm has one source on a board, whatever the workload: its score is over all of them.
+    """
+    workloads: dict[str, Entry] = {}
+    algorithms: dict[str, Entry] = {}
+    kept, others = [], []
+    for entry in _newest_first(found):
+        name = entry.resolved.name
+        newest = workloads.setdefault(name, entry)
+        if newest.resolved.hash != entry.resolved.hash:
+            others.append(LeftOut(entry.experiment, f"without {_edited(name, newest)}"))
+            continue
+        latest = {name: algorithms.setdefault(name, entry) for name in entry.methods if name in entry.sources}
+        former = {name: each for name, each in latest.items() if each.sources[name] != entry.sources[name]}
+        methods = {name: times for name, times in entry.methods.items() if name not in former}
+        others += [
+            LeftOut(entry.experiment, f"on {entry.workload} without {_edited(name, each)}")
+            for name, each in former.items()
+        ]
+        if methods:
+            kept.append(replace(entry, methods=methods))
+    return kept, others
+
+
+def _edited(name: str, newest: Entry) -> str:
+    return (
+        f"{name}, which was edited: experiment #{newest.experiment.number} is newer and has another source of it"
+    )
+
+
+def _newest_first(found: Sequence[Entry]) -> list[Entry]:
+    return sorted(found, key=lambda each: each.experiment.number, reverse=True)
+
+
+def _named(found: Sequence[Entry]) -> list[Entry]:
+    """Return the entries with one name for each workload: the shortest one given, if no other workload has it."""
+    resolved = [in_words(each.resolved) for each in found]
+    given: dict[str, list[str]] = defaultdict(list)
+    for full, entry in zip(resolved, found, strict=True):
+        given[full].append(entry.workload)
+    shortest = {full: min(names, key=lambda name: (len(name), name)) for full, names in given.items()}
+    times = Counter(shortest.values())
+    names = [shortest[full] if times[shortest[full]] == 1 else full for full in resolved]
+    return [replace(entry, workload=name) for entry, name in zip(found, names, strict=True)]
+
+
 def _comparable(found: Sequence[Entry]) -> tuple[dict[str, list[Entry]], list[LeftOut]]:
-    """Return, by workload, the entries with the conditions of its newest one, and the others with reasons."""
+    """Return, by workload, the entries with the conditions of one of them, and the others with reasons.
+
+    It is the newest one that has a method which was measured on every workload, or else the newest one.
+    """
+    workloads_of: dict[str, set[str]] = defaultdict(set)
+    for entry in found:
+        for name in entry.methods:
+            workloads_of[name].add(entry.workload)
+    most = len({entry.workload for entry in found})
+    everywhere = {name for name, of_method in workloads_of.items() if len(of_method) == most}
     counted: dict[str, list[Entry]] = {}
     others = []
-    for entry in sorted(found, key=lambda each: each.experiment.number, reverse=True):
-        newest = counted.setdefault(entry.workload, [entry])[0]
-        differing = [key for key, value in entry.conditions.items() if newest.conditions[key] != value]
-        if entry is newest:
+    for entry in sorted(_newest_first(found), key=lambda each: everywhere.isdisjoint(each.methods)):
+        deciding = counted.setdefault(entry.workload, [entry])[0]
+        if entry is deciding:
             continue
+        differing = [key for key, value in entry.conditions.items() if deciding.conditions[key] != value]
         if differing:
-            why = f"experiment #{newest.experiment.number} is newer and has another {' and '.join(differing)}"
-            others.append(LeftOut(entry.experiment, f"on {entry.workload}, {why}"))
+            others.append(LeftOut(entry.experiment, _differs(entry, deciding, differing)))
         else:
             counted[entry.workload].append(entry)
-    return counted, others
+    return {workload: _newest_first(entries) for workload, entries in counted.items()}, others
+
+
+def _differs(entry: Entry, deciding: Entry, differing: Sequence[str]) -> str:
+    newer = deciding.experiment.number > entry.experiment.number
+    why = "is newer and has" if newer else "has methods that were measured on every workload, and"
+    other = " and ".join(differing)
+    return f"on {entry.workload}, experiment #{deciding.experiment.number} {why} another {other}"
+
+
+def _measured(counted: Mapping[str, Sequence[Entry]]) -> tuple[dict[str, dict[str, MethodTimes]], list[LeftOut]]:
+    """Return the methods of each workload, without those on which the ranked methods have no seed in common.
+
+    What is without such a seed depends on who is ranked, and this on the workloads: both until nothing changes.
+    """
+    measured = {workload: _methods(found) for workload, found in sorted(counted.items())}
+    others: list[LeftOut] = []
+    while True:
+        complete, _ = _complete(measured)
+        apart = [workload for workload, times in measured.items() if not _shared_seeds(times, complete)]
+        if not apart:
+            return measured, others
+        for workload in apart:
+            why = f"on {workload}, no seed has a result of all ranked methods"
+            others += [LeftOut(entry.experiment, why) for entry in counted[workload]]
+            del measured[workload]
 
 
 def _board(
@@ -86,7 +165,8 @@ def _board(
 ) -> Board:
     cluster, workers, described = at
     complete, lacking = _complete(measured)
-    scored = scores([{name: _seconds(times, name) for name in complete} for times in measured.values()])
+    shared = [(times, _shared_seeds(times, complete)) for times in measured.values()]
+    scored = scores([{name: _seconds(times[name], seeds) for name in complete} for times, seeds in shared])
     order = sorted(scored, key=lambda name: (-scored[name].value, name))
     return Board(
         cluster=cluster,
@@ -94,7 +174,9 @@ def _board(
         simulated=json.loads(described)[1] is not None,
         oversubscribed=any(each.oversubscribed for name in measured for each in counted[name]),
         workloads=[_workload(name, counted[name]) for name in measured],
-        methods=[_ranked(name, scored[name], [times[name] for times in measured.values()]) for name in order],
+        methods=[
+            _ranked(name, scored[name], [times[name].on(seeds) for times, seeds in shared]) for name in order
+        ],
         unranked=[UnrankedMethod(algorithm=name, lacking=lacks) for name, lacks in lacking.items()],
     )
 
@@ -116,15 +198,17 @@ def _complete(measured: Mapping[str, Mapping[str, MethodTimes]]) -> tuple[list[s
     return complete, {name: lacks for name, lacks in lacking.items() if lacks}
 
 
-def _shared_seeds(times: Mapping[str, MethodTimes]) -> set[int]:
-    """Return the seeds of all methods that have a setting."""
-    of_methods = [set(each.seconds) for each in times.values() if each.seconds]
-    return set.intersection(*of_methods) if of_methods else set()
+def _shared_seeds(times: Mapping[str, MethodTimes], complete: Sequence[str]) -> set[int]:
+    """Return the seeds of all ranked methods that have a setting; if none of them has, those of another method."""
+    ranked = [set(times[name].seconds) for name in complete if times[name].seconds]
+    others = [set(each.seconds) for each in times.values() if each.seconds]
+    found = ranked or others[:1]
+    return set.intersection(*found) if found else set()
 
 
-def _seconds(times: Mapping[str, MethodTimes], name: str) -> Mapping[int, float]:
+def _seconds(times: MethodTimes, seeds: Collection[int]) -> Mapping[int, float]:
     """Return a method's times by seed; one without a setting missed the target with all seeds."""
-    return times[name].seconds or dict.fromkeys(_shared_seeds(times), math.inf)
+    return times.on(seeds).seconds or dict.fromkeys(seeds, math.inf)
 
 
 def _workload(name: str, found: Sequence[Entry]) -> BoardWorkload:

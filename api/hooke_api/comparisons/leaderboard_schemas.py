@@ -45,6 +45,7 @@ class MethodResult(View):
     """Performance ratio: the time over the least of all ranked methods; null where it is infinite."""
     reached: int
     seeds: int
+    """Those that all ranked methods have there; `reached` of them met the target. 0 if no trial gave a setting."""
 
 
 class RankedMethod(View):
@@ -55,7 +56,10 @@ class RankedMethod(View):
     """Integral of its performance profile from 1 to `tau_max`, over tau_max - 1: from 0 to 1, the best."""
     low: float | None
     high: float | None
-    """95% interval of a bootstrap over seeds; null where a workload has fewer than 3."""
+    """Interval of a bootstrap over seeds, which contains the score; null where a workload has fewer than 3.
+
+    It is meant to cover the true score in 95% of cases; with few seeds and close methods it covers it in fewer.
+    """
     tau: list[float]
     rho: list[float]
     """Corners of the profile: share of workloads on which its performance ratio is at most tau."""

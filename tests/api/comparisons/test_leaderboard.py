@@ -1,9 +1,13 @@
 """The leaderboard over REST: what counts, what does not, and the scores by hand."""
 
+import math
+
 import pytest
 from hooke.spec.states import RunState
+from hooke_api.comparisons.entries import MethodTimes, best
 from hooke_api.models import Experiment, Run, now
 from sqlalchemy import select, update
+from sqlalchemy.orm import undefer
 
 VARIANTS = [
     {"name": "sync", "algorithm": "sync-sgd"},
@@ -24,7 +28,7 @@ def measured(service, times, variants=VARIANTS, failed=(), **changes):
         number = len(trial)
         for variant, of_seeds in times.items():
             like = next(run for run in trial if run.variant == variant)
-            for seed, seconds in enumerate(of_seeds):
+            for seed, seconds in enumerate(of_seeds, changes.get("first_seed", 0)):
                 number += 1
                 session.add(reported(like, number, seed, seconds))
         ended = {"planning": False, "finished_at": now()}
@@ -48,6 +52,31 @@ def reported(like, number, seed, seconds):
         state=RunState.SUCCEEDED,
         created_at=now(),
     )
+
+
+def left_out(answer):
+    return [(each["number"], each["why"]) for each in answer["left_out"]]
+
+
+def ranked(answer):
+    (board,) = answer["boards"]
+    return [each["algorithm"] for each in board["methods"]]
+
+
+def edit(service, made, part, **changes):
+    """Change `algorithm` or `workload` in the specifications of an experiment's runs; of Local SGD's runs only."""
+    with service.database.write() as session:
+        query = select(Run).where(Run.experiment_id == made["id"]).options(undefer(Run.spec))
+        for run in session.scalars(query):
+            if part == "workload" or run.algorithm == "local-sgd":
+                run.spec = run.spec | {part: run.spec[part] | changes}
+
+
+def end(service, made, variant, seeds, state):
+    """Let the reported runs of a variant with these seeds have ended otherwise."""
+    of_runs = (Run.experiment_id == made["id"], Run.variant == variant, Run.rung.is_(None), Run.seed.in_(seeds))
+    with service.database.write() as session:
+        session.execute(update(Run).where(*of_runs).values(state=state))
 
 
 def test_scores_over_two_workloads(service):
@@ -122,3 +151,145 @@ def test_a_method_that_lacks_a_workload_is_not_ranked_and_one_without_a_setting_
 
 def test_without_experiments_there_is_no_board(service):
     assert service.get("/leaderboard") == {"tau_max": 4.0, "boards": [], "left_out": []}
+
+
+def test_methods_with_fewer_trials_are_not_ranked_beside_others(service):
+    """Equal numbers were asked for, but a method without a free parameter has one trial."""
+    measured(service, {"sync": [1.0] * 3, "local 4": [2.0] * 3}, VARIANTS[:2])
+    names = ("lr", "momentum", "momentum_kind", "period", "outer_lr", "outer_momentum")
+    alone = {"name": "alone", "algorithm": "diloco", "search": dict.fromkeys(names)}
+    measured(service, {"alone": [0.5] * 3}, [alone], baseline="alone")
+    answer = service.get("/leaderboard")
+    assert ranked(answer) == ["diloco"]
+    assert answer["boards"][0]["workloads"][0]["trials"] == 1
+    assert left_out(answer) == [(1, "on digits-mlp, experiment #2 is newer and has another number of trials")]
+
+
+@pytest.mark.parametrize(
+    ("changes", "name"),
+    [
+        ({"budget": {"samples": 10_000, "max_seconds": 5}}, "wall limit"),
+        ({"on_bad_worker": "drop"}, "rule for a bad worker"),
+        ({"first_seed": 10}, "first seed"),
+        ({"clusters": [{"name": "local", "workers": [2], "seeds": 4}]}, "number of seeds"),
+    ],
+)
+def test_times_under_other_conditions_are_not_combined(service, changes, name):
+    times = {"sync": [1.0] * 3, "local 4": [2.0] * 3}
+    measured(service, times, VARIANTS[:2])
+    measured(service, times, VARIANTS[:2], **changes)
+    assert left_out(service.get("/leaderboard")) == [
+        (1, f"on digits-mlp, experiment #2 is newer and has another {name}")
+    ]
+
+
+def test_a_workload_is_the_same_with_a_default_written_out(service):
+    times = {"sync": [1.0] * 3, "local 4": [2.0] * 3}
+    measured(service, times, VARIANTS[:2])
+    measured(service, times, VARIANTS[:2], workload={"name": "digits-mlp", "parameters": {"hidden1": 256}})
+    measured(service, times, VARIANTS[:2], workload={"name": "digits-mlp", "parameters": {"hidden1": 64}})
+    (board,) = service.get("/leaderboard")["boards"]
+    found = [(each["name"], [e["number"] for e in each["experiments"]]) for each in board["workloads"]]
+    assert found == [("digits-mlp", [2, 1]), ("digits-mlp (hidden1 64)", [3])]
+
+
+def test_workloads_that_differ_by_a_former_default_have_their_parameters_in_the_name(service):
+    times = {"sync": [1.0] * 3, "local 4": [2.0] * 3}
+    former = measured(service, times, VARIANTS[:2])
+    edit(service, former, "workload", parameters={"hidden1": 8})
+    measured(service, times, VARIANTS[:2])
+    (board,) = service.get("/leaderboard")["boards"]
+    names = [each["name"] for each in board["workloads"]]
+    assert "digits-mlp (hidden1 8)" in names
+    assert any(name.startswith("digits-mlp (") and "hidden1 256" in name for name in names)
+
+
+def test_an_own_workload_before_and_after_an_edit_is_not_combined(service):
+    times = {"sync": [1.0] * 3, "local 4": [2.0] * 3}
+    for source in ("a", "b"):
+        edit(service, measured(service, times, VARIANTS[:2]), "workload", hash=source * 64)
+    answer = service.get("/leaderboard")
+    assert left_out(answer) == [
+        (1, "without digits-mlp, which was edited: experiment #2 is newer and has another source of it")
+    ]
+    assert ranked(answer) == ["sync-sgd", "local-sgd"]
+
+
+def test_an_own_method_before_and_after_an_edit_is_not_combined_on_any_workload(service):
+    """Other methods of the older experiments count on."""
+    times = {"sync": [1.0] * 3, "local 4": [2.0] * 3}
+    edit(service, measured(service, times, VARIANTS[:2]), "algorithm", hash="a" * 64)
+    older = measured(service, times, VARIANTS[:2], workload={"name": "mnist-lenet"})
+    edit(service, older, "algorithm", hash="a" * 64)
+    edit(service, measured(service, times, VARIANTS[:2]), "algorithm", hash="b" * 64)
+    answer = service.get("/leaderboard")
+    why = "without local-sgd, which was edited: experiment #3 is newer and has another source of it"
+    assert left_out(answer) == [(2, f"on mnist-lenet {why}"), (1, f"on digits-mlp {why}")]
+    assert ranked(answer) == ["sync-sgd"]
+    (board,) = answer["boards"]
+    assert board["unranked"] == [{"algorithm": "local-sgd", "lacking": ["mnist-lenet"]}]
+    assert [len(each["experiments"]) for each in board["workloads"]] == [2, 1]
+
+
+FOREIGN = [{"name": "third", "algorithm": "slowmo"}]
+
+
+@pytest.mark.parametrize("changes", [{"first_seed": 10}, {}])
+def test_a_foreign_experiment_takes_no_workload_from_the_ranked_methods(service, changes):
+    """Neither by other seeds, nor by failed runs, of a method that is not ranked."""
+    times = {"sync": [1.0, 1.1, 1.2], "local 4": [2.0, 2.1, 2.2]}
+    measured(service, times, VARIANTS[:2])
+    measured(service, times, VARIANTS[:2], workload={"name": "mnist-lenet"})
+    third = measured(service, {"third": [0.1] * 3}, FOREIGN, baseline="third", **changes)
+    end(service, third, "third", [1, 2], RunState.FAILED_INFRA)
+    answer = service.get("/leaderboard")
+    assert ranked(answer) == ["sync-sgd", "local-sgd"]
+    (board,) = answer["boards"]
+    assert [each["name"] for each in board["workloads"]] == ["digits-mlp", "mnist-lenet"]
+    results = board["methods"][0]["results"]
+    assert [(each["seconds"], each["seeds"]) for each in results] == [(1.1, 3), (1.1, 3)]
+    if changes:
+        why = "experiment #1 has methods that were measured on every workload, and another first seed"
+        assert left_out(answer) == [(3, f"on digits-mlp, {why}")]
+
+
+def test_seeds_of_a_result_are_those_of_its_time(service):
+    made = measured(service, {"sync": [1.0, 3.0, None], "local 4": [2.0, 2.1, 2.2]}, VARIANTS[:2])
+    end(service, made, "local 4", [2], RunState.FAILED_INFRA)
+    (board,) = service.get("/leaderboard")["boards"]
+    results = [each["results"][0] for each in board["methods"]]
+    assert [(each["seconds"], each["reached"], each["seeds"]) for each in results] == [(2.0, 2, 2), (2.05, 2, 2)]
+
+
+def test_a_workload_without_a_common_seed_of_the_ranked_methods_is_left_out(service):
+    measured(service, {"sync": [1.0] * 3, "local 4": [2.0] * 3}, VARIANTS[:2])
+    other = measured(
+        service, {"sync": [1.0] * 3, "local 4": [2.0] * 3}, VARIANTS[:2], workload={"name": "mnist-lenet"}
+    )
+    end(service, other, "sync", [0], RunState.FAILED_INFRA)
+    end(service, other, "local 4", [1, 2], RunState.FAILED_INFRA)
+    answer = service.get("/leaderboard")
+    assert [each["name"] for each in answer["boards"][0]["workloads"]] == ["digits-mlp"]
+    assert left_out(answer) == [(2, "on mnist-lenet, no seed has a result of all ranked methods")]
+
+
+def test_an_experiment_whose_machines_failed_does_not_count(service):
+    times = {"sync": [1.0] * 3, "local 4": [2.0] * 3}
+    measured(service, times, VARIANTS[:2])
+    failed = measured(service, times, VARIANTS[:2], workload={"name": "mnist-lenet"})
+    for variant in times:
+        end(service, failed, variant, [0, 1, 2], RunState.FAILED_INFRA)
+    answer = service.get("/leaderboard")
+    assert ranked(answer) == ["sync-sgd", "local-sgd"]
+    assert left_out(answer) == [(2, "none of its reported runs on local with 2 workers has a result")]
+
+
+def test_variants_of_a_method_are_compared_on_the_same_seeds():
+    """One lost its slow seed: on the seeds of both, the other one is faster."""
+    whole = MethodTimes("whole", "exp", 1, {0: 1.0, 1: 2.0, 2: 9.0, 3: 9.0})
+    lost = MethodTimes("lost", "exp", 1, {0: 1.1, 1: 2.1})
+    assert best([lost, whole]) == MethodTimes("whole", "exp", 2, whole.seconds)
+    alone = MethodTimes("alone", "exp", 1, {7: 0.1})
+    assert best([alone, lost]).variant == "lost", "no common seed: the one with more"
+    nothing = MethodTimes("nothing", "exp", 1, {})
+    assert best([nothing, MethodTimes("missed", "exp", 1, {0: math.inf})]).variant == "missed"

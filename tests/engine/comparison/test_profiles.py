@@ -62,7 +62,7 @@ def test_times_are_medians_of_the_seeds_that_all_methods_have():
     assert found["b"].low is None, "two seeds have no interval"
 
 
-def test_intervals_are_those_of_a_paired_bootstrap():
+def test_intervals_contain_the_percentile_and_the_basic_bootstrap():
     """Against scipy's, one workload and two methods; the fastest one always scores 1."""
     draw = np.random.default_rng(5)
     slow = np.exp(draw.normal(math.log(2.0), 0.3, 9))
@@ -72,10 +72,40 @@ def test_intervals_are_those_of_a_paired_bootstrap():
     def score(times, axis):
         return np.maximum(0, 4 - np.maximum(1, np.median(times, axis=axis))) / 3
 
-    expected = stats.bootstrap((slow,), score, method="percentile", n_resamples=4000, rng=1).confidence_interval
-    assert (found["slow"].low, found["slow"].high) == pytest.approx((expected.low, expected.high), abs=0.02)
-    assert found["slow"].low < found["slow"].value < found["slow"].high
+    def bootstrap(method):
+        return stats.bootstrap((slow,), score, method=method, n_resamples=4000, rng=1).confidence_interval
+
+    value = found["slow"].value
+    ends = [end for method in ("percentile", "basic") for end in bootstrap(method)]
+    reach = math.sqrt(9 / 8) * max(abs(end - value) for end in ends)
+    assert (found["slow"].low, found["slow"].high) == pytest.approx((value - reach, value + reach), abs=0.03)
+    assert found["slow"].low < min(ends) < value < max(ends) < found["slow"].high
     assert (found["fast"].low, found["fast"].high) == (1.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("medians", "least"),
+    [((1.0, 1.0, 1.0), 0.80), ((1.0, 1.05, 1.1), 0.9), ((1.0, 1.5, 2.25), 0.9)],
+    ids=["equal", "close", "apart"],
+)
+def test_intervals_cover_the_true_scores(medians, least, monkeypatch):
+    """Five workloads and seeds: the rate at which intervals contain the score of the true medians, by method."""
+    monkeypatch.setattr("hooke.comparison.profiles.RESAMPLES", 300)
+    draw = np.random.default_rng(2)
+    truth = [profile_score([ratio]) for ratio in medians]
+    covered = []
+    for _ in range(80):
+        times = np.array(medians) * np.exp(draw.normal(0, 0.1, (5, 5, 1)) + draw.normal(0, 0.2, (5, 5, 3)))
+        found = scores([{s: dict(enumerate(of_workload[:, s])) for s in range(3)} for of_workload in times])
+        covered.append([found[s].low <= truth[s] + 1e-9 and truth[s] <= found[s].high + 1e-9 for s in range(3)])
+    assert np.mean(covered, axis=0).min() >= least
+
+
+@settings(max_examples=30)
+@given(st.lists(st.lists(st.floats(0.5, 9), min_size=9, max_size=9), min_size=1, max_size=3))
+def test_a_score_lies_in_its_interval(of_workloads):
+    measured = [{s: dict(enumerate(times[3 * s : 3 * s + 3])) for s in range(3)} for times in of_workloads]
+    assert all(0 <= each.low <= each.value <= each.high <= 1 for each in scores(measured).values())
 
 
 def test_seeds_are_drawn_for_all_methods_alike():
