@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ ABOUT_A_METHOD = ("algorithm", "communication", "search")
 """Keys of a method's settings that are not parameters of its algorithm."""
 MOST_SHOWN = 6
 """Faults in one message."""
+_NOT_COMMUNICATION = "`{}` is a mapping of settings, such as {{'wire': 'bf16'}}, not {!r}"
 _NAMES = {
     ("batch",): "batch",
     ("sharding",): "sharding",
@@ -50,6 +52,10 @@ def variants(methods: object, communication: Mapping[str, Any] | None) -> list[d
             "`methods` maps the name of each method to its settings, such as "
             '{"slowmo": {"period": 16}, "sgd": {}}, or lists names; `hooke algorithms` prints them'
         )
+    if communication is not None and not isinstance(communication, Mapping):
+        raise ArgumentError(_NOT_COMMUNICATION.format("communication", communication))
+    if not isinstance(methods, Mapping) and len(set(map(str, methods))) < len(methods):
+        raise ArgumentError("`methods` lists a name twice: map names of your own to settings with `algorithm`")
     given = methods if isinstance(methods, Mapping) else {name: {} for name in methods}
     return [_variant(str(name), settings, communication) for name, settings in given.items()]
 
@@ -59,13 +65,50 @@ def _variant(name: str, settings: object, communication: Mapping[str, Any] | Non
         raise ArgumentError(
             f"`methods[{name!r}]` is a mapping of settings, such as {{}} or {{'lr': 0.1}}, not {settings!r}"
         )
+    own, search = settings.get("communication", {}), settings.get("search", {})
+    if not isinstance(own, Mapping):
+        raise ArgumentError(_NOT_COMMUNICATION.format(f"methods[{name!r}]['communication']", own))
+    if not isinstance(search, Mapping):
+        raise ArgumentError(
+            f"`methods[{name!r}]['search']` maps parameters to their search spaces, such as "
+            f"{{'lr': {{'low': 0.01, 'high': 1, 'scale': 'log'}}}}, not {search!r}"
+        )
     found = {
         "name": name,
         "algorithm": settings.get("algorithm", name),
         "parameters": {key: value for key, value in settings.items() if key not in ABOUT_A_METHOD},
-        "communication": {**(communication or {}), **settings.get("communication", {})},
+        "communication": {**(communication or {}), **own},
     }
-    return found | ({"search": dict(settings["search"])} if "search" in settings else {})
+    return found | ({"search": dict(search)} if "search" in settings else {})
+
+
+def whole(name: str, value: Any) -> int:
+    """Return a number of things as an int: also a float such as 1e6. Raises ArgumentError for anything else."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    try:
+        if not isinstance(value, bool):
+            return operator.index(value)
+    except TypeError:
+        pass
+    raise ArgumentError(f"`{name}` is a whole number, such as 4, not {value!r}")
+
+
+def tuning(trials: Any, seeds: Any, search: str | None) -> dict[str, Any]:
+    """Return the tuning of an experiment, if there is one, as a part of it."""
+    if trials is None:
+        unused({"search": search, "tuning_seeds": seeds}, "without `trials`, the number of settings to try")
+        return {}
+    if search not in (None, "quasi-random", "halving"):
+        raise ArgumentError(f'`search` is "quasi-random" or "halving", not {search!r}')
+    number = 1 if seeds is None else whole("tuning_seeds", seeds)
+    return {"tuning": {"trials": whole("trials", trials), "seeds": number, "search": search or "quasi-random"}}
+
+
+def unused(given: Mapping[str, Any], why: str) -> None:
+    """Raise ArgumentError if any of these arguments is given; `why` says what makes it useless."""
+    if names := [f"`{name}`" for name, value in given.items() if value is not None]:
+        raise ArgumentError(f"{', '.join(names)}: no effect {why}")
 
 
 @dataclass(frozen=True)

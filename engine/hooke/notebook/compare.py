@@ -12,13 +12,14 @@ from typing import Any, Literal
 from hooke.catalogue.expand import PlannedRun
 from hooke.catalogue.offers import Catalogue, here
 from hooke.catalogue.validation import validate_experiment
-from hooke.catalogue.workload import Place, Workload, offered
-from hooke.catalogue.workload import workload as find_workload
+from hooke.catalogue.workload import Workload, offered
 from hooke.comparison.figures import FAILED, FINISHED
 from hooke.comparison.trials import known
-from hooke.errors import ArgumentError, DataInvalid, LaunchError
+from hooke.errors import ArgumentError, LaunchError
 from hooke.hardware.description import usable_cores
 from hooke.notebook import arguments
+from hooke.notebook.arguments import whole
+from hooke.notebook.first_batch import train_size
 from hooke.notebook.needed import needed
 from hooke.notebook.network import Network, network_of
 from hooke.notebook.progress import Callback, Meter
@@ -26,7 +27,7 @@ from hooke.notebook.result import Comparison, RunFolders
 from hooke.notebook.running import ComparedRun, execute, not_started
 from hooke.objective.calibrate import calibrated
 from hooke.objective.given_workload import Given, workload_of
-from hooke.spec.specification import ExperimentSpec, RunSpec
+from hooke.spec.specification import ExperimentSpec
 from hooke.tuning.plan import Plan
 
 PASSES = 30
@@ -52,8 +53,8 @@ def compare(  # noqa: PLR0913 - one parameter per choice of a user, all named
     seeds: int = 5,
     first_seed: int = 0,
     trials: int | None = None,
-    tuning_seeds: int = 1,
-    search: Literal["quasi-random", "halving"] = "quasi-random",
+    tuning_seeds: int | None = None,
+    search: Literal["quasi-random", "halving"] | None = None,
     network: Network | str | None = None,
     world: Literal["virtual", "mpi"] = "virtual",
     batch: int = 32,
@@ -79,17 +80,20 @@ def compare(  # noqa: PLR0913 - one parameter per choice of a user, all named
 
     `target`: value of `metric` on the validation part at which a run ends. `baseline`: the method that the others
     are compared with; None: the first. `seeds`: runs per method. `trials`: settings tried per method, each with
-    `tuning_seeds` runs that are not reported; None: settings as given. `network`: see `Network`; None: 10 Gb/s
+    `tuning_seeds` runs (1) that are not reported; None: settings as given. `network`: see `Network`; None: 10 Gb/s
     Ethernet. `world`: "virtual" time in this process, or "mpi", real processes. `samples`: budget of a run,
     gradients x batch over all workers; None: 30 passes. `evaluate_every`: samples between evaluations; None: a
     fiftieth of the budget. `seconds_per_sample`: simulated time of forward and backward; None: measured on this
     machine. `communication`: settings for all methods, such as {"wire": "bf16"}. `name`: of the workload in the
     specification. `progress`: True, False, or a function of `Progress`.
 
-    Ctrl-C ends the present run and returns what is done so far. Raises ArgumentError, which names the argument,
-    and LaunchError if a run fails otherwise than by divergence before any other has succeeded.
+    Ctrl-C ends the present run and returns what is done so far; an error of `progress` has it as its attribute
+    `comparison`. Raises ArgumentError, which names the argument, and LaunchError if a run fails otherwise than by
+    divergence before any other has succeeded.
     """
     needed("scipy.stats", "hooke.compare")
+    workers, seeds = whole("workers", workers), whole("seeds", seeds)
+    first_seed, batch = whole("first_seed", first_seed), whole("batch", batch)
     variants = arguments.variants(methods, communication)
     labels = [variant["name"] for variant in variants]
     given = _given(Given(model, train, test, validation, loss, score), workload, name)
@@ -104,15 +108,20 @@ def compare(  # noqa: PLR0913 - one parameter per choice of a user, all named
         "target": arguments.target_of(target, metric),
         "compute": {"device": device, "precision": precision},
     }
-    if trials is not None:
-        document["tuning"] = {"trials": trials, "seeds": tuning_seeds, "search": search}
+    meter = Meter(progress)
+    document |= arguments.tuning(trials, tuning_seeds, search)
+    if world == "mpi":
+        simulated = {"network": network, "seconds_per_sample": seconds_per_sample}
+        arguments.unused(simulated, 'with world="mpi", whose times are real')
     links = network_of(network)
     offering = offered(given) if given else nullcontext()
     with _same_threads(), arguments.named(labels, world), offering:
-        limits = _Limits(samples, evaluate_every, seconds_per_sample)
+        budget = None if samples is None else whole("samples", samples)
+        every = None if evaluate_every is None else whole("evaluate_every", evaluate_every)
+        limits = _Limits(budget, every, seconds_per_sample)
         where = arguments.Where(world, links, workers, seeds)
         spec = _completed(document, where, limits)
-        return _played(Plan(spec, *_here()), given, Meter(progress))
+        return _played(Plan(spec, *_here()), given, meter)
 
 
 @dataclass(frozen=True)
@@ -139,7 +148,7 @@ def _completed(document: dict[str, Any], where: arguments.Where, limits: _Limits
     }
     cores, offers = _here()
     first = Plan(validate_experiment(draft, offers), cores, offers).first().runs[0].spec
-    size = _train_size(first)
+    size = train_size(first)
     samples = PASSES * size if samples is None else samples
     if every is None:
         of_all = first.batch * where.workers
@@ -152,46 +161,42 @@ def _completed(document: dict[str, Any], where: arguments.Where, limits: _Limits
     return validate_experiment(final, offers)
 
 
-def _train_size(spec: RunSpec) -> int:
-    """Return the number of training items, after the model and one batch have been tried."""
-    chosen = find_workload(spec.workload.name).model_validate(spec.workload.parameters)
-    objective = chosen.build(Place(spec.compute, spec.seed, 0))
-    batch = objective.pick(range(min(spec.batch, objective.train_size)))
-    try:
-        objective.gradient(batch)
-    except DataInvalid:
-        raise
-    except Exception as error:
-        raise ArgumentError(
-            f"the first gradient failed, so that `model`, `train` and `loss` do not fit together: "
-            f"{type(error).__name__}: {error}"
-        ) from error
-    return objective.train_size
-
-
 def _played(plan: Plan, given: type[Workload] | None, meter: Meter) -> Comparison:
-    """Run all steps of a plan; after Ctrl-C, what was done before it."""
+    """Run all steps of a plan; after Ctrl-C, what was done before it. Another error has that as `comparison`."""
     folder = RunFolders()
     runs: list[ComparedRun] = []
-    complete = interrupted = False
+    planned = interrupted = False
     notes: list[str] = []
+
+    def done() -> Comparison:
+        return Comparison(plan.spec, tuple(runs), planned, interrupted, tuple(dict.fromkeys(notes)), folder)
+
     try:
-        while not (complete or interrupted):
+        while not (planned or interrupted):
             trials = [run.figures for run in runs if run.figures.rung is not None]
             reported = {run.figures.cluster for run in runs if run.figures.rung is None}
             step = plan.following(known(plan.spec, trials), frozenset(reported))
             notes += arguments.warnings_of(plan.spec, step.runs)
+            planned = step.complete
             interrupted = _play(step.runs, folder.path, given, meter, runs)
-            complete = step.complete
+    except KeyboardInterrupt:  # while a step was planned
+        if not runs:
+            raise
+        interrupted = True
+    except Exception as error:
+        if any(run.figures.state in FINISHED for run in runs):
+            error.comparison = done()  # type: ignore[attr-defined]
+            error.add_note("The runs that had ended before are in the attribute `comparison` of this error.")
+        raise
     finally:
         meter.close()
-    return Comparison(plan.spec, tuple(runs), complete, interrupted, tuple(dict.fromkeys(notes)), folder)
+    return done()
 
 
 def _play(
     planned: Sequence[PlannedRun], root: Path, given: type[Workload] | None, meter: Meter, runs: list[ComparedRun]
 ) -> bool:
-    """Run one step, and return whether it was interrupted; further runs are then added as not started."""
+    """Run one step, and return whether it was interrupted; runs that have not ended are added as not started."""
     meter.planned(len(planned))
     before, interrupted = len(runs), False
     try:
@@ -208,7 +213,8 @@ def _play(
                 raise LaunchError(f"the first run failed ({each.variant}, seed {each.seed}): {run.why}")
     except KeyboardInterrupt:
         interrupted = True
-    runs += [not_started(later) for later in planned[len(runs) - before :]]
+    finally:
+        runs += [not_started(later) for later in planned[len(runs) - before :]]
     return interrupted
 
 
@@ -218,6 +224,8 @@ def _given(given: Given, workload: object, name: str) -> type[Workload] | None:
     if workload is not None:
         if len(lacking) < 3:
             raise ArgumentError("give `workload`, or `model`, `train` and `test`, not both")
+        own = {each: getattr(given, each) for each in ("validation", "loss", "score")}
+        arguments.unused(own, "with `workload`, which has its own")
         return None
     if lacking:
         names = ", ".join(f"`{each}`" for each in lacking)

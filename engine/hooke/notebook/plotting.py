@@ -30,4 +30,5 @@ def draw(ax: Axes, spec: ExperimentSpec, runs: Sequence[ComparedRun]) -> None:
     ax.set_xlabel("train time, simulated seconds" if simulated else "train time, seconds")
     ax.set_ylabel("validation accuracy" if of_accuracy else "validation loss")
     ax.grid(alpha=0.3)
-    ax.legend(frameon=False, fontsize="small")
+    if ax.get_legend_handles_labels()[0]:
+        ax.legend(frameon=False, fontsize="small")

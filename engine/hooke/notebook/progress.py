@@ -11,7 +11,7 @@ from typing import TextIO
 
 from hooke.catalogue.expand import PlannedRun
 from hooke.cli.text import percent, seconds
-from hooke.errors import JournalError
+from hooke.errors import ArgumentError, JournalError
 from hooke.notebook.running import ComparedRun
 from hooke.spec.events import Evaluation, Steps
 from hooke.spec.journal import parse, read_new, unpack
@@ -69,6 +69,8 @@ class Meter:
     """Follows the runs of a comparison and shows them."""
 
     def __init__(self, shown: bool | Callback) -> None:
+        if not (callable(shown) or isinstance(shown, bool | None)):
+            raise ArgumentError(f"`progress` is True, False or a function of a Progress, not {shown!r}")
         self._show: Callback = shown if callable(shown) else (_Line(sys.stderr) if shown else _nothing)
         self._ended = self._planned = 0
         self._run: PlannedRun | None = None

@@ -18,6 +18,7 @@ from hooke.comparison.trials import trials_made
 from hooke.notebook.needed import needed
 from hooke.notebook.running import ComparedRun
 from hooke.spec.specification import ExperimentSpec, VirtualCluster
+from hooke.spec.states import TERMINAL, RunState
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,6 +31,8 @@ COLUMNS = (
     *("method", "runs", "reached", "time_to_target", "speed_up", "speed_up_low", "speed_up_high", "claim"),
     *("validation_accuracy", "test_accuracy", "communication", "bytes_sent", "samples_per_second"),
 )
+MEASURED = [each for each in COLUMNS if each not in ("method", "runs", "reached", "claim")]
+"""Columns of figures that may be unknown: NaN in the table, None in the rows."""
 INTERRUPTED = "Interrupted: these are the runs that had ended before."
 
 
@@ -58,12 +61,18 @@ class Comparison:
     """The experiment: the same in a file or on a server gives the same runs."""
     runs: tuple[ComparedRun, ...]
     """Every run, trials first, in the order in which they ran."""
-    complete: bool
-    """Whether all settings have been chosen and all runs been planned."""
+    planned: bool
+    """Whether all settings have been chosen, so that all runs are among `runs`."""
     interrupted: bool
+    """Whether Ctrl-C ended it."""
     warnings: tuple[str, ...]
     """Settings that are allowed but probably not intended, each with its argument."""
     _folder: RunFolders
+
+    @property
+    def complete(self) -> bool:
+        """Return whether all settings have been chosen and every run has ended by itself."""
+        return self.planned and all(run.figures.state in TERMINAL - {RunState.CANCELLED} for run in self.runs)
 
     @functools.cached_property
     def report(self) -> Report:
@@ -73,7 +82,7 @@ class Comparison:
         effort = Effort(
             spec.tuning,
             tuple(variant.name for variant in spec.variants),
-            complete=self.complete,
+            complete=self.planned,
             measured=bool(reported),
             made=trials_made(run for run in figures if run.rung is not None) if spec.tuning else {},
         )
@@ -107,13 +116,14 @@ class Comparison:
     def table(self) -> DataFrame:
         """Return the rows as a table, by method.
 
-        `time_to_target` (median), `speed_up` (baseline's time / own, geometric mean) with the ends of its 95%
-        interval, `claim`; accuracies, `communication` (share of the time blocked in communication), `bytes_sent`
-        per run, `samples_per_second`. Times are train-clock seconds, virtual ones if simulated. Needs pandas.
+        `time_to_target` (median), `speed_up` (baseline's time / own, geometric mean; none if only a bound is
+        known, as where a run missed the target) with the ends of its 95% interval, `claim`; accuracies,
+        `communication` (share of the time blocked in communication), `bytes_sent` per run, `samples_per_second`.
+        Times are train-clock seconds, virtual ones if simulated. Needs pandas.
         """
         pandas = needed("pandas", "the table", "`rows` has the same as plain data")
         found: DataFrame = pandas.DataFrame(self.rows, columns=COLUMNS).set_index("method")
-        return found
+        return found.assign(**{each: pandas.to_numeric(found[each]).astype(float) for each in MEASURED})
 
     @property
     def trials(self) -> DataFrame:
@@ -179,9 +189,11 @@ def _compute_time(network: VirtualCluster) -> str:
 
 def _row(row: Row) -> dict[str, Any]:
     verdict, time = row.verdict, row.time_to_target
+    bound = verdict.censored or (verdict.low is None) != (verdict.high is None)
+    speed_up = None if bound else verdict.ratio
     known = (
         *(row.first.variant, row.finished, time.reached if time else None, time.median if time else None),
-        *(verdict.ratio, verdict.low, verdict.high, verdict.claim, row.accuracy.mean, row.test_accuracy.mean),
+        *(speed_up, verdict.low, verdict.high, verdict.claim, row.accuracy.mean, row.test_accuracy.mean),
         *(row.communication_fraction.mean, row.wire.mean, row.throughput.mean),
     )
     return dict(zip(COLUMNS, known, strict=True))

@@ -25,6 +25,8 @@ from hooke.spec.states import DIVERGED, RunState
 
 LOOK_SECONDS = 0.1
 """Time between two looks at a run."""
+END_SECONDS = 10.0
+"""Longest time that a run, once cancelled, is waited for after an error of the caller."""
 Look = Callable[[Path], None]
 """Called with the folder of the run while it runs."""
 
@@ -79,10 +81,14 @@ Ending = tuple[RunState, bool, str, bool]
 
 
 def _play_virtual(spec: RunSpec, folder: Path, given: type[Workload] | None, look: Look) -> Ending:
-    """Run all ranks as threads of this process, and wait for them where Ctrl-C arrives."""
+    """Run all ranks as threads of this process, and wait for them where Ctrl-C arrives.
+
+    The wait is for an event, since Ctrl-C within `Thread.join` makes Python 3.11 take a living thread for ended.
+    """
     del given  # the catalogue of this process offers it
     train = _training()
-    cancel, raised, reasons = threading.Event(), list[BaseException](), list[str]()
+    cancel, ended = threading.Event(), threading.Event()
+    raised, reasons = list[BaseException](), list[str]()
 
     def play() -> None:
         try:
@@ -93,17 +99,21 @@ def _play_virtual(spec: RunSpec, folder: Path, given: type[Workload] | None, loo
             reasons.append(outcomes[0].done.reason)
         except BaseException as error:  # noqa: BLE001 - judged below, in the thread of the caller
             raised.append(error)
+        finally:
+            ended.set()
 
     thread = threading.Thread(target=play, name="hooke-compare", daemon=True)
-    thread.start()
+    running, pause = lambda: not ended.is_set(), lambda: ended.wait(LOOK_SECONDS)
     try:
-        interrupted = _wait(thread.is_alive, lambda: thread.join(LOOK_SECONDS), lambda: look(folder), cancel.set)
+        thread.start()
+        interrupted = _wait(running, pause, lambda: look(folder), cancel.set)
     except BaseException:  # a second Ctrl-C, or the callback of the caller
         cancel.set()
+        ended.wait(END_SECONDS)
         raise
     if not raised:
-        ended = {"cancelled": RunState.CANCELLED, "timed_out": RunState.TIMED_OUT}
-        return ended.get(reasons[0], RunState.SUCCEEDED), False, "", interrupted
+        early = {"cancelled": RunState.CANCELLED, "timed_out": RunState.TIMED_OUT}
+        return early.get(reasons[0], RunState.SUCCEEDED), False, "", interrupted
     error = raised[0]
     if not isinstance(error, Exception):
         raise error
@@ -129,20 +139,21 @@ def _play_mpi(spec: RunSpec, folder: Path, given: type[Workload] | None, look: L
 
 
 def _wait(
-    running: Callable[[], bool], pause: Callable[[], None], look: Callable[[], None], cancel: Callable[[], None]
+    running: Callable[[], bool], pause: Callable[[], object], look: Callable[[], None], cancel: Callable[[], None]
 ) -> bool:
     """Return when the run has ended, and whether Ctrl-C cancelled it; a second Ctrl-C is passed on."""
     interrupted = False
-    while running():
+    while True:
         try:
-            pause()
-            look()
+            while running():
+                pause()
+                look()
+            return interrupted
         except KeyboardInterrupt:
             if interrupted:
                 raise
             interrupted = True
             cancel()
-    return interrupted
 
 
 def _training() -> Any:

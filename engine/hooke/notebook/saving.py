@@ -17,9 +17,14 @@ from hooke.spec.specification import ExperimentSpec
 def save(
     folder: Path, spec: ExperimentSpec, verdict: str, rows: Sequence[dict[str, Any]], runs: Sequence[ComparedRun]
 ) -> Path:
-    """Write a comparison to a folder, which is created; return it."""
-    folder.mkdir(parents=True, exist_ok=True)
-    if any(folder.iterdir()):
+    """Write a comparison to a folder, which is created; return it. `~` is the user's own folder."""
+    try:
+        folder = folder.expanduser()
+        folder.mkdir(parents=True, exist_ok=True)
+        empty = not any(folder.iterdir())
+    except (OSError, RuntimeError) as error:  # a file, no permission; `~` of an unknown user
+        raise ArgumentError(f"`folder`: {folder} cannot be written: {error}: name another folder") from None
+    if not empty:
         raise ArgumentError(f"{folder} is not empty: name another folder")
     document = spec.model_dump(mode="json", by_alias=True)
     (folder / "experiment.json").write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import urllib.error
 import urllib.request
+from http.client import HTTPException
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -16,39 +17,59 @@ WAIT_SECONDS = 30.0
 
 def submit(spec: ExperimentSpec, url: str, token: str, cluster: str) -> str:
     """Create the experiment; return the address of its page. Raises ArgumentError with all faults."""
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.netloc:
-        raise ArgumentError(f"`url` is the address of a Hooke server, such as http://127.0.0.1:7450, not {url!r}")
-    base = f"{parts.scheme}://{parts.netloc}"
+    base, bearer = _base(url), token.strip() if isinstance(token, str) else ""
+    if not (bearer.isascii() and bearer.isprintable() and bearer):
+        raise ArgumentError("`token` is the one line of text that `hooke up` prints")
     document = spec.model_dump(mode="json", by_alias=True)
     for place in document["clusters"]:
         place["computed_on" if place["virtual"] else "name"] = cluster
     request = urllib.request.Request(  # noqa: S310 - the scheme has been checked
         f"{base}/api/v1/experiments",
         data=json.dumps(document).encode(),
-        headers={"Authorization": f"Bearer {token}", "Content-Type": "application/json"},
+        headers={"Authorization": f"Bearer {bearer}", "Content-Type": "application/json"},
         method="POST",
     )
     try:
         with urllib.request.urlopen(request, timeout=WAIT_SECONDS) as answer:  # noqa: S310 - as above
-            created = json.load(answer)
+            created = _mapping(answer)
     except urllib.error.HTTPError as error:
         raise ArgumentError(_refused(error, spec, cluster)) from None
-    except OSError as error:
+    except (OSError, HTTPException) as error:
         raise ArgumentError(f"`url`: {base} cannot be reached: {error}") from None
+    if not isinstance(created.get("id"), str):
+        raise ArgumentError(f"`url`: the answer of {base} is not that of a Hooke server")
     return f"{base}/experiments/{created['id']}"
+
+
+def _base(url: object) -> str:
+    """Return scheme, host and port of an address."""
+    try:
+        parts = urlsplit(url) if isinstance(url, str) else None
+        if parts and parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
+            return f"{parts.scheme}://{parts.netloc}"
+    except ValueError:  # a port that is none, half of an IPv6 address
+        pass
+    raise ArgumentError(f"`url` is the address of a Hooke server, such as http://127.0.0.1:7450, not {url!r}")
+
+
+def _mapping(answer: Any) -> dict[str, Any]:
+    """Return the JSON object of an answer; anything else as an empty one."""
+    try:
+        found = json.load(answer)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _refused(error: urllib.error.HTTPError, spec: ExperimentSpec, cluster: str) -> str:
     """Return what the server refuses, in its words, and what to do about a workload that it lacks."""
-    try:
-        problem: dict[str, Any] = json.load(error)
-    except ValueError:
-        problem = {}
-    faults = problem.get("errors", [])
-    said = "; ".join(f"{fault['pointer'] or '/'}: {fault['message']}" for fault in faults)
-    told = said or problem.get("detail") or f"status {error.code}"
-    if any(fault["pointer"].startswith("/workload") for fault in faults):
+    problem = _mapping(error)
+    listed = problem.get("errors")
+    faults = [fault for fault in listed if isinstance(fault, dict)] if isinstance(listed, list) else []
+    pairs = [(str(fault.get("pointer") or "/"), str(fault.get("message"))) for fault in faults]
+    said = "; ".join(f"{pointer}: {message}" for pointer, message in pairs)
+    told = str(said or problem.get("detail") or f"status {error.code}")
+    if any(pointer.startswith("/workload") for pointer, _ in pairs):
         name = spec.workload.name
         told += (
             f". Write model(), data() and loss() to a file {name.replace('-', '_')}.py, in the subfolder "

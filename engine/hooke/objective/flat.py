@@ -23,6 +23,7 @@ from hooke.catalogue.workload import ALONE, Place, Score
 from hooke.comm.base import Slice, Vector
 from hooke.errors import CheckpointError, DataInvalid
 from hooke.objective import device as devices
+from hooke.objective.given import check_own
 from hooke.objective.loader import Batch, Loader
 from hooke.objective.models.layers import Dropout, kaiming, localise
 from hooke.objective.samples import Source, split_off
@@ -94,7 +95,9 @@ class FlatObjective:
     def _constructed(self, seed: int) -> nn.Module:
         with CONSTRUCTION, torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            return localise(self._make())
+            model = localise(self._make())
+            check_own(model)
+            return model
 
     @property
     def independent(self) -> bool:
@@ -113,10 +116,11 @@ class FlatObjective:
         return {part.name: flat[part.start : part.stop].view(part.shape) for part in self.layout}
 
     def initial(self, seed: int) -> Tensor:
-        """Return the initial weights, shape (n,), a function of the seed only (drawn on the CPU)."""
+        """Return the initial weights, shape (n,), a function of the seed only (drawn on the CPU).
+
+        Raises DataInvalid if the function that makes models returns parts of one that is in use.
+        """
         model = self._constructed(seed)
-        if model is self.model:
-            raise DataInvalid("the model is the same object each time: its function must make a new one")
         if not isinstance(self._initialise, str):
             with torch.no_grad():
                 self._initialise(model, torch.Generator().manual_seed(seed))

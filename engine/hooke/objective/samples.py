@@ -10,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from hooke.errors import DataInvalid
 from hooke.objective.parts import held_out
 
 
@@ -114,6 +115,33 @@ def constant(value: float | Sequence[float]) -> Tensor | float:
     return float(value) if isinstance(value, (int, float)) else torch.tensor(value, dtype=torch.float32)
 
 
+def numbers(values: Any, where: str) -> Tensor:
+    """Return a user's numbers as uint8, float32 or int64. Raises DataInvalid, which begins with `where`."""
+    try:
+        found = torch.as_tensor(_native(values, where) if isinstance(values, np.ndarray | np.generic) else values)
+    except (TypeError, ValueError, RuntimeError):
+        kind = type(values).__name__
+        raise DataInvalid(f"{where}: numbers are needed, as a tensor, an array or a number, not {kind}") from None
+    if found.is_complex():
+        raise DataInvalid(f"{where} has complex numbers: give real and imaginary parts as two channels")
+    if found.is_floating_point() or found.dtype == torch.bool:
+        return found.float()
+    return found if found.dtype in (torch.uint8, torch.int64) else found.long()
+
+
+def _native(values: Any, where: str) -> Any:
+    """Return an array as PyTorch takes it: numbers in the machine's order of bytes, with positive strides."""
+    if values.dtype.kind not in "biufc":
+        raise DataInvalid(f"{where}: an array of numbers is needed, not of {values.dtype}: convert it by astype()")
+    values = values.astype(values.dtype.newbyteorder("="), copy=False)
+    return values.copy() if any(stride < 0 for stride in values.strides) else values
+
+
+def classes(labels: Tensor) -> Tensor:
+    """Return labels that are integers as int64."""
+    return labels.long() if labels.dtype == torch.uint8 else labels
+
+
 class Windows:
     """A text for next-character prediction: item i is `length` characters from i * stride, labels the next ones.
 
@@ -146,24 +174,27 @@ class Windows:
 class Mapped:
     """A map-style data set of a user: `dataset[i]` is (input, label), of one shape and type for all i.
 
-    Inputs are tensors, arrays or numbers; images (channels, height, width).
+    Both are tensors, arrays or numbers, converted by `numbers` and `classes`; images (channels, height, width).
+    Raises DataInvalid, which begins with `where`, the name of the part, for an item of another form.
     """
 
     augments = False
     slow = True
     scale, shift = 1.0, 0.0
 
-    def __init__(self, dataset: Any) -> None:
-        self._dataset = dataset
+    def __init__(self, dataset: Any, where: str = "the data set") -> None:
+        self._dataset, self._where = dataset, where
         item, label = self._at(0)
         self.shape, self.dtype = tuple(item.shape), item.dtype
         self.label_shape, self.label_dtype = tuple(label.shape), label.dtype
 
     def _at(self, index: int) -> tuple[Tensor, Tensor]:
-        item, label = self._dataset[index]
-        item, label = torch.as_tensor(item), torch.as_tensor(label)
-        if item.is_floating_point():
-            item = item.float()
+        pair, where = self._dataset[index], f"{self._where}: item {index}"
+        if not isinstance(pair, tuple | list):
+            raise DataInvalid(f"{where} must be (input, label), not {type(pair).__name__}")
+        if len(pair) != 2:
+            raise DataInvalid(f"{where} must be (input, label), not a {type(pair).__name__} of {len(pair)}")
+        item, label = numbers(pair[0], where), classes(numbers(pair[1], where))
         return (item.permute(1, 2, 0) if item.dim() == 3 else item), label
 
     def __len__(self) -> int:
@@ -174,6 +205,11 @@ class Mapped:
         del random
         for row, index in enumerate(at.tolist()):
             item, label = self._at(index)
+            if (item.shape, label.shape) != (items.shape[1:], labels.shape[1:]):
+                raise DataInvalid(
+                    f"{self._where}: item {index} has the shapes {tuple(item.shape)} and {tuple(label.shape)}, "
+                    f"not {self.shape} and {self.label_shape} as item 0: all items need the same"
+                )
             items[row].copy_(item)
             labels[row].copy_(label)
 

@@ -11,6 +11,10 @@ from torch import Tensor
 from torch.nn import functional
 
 from hooke.catalogue.workload import Score
+from hooke.errors import DataInvalid
+
+ROUNDING = 1e-5
+"""By how much a share in float32 may leave 0 to 1."""
 
 
 @dataclass(frozen=True)
@@ -44,12 +48,12 @@ def custom(
     """Return the task of a user's functions: `loss`, the mean over a batch; `score`, the fraction correct (0..1).
 
     Without `score`, labels that are classes are compared with the largest output; other labels never count as
-    correct.
+    correct. Scoring raises DataInvalid if `score` returns something else.
     """
 
     def right(output: Tensor, labels: Tensor) -> float:
         if score is not None:
-            return float(score(output, labels))
+            return _share(float(score(output, labels)))
         if labels.dtype != torch.int64 or output.dim() != labels.dim() + 1:
             return 0.0
         return float((output.argmax(-1) == labels).double().mean())
@@ -59,6 +63,15 @@ def custom(
         return Score(float(loss(output, labels)) * count, round(right(output, labels) * count), count)
 
     return Task(loss, sums, _stateless(loss))
+
+
+def _share(value: float) -> float:
+    if not -ROUNDING <= value <= 1 + ROUNDING:
+        raise DataInvalid(
+            f"`score` returns the share of a batch that is right, 0 to 1, not {value:g}: divide a count by the "
+            "number of labels, a percentage by 100"
+        )
+    return value
 
 
 def _stateless(loss: Callable[[Tensor, Tensor], Tensor]) -> bool:

@@ -10,6 +10,28 @@ from tests.architecture.test_cold_starts import COMPUTE, WEB, loaded
 from tests.engine.notebook.data import GIVEN, METHODS, QUICK, TEST, TRAIN, model
 
 PROPER = {"methods": METHODS, "target": 0.8, **GIVEN, **QUICK}
+FLOATS = TRAIN[0], TRAIN[1].astype(np.float32)
+ONE, BODY = model(), nn.Linear(2, 16)
+
+
+class Triples:
+    """A data set of items that are not pairs."""
+
+    def __len__(self):
+        return 30
+
+    def __getitem__(self, index):
+        return TRAIN[0][index], 0, 0
+
+
+def same():
+    """Return the same model each time."""
+    return ONE
+
+
+def shared():
+    """Return models that share a layer."""
+    return nn.Sequential(BODY, nn.Linear(16, 2))
 
 
 @pytest.mark.parametrize(
@@ -17,6 +39,8 @@ PROPER = {"methods": METHODS, "target": 0.8, **GIVEN, **QUICK}
     [
         ({"methods": {}}, "`methods` maps the name of each method to its settings"),
         ({"methods": "sgd"}, "`methods` maps the name of each method to its settings"),
+        ({"progress": "no"}, "`progress` is True, False or a function of a Progress, not 'no'"),
+        ({"methods": ["sgd", "sgd"]}, "`methods` lists a name twice"),
         ({"methods": {"sgd": 0.1}}, r"`methods\['sgd'\]` is a mapping of settings"),
         ({"methods": {"sdg": {}}}, r"`methods\['sdg'\]\['algorithm'\]`: no algorithm is called 'sdg'"),
         (
@@ -59,11 +83,64 @@ PROPER = {"methods": METHODS, "target": 0.8, **GIVEN, **QUICK}
             {"train": (np.zeros((5, 2)), np.zeros(5))},
             "no validation part can be split off 5 training items: give `val",
         ),
+        ({"workers": "4"}, "`workers` is a whole number, such as 4, not '4'"),
+        ({"workers": 2.5}, "`workers` is a whole number, such as 4, not 2.5"),
+        ({"seeds": True}, "`seeds` is a whole number"),
+        ({"samples": "many"}, "`samples` is a whole number"),
+        ({"trials": "many"}, "`trials` is a whole number"),
+        ({"communication": "bf16"}, "`communication` is a mapping of settings, such as .*'wire'.* not 'bf16'"),
+        (
+            {"methods": {"sgd": {"communication": "bf16"}}},
+            r"`methods\['sgd'\]\['communication'\]` is a mapping of settings, .* not 'bf16'",
+        ),
+        (
+            {"methods": {"sgd": {"search": "x"}}},
+            r"`methods\['sgd'\]\['search'\]` maps parameters to their search spaces, .* not 'x'",
+        ),
+        ({"search": "optuna", "trials": 4}, '`search` is "quasi-random" or "halving", not \'optuna\''),
+        ({"search": "halving"}, "`search`: no effect without `trials`"),
+        ({"tuning_seeds": 3, "search": "halving"}, "`search`, `tuning_seeds`: no effect without `trials`"),
+        ({"world": "mpi"}, '`seconds_per_sample`: no effect with world="mpi", whose times are real'),
+        (
+            {"world": "mpi", "seconds_per_sample": None, "network": "1Gb/s"},
+            '`network`: no effect with world="mpi"',
+        ),
+        ({"train": (TRAIN[0].astype(object), TRAIN[1])}, "train: an array of numbers is needed, not of object"),
+        ({"train": (TRAIN[0], TRAIN[1].astype(str))}, "train: an array of numbers is needed, not of <U"),
+        ({"test": Triples()}, r"test: item 0 must be \(input, label\), not a tuple of 3"),
+        ({"score": lambda output, labels: 24.3}, "`score` returns the share of a batch .* 0 to 1, not 24.3"),
+        ({"score": lambda output, labels: 1 / 0}, "first score of the validation part failed: .* ZeroDivisionErr"),
+        ({"test": (TEST[0][:, :1], TEST[1])}, "the first score of the test part failed: .* RuntimeError: "),
+        (
+            {"train": FLOATS, "loss": lambda output, labels: (output[:, 0] - labels).square().mean()},
+            "`score`: labels of type float32 are not classes, .* give `score`, or integer labels, or a ",
+        ),
+        ({"model": shared}, r"`model`: `0.weight` is that of another model .*copy.deepcopy"),
+        ({"model": same}, "`model`: `0.weight` is that of another model .*copy.deepcopy"),
     ],
 )
 def test_a_bad_argument_is_named(changed, said):
     with pytest.raises(ArgumentError, match=said):
         hooke.compare(**PROPER | changed)
+
+
+@pytest.mark.parametrize("argument", ["validation", "loss", "score"])
+def test_a_workload_has_its_own(argument):
+    with pytest.raises(ArgumentError, match=f"`{argument}`: no effect with `workload`, which has its own"):
+        hooke.compare(METHODS, workload="digits-mlp", **QUICK, **{argument: TEST})
+
+
+def test_whole_numbers_of_other_types():
+    given = PROPER | {"methods": ["sgd"], "workers": np.int64(2), "samples": 1.6e2, "evaluate_every": 80.0}
+    spec = hooke.compare(**given).specification
+    assert (spec.clusters[0].workers, spec.budget.samples, spec.evaluation.every) == ([2], 160, 80)
+
+
+def test_float_labels_with_a_loss_as_target_need_no_score():
+    given = {"loss": lambda output, labels: (output[:, 0] - labels).square().mean(), "metric": "loss"}
+    parts = {"train": FLOATS, "test": (TEST[0], TEST[1].astype(float))}
+    found = hooke.compare(**PROPER | given | parts | {"methods": ["sgd"], "samples": 160})
+    assert str(found.runs[0].figures.state) == "succeeded"
 
 
 def test_a_missing_package_is_named(monkeypatch):

@@ -144,12 +144,15 @@ def test_dropout_draws_from_its_own_stream_and_keeps_the_mean():
     dropout = Dropout(0.3)
     before = torch.get_rng_state()
     dropout.reseed(7)
-    first, again = dropout(torch.ones(100_000)), dropout(torch.ones(100_000))
+    first, second = dropout(torch.ones(100_000)), dropout(torch.ones(100_000))
     dropout.reseed(8)
     other = dropout(torch.ones(100_000))
+    dropout.reseed(7)
+    again = dropout(torch.ones(100_000))
     assert torch.equal(torch.get_rng_state(), before)
     assert torch.equal(first, again)
     assert not torch.equal(first, other)
+    assert not torch.equal(first, second)
     assert first.unique().tolist() == pytest.approx([0, 1 / 0.7])
     assert float(first.mean()) == pytest.approx(1, abs=0.01)
     assert torch.equal(dropout.eval()(torch.ones(9)), torch.ones(9))
@@ -161,3 +164,7 @@ def test_every_dropout_of_a_model_is_replaced():
         (Dropout, 0.1),
         (Dropout, 0.2),
     ]
+    twice, one = nn.Module(), nn.Dropout(0.3)
+    twice.first, twice.second, twice.none = one, one, None
+    twice.register_module("empty", None)
+    assert type(localise(twice).first) is type(twice.second) is Dropout and twice.empty is None

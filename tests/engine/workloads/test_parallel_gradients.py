@@ -113,7 +113,5 @@ def test_what_ranks_share_is_used_by_one_at_a_time():
 
 def test_a_model_that_is_not_made_anew_is_refused():
     one = model()
-    with pytest.raises(
-        DataInvalid, match="the model is the same object each time: its function must make a new one"
-    ):
+    with pytest.raises(DataInvalid, match="`model`: `0.weight` is that of another model"):
         objective(make=lambda: one).initial(0)
