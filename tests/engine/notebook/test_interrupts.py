@@ -14,6 +14,14 @@ from tests.engine.notebook.data import GIVEN, QUICK
 LONG = QUICK | {"seeds": 3, "samples": 400_000, "evaluate_every": 400_000}
 
 
+@pytest.fixture(autouse=True)
+def _handler_of_python():
+    """Let SIGINT raise KeyboardInterrupt, as in a notebook, whatever earlier tests of this process have left."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def training() -> list[str]:
     """Return the threads that still train."""
     until = time.monotonic() + 5
