@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeGuard
 
 from pydantic import Field, StringConstraints, model_validator
 
@@ -108,7 +108,8 @@ class Space(Frozen):
         if self.choices is not None:
             if value not in self.choices:
                 return None
-            order = sorted(self.choices, key=_order) if self.ordered else self.choices
+            numbers = sorted(choice for choice in self.choices if _is_number(choice))
+            order = numbers if self.ordered else self.choices
             return order.index(value) / max(1, len(order) - 1)
         if not _is_number(value) or not self._low <= value <= self._high:
             return None
@@ -194,9 +195,5 @@ def same(one: Scalar, other: Scalar) -> bool:
     return one == other and isinstance(one, bool) == isinstance(other, bool)
 
 
-def _order(value: Scalar) -> float:
-    return float(value) if _is_number(value) else 0.0  # type: ignore[arg-type]
-
-
-def _is_number(value: Any) -> bool:
+def _is_number(value: Any) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
