@@ -15,6 +15,7 @@ from benchmarks.evidence.pools import PooledFinding
 from benchmarks.evidence.replication import PACKING, SCALING
 from benchmarks.evidence.settings import MEANING, SEARCHED
 from benchmarks.evidence.summary import Outcome, Share, Summary, outcome
+from benchmarks.evidence.view import STAR
 from benchmarks.evidence.wording import processor, table, title_of
 
 FIGURES = "figures"
@@ -27,6 +28,7 @@ CAME_OUT: dict[Outcome, str] = {
     "not measured": "not measured",
 }
 """Outcomes of the paper's statements, in the sentence of the conclusion."""
+CROWDED = f"{STAR} oversubscribed: with its server it has one rank more than there are cores."
 
 
 def page(summary: Summary) -> Iterable[str]:
@@ -134,7 +136,10 @@ def _which(summary: Summary) -> Iterable[str]:
     yield ""
     yield MEANING
     yield ""
-    yield "The table describes; only the figure's ratios are tested. Seconds of two machines are not comparable."
+    yield (
+        "The table describes: geometric means with 95% intervals. Only the figure's ratios are tested, at 95%, "
+        "corrected together by Holm's procedure. Seconds of two machines are not comparable."
+    )
     if len(summary.views) > 1:
         yield "Numbers of rates are those of the first machine with the method."
 
@@ -152,6 +157,8 @@ def _communication(summary: Summary) -> Iterable[str]:
         told = "; ".join(f"{summary.place(f.place)}: {f.text}, {f.said}" for f in packed)
         yield f"One message for all layers, over one per layer, in samples/s: {told}."
     yield "Schedule, period and wire are as published but for period 16, which was not searched."
+    if any(summary.views[share.machine].crowded(share.place, share.label) for share in summary.shares):
+        yield CROWDED
 
 
 def _range(shares: Sequence[Share]) -> str:
@@ -165,8 +172,8 @@ def _scaling(summary: Summary) -> Iterable[str]:
         f"Sync EASGD3's samples/s over those of the same ranks that never exchange: {told or 'not measured'}. The "
         "paper's 91.5% are time on one node over time on N nodes, each with its own processors, which hosts on a "
         "few shared cores cannot repeat. The rate is fixed and does not matter here; the schedule is as "
-        "published. *Of the limit*: a step takes at least the longer time of computing and of an all-reduce on "
-        "full links."
+        "published. Samples/s are medians [least, most]; efficiencies are geometric means with 95% intervals. *Of "
+        "the limit*: a step takes at least the longer time of computing and of an all-reduce on full links."
     )
 
 
@@ -174,8 +181,12 @@ def _papers(summary: Summary) -> Iterable[str]:
     yield (
         "Methods as published; *abstract* and *account* say where a statement was found: in the abstract, or in a "
         "detailed account of the text, not checked against the paper. *Open*: the slower method may have a better "
-        "rate than those tried. A statement that does not hold here is not refuted for the paper's machines."
+        "rate than those tried, or a method diverged with other seeds at its rate. The lines on blocked "
+        "communication compare an interval with the paper's figure; they are not among the tests counted above. A "
+        "statement that does not hold here is not refuted for the paper's machines."
     )
+    if any(summary_tables.crowded(summary, finding) for finding in summary.stated if finding.measured):
+        yield CROWDED
     named = COSTS[0]
     for view in summary.views.values():
         third, first = (view.repeats(named.name, rung(method)) for method in (RUNGS[-1], RUNGS[1]))

@@ -14,7 +14,7 @@ from benchmarks.evidence.records import Run
 from benchmarks.evidence.replication import EXPOSED
 from benchmarks.evidence.settings import settings_of
 from benchmarks.evidence.summary import OUTCOMES, Share, Summary, outcome, time_of
-from benchmarks.evidence.view import View
+from benchmarks.evidence.view import STAR, View
 from benchmarks.evidence.wording import seconds, table
 
 SHOWN = tuple(m.label for m in (ORIGINAL, EASGD3, PAIRS[0][0], seldom(PAIRS[0][0]), BEST, DDP_OVERLAP))
@@ -118,7 +118,7 @@ def papers(summary: Summary) -> Iterable[str]:
     rows = []
     for what in claims:
         found = [finding for finding in summary.stated if finding.claim.what == what]
-        cells = ("; ".join(_became(f) for f in found if f.place == place) for place in places)
+        cells = ("; ".join(_became(summary, f) for f in found if f.place == place) for place in places)
         rows.append((_name(found[0].claim), str(found[0].claim.paper), *cells))
     for label, paper in EXPOSED.items():
         cells = (
@@ -132,9 +132,17 @@ def _name(claim: Claim) -> str:
     return claim.what.replace(", samples/s", "").replace(": samples/s over the same with communication off", "")
 
 
-def _became(finding: PooledFinding) -> str:
+def _became(summary: Summary, finding: PooledFinding) -> str:
     told = OUTCOMES[outcome(finding)]
-    return f"{told}: {finding.text}" if finding.measured else told
+    star = f" {STAR}" if crowded(summary, finding) else ""
+    return f"{told}: {finding.text}{star}" if finding.measured else told
+
+
+def crowded(summary: Summary, finding: PooledFinding) -> bool:
+    """Return whether a method alone had more ranks than cores where times to the target were compared."""
+    labels = (*finding.claim.variant, *finding.claim.baseline)
+    views = (summary.views[name] for name in finding.findings)
+    return not finding.claim.pace and any(view.crowded(finding.place, label) for view in views for label in labels)
 
 
 def _at(summary: Summary, label: str, place: str) -> list[Share]:
