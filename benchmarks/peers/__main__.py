@@ -1,7 +1,7 @@
 """Peers: other implementations, on the same emulated hosts, data order, model and target.
 
     python -m benchmarks.netlab up --hosts 8 --rate 1gbit
-    python -m benchmarks.peers --method ddp|post-local|mpi4py --hosts 8 --seed 0 --lr 0.1 [--out FILE]
+    python -m benchmarks.peers --method ddp|post-local|hierarchical|mpi4py --hosts 8 --seed 0 --lr 0.1 [--out FILE]
     python -m benchmarks.peers --method plain
 
 Prints (or writes) one JSON object with the fields of `hooke run --json`; values that a peer cannot provide are

@@ -3,9 +3,10 @@
 Each is the loop of its documentation only: model, data order, initial weights, evaluation and clock come from
 `training`. Exposed communication is measured where each one waits:
 
-    ddp, post-local   from the hand-over of the last bucket, when the last gradient has been computed, until
-    backward
-                      returns; and the averaging of post-local SGD
+    ddp               from the hand-over of the last bucket, when the last gradient has been computed, until
+                      backward returns
+    post-local        the same, and averaging
+    hierarchical      the same, and averaging
     mpi4py            the blocking call
 
 This module does not postpone annotations, because DDP inspects those of its hook.
@@ -210,21 +211,36 @@ class PostLocal(Ddp):
     """
 
     def _hook(self, settings: Settings) -> tuple[Any, Callable[..., Any]]:
-        import torch.distributed.algorithms.model_averaging.averagers as averagers
         from torch.distributed.algorithms.ddp_comm_hooks import post_localSGD_hook as hooks
         from torch.distributed.optim import PostLocalSGDOptimizer
 
-        averager = _Charged(averagers.PeriodicModelAverager(settings.period, settings.warmup), self._ledger)
+        averager = _Charged(self._averager(settings), self._ledger)
         self._optimizer = PostLocalSGDOptimizer(optim=self._optimizer, averager=averager)
         alone, _ = dist.new_subgroups(group_size=1)
         state = hooks.PostLocalSGDState(None, alone, settings.warmup, post_local_gradient_allreduce=False)
         return state, hooks.post_localSGD_hook
+
+    def _averager(self, settings: Settings) -> Any:
+        from torch.distributed.algorithms.model_averaging.averagers import PeriodicModelAverager
+
+        return PeriodicModelAverager(settings.period, settings.warmup)
 
     def answer(self) -> Tensor:
         """Return the average of all workers' weights."""
         mean = flat(self._model)
         dist.all_reduce(mean)
         return mean / self._workers
+
+
+class Hierarchical(PostLocal):
+    """PyTorch's hierarchical averaging: groups every `period` steps, all workers every `factor` periods."""
+
+    def _averager(self, settings: Settings) -> Any:
+        import torch.distributed.algorithms.model_averaging.hierarchical_model_averager as levels
+
+        group = min(settings.group, settings.workers)
+        sizes = {settings.period: group, settings.period * settings.factor: settings.workers}
+        return levels.HierarchicalModelAverager(sizes, settings.warmup)
 
 
 class _Charged:
@@ -248,6 +264,8 @@ def make(settings: Settings, model: nn.Module, ledger: Ledger, folder: Path, ran
         return Ddp(model, settings, ledger, folder, rank)
     if settings.method == "post-local":
         return PostLocal(model, settings, ledger, folder, rank)
+    if settings.method == "hierarchical":
+        return Hierarchical(model, settings, ledger, folder, rank)
     if settings.method == "mpi4py":
         return Mpi4py(model, settings, ledger)
     return Plain(model, settings, ledger)

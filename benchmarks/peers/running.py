@@ -22,6 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 HOW = {
     "ddp": "from the hand-over of the last bucket until backward returns",
     "post-local": "from the hand-over of the last bucket until backward returns, and averaging",
+    "hierarchical": "from the hand-over of the last bucket until backward returns, and averaging",
     "mpi4py": "the blocking all-reduce",
     "plain": "none",
 }

@@ -10,7 +10,7 @@ from typing import Any
 from hooke.catalogue.validation import validate_run
 from hooke.spec.specification import RunSpec
 
-METHODS = ("ddp", "post-local", "mpi4py", "plain")
+METHODS = ("ddp", "post-local", "hierarchical", "mpi4py", "plain")
 WIRES, BUCKETS = ("fp32", "bf16", "powersgd"), ("default", "one")
 WORKLOADS = ("mnist-lenet", "fashion-lenet")
 METRIC = "validation_accuracy"
@@ -18,8 +18,10 @@ METRIC = "validation_accuracy"
 
 @dataclass(frozen=True)
 class Settings:
-    """One run of a peer. `period` and `warmup` (steps) are post-local SGD's; `samples` is the budget.
+    """One run of a peer. `period` and `warmup` (steps) are those of averaging; `samples` is the budget.
 
+    `group` and `factor` are those of hierarchical averaging: workers in a group, which averages every `period`
+    steps, and periods between averages over all workers.
     `momentum` is Nesterov momentum as in PyTorch. `wire`, `buckets` and `accumulation` are DDP's: its bf16 or
     PowerSGD hook; gradients in buckets that are sent while others are computed (PyTorch's sizes), or in `one`
     bucket at the end; gradients per step, of which only the last is followed by an exchange (`no_sync`).
@@ -37,6 +39,8 @@ class Settings:
     sharding: str = "iid"
     period: int = 10
     warmup: int = 100
+    group: int = 2
+    factor: int = 4
     momentum: float = 0.0
     wire: str = "fp32"
     buckets: str = "default"
@@ -50,6 +54,8 @@ class Settings:
             raise ValueError(f"wire, buckets and accumulation are settings of ddp, not of {self.method}")
         if self.wire == "powersgd" and self.buckets != "one":
             raise ValueError("PyTorch's PowerSGD hook waits forever over gloo if there are several buckets: one")
+        if self.method == "hierarchical" and (self.factor < 2 or self.workers % min(self.group, self.workers)):
+            raise ValueError("hierarchical: factor is at least 2, and groups of equal size hold all workers")
         if self.accumulation < 1 or self.workload not in WORKLOADS:
             raise ValueError(f"accumulation is at least 1, the workload one of {WORKLOADS}")
 
@@ -76,7 +82,9 @@ class Settings:
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters of the method."""
-        own = {"period": self.period, "warmup": self.warmup} if self.method == "post-local" else {}
+        averaged = self.method in ("post-local", "hierarchical")
+        own = {"period": self.period, "warmup": self.warmup} if averaged else {}
+        own |= {"group": self.group, "factor": self.factor} if self.method == "hierarchical" else {}
         own |= {"momentum": self.momentum} if self.momentum else {}
         ddp = {"wire": self.wire, "buckets": self.buckets, "accumulation": self.accumulation}
         own |= ddp if self.method == "ddp" else {}
