@@ -1,6 +1,7 @@
 """Methods and peers, each at the best of as many trials, on the same emulated hosts.
 
     python -m benchmarks.tuned run --task fashion --place 8-hosts --minutes 120 [--entries slowmo "PyTorch DDP"]
+    python -m benchmarks.tuned run --task fashion --proposals .results/regimes.jsonl   (see benchmarks.regimes)
     python -m benchmarks.tuned table --task fashion --place 8-hosts [--baseline "PyTorch DDP"]
     python -m benchmarks.tuned publish                  write docs/results/tuned.md and its raw data
 
@@ -16,12 +17,13 @@ from pathlib import Path
 
 from benchmarks.evidence.store import ROOT
 from benchmarks.netlab.lab import LabError
+from benchmarks.regimes.cells import proposals
 from benchmarks.tuned.conditions import AT, SEEDS, TASKS, TRIALS
 from benchmarks.tuned.entries import DDP, SYNC, baseline_at, entries
 from benchmarks.tuned.page import table
 from benchmarks.tuned.publishing import publish
 from benchmarks.tuned.records import collect
-from benchmarks.tuned.rounds import Rounds
+from benchmarks.tuned.rounds import Proposed, Rounds
 from benchmarks.tuned.running import run_all
 from benchmarks.tuned.store import Store
 
@@ -41,6 +43,9 @@ def main() -> int:
     parser.add_argument(
         "--baseline", help=f"of the table's verdicts; empty: {DDP.name}, or {SYNC} in virtual time"
     )
+    parser.add_argument(
+        "--proposals", type=Path, help="records of `benchmarks.regimes propose`, whose best trials alone are run"
+    )
     parser.add_argument("--store", type=Path, default=ROOT / ".results" / "tuned")
     options = parser.parse_args()
     store = Store(options.store)
@@ -55,7 +60,14 @@ def main() -> int:
     if unknown := sorted({*(options.entries or ()), baseline} - known.keys()):
         parser.error(f"no entry is called {', '.join(unknown)} at this place; there are: {', '.join(known)}")
     chosen = [known[name] for name in options.entries or known]
-    rounds = [Rounds(task, place, entry, options.trials, options.seeds) for entry in chosen]
+    rounds: list[Rounds]
+    if options.proposals:
+        best = {entry.name: proposals(options.proposals, task.name, place.hosts, entry.name) for entry in chosen}
+        if lacking := [name for name, found in best.items() if not found]:
+            parser.error(f"{options.proposals} proposes nothing for {', '.join(lacking)} at this place")
+        rounds = [Proposed(task, place, entry, best[entry.name], options.seeds) for entry in chosen]
+    else:
+        rounds = [Rounds(task, place, entry, options.trials, options.seeds) for entry in chosen]
     if options.do == "run":
         try:
             run_all(rounds, place, store, options.minutes)

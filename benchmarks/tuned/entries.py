@@ -15,10 +15,10 @@ from hooke.catalogue.discovery import built_in
 from hooke.catalogue.offers import AlgorithmOffer, ClassAlgorithmOffer, here
 from hooke.spec.spaces import Space
 from hooke.spec.specification import Variant
-from hooke.tuning.settings import settings
+from hooke.tuning.settings import free_spaces, settings
 from pydantic import Field
 
-from benchmarks.tuned.conditions import BATCH, Place, Task
+from benchmarks.tuned.conditions import AT, BATCH, Place, Task
 
 NARROW = {"wire": "bf16"}
 """Wire type of all methods of the catalogue, with error feedback."""
@@ -57,6 +57,15 @@ class PeerPostLocal(PeerSgd):
     warmup: int = Field(100, ge=0, description="Steps with all-reduced gradients.")
 
 
+class PeerHierarchical(PeerPostLocal):
+    """PostLocalSGDOptimizer with HierarchicalModelAverager: two levels."""
+
+    search = {"group": Space(choices=[2, 4]), "factor": Space(choices=[2, 4, 8])}
+
+    group: int = Field(2, ge=1, description="Workers in a group.")
+    factor: int = Field(4, ge=2, description="Averages of a group per average of all workers.")
+
+
 @dataclass(frozen=True)
 class Entry:
     """What takes part: a method of the catalogue, or a peer."""
@@ -75,25 +84,38 @@ class Entry:
 
     def settings(self, trials: int, workers: int) -> list[dict[str, Any]]:
         """Return the parameters of its trials."""
-        variant = Variant(name=self.name, algorithm=self.method, parameters=dict(self.given))
-        return settings(trials, variant, self.offer, workers)
+        return settings(trials, self.variant, self.offer, workers)
+
+    @property
+    def variant(self) -> Variant:
+        """Return it as a variant of an experiment."""
+        return Variant(name=self.name, algorithm=self.method, parameters=dict(self.given))
+
+    @property
+    def named(self) -> set[str]:
+        """Return the parameters that are searched or given; the others have their defaults."""
+        return {*free_spaces(self.variant, self.offer), *self.given}
 
     def document(
         self, task: Task, place: Place, parameters: Mapping[str, Any], samples: int, seed: int
     ) -> dict[str, Any]:
-        """Return the run with these parameters: `hooke.run/1`, or `hooke.peer/1`."""
+        """Return the run with these parameters: `hooke.run/1`, or `hooke.peer/1`.
+
+        In virtual time a peer is represented by the method of the catalogue with the same equations.
+        """
         common = {"workload": task.workload, "seed": seed, "workers": place.hosts, "batch": BATCH}
-        if self.peer:
+        virtual = place.constants if place.world == "virtual" else None
+        if self.peer and not virtual:
             ends = {"samples": samples, "every": task.every, "target": task.target}
             one = {"buckets": "one"} if parameters.get("wire") == "powersgd" else {}
             settings = {"method": self.method, **common, **parameters, **one, **ends}
             return {"schema": "hooke.peer/1", "settings": settings}
-        virtual = place.constants if place.world == "virtual" else None
+        method, parameters, sent = self._in_catalogue(parameters)
         return common | {
             "schema": "hooke.run/1",
             "workload": {"name": task.workload},
-            "algorithm": {"name": self.method, "parameters": dict(parameters)},
-            "communication": NARROW,
+            "algorithm": {"name": method, "parameters": parameters},
+            "communication": sent,
             "world": "virtual" if virtual else "mpi",
             "virtual": virtual,
             "budget": {"samples": samples},
@@ -102,16 +124,36 @@ class Entry:
             "checkpoint": "never",
         }
 
+    def _in_catalogue(self, parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any], dict[str, str]]:
+        """Return method, parameters and communication of its run in the catalogue's terms."""
+        if not self.peer:
+            return self.method, dict(parameters), NARROW
+        method, names = TWINS[self.method]
+        found = {names.get(name, name): value for name, value in parameters.items() if name != "wire"}
+        return method, found | {"momentum_kind": "nesterov"}, {"wire": parameters.get("wire", "fp32")}
 
-PEERS: dict[str, type[Algorithm]] = {"ddp": PeerDdp, "post-local": PeerPostLocal, "mpi4py": PeerSgd}
-DDP, DDP_BF16, DDP_POWERSGD, POST_LOCAL, MPI4PY = (
+
+PEERS: dict[str, type[Algorithm]] = {
+    "ddp": PeerDdp,
+    "post-local": PeerPostLocal,
+    "hierarchical": PeerHierarchical,
+    "mpi4py": PeerSgd,
+}
+DDP, DDP_BF16, DDP_POWERSGD, POST_LOCAL, HIERARCHICAL, MPI4PY = (
     Entry("PyTorch DDP", "ddp", peer=True, given={"wire": "fp32"}),
     Entry("PyTorch DDP, bf16 hook", "ddp", peer=True, given={"wire": "bf16"}),
     Entry("PyTorch DDP, PowerSGD hook", "ddp", peer=True, given={"wire": "powersgd"}),
     Entry("PyTorch post-local SGD", "post-local", peer=True),
+    Entry("PyTorch hierarchical averaging", "hierarchical", peer=True),
     Entry("mpi4py loop", "mpi4py", peer=True),
 )
-PEER_NAMES = tuple(each.name for each in (DDP, DDP_BF16, DDP_POWERSGD, POST_LOCAL, MPI4PY))
+TWINS: dict[str, tuple[str, dict[str, str]]] = {
+    "ddp": ("sync-sgd", {}),
+    "mpi4py": ("sync-sgd", {}),
+    "post-local": ("post-local-sgd", {"warmup": "switch"}),
+}
+"""Peer -> the method of the catalogue with its equations, and other names of its parameters there."""
+PEER_NAMES = tuple(each.name for each in (DDP, DDP_BF16, DDP_POWERSGD, POST_LOCAL, HIERARCHICAL, MPI4PY))
 SYNC = "sync-sgd"
 """The baseline in virtual time: what DDP does, without overlap."""
 FIRST = (
@@ -125,18 +167,28 @@ FIRST = (
     "easgd",
 )
 """Methods that are measured first; the others follow in alphabetical order."""
+HIDDEN: Mapping[str, Mapping[str, Any]] = {"sync-easgd": {"overlap": True, "pipelined": True}}
+"""Not searched: settings that hide communication and change no bit of the result, as DDP does by default."""
 SECOND_TO_NONE = ("sgd", "chip-easgd")
 """Left out: one worker, and workers that are parts of a chip."""
+TWO_LEVELS = 4
+"""Largest number of hosts at which groups of hosts are not compared: one of its groups would hold all."""
+
+
+def entry_of(name: str) -> Entry:
+    """Return an entry by its name."""
+    return next(entry for entry in entries(AT["8-hosts"]) if entry.name == name)
 
 
 def entries(place: Place) -> list[Entry]:
     """Return all entries that can run at a place, the most important first: in virtual time there are no peers."""
     names = [*FIRST, *(name for name in here().algorithms if name not in (*FIRST, *SECOND_TO_NONE))]
-    ours = [Entry(name, name) for name in names]
+    ours = [Entry(name, name, given=HIDDEN.get(name, {})) for name in names]
     if place.world == "virtual":
         return ours
     peers = [DDP, DDP_BF16, DDP_POWERSGD, POST_LOCAL]
-    return [*peers, *ours[: len(FIRST)], MPI4PY, *ours[len(FIRST) :]]
+    levels = [HIERARCHICAL] if place.hosts > TWO_LEVELS else []
+    return [*peers, *ours[: len(FIRST)], *levels, MPI4PY, *ours[len(FIRST) :]]
 
 
 def elastic(name: str) -> bool:

@@ -12,12 +12,12 @@ from hooke.comparison.wording import short
 
 from benchmarks.evidence.machine import title_of
 from benchmarks.tuned.conditions import AT, BATCH, TASKS
-from benchmarks.tuned.entries import PEER_NAMES, baseline_at, elastic
+from benchmarks.tuned.entries import PEER_NAMES, baseline_at, elastic, entry_of
 from benchmarks.tuned.records import Record
 
 HEADER = (
-    "| entry | chosen setting | trials that met the target | seconds, by seed | thousand samples | exposed | "
-    "verdict |\n"
+    "| entry | chosen setting | trials on the hosts that met the target | seconds, by seed | thousand samples | "
+    "exposed | verdict |\n"
     "|---|---|---|---|---|---|---|"
 )
 INTRODUCTION = f"""\
@@ -25,9 +25,11 @@ INTRODUCTION = f"""\
 
 <!-- written by `python -m benchmarks.tuned publish` -->
 
-Every entry has the same number of trials with the same budgets: successive halving by the rule of the engine
-([tuning](../tuning.md)), settings drawn from the space that the method declares, or that covers what the peer's
-library offers, judged on the validation part. The best setting is then measured on seeds that no trial had.
+In a table every entry has the same number of trials with the same budgets: settings drawn from the space that the
+method declares, or that covers what the peer's library offers, judged on the validation part. The search is
+successive halving ([tuning](../tuning.md)), or trials in virtual time, where a peer is represented by the method
+of the catalogue with its equations; the best of these are then tried on the hosts with the whole budget. The best
+setting is measured on seeds that no trial had.
 Seconds are those of the train clock until the target was met on the validation part, evaluations excluded;
 *exposed* is the share of that time in which a worker waits for communication. Batch {BATCH} per worker. Methods
 of the catalogue send bf16 with error feedback; the hooks of DDP are entries of their own. Verdicts follow [the
@@ -84,9 +86,10 @@ class Row:
         return f"| {' | '.join(cells)} |"
 
     def setting(self) -> str:
-        """Return the chosen parameters; those at an edge of their space are marked."""
-        run = next(iter(self.runs.values()))
-        values = {name: f"{v:.3g}" if isinstance(v, float) else v for name, v in run["parameters"].items()}
+        """Return the parameters that were searched or given; those at an edge of their space are marked."""
+        run, named = next(iter(self.runs.values())), entry_of(self.name).named
+        own = {name: value for name, value in run["parameters"].items() if name in named}
+        values = {name: f"{v:.3g}" if isinstance(v, float) else v for name, v in own.items()}
         return ", ".join(f"{name} {v}{' (edge)' if name in run['edges'] else ''}" for name, v in values.items())
 
 
@@ -115,30 +118,30 @@ def table(records: Iterable[Record], baseline: str) -> str:
 
 
 def page(records: Sequence[Record]) -> str:
-    """Return the page: a section for each machine, task and place."""
-    sections: dict[tuple[str, str, str], list[Record]] = defaultdict(list)
+    """Return the page: a section for each machine, task, place and kind of search."""
+    sections: dict[tuple[str, str, str, str], list[Record]] = defaultdict(list)
     for record in records:
-        sections[title_of(record["hardware"]), record["task"], record["place"]].append(record)
+        sections[title_of(record["hardware"]), record["task"], record["place"], record["effort"]].append(record)
     return "\n\n".join([INTRODUCTION, *(_section(*at, own) for at, own in sorted(sections.items()))]) + "\n"
 
 
-def _section(machine: str, task_name: str, place: str, records: Sequence[Record]) -> str:
+def _section(machine: str, task_name: str, place: str, effort: str, records: Sequence[Record]) -> str:
     task, found = TASKS[task_name], rows(records)
     simulated = AT[place].world == "virtual"
     crowded = ", oversubscribed" if AT[place].hosts > records[0]["hardware"]["cores"] else ""
     lines = [
         f"## {task.title} to {task.target:.1%}: {AT[place].title}{' (simulated)' if simulated else crowded}",
         "",
-        f"{machine}. {_effort(records)}",
+        f"{machine}. {effort[0].upper()}{effort[1:]}. {_cost(records)}",
         "",
         *(f"- {sentence}" for sentence in _findings(found)),
         "",
-        table(records, baseline_at(AT[place])),
+        table(records, next((name for name in (baseline_at(AT[place]), *PEER_NAMES) if name in found), "")),
     ]
     return "\n".join(lines)
 
 
-def _effort(records: Sequence[Record]) -> str:
+def _cost(records: Sequence[Record]) -> str:
     hours = sum(record["wall_seconds"] or 0.0 for record in records) / 3600
     pace = [record["machine_ms"] for record in records]
     commits = Counter(record["commit"] for record in records)

@@ -9,7 +9,7 @@ from typing import Any
 
 Record = dict[str, Any]
 COPIED = (
-    *("task", "place", "entry", "trial", "rung", "seed", "parameters", "edges"),
+    *("task", "place", "entry", "trial", "rung", "seed", "effort", "parameters", "edges"),
     *("hardware", "commit", "unix", "machine_ms"),
 )
 RESULT = (

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from hooke.catalogue.validation import validate_experiment
-from hooke.spec.specification import Variant
-from hooke.tuning.search import Known, Search, TrialKey, TrialResult, rungs, tuning_seeds
+from hooke.tuning.search import Known, Rung, Search, TrialKey, TrialResult, rungs, tuning_seeds
 from hooke.tuning.settings import edges
 
 from benchmarks.evidence.cells import key_of
-from benchmarks.tuned.conditions import SEEDS, TRIALS, Place, Task
+from benchmarks.tuned.conditions import PROPOSING, SEEDS, TRIALS, Place, Task
 from benchmarks.tuned.entries import Entry
 
 
@@ -29,6 +28,8 @@ class Play:
     seed: int
     parameters: dict[str, Any]
     document: dict[str, Any]
+    effort: str
+    """The search that it is part of, in words."""
 
     @cached_property
     def key(self) -> str:
@@ -38,8 +39,7 @@ class Play:
     @property
     def edges(self) -> list[str]:
         """Return the searched parameters that lie at an end of their space."""
-        variant = Variant(name=self.entry.name, algorithm=self.entry.method, parameters=dict(self.entry.given))
-        return list(edges(self.parameters, variant, self.entry.offer))
+        return list(edges(self.parameters, self.entry.variant, self.entry.offer))
 
     @property
     def title(self) -> str:
@@ -56,6 +56,7 @@ class Rounds:
         self.settings = entry.settings(trials, place.hosts)
         spec = _effort(task, trials)
         self.search = Search(len(self.settings), rungs(spec), tuning_seeds(spec))
+        self.effort = f"{trials} trials by successive halving"
 
     def known(self, results: Mapping[str, Mapping[str, Any]]) -> Known:
         """Return the results of its trials, from stored ones by key."""
@@ -72,7 +73,11 @@ class Rounds:
         known = self.known(results)
         trials = self.search.missing(known)
         yield from (self.trial(key) for key in trials)
-        chosen = None if trials else self.search.chosen(known)
+        if not trials:
+            yield from self._reported_missing(known, results)
+
+    def _reported_missing(self, known: Known, results: Mapping[str, Mapping[str, Any]]) -> Iterator[Play]:
+        chosen = self.search.chosen(known)
         if chosen is not None:
             plays = (self.reported(chosen, seed) for seed in range(self.seeds))
             yield from (play for play in plays if play.key not in results)
@@ -88,7 +93,33 @@ class Rounds:
     def _play(self, trial: int, rung: int | None, seed: int, samples: int) -> Play:
         parameters = self.settings[trial - 1]
         document = self.entry.document(self.task, self.place, parameters, samples, seed)
-        return Play(self.task, self.place, self.entry, trial, rung, seed, parameters, document)
+        return Play(self.task, self.place, self.entry, trial, rung, seed, parameters, document, self.effort)
+
+
+class Proposed(Rounds):
+    """The trials that a search in virtual time proposes, each with the whole budget; reported runs of the best."""
+
+    def __init__(
+        self, task: Task, place: Place, entry: Entry, proposals: Sequence[int], seeds: int = SEEDS
+    ) -> None:
+        """`proposals`: numbers of its PROPOSING trials."""
+        super().__init__(task, place, entry, PROPOSING, seeds)
+        self.search = Search(len(self.settings), [Rung(len(self.settings), task.samples)], self.search.seeds)
+        self.effort = f"{PROPOSING} trials in virtual time (simulated), and on the hosts the best {len(proposals)}"
+        self._keys = [TrialKey(trial, 0, seed) for trial in proposals for seed in self.search.seeds]
+
+    def known(self, results: Mapping[str, Mapping[str, Any]]) -> Known:
+        """Return the results of the proposed trials."""
+        there = {key: results.get(self.trial(key).key) for key in self._keys}
+        return {key: outcome(result) for key, result in there.items() if result is not None}
+
+    def missing(self, results: Mapping[str, Mapping[str, Any]]) -> Iterator[Play]:
+        """Yield the runs that can be carried out now and have no result."""
+        known = self.known(results)
+        lacking = [key for key in self._keys if key not in known]
+        yield from (self.trial(key) for key in lacking)
+        if not lacking:
+            yield from self._reported_missing(known, results)
 
 
 def outcome(result: Mapping[str, Any]) -> TrialResult:

@@ -45,6 +45,7 @@ class Store:
             "trial": play.trial,
             "rung": play.rung,
             "seed": play.seed,
+            "effort": play.effort,
             "parameters": play.parameters,
             "edges": play.edges,
             "document": play.document,

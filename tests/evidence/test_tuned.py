@@ -15,7 +15,7 @@ from benchmarks.tuned.entries import DDP, POST_LOCAL, Entry, entries
 from benchmarks.tuned.page import page, rows, table
 from benchmarks.tuned.publishing import DATA, PAGE, publish, published
 from benchmarks.tuned.records import collect
-from benchmarks.tuned.rounds import Rounds
+from benchmarks.tuned.rounds import Proposed, Rounds
 from benchmarks.tuned.store import Store
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -81,6 +81,35 @@ def test_the_best_of_all_trials_is_measured_on_seeds_that_no_trial_has():
     assert not {play.seed for play in plays if play.rung is not None} & {0, 1, 2}
     assert len(plays) == TRIALS + 3  # all met the target on the first rung
     assert len({play.key for play in plays}) == len(plays) == len(results)
+
+
+def test_what_virtual_time_proposes_is_tried_on_the_hosts_alone():
+    """Three of its trials with the whole budget, on a tuning seed; the best is reported."""
+    rounds = Proposed(TASK, PLACE, DDP, [17, 3, 24])
+    cost = {3: 30.0, 17: 50.0, 24: 40.0}
+    _, plays = carried_out(rounds, lambda play: cost[play.trial])
+    tried = [play for play in plays if play.rung is not None]
+    assert [play.trial for play in tried] == [17, 3, 24]
+    assert {play.document["settings"]["samples"] for play in plays} == {TASK.samples}
+    assert [(play.trial, play.seed) for play in plays if play.rung is None] == [(3, 0), (3, 1), (3, 2)]
+    assert {play.effort for play in plays} == {
+        "24 trials in virtual time (simulated), and on the hosts the best 3"
+    }
+
+
+@pytest.mark.parametrize("entry", [DDP, POST_LOCAL], ids=lambda entry: entry.name)
+def test_in_virtual_time_a_peer_is_the_method_with_its_equations(entry):
+    virtual, parameters = AT["virtual"], entry.settings(TRIALS, 8)[3]
+    spec = validate_run(entry.document(TASK, virtual, parameters, 60_000, 0))
+    method = spec.algorithm.parameters
+    assert spec.world == "virtual"
+    assert (method["lr"], method["momentum"]) == (parameters["lr"], parameters["momentum"])
+    assert method["momentum_kind"] == "nesterov"
+    if entry is DDP:
+        assert (spec.algorithm.name, method["accumulation"]) == ("sync-sgd", parameters["accumulation"])
+    else:
+        told = (method["period"], method["switch"])
+        assert (spec.algorithm.name, *told) == ("post-local-sgd", parameters["period"], parameters["warmup"])
 
 
 def test_only_the_better_half_goes_on_where_nothing_met_the_target():

@@ -1,0 +1,49 @@
+"""Conditions of the map: workers, links, spread of speeds, methods."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+
+from benchmarks.evidence.conditions import NETWORK, Place
+
+WORKERS = (2, 8, 32)
+LINKS = {"100 Mb/s": (50e-6, 80e-9), "1 Gb/s": (10e-6, 8e-9), "10 Gb/s": (10e-6, 0.8e-9)}
+"""Seconds per message and per byte, one direction of a link."""
+JITTERS = (0.05, 0.5)
+"""Sigma of the log-normal factor on the time of each gradient."""
+METHODS = (
+    "sync-sgd",
+    "local-sgd",
+    "slowmo",
+    "overlap-local-sgd",
+    "co2",
+    "streaming-diloco",
+    "sync-easgd",
+    "elastic-slowmo",
+)
+"""Synchronous methods: what they learn does not depend on any clock. The map has these."""
+
+
+PEERS = ("PyTorch DDP", "PyTorch DDP, bf16 hook", "PyTorch post-local SGD", "mpi4py loop")
+"""Entries of the tuned comparison for which settings can be proposed, beside the methods."""
+
+
+@dataclass(frozen=True)
+class Regime:
+    """A link and a spread of speeds."""
+
+    link: str
+    jitter: float
+
+    def place(self, workers: int) -> Place:
+        """Return the virtual cluster with this link and spread."""
+        latency, seconds_per_byte = LINKS[self.link]
+        constants = {"latency": latency, "seconds_per_byte": seconds_per_byte, "compute_jitter": self.jitter}
+        title = f"{workers} workers, {self.link}, jitter {self.jitter:g}"
+        return Place(title, title, "virtual", workers, network=tuple((NETWORK | constants).items()))
+
+
+LAB = Regime("1 Gb/s", 0.05)
+"""The one that is like the emulated hosts; it proposes settings for them."""
+REGIMES = tuple(Regime(link, jitter) for link, jitter in product(LINKS, JITTERS))

@@ -1,0 +1,114 @@
+"""The page: where the fastest elastic method is faster than the fastest other one."""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from hooke.comparison.crossing import Crossing
+from hooke.comparison.verdict import Verdict, compare, holm
+from hooke.comparison.wording import short
+
+from benchmarks.evidence.wording import table
+from benchmarks.regimes.cells import Cell, Record
+from benchmarks.regimes.conditions import LINKS, METHODS, REGIMES, Regime
+from benchmarks.regimes.runs import Run
+from benchmarks.tuned.conditions import BATCH, PROPOSING, SEEDS, TASKS
+from benchmarks.tuned.entries import elastic
+
+INTRODUCTION = f"""\
+All figures are **simulated**: virtual seconds until the target was met on the validation part, with constants that
+are assumptions ({", ".join(LINKS)}; 160 us per sample; batch {BATCH} per worker; bf16 on the wire with error
+feedback). *Jitter* is the sigma of the log-normal factor on the time of each gradient. Each method has {PROPOSING}
+trials with the whole budget, at settings drawn from the space that it declares, on a seed that no result has; the
+one that met the target first under a link and jitter is measured on {SEEDS} other seeds. Seconds are geometric
+means over them. Verdicts follow [the rule](../decisions/0020-one-rule-of-verdict.md): 95%, paired by seed,
+corrected for the number of rows, but not for the choice of the two methods that a row compares. Real hosts:
+[the tuned comparison](tuned.md)."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """The fastest elastic method and the fastest other one for a number of workers, a link and a spread."""
+
+    workers: int
+    regime: Regime
+    elastic: str
+    other: str
+    times: Mapping[str, Mapping[int, Crossing]]
+
+    def seconds(self, method: str) -> str:
+        """Return the geometric mean of a method's times; of those of all seeds, or the number that met it."""
+        found = [each.by for each in self.times[method].values() if each.by is not None]
+        if len(found) < SEEDS:
+            return f"{len(found)} of {SEEDS} met it"
+        return f"{statistics.geometric_mean(found):.1f}"
+
+
+def rows(task: str, records: dict[Run, Record]) -> list[Row]:
+    """Return all rows of a task of which both sides are complete."""
+    found = []
+    for workers in sorted({run.workers for run in records if run.task == task}):
+        cells = {method: Cell(task, workers, method, records) for method in METHODS}
+        for regime in REGIMES:
+            times = {method: cell.crossings(regime) for method, cell in cells.items()}
+            times = {method: each for method, each in times.items() if len(each) == SEEDS}
+            mine = min((m for m in times if elastic(m)), key=lambda m: _order(times[m]), default=None)
+            other = min((m for m in times if not elastic(m)), key=lambda m: _order(times[m]), default=None)
+            if mine and other:
+                found.append(Row(workers, regime, mine, other, times))
+    return found
+
+
+def _order(crossings: Mapping[int, Crossing]) -> tuple[int, float]:
+    met = [each.by for each in crossings.values() if each.by is not None]
+    return len(crossings) - len(met), statistics.geometric_mean(met) if met else 0.0
+
+
+def page(records: dict[Run, Record]) -> str:
+    """Return the page."""
+    found = {task: rows(task, records) for task in TASKS}
+    found = {task: each for task, each in found.items() if each}
+    verdicts = {task: _verdicts(each) for task, each in found.items()}
+    lines = [
+        "# Where is elastic averaging faster?",
+        "",
+        "<!-- written by `python -m benchmarks.regimes publish` -->",
+    ]
+    lines += [_conclusion([v for each in verdicts.values() for v in each]), "", INTRODUCTION]
+    for task, each in found.items():
+        title = f"## {TASKS[task].title} to {TASKS[task].target:.1%} (simulated)"
+        lines += ["", title, "", *_against(each, verdicts[task]), "", *_all(each)]
+    return "\n".join(lines) + "\n"
+
+
+def _verdicts(found: Sequence[Row]) -> list[Verdict]:
+    judged = {n: compare(row.times[row.other], row.times[row.elastic]) for n, row in enumerate(found)}
+    return [verdict for _, verdict in sorted(holm(judged).items())]
+
+
+def _conclusion(verdicts: Sequence[Verdict]) -> str:
+    counts = Counter(verdict.claim for verdict in verdicts)
+    said = ", ".join(f"{counts[claim]} {claim}" for claim in sorted(counts))
+    return (
+        f"**The fastest elastic method, over the fastest of all others, in {len(verdicts)} simulated conditions: "
+        f"{said}.**"
+    )
+
+
+def _against(found: Sequence[Row], verdicts: Sequence[Verdict]) -> Iterable[str]:
+    header = ("workers", "link", "jitter", "fastest elastic, s", "fastest other, s", "verdict")
+    lines = []
+    for row, verdict in zip(found, verdicts, strict=True):
+        sides = (f"{method} {row.seconds(method)}" for method in (row.elastic, row.other))
+        said = f"{verdict.claim}: {short(row.elastic, verdict)}"
+        lines.append((str(row.workers), row.regime.link, f"{row.regime.jitter:g}", *sides, said))
+    return table(header, lines)
+
+
+def _all(found: Sequence[Row]) -> Iterable[str]:
+    header = ("method", *(f"{row.workers} w., {row.regime.link}, {row.regime.jitter:g}" for row in found))
+    methods = [method for method in METHODS if any(method in row.times for row in found)]
+    return table(header, ((m, *(row.seconds(m) if m in row.times else "" for row in found)) for m in methods))
