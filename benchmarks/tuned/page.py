@@ -28,8 +28,9 @@ INTRODUCTION = f"""\
 In a table every entry has the same number of trials with the same budgets: settings drawn from the space that the
 method declares, or that covers what the peer's library offers, judged on the validation part. The search is
 successive halving ([tuning](../tuning.md)), or trials in virtual time, where a peer is represented by the method
-of the catalogue with its equations; the best of these are then tried on the hosts with the whole budget. The best
-setting is measured on seeds that no trial had.
+of the catalogue with its equations ([records](tuned/proposals)); the best of these are then tried on the hosts
+with the whole budget. The best setting is measured on seeds that no trial had.
+
 Seconds are those of the train clock until the target was met on the validation part, evaluations excluded;
 *exposed* is the share of that time in which a worker waits for communication. Batch {BATCH} per worker. Methods
 of the catalogue send bf16 with error feedback; the hooks of DDP are entries of their own. Verdicts follow [the
