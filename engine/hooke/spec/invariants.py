@@ -26,8 +26,6 @@ SLACK = 0.005
 """Seconds, once per run."""
 SLACK_PER_STOP = 0.02
 """Seconds for every evaluation and checkpoint if ranks outnumber cores; otherwise the maximum."""
-TIME_SLICE = 0.01
-"""Seconds per stop for every other rank, if ranks outnumber cores: one that is woken gets a core after them."""
 LEAST_PER_STOP, SHARE_PER_STOP = 0.002, 0.25
 """Otherwise: seconds for every stop, and the share of the stop's own seconds that is added."""
 ROUNDING = 1e-5
@@ -46,8 +44,6 @@ class _Rank:
     restored: bool = False
     crowded: bool = False
     """More ranks than cores."""
-    per_stop: float = SLACK_PER_STOP
-    """Slack for every stop, s; of ranks that are not crowded, the maximum."""
     done: Done | None = None
     walls: list[float] = field(default_factory=list)
     clocks: list[float] = field(default_factory=list)
@@ -66,8 +62,6 @@ def faults(folder: Path) -> list[str]:
         return [str(error)]
     if not ranks:
         return [f"{folder} holds no journal"]
-    for rank in ranks.values():
-        rank.per_stop += TIME_SLICE * (len(ranks) - 1) if rank.crowded else 0.0
     deciding = next((r for r in ranks.values() if r.role == "server"), ranks[min(ranks)])
     evaluating = [rank for rank in ranks.values() if rank.evaluations]
     evaluations = (evaluating[0] if evaluating else deciding).evaluations
@@ -104,8 +98,8 @@ def _read(path: Path) -> _Rank:
 def _slack(rank: _Rank, stops: Iterable[float]) -> float:
     """Return the slack at a time before which the clock has stood for the given seconds each."""
     if rank.crowded:
-        return SLACK + rank.per_stop * sum(1 for _ in stops)
-    return SLACK + sum(min(rank.per_stop, LEAST_PER_STOP + SHARE_PER_STOP * stood) for stood in stops)
+        return SLACK + SLACK_PER_STOP * sum(1 for _ in stops)
+    return SLACK + sum(min(SLACK_PER_STOP, LEAST_PER_STOP + SHARE_PER_STOP * stood) for stood in stops)
 
 
 def _of_evaluations(evaluations: Sequence[Evaluation]) -> Iterator[str]:
@@ -169,7 +163,7 @@ def _steps_while_the_clock_stood(rank: _Rank, evaluations: Iterable[Evaluation])
                 break
             inside = min(rank.walls[at], end) - max(begins[at], begin)
             possible = rank.walls[at] - begins[at] - inside
-            if rank.work[at] > possible * (1 + ROUNDING) + SLACK + rank.per_stop:
+            if rank.work[at] > possible * (1 + ROUNDING) + SLACK + SLACK_PER_STOP:
                 yield (
                     f"its step that ended at {rank.walls[at]:.3f} s worked for {rank.work[at]:.3f} s, although "
                     f"the clock stood from {begin:.3f} s to {end:.3f} s"
