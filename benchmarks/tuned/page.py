@@ -38,7 +38,8 @@ rule](../decisions/0020-one-rule-of-verdict.md): 95%, paired by seed, corrected 
 a table. Seconds of two tables are not comparable.
 
 A search of few trials is itself random: another draw of trials may find a better setting for any entry. A
-verdict is on the settings that were found."""
+verdict is on the settings that were found. How the first table came about, and what limits it:
+[decision 38](../decisions/0038-virtual-time-proposes.md)."""
 
 
 class Row:
