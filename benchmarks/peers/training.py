@@ -39,7 +39,7 @@ LENETS: dict[str, type[MnistLenet | FashionLenet]] = {"mnist-lenet": MnistLenet,
 class Outcome:
     """The outcome of one rank; `evaluations` are tuples (samples, clock, loss, accuracy, seconds).
 
-    clock: the train clock when it stopped, s; seconds: how long it stood; both of this rank. Losses and accuracies
+    clock: this rank's train clock when it stopped, s; seconds: how long it stood, on rank 0. Losses and accuracies
     are of all ranks, on the validation part. `test` is (loss, accuracy, seconds) of the test part, scored once
     after training; None if it diverged.
     """
@@ -83,7 +83,8 @@ class Worker:
         schedule, ledger, spec = self._schedule, self._ledger, self._spec
         self._method.sums([0.0])
         (self._folder / f"started.{self._rank}").touch()
-        ledger.begin()
+        (began,) = self._of_the_first(time.perf_counter())
+        ledger.begin(None, began)
         cpu = time.process_time()
         self._evaluate()
         while schedule.reason is None:
@@ -133,16 +134,23 @@ class Worker:
     def _evaluate(self) -> None:
         """Score the weights on the validation part while all ranks stop; end if they diverged."""
         # Waiting for the last rank to stop is on the clock; then the clock stands.
-        before = self._ledger.enter(Phase.IDLE)
+        ledger = self._ledger
+        before = ledger.enter(Phase.IDLE)
         self._method.sums([0.0])
-        self._ledger.enter(Phase.EVALUATE)
-        clock = self._ledger.train()
-        loss, accuracy, seconds = self._scored("validation")
-        self._ledger.enter(before)
+        ledger.enter(Phase.EVALUATE)
+        stopped, clock = ledger.since, ledger.train()
+        loss, accuracy, _ = self._scored("validation")
+        (seconds,) = self._of_the_first(time.perf_counter() - stopped)
+        ledger.leave_stop(stopped, seconds)
+        ledger.enter(before)
         self._schedule.note_evaluation(self._samples, loss, accuracy)
         self._evaluations.append((self._samples, clock, loss, accuracy, seconds))
         if not math.isfinite(loss):
             self._schedule.reason = "budget"
+
+    def _of_the_first(self, seconds: float) -> list[float]:
+        """Return the seconds of rank 0, read before the others continue; all ranks share the machine's clock."""
+        return self._method.sums([seconds if self._rank == 0 else 0.0])
 
     def _scored(self, part: Part) -> tuple[float, float, float]:
         """Return loss and accuracy of the weights on a part, divided among the ranks, and the seconds it took."""

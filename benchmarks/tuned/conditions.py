@@ -9,7 +9,7 @@ from benchmarks.evidence.conditions import PLACES, Place
 BATCH = 16
 """Per worker and step, for every entry; accumulation is a setting of those that have it."""
 TRIALS = 12
-PROPOSING, PROPOSED = 16, 2
+PROPOSING, PROPOSED = 16, 4
 """Trials of an entry in virtual time, if it proposes settings, and the best of them, which the hosts try."""
 SEEDS = 3
 CLAIM_SEEDS = 5

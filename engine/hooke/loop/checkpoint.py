@@ -19,6 +19,7 @@ import numpy as np
 
 from hooke.comm.elements import host, tensor
 from hooke.errors import CheckpointError
+from hooke.loop.clock import restart_clock
 from hooke.loop.evaluate import aside, stop_together
 from hooke.loop.recorder import RecordedRank
 from hooke.spec.limits import Budget
@@ -45,13 +46,11 @@ def save(r: RecordedRank) -> None:
     folder = r.keep
     if folder is None:
         return
-    stop_together(r)
-    with aside(r.comm, Phase.EVALUATE):
-        stopped = r.comm.clock()
-        mine = (float(r.samples), float(r.samples == r.schedule.saved > 0)) if r.deciding else (0.0, 0.0)
-        samples, present = map(int, r.comm.control.allreduce(mine))
-        if not present:
-            _save(r, folder / "checkpoints" / str(samples), stopped)
+    mine = (float(r.samples), float(r.samples == r.schedule.saved > 0)) if r.deciding else (0.0, 0.0)
+    samples, present = map(int, stop_together(r, mine))
+    if not present:
+        with aside(r.comm, Phase.EVALUATE):
+            _save(r, folder / "checkpoints" / str(samples), r.ledger.since)
     r.schedule.saved = samples
 
 
@@ -81,7 +80,7 @@ def _save(r: RecordedRank, place: Path, stopped: float) -> None:
         temporary.rename(place / "complete.json")
         _sweep(place)
     r.comm.barrier()
-    r.recorder.checkpointed(r, path, path.stat().st_size, digest, stopped)
+    r.recorder.checkpointed(r, path, path.stat().st_size, digest, restart_clock(r, stopped))
 
 
 def _arrays(r: RecordedRank) -> dict[str, Any]:

@@ -21,7 +21,8 @@ from hooke.catalogue.workload import Score
 from hooke.comm.base import Vector
 from hooke.comm.elements import host
 from hooke.errors import AlgorithmError
-from hooke.loop.recorder import RecordedRank
+from hooke.loop.clock import restart_clock
+from hooke.loop.recorder import RecordedRank, Stop
 from hooke.trace.phases import Phase
 
 if TYPE_CHECKING:
@@ -43,10 +44,13 @@ def aside(comm: Timed, phase: Phase) -> Iterator[None]:
         sent.payload, sent.wire, sent.messages = kept.payload, kept.wire, kept.messages
 
 
-def stop_together(r: RecordedRank) -> None:
-    """Return when every rank has stopped. The clock runs meanwhile, because the last rank is still training."""
+def stop_together(r: RecordedRank, words: tuple[float, ...] = (0.0,)) -> tuple[float, ...]:
+    """Return the sums of the words of all ranks when every rank has stopped.
+
+    The clock runs meanwhile, because the last rank is still training.
+    """
     with aside(r.comm, Phase.IDLE):
-        r.comm.control.allreduce((0.0,))
+        return r.comm.control.allreduce(words)
 
 
 def stop_and_evaluate(r: RecordedRank) -> None:
@@ -62,7 +66,7 @@ def evaluate_together(r: RecordedRank) -> None:
     the server has the center.
     """
     with aside(r.comm, Phase.EVALUATE):
-        stopped = r.comm.clock()
+        stopped = r.ledger.since
         r.refresh()
         start, stop = _share(r, r.objective.validation_size)
         weights = evaluated(r)
@@ -70,7 +74,8 @@ def evaluate_together(r: RecordedRank) -> None:
             compare(r, weights)
         part = r.objective.evaluate(weights, start, stop)
         sums = r.comm.control.allreduce((part.loss_sum, float(part.correct), float(part.count)))
-        _note(r, Score(sums[0], int(sums[1]), int(sums[2])), stopped)
+        clock = r.recorder.train_clock(r)
+        _note(r, Score(sums[0], int(sums[1]), int(sums[2])), Stop(clock, stopped, restart_clock(r, stopped)))
 
 
 def evaluated(r: RecordedRank) -> Vector:
@@ -112,8 +117,9 @@ def compare(r: RecordedRank, weights: Vector) -> None:
 def evaluate_alone(r: RecordedRank) -> None:
     """Score the whole validation part on the server, while every worker stands still."""
     with aside(r.comm, Phase.EVALUATE):
-        stopped = r.comm.clock()
-        _note(r, r.objective.evaluate(evaluated(r), 0, r.objective.validation_size), stopped)
+        stopped = r.ledger.since
+        score = r.objective.evaluate(evaluated(r), 0, r.objective.validation_size)
+        _note(r, score, Stop(r.recorder.train_clock(r), stopped, r.comm.clock() - stopped))
 
 
 def score_test(r: RecordedRank) -> None:
@@ -126,7 +132,7 @@ def score_test(r: RecordedRank) -> None:
         return
     stop_together(r)
     with aside(r.comm, Phase.EVALUATE):
-        stopped = r.comm.clock()
+        stopped = r.ledger.since
         start, stop = _share(r, r.objective.test_size)
         weights = evaluated(r)
         compare(r, weights)
@@ -144,7 +150,7 @@ def _share(r: RecordedRank, size: int) -> tuple[int, int]:
     return size * r.rank // r.comm.size, size * (r.rank + 1) // r.comm.size
 
 
-def _note(r: RecordedRank, score: Score, stopped: float) -> None:
+def _note(r: RecordedRank, score: Score, stop: Stop) -> None:
     loss, accuracy = score.loss_sum / score.count, score.correct / score.count
     reached = r.schedule.note_evaluation(r.samples, loss, accuracy)
-    r.recorder.note_evaluation(r, loss, accuracy, stopped, reached)
+    r.recorder.note_evaluation(r, loss, accuracy, stop, reached)

@@ -8,10 +8,11 @@ import socket
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hooke.hardware.description import describe
+from hooke.loop.clock import start_clock
 from hooke.loop.state import RankSetup, RankState
 from hooke.spec.events import STEP_COLUMNS, Checkpointed, Done, Dropped, Evaluation, Start
 from hooke.spec.journal import EVERY_RANK_WRITES, JournalWriter
@@ -19,6 +20,15 @@ from hooke.trace.phases import PHASES
 
 GROWING = list(STEP_COLUMNS).index(PHASES[0])
 """Index of the first column of a row whose sums over rows are totals."""
+
+
+@dataclass(frozen=True)
+class Stop:
+    """The clock of a run stood at `clock`, for `seconds` from the time `since` of `comm.clock()`; in seconds."""
+
+    clock: float
+    since: float
+    seconds: float
 
 
 class Recorder:
@@ -62,7 +72,7 @@ class Recorder:
         if evaluate is not None and r.samples == 0:
             evaluate()
         (ended,) = r.comm.control.allreduce((float(r.schedule.reason is not None),))
-        r.ledger.begin(r.restored_seconds)
+        start_clock(r)
         self._running = True
         self._at_start = replace(r.comm.traffic)
         self._before = self._totals(r)
@@ -132,21 +142,24 @@ class Recorder:
         if self._journal is not None:
             self._journal.flush()
 
-    def note_evaluation(self, r: RankState, loss: float, accuracy: float, stopped: float, reached: bool) -> None:
-        """Record an evaluation; the clock has stood since `stopped`. Only the deciding rank writes it."""
+    def train_clock(self, r: RankState) -> float:
+        """Return the train clock; 0 before it has been started."""
+        return r.ledger.train() if self._running else 0.0
+
+    def note_evaluation(self, r: RankState, loss: float, accuracy: float, stop: Stop, reached: bool) -> None:
+        """Record an evaluation. Only the deciding rank writes it."""
         self.evaluated_at = r.samples
-        clock = r.ledger.train() if self._running else 0.0
 
         def make(seq: int) -> Evaluation:
             return Evaluation(
                 seq=seq,
                 step=r.t,
                 samples=r.samples,
-                clock=clock,
-                wall=stopped - r.ledger.began if self._running else 0.0,
+                clock=stop.clock,
+                wall=stop.since - r.ledger.began if self._running else 0.0,
                 loss=loss,
                 accuracy=accuracy,
-                seconds=r.comm.clock() - stopped,
+                seconds=stop.seconds,
                 reached=reached,
             )
 
@@ -154,8 +167,8 @@ class Recorder:
         if self._journal is not None and r.deciding:
             self._journal.record(make)
 
-    def checkpointed(self, r: RankState, path: Path, size: int, digest: str, stopped: float) -> None:
-        """Write the path of this rank's part of a complete checkpoint; the clock has stood since `stopped`."""
+    def checkpointed(self, r: RankState, path: Path, size: int, digest: str, seconds: float) -> None:
+        """Write the path of this rank's part of a complete checkpoint, for which the clock stood for `seconds`."""
         if self._journal is not None:
             self._journal.record(
                 lambda seq: Checkpointed(
@@ -165,7 +178,7 @@ class Recorder:
                     path=str(path),
                     bytes=size,
                     sha256=digest,
-                    seconds=r.comm.clock() - stopped,
+                    seconds=seconds,
                 )
             )
 

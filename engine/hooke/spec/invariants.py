@@ -5,8 +5,8 @@
 3. No worker takes a step while the clock stands.
 4. An evaluation before the first step has clock 0; clocks are monotonic; phases sum to wall time.
 
-SLACK allows for messages between ranks and for waking a process, with more where ranks share cores. It never hides
-workers that continue during an evaluation of more than a few milliseconds. In a run resumed from a checkpoint only
+SLACK allows for messages between ranks and for waking a process. It never hides workers that continue during an
+evaluation of more than a few milliseconds. In a run resumed from a checkpoint only
 phases and the order of clocks are checked, because its journals lack the earlier stops.
 """
 
@@ -24,10 +24,8 @@ from hooke.spec.journal import records, unpack
 
 SLACK = 0.005
 """Seconds, once per run."""
-SLACK_PER_STOP = 0.02
-"""Seconds for every evaluation and checkpoint if ranks outnumber cores; otherwise the maximum."""
-LEAST_PER_STOP, SHARE_PER_STOP = 0.002, 0.25
-"""Otherwise: seconds for every stop, and the share of the stop's own seconds that is added."""
+LEAST_PER_STOP, SHARE_PER_STOP, SLACK_PER_STOP = 0.002, 0.25, 0.02
+"""For every evaluation and checkpoint: seconds, the share of its own seconds that is added, and the maximum."""
 ROUNDING = 1e-5
 """Relative rounding error: seconds of phases are stored as float32."""
 WORK = ("data", "compute", "update")
@@ -42,8 +40,6 @@ class _Rank:
     stops: list[float] = field(default_factory=list)
     """Seconds of each of its checkpoints."""
     restored: bool = False
-    crowded: bool = False
-    """More ranks than cores."""
     done: Done | None = None
     walls: list[float] = field(default_factory=list)
     clocks: list[float] = field(default_factory=list)
@@ -80,7 +76,6 @@ def _read(path: Path) -> _Rank:
             case Start():
                 rank.role = record.role
                 rank.restored = rank.restored or record.restored_step is not None
-                rank.crowded = rank.crowded or record.oversubscribed
             case Evaluation():
                 rank.evaluations.append(record)
             case Checkpointed():
@@ -95,10 +90,8 @@ def _read(path: Path) -> _Rank:
     return rank
 
 
-def _slack(rank: _Rank, stops: Iterable[float]) -> float:
+def _slack(stops: Iterable[float]) -> float:
     """Return the slack at a time before which the clock has stood for the given seconds each."""
-    if rank.crowded:
-        return SLACK + SLACK_PER_STOP * sum(1 for _ in stops)
     return SLACK + sum(min(SLACK_PER_STOP, LEAST_PER_STOP + SHARE_PER_STOP * stood) for stood in stops)
 
 
@@ -124,7 +117,7 @@ def _of_clock(rank: _Rank, evaluations: Sequence[Evaluation], deciding: Done | N
         work = sum(rank.done.phases.get(phase, 0.0) for phase in WORK)
         moments.append((deciding.clock, work, [*seconds, *rank.stops]))
     for clock, work, stops in moments:
-        if clock < work * (1 - ROUNDING) - _slack(rank, stops):
+        if clock < work * (1 - ROUNDING) - _slack(stops):
             yield f"it spent {work:.3f} s on data, compute and update when the clock of the run was {clock:.3f} s"
             return
 
@@ -142,7 +135,7 @@ def _of_rank(rank: _Rank, evaluations: Sequence[Evaluation]) -> Iterator[str]:
         yield f"its phases sum to {sum(done.phases.values()):.3f} s of {done.wall:.3f} s"
     stood = sum(evaluation.seconds for evaluation in evaluations) + sum(rank.stops) + done.test_seconds
     off = done.wall - done.clock
-    if off > stood + _slack(rank, stops) and not rank.restored:
+    if off > stood + _slack(stops) and not rank.restored:
         yield (
             f"{off:.3f} s of its {done.wall:.3f} s are off the clock, and evaluations and checkpoints took "
             f"{stood:.3f} s"

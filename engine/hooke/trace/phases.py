@@ -64,15 +64,15 @@ class Ledger:
         self.clock = clock
         self.begin()
 
-    def begin(self, restored: dict[Phase, float] | None = None) -> None:
+    def begin(self, restored: dict[Phase, float] | None = None, at: float | None = None) -> None:
         """Reset all counts; called on entry to the step loop, so that set-up is not charged to step 0.
 
-        A resumed run continues with the seconds of its checkpoint.
+        A resumed run continues with the seconds of its checkpoint. `at`: when the clock started, if not now.
         """
         self.seconds = restored or dict.fromkeys(PHASES, 0.0)
         self.hidden = 0.0
-        self.phase = Phase.UPDATE
-        self.since = self.clock()
+        self.phase = Phase.IDLE
+        self.since = self.clock() if at is None else at
         self.began = self.since - sum(self.seconds.values())
 
     def enter(self, phase: Phase) -> Phase:
@@ -90,6 +90,15 @@ class Ledger:
         """Move seconds already charged to another phase (a wait that was for another rank's evaluation)."""
         self.seconds[source] -= seconds
         self.seconds[to] += seconds
+
+    def leave_stop(self, since: float, seconds: float) -> None:
+        """Leave phase evaluate, entered at `since`: the clock stood for `seconds`, the rest is idle time."""
+        self.enter(Phase.IDLE)
+        late = self.since - since - seconds
+        if late >= 0:
+            self.move(late, Phase.EVALUATE, Phase.IDLE)
+        else:  # it was counted as idle although the clock stood already
+            self.move(-late, Phase.IDLE, Phase.EVALUATE)
 
     def wall(self) -> float:
         """Return seconds since `begin`, evaluation included."""

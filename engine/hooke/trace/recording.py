@@ -210,9 +210,9 @@ class TracedLedger(Ledger):
         super().__init__(clock)
         self.trace, self._notes = trace, trace
 
-    def begin(self, restored: dict[Phase, float] | None = None) -> None:
+    def begin(self, restored: dict[Phase, float] | None = None, at: float | None = None) -> None:
         """Reset all counts and start the trace."""
-        super().begin(restored)
+        super().begin(restored, at)
         if self.trace is not None:  # not yet set when the constructor of the base class calls this
             self._notes.begin(self)
 

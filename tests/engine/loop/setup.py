@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from hooke.catalogue.algorithm import ranks_of
 from hooke.catalogue.validation import validate_run
-from hooke.comm.base import Comm
+from hooke.comm.base import Comm, Control
 from hooke.comm.virtual.communicator import run_virtual
 from hooke.loop.state import RankOptions
 from hooke.loop.train import train_rank
@@ -28,8 +28,24 @@ BATCH = 4
 NETWORK = {"latency": 1e-5, "seconds_per_byte": 1e-8, "compute_seconds_per_sample": 1e-4, "compute_jitter": 0.3}
 
 
+LATE = 0.03
 HELD = 80
 """Gradients of all other workers together that a slow one waits for, under MPI."""
+
+
+class Late:
+    """Control words of a rank that gets no core for a while after each all-reduce."""
+
+    def __init__(self, inner: Control) -> None:
+        self._inner = inner
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    def allreduce(self, words: tuple[float, ...]) -> tuple[float, ...]:
+        sums = self._inner.allreduce(words)
+        time.sleep(LATE)
+        return sums
 
 
 class Ordered(Quadratic):
@@ -102,6 +118,8 @@ class Setup:
     """Seed of random sleeps in every gradient."""
     cancel: tuple[int, int] | None = None
     """(rank, evaluation): a stop is asked for on this rank, during this evaluation."""
+    late: int | None = None
+    """Under MPI: the rank that waits LATE seconds for a core whenever an all-reduce of control words has ended."""
     moody: bool = False
     apart: bool = False
     """Under MPI: windows share no memory, as on several hosts."""
@@ -161,10 +179,14 @@ def run_rank(comm: Comm, setup: Setup, world: World, folder: Path | None, resume
         folder.mkdir(exist_ok=True)
         (folder / "spec.json").write_text(canonical(spec))
     comm.barrier()
+    control = comm.control
+    if setup.late == comm.rank and world == "mpi":
+        comm.control = Late(control)
     with known():
         out = train_rank(comm, spec, folder, objective, resume, options=RankOptions(objective.cancel_requested))
     scores = [(score.samples, score.loss) for score in out.evaluations]
     picked, start = len(objective.picked), family.start(spec.seed)
+    comm.control = control
     return Report(out.weights, out.center, out.done, scores, picked, objective.spent, start, objective.mass)
 
 

@@ -59,6 +59,8 @@ def test_the_ledger_charges_alike_with_and_without_a_trace(tmp_path, bare):
         ledger.begin()
     else:
         ledger, clock = traced_ledger(tmp_path / "trace.0.bin")
+    assert ledger.phase is Phase.IDLE
+    ledger.enter(Phase.UPDATE)
     for phase, spent in ((Phase.DATA, 1.0), (Phase.COMPUTE, 2.0), (Phase.COMMUNICATE, 4.0), (Phase.IDLE, 8.0)):
         before = ledger.enter(phase)
         clock.now += spent
@@ -252,3 +254,19 @@ def test_a_compressed_trace_is_the_same(traced, tmp_path):
     run = traced("synchronous", "virtual")
     write(run.folder, RANKS, tmp_path / "trace.json.gz")
     assert json.loads(gzip.decompress((tmp_path / "trace.json.gz").read_bytes())) == run.document
+
+
+@pytest.mark.parametrize("bare", [False, True])
+def test_a_clock_may_have_started_before_the_rank_learned_of_it(tmp_path, bare):
+    """What it waited for its core is idle time, and part of its wall seconds."""
+    clock = Clock()
+    ledger = Ledger(clock) if bare else TracedLedger(clock, Trace(tmp_path / "trace.0.bin", ABOUT))
+    ledger.begin(None, clock.now - 2.0)
+    ledger.enter(Phase.COMPUTE)
+    clock.now += 1.0
+    assert ledger.train() == ledger.wall() == 3.0
+    assert (ledger.seconds[Phase.IDLE], ledger.seconds[Phase.COMPUTE]) == (2.0, 1.0)
+    if not bare:
+        end(ledger)
+        found = read(tmp_path / "trace.0.bin").phases
+        assert [(s.phase, s.began, s.ended) for s in found] == [("idle", 98.0, 100.0), ("compute", 100.0, 101.0)]
