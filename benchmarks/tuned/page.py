@@ -38,7 +38,7 @@ rule](../decisions/0020-one-rule-of-verdict.md): 95%, paired by seed, corrected 
 a table. Seconds of two tables are not comparable.
 
 A search of few trials is itself random: another draw of trials may find a better setting for any entry. A
-verdict is on the settings that were found. How the first table came about, and what limits it:
+verdict is on the settings that were found. How the tables came about, and what limits them:
 [decision 38](../decisions/0038-virtual-time-proposes.md)."""
 
 
