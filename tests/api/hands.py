@@ -43,6 +43,14 @@ SPEC = {
 }
 
 
+ALONE = {
+    "variants": SPEC["variants"][:1],
+    "baseline": "sync",
+    "clusters": [{"name": "local", "workers": [2], "seeds": 1}],
+}
+"""Changes that leave one run of it, of two ranks."""
+
+
 class OrderLine:
     """A message line that keeps what is sent; `down` makes it refuse."""
 
@@ -119,8 +127,8 @@ class Service:
         return answer.json()
 
     def launch(self, **changes) -> "Supervisor":
-        """Submit an experiment, look at the queue, and return a supervisor for the first run sent."""
-        self.submit(**changes)
+        """Submit an experiment of one run, look at the queue, and return a supervisor for it."""
+        self.submit(**ALONE | changes)
         return self.next()
 
     def next(self) -> "Supervisor":

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import select
 
-from tests.api.hands import Supervisor, done, lines, scored, start, steps
+from tests.api.hands import SPEC, Supervisor, done, lines, scored, start, steps
 from tests.api.test_experiments import pointers, problem
 
 
@@ -124,11 +124,7 @@ def test_totals_are_sums_until_the_rank_says_its_own(service):
 
 
 def test_a_server_does_not_count_in_the_communication_fraction(service):
-    service.submit()
-    service.next()
-    service.client.post(f"/runs/{service.line.launched[-1][1][0].run}/cancel")
-    service.prove(service.line.launched[-1][1][0].run, 1, alive=False)
-    supervisor = service.next()
+    supervisor = service.launch(variants=SPEC["variants"][1:], baseline="original")
     assert service.run(supervisor.id)["servers"] == 1
     idle = np.full(4, 0.0)
     supervisor.send(

@@ -35,18 +35,30 @@ def expire(service):
     service.scheduler.look()
 
 
-def test_one_mpi_run_at_a_time_in_order(service):
+def test_real_runs_go_out_by_experiment_in_order(service):
     service.submit()
     service.submit(name="younger")
     order = sorted(run["id"] for run in service.runs())
-    for run_id in order:
-        supervisor = service.next()
-        assert supervisor.id == run_id
-        for _ in range(3):
-            service.scheduler.look()  # nothing else goes to a cluster that is taken
-        supervisor.report("starting", "running", "succeeded")
-    assert [launch[1][0].run for launch in service.line.launched] == order
+    for _ in range(2):
+        service.scheduler.look()
+        for launched in service.line.launched[-1][1]:
+            for _ in range(3):
+                service.scheduler.look()  # nothing else goes to a cluster that is taken
+            Supervisor(service, launched).report("starting", "running", "succeeded")
+    assert [launched.run for launch in service.line.launched for launched in launch[1]] == order
+    assert [len(launch[1]) for launch in service.line.launched] == [4, 4]
     assert states(service) == ["succeeded"] * 8
+
+
+def test_real_and_virtual_runs_do_not_go_out_together(service):
+    service.submit(clusters=[VIRTUAL, {"name": "local", "workers": [2], "seeds": 1}])
+    service.scheduler.look()
+    ((_, orders),) = service.line.launched
+    assert {order.spec["world"] for order in orders} == {"virtual"}
+    for order in orders:
+        Supervisor(service, order).report("starting", "running", "succeeded")
+    service.scheduler.look()
+    assert {order.spec["world"] for order in service.line.launched[1][1]} == {"mpi"}
 
 
 def test_virtual_runs_of_an_experiment_go_out_together(service):
@@ -87,9 +99,11 @@ def test_an_offline_cluster_gets_nothing(service):
 
 def test_busy_slots(service):
     service.hello(cores=4)
-    supervisor = service.launch()
-    assert service.get("/clusters")["items"][0]["busy"] == 2
-    supervisor.report("starting", "running", "succeeded")
+    service.submit()
+    service.scheduler.look()
+    assert service.get("/clusters")["items"][0]["busy"] == 3, "two workers and a server, not a sum over runs"
+    for order in service.line.launched[0][1]:
+        Supervisor(service, order).report("starting", "running", "succeeded")
     assert service.get("/clusters")["items"][0]["busy"] == 0
 
 
@@ -230,7 +244,8 @@ def test_proofs_that_say_nothing_new(service):
     service.prove(supervisor.id, 7, alive=False)
     service.prove("run_unknown", 1, alive=False)
     assert states(service)[0] == "succeeded"
-    queued = sorted(run["id"] for run in service.runs())[1]
+    queued = service.submit(name="younger")["id"]
+    queued = service.runs(experiment=queued)[0]["id"]
     service.prove(queued, 1, alive=False)
     assert service.run(queued)["state"] == "queued"
 
@@ -287,8 +302,8 @@ def test_two_schedulers_send_each_run_once(service):
         thread.start()
     for thread in threads:
         thread.join()
-    assert service.count(Attempt) == 1
-    assert states(service) == ["dispatched", "queued"]
+    assert service.count(Attempt) == 2
+    assert states(service) == ["dispatched", "dispatched"]
 
 
 def test_old_events_are_forgotten(service, later):

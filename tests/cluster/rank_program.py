@@ -3,8 +3,8 @@
     python -m mpi4py rank_program.py [--steps N] [--pause S] [--fault RANK:STEP:WHAT] FOLDER...
 
 Step i of rank r has loss 100 * r + i, so a test can tell a lost, doubled or mixed up point. Virtual specs run in
-this one process, all ranks in turn, as a batch of folders. A file `enough` in a folder ends a run as its budget
-would, so that a test decides when, however slow the machine is.
+this one process, all ranks in turn, as a batch of folders; real ones run as hooke.loop.train runs them. A file
+`enough` in a folder ends a run as its budget would, so that a test decides when, however slow the machine is.
 """
 
 import argparse
@@ -18,6 +18,7 @@ from functools import partial
 from pathlib import Path
 
 from hooke.catalogue.algorithm import ranks_of
+from hooke.loop.output import write_output_to
 from hooke.spec.events import Checkpointed, Done, Evaluation, Start
 from hooke.spec.journal import JournalWriter
 from hooke.spec.specification import RunSpec
@@ -137,10 +138,7 @@ def faults_at(rank, step):
     return [f.split(":")[2] for f in options.fault if f.startswith(f"{rank}:{step}:")]
 
 
-def run_mpi(folder):
-    from mpi4py import MPI
-
-    comm = MPI.COMM_WORLD
+def run_mpi(folder, comm):
     rank = comm.rank
     writer = JournalWriter(folder / f"journal.{rank}.jsonl", time.monotonic)
     for what in faults_at(rank, "start"):
@@ -156,7 +154,7 @@ def run_mpi(folder):
         if requested:  # every rank says that it was told
             requested.pop()
             writer.record(partial(checkpoint_record, step=i))
-        for what in faults_at(rank, i):
+        for what in [*faults_at(rank, i), *faults_at(f"{folder.parent.name}/{rank}", i)]:
             misbehave(what, rank)
         time.sleep(options.pause)
         if found := agreed_reason(comm, folder):
@@ -203,10 +201,28 @@ for what in faults_at(int(os.environ.get("PMI_RANK", "0")), "birth"):  # before 
     misbehave(what)
 signal.signal(signal.SIGTERM, lambda *_: stop.set())
 signal.signal(signal.SIGUSR1, lambda *_: requested.append(True))
-for folder in options.folders:
+
+
+def spec_of(folder):
+    return RunSpec.model_validate(json.loads((folder / "spec.json").read_text()))
+
+
+def run_real():
+    from hooke.loop.in_turn import run_in_turn
+
+    run_in_turn(options.folders, stop.is_set, lambda folder: ranks_of(spec_of(folder)), run_mpi)
+
+
+real = spec_of(options.folders[0]).world == "mpi"
+if real:
+    run_real()
+for folder in options.folders if not real else ():
     if stop.is_set():
         break
     if (folder / "cancel").exists():
         continue
-    spec = RunSpec.model_validate(json.loads((folder / "spec.json").read_text()))
-    run_virtual(folder, ranks_of(spec)) if spec.world == "virtual" else run_mpi(folder)
+    if len(options.folders) > 1:
+        write_output_to(folder)
+    for what in faults_at(folder.parent.name, "before"):
+        misbehave(what)
+    run_virtual(folder, ranks_of(spec_of(folder)))

@@ -151,6 +151,7 @@ def test_what_the_launcher_prints_behind_a_traceback_is_not_the_error():
     lines += ["Abort(3) on node 0 (rank 0 in comm 0): application called MPI_Abort"]
     lines += [
         "[unset] PMIU_write error; fd=9 buf=:cmd=abort exitcode=3",
+        "[cli-1]: PMIU_write error; fd=10 buf=:cmd=abort exitcode=3 message=abort",
         ":",
         "system msg for write_line failure : Pipe",
     ]

@@ -75,8 +75,9 @@ def views(session: Session, silence: timedelta) -> list[ClusterView]:
 
 
 def _view(cluster: Cluster, held: Iterable[tuple[int, bool]], at: datetime, silence: timedelta) -> ClusterView:
-    # a simulated run uses its whole host, independently of the number of simulated workers
-    busy = sum(cluster.slots if simulated else ranks for ranks, simulated in held)
+    # a simulated run uses its whole host, independently of the number of simulated workers; the runs of a launch
+    # run one after the other
+    busy = max((cluster.slots if simulated else ranks for ranks, simulated in held), default=0)
     return ClusterView(
         name=cluster.name,
         cores=cluster.cores,

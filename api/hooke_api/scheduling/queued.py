@@ -14,7 +14,7 @@ from hooke_api.models import Attempt, Cluster, Run
 from hooke_api.scheduling.lifecycle import ACTIVE
 
 BATCH = 64
-"""Maximum number of virtual runs per process."""
+"""Maximum number of runs per launch."""
 
 
 def free_hosts(session: Session, seen_since: datetime) -> list[str]:
@@ -31,7 +31,8 @@ def free_hosts(session: Session, seen_since: datetime) -> list[str]:
 def choose(session: Session, host: str) -> list[Run]:
     """Return the next runs of a free cluster, locked: the next run of the oldest experiment.
 
-    Up to BATCH virtual runs of one experiment are dispatched together and share a process.
+    Up to BATCH runs of one experiment, all virtual or all real, are dispatched together: they run one after the
+    other and share processes, so that these start once.
     """
     # a concurrent session for this cluster waits here, and then sees the choice
     session.execute(select(Cluster.name).where(Cluster.name == host).with_for_update())
@@ -41,9 +42,7 @@ def choose(session: Session, host: str) -> list[Run]:
     first = session.scalars(queued.limit(1).with_for_update()).first()
     if first is None or session.execute(busy).first() is not None:
         return []
-    if not first.simulated:
-        return [first]
-    batch = queued.where(Run.experiment_id == first.experiment_id, Run.simulated)
+    batch = queued.where(Run.experiment_id == first.experiment_id, Run.simulated == first.simulated)
     return list(session.scalars(batch.limit(BATCH).with_for_update()))
 
 
@@ -71,9 +70,13 @@ def _grouped(runs: Iterable[Run]) -> list[list[Run]]:
     groups: list[list[Run]] = []
     for run in runs:
         last = groups[-1] if groups else []
-        together = last and run.simulated and last[0].simulated and last[0].experiment_id == run.experiment_id
-        if together and last[0].host == run.host and len(last) < BATCH:
+        if last and len(last) < BATCH and _kind(run) == _kind(last[0]):
             last.append(run)
         else:
             groups.append([run])
     return groups
+
+
+def _kind(run: Run) -> tuple[str, str, bool]:
+    """Return what runs of one launch have in common."""
+    return run.experiment_id, run.host, run.simulated

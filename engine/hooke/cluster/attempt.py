@@ -8,6 +8,7 @@ import time
 from collections.abc import Sequence
 
 from hooke.catalogue.algorithm import ranks_of
+from hooke.catalogue.discovery import built_in
 from hooke.catalogue.validation import validate_run
 from hooke.cluster.job import Order
 from hooke.cluster.places import AttemptFolder, write_atomically
@@ -68,6 +69,17 @@ class SupervisedAttempt:
         return self.spec is not None and self.spec.world == "virtual"
 
     @property
+    def shareable(self) -> bool:
+        """Return whether it may share processes with attempts of its kind.
+
+        A real one only without users' files: those may keep state in their modules from one run to the next.
+        """
+        if self.spec is None or self.virtual:
+            return self.virtual
+        built = (built_in("algorithm"), built_in("workload"))
+        return self.spec.algorithm.name in built[0] and self.spec.workload.name in built[1]
+
+    @property
     def processes(self) -> int:
         """Return the number of its guarded processes."""
         return 1 if self.virtual else self.witness.ranks
@@ -88,9 +100,10 @@ class SupervisedAttempt:
         self.reports.append(report)
         self.news.set()
 
-    def starting(self, why: str) -> None:
-        """Report `starting`, once."""
+    def starting(self) -> None:
+        """Report `starting`, once: its turn has come."""
         if not self.reports:
+            why = "a supervisor owns it, and its ranks are starting"
             self.report(StateReport(state="starting", unix=time.time(), why=why, host=os.uname().nodename))
 
     def look(self) -> None:
@@ -111,6 +124,8 @@ class SupervisedAttempt:
         """Report the end of an attempt that must not start; return whether it must not."""
         if self.ended:
             return True
+        if self.folder.dead.exists() or self.must_end or self.fault:
+            self.starting()
         now, host = time.time(), os.uname().nodename
         if self.folder.dead.exists():
             why = "it had been declared dead before it could start"
@@ -125,21 +140,19 @@ class SupervisedAttempt:
         self,
         status: int | None,
         *,
-        output: AttemptFolder | None = None,
         cancelled: bool = False,
         cause: str = "",
         cause_at: float = 0.0,
         left: Sequence[int] = (),
     ) -> None:
-        """Determine how it ended and report it. `output` is the folder with the output of its process."""
+        """Determine how it ended and report it."""
         self.look()
-        output = output or self.folder
         evidence = Evidence(
             ranks=self.witness.ranks,
             status=status,
             exits=self.witness.exits(),
             done=self.witness.done,
-            logs={r: last_lines(output.rank_log(r), _LOOK_BACK) for r in range(self.processes)},
+            logs={r: last_lines(self.folder.rank_log(r), _LOOK_BACK) for r in range(self.processes)},
             host=os.uname().nodename,
             cancelled=cancelled or self.folder.cancel.exists(),
             fenced=self.fenced,

@@ -2,7 +2,7 @@
 
 Tasks carry short orders only and may be delivered twice. Arguments are JSON:
 
-    LAUNCH  [orders]         orders: list of `hooke.spec.events.LaunchOrder`; several (virtual) share a process
+    LAUNCH  [orders]         orders: list of `hooke.spec.events.LaunchOrder`; several share processes
     CANCEL  [run, attempt]
     PROBE   [run, attempt]   answered by POST /api/v1/agents/proof with a `hooke.spec.events.AgentProof`
 """
@@ -58,7 +58,7 @@ class Orders:
         self._app = app
 
     def launch(self, cluster: str, orders: list[LaunchOrder]) -> None:
-        """Ask the agent of `cluster` to start attempts; several orders share one process."""
+        """Ask the agent of `cluster` to start attempts; several orders share processes."""
         self._send(cluster, LAUNCH, [[order.model_dump(mode="json") for order in orders]])
 
     def cancel(self, cluster: str, run: str, attempt: int) -> None:

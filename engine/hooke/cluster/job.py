@@ -47,7 +47,7 @@ class Order(Frozen):
 
 
 class Job(Frozen):
-    """The attempts of one supervisor. Virtual ones share a process, others run one after the other."""
+    """The attempts of one supervisor, which run one after the other and share processes where they can."""
 
     api: str
     """Base URL; `/api/v1/ingest` follows."""

@@ -17,8 +17,15 @@ from hooke.errors import LaunchError
 _COLLECT = 0.5
 
 
+def _sources(attempt: SupervisedAttempt) -> list[OutputSource]:
+    found = [OutputSource(attempt.folder.rank_log(r), r, "stdout") for r in range(attempt.processes)]
+    for source in found:
+        source.offset = attempt.book.offsets.get(source.name, 0)
+    return found
+
+
 class Ranks:
-    """Runs one attempt under mpirun, or several virtual ones in one process."""
+    """Runs one attempt, or several that share its processes, one after the other."""
 
     def __init__(
         self,
@@ -28,22 +35,24 @@ class Ranks:
         timing: Timing,
         cancel_requested: asyncio.Event,
     ) -> None:
-        first = attempts[0]
+        first, processes = attempts[0], max(attempt.processes for attempt in attempts)
         self._attempts, self._launcher, self._timing = attempts, launcher, timing
         self._cancel_requested = cancel_requested
         self._launch = Launch(
             world="virtual" if first.virtual else "mpi",
-            ranks=first.processes,
+            ranks=processes,
             folders=tuple(a.folder.path for a in attempts),
             ids=tuple(a.folder.id for a in attempts),
             program=program,
         )
-        self._output = first.folder
-        self._sources = [OutputSource(first.folder.rank_log(r), r, "stdout") for r in range(first.processes)]
-        self._sources.append(OutputSource(first.folder.launcher_log, -1, "stderr"))
-        for source in self._sources:
-            source.offset = max(a.book.offsets.get(source.name, 0) for a in attempts)
-        self._watchdogs = [Watchdog(a.spec, a.witness, timing.backstop) if a.spec else None for a in attempts]
+        self._launcher_log = first.folder.launcher_log
+        self._launcher_output = OutputSource(self._launcher_log, -1, "stderr")
+        self._launcher_output.offset = first.book.offsets.get(self._launcher_output.name, 0)
+        self._rank_output = [_sources(attempt) for attempt in attempts]
+        self._watchdogs = [
+            Watchdog(a.spec, a.witness, timing.backstop, last=a is attempts[-1]) if a.spec else None
+            for a in attempts
+        ]
         self._current = 0
         self._kill_at: float | None = None
         self._cancelled: SupervisedAttempt | None = None
@@ -52,10 +61,10 @@ class Ranks:
         """Start, watch and end the ranks, and report; return the attempts that have not run yet."""
         for attempt in self._attempts:
             attempt.prepare()
+        self._attempts[0].starting()
         try:
-            runner = RankRunner(
-                self._launch, self._launcher, self._output.launcher_log, self._say, folder=self._output.path
-            )
+            place = self._attempts[0].folder.path
+            runner = RankRunner(self._launch, self._launcher, self._launcher_log, self._say, folder=place)
         except (LaunchError, OSError) as error:
             self._attempts[0].end(None, cause=f"the ranks could not be started: {error}")
             return self._attempts[1:]
@@ -66,7 +75,7 @@ class Ranks:
             self._ask_for_checkpoint(runner)
             if time.monotonic() - collected > _COLLECT:
                 collected = time.monotonic()
-                self._collect()
+                self._collect(self._current)
             await asyncio.sleep(self._timing.look)
         return self._end(runner)
 
@@ -78,11 +87,13 @@ class Ranks:
         self._attempts[self._current].look()
         for i in range(self._current + 1, len(self._attempts)):
             if self._attempts[i].folder.begun():
-                self._collect()
-                for passed in self._attempts[self._current : i]:
+                for k, passed in enumerate(self._attempts[self._current : i], self._current):
                     if passed.folder.begun() or not passed.end_unstarted():
-                        passed.end(0, output=self._output)
+                        self._collect(k, last=True)
+                        passed.starting()
+                        passed.end(0)
                 self._current = i
+                self._attempts[i].starting()
                 self._attempts[i].look()
             elif not self._attempts[i].folder.cancel.exists():
                 return
@@ -91,7 +102,7 @@ class Ranks:
         """Forward a cancel to the ranks: SIGTERM, and SIGKILL after the grace period."""
         current = self._attempts[self._current]
         if self._kill_at is None:
-            late = current.virtual and current.witness.all_done  # the signal would hit the next attempt
+            late = len(self._attempts) > 1 and current.witness.all_done  # the signal would hit the next attempt
             if self._cancel_requested.is_set() or (current.must_end and not late):
                 self._kill_at = time.monotonic() + self._timing.grace
                 self._cancelled = current
@@ -108,24 +119,39 @@ class Ranks:
             current.passed_on = current.checkpoints
             runner.signal(signal.SIGUSR1, "asked for a checkpoint: SIGUSR1 to every rank")
 
-    def _collect(self, last: bool = False) -> None:
-        """Number the output of the ranks; that of a shared process belongs to its current attempt."""
-        attempt = self._attempts[self._current]
-        for source in self._sources:
-            for text, offset in source.read(last):
-                attempt.book.add(source, text, offset)
+    def _collect(self, which: int, last: bool = False, launcher_ended: bool = False) -> None:
+        """Number the output of an attempt's ranks, and that of the launcher meanwhile."""
+        book = self._attempts[which].book
+        outputs = [(source, last) for source in self._rank_output[which]]
+        for source, complete in [*outputs, (self._launcher_output, launcher_ended)]:
+            for text, offset in source.read(complete):
+                book.add(source, text, offset)
+
+    def _pass_over_completed(self) -> None:
+        """If the current attempt had completed, what failed was the next one, before its first record."""
+        current = self._attempts[self._current]
+        if not current.witness.all_done or self._cancelled is not None:
+            return
+        for i in range(self._current + 1, len(self._attempts)):
+            if not self._attempts[i].end_unstarted():
+                current.end(0)
+                self._current = i
+                self._attempts[i].starting()
+                self._collect(i, last=True)
+                return
 
     def _end(self, runner: RankRunner) -> list[SupervisedAttempt]:
         status, left = runner.finish()
         cause = runner.cause
         self._advance()
-        self._collect(last=True)
+        self._collect(self._current, last=True, launcher_ended=True)
+        if status != 0:
+            self._pass_over_completed()
         current, waiting = self._attempts[self._current], self._attempts[self._current + 1 :]
         if self._cancelled not in (None, current) and not self._cancel_requested.is_set() and not current.must_end:
             cause = "its process was ended because of another attempt in it, which had just completed"
         current.end(
             status,
-            output=self._output,
             cancelled=self._cancelled is current,
             cause=cause,
             cause_at=runner.cause_at,

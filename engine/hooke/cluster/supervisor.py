@@ -13,6 +13,7 @@ import signal
 import sys
 import time
 from contextlib import suppress
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ from hooke.cluster.ranks import Ranks
 from hooke.cluster.tail import OutputSource
 
 MOST_PER_PROCESS = 64
-"""Maximum number of virtual attempts per process, because they are listed on its command line."""
+"""Maximum number of attempts that share processes, because they are listed on their command line."""
 
 
 class Supervisor:
@@ -90,8 +91,6 @@ class Supervisor:
 
     async def _oversee(self, attempts: list[SupervisedAttempt]) -> None:
         """Run every attempt to its end, one launch after the other."""
-        for attempt in attempts:
-            attempt.starting("a supervisor owns it; its ranks are starting or waiting for their turn")
         await self._take_over(attempts)
         waiting = [a for a in attempts if not a.end_unstarted()]
         while waiting and not self.cancel_requested.is_set():
@@ -112,9 +111,10 @@ class Supervisor:
         left = sweep(ids)
         begun = [a for a in attempts if a.folder.begun() and not a.ended]
         for i, attempt in enumerate(begun):
+            attempt.starting()
             _collect_rest(attempt)
             attempt.look()
-            if _ended_well(attempt, passed=attempt.virtual and i + 1 < len(begun)):
+            if _ended_well(attempt, passed=i + 1 < len(begun)):
                 attempt.end(0, left=left)
             else:
                 attempt.end(None, cause="its supervisor died; every process is gone", left=left)
@@ -122,13 +122,9 @@ class Supervisor:
 
 def _same_process(waiting: list[SupervisedAttempt]) -> list[SupervisedAttempt]:
     """Return the attempts at the head of the queue that can share a launch."""
-    group = waiting[:1]
-    if group[0].virtual:
-        for attempt in waiting[1:MOST_PER_PROCESS]:
-            if not attempt.virtual:
-                break
-            group.append(attempt)
-    return group
+    first, *others = waiting[:MOST_PER_PROCESS]
+    alike = takewhile(lambda other: other.shareable and other.virtual == first.virtual, others)
+    return [first, *alike] if first.shareable else [first]
 
 
 def _ended_well(attempt: SupervisedAttempt, *, passed: bool) -> bool:

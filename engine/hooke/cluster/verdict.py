@@ -15,7 +15,7 @@ from hooke.spec.states import DIVERGED, USER_RAISED
 RAISED = (USER_RAISED, DIVERGED)
 LINES_QUOTED = 12
 _TRACEBACK = "Traceback (most recent call last):"
-_LAUNCHER = re.compile(r"^(\[\w*\] *)?(PMIU?_|system msg for|:$|Fatal error in internal_)")
+_LAUNCHER = re.compile(r"^(\[[\w-]*\]:? *)?(PMIU?_|system msg for|:$|Fatal error in internal_)")
 """Lines of the launcher's library after a traceback, printed when the other ranks are ended."""
 _ABORT = re.compile(r"^Abort\((\d+)\) on node (\d+)")
 _LONGEST = 2000

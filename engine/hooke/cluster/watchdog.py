@@ -48,7 +48,9 @@ def _silent_steps(spec: RunSpec) -> int:
 class Watchdog:
     """Watches one attempt from the moment all of its ranks have started."""
 
-    def __init__(self, spec: RunSpec, witness: Witness, backstop: float = BACKSTOP) -> None:
+    def __init__(self, spec: RunSpec, witness: Witness, backstop: float = BACKSTOP, *, last: bool = True) -> None:
+        """`last`: its processes end with it; otherwise they go on with another attempt."""
+        self._factor_at_end = 1 if last else UNKNOWN
         self._real = (
             spec.world == "mpi"
         )  # otherwise the limit is in virtual seconds, and a process has several runs
@@ -108,7 +110,8 @@ class Watchdog:
         """Return the reason to end ranks that are all done but have not exited."""
         if self._done_since is None:
             self._done_since = now
-        if not self._real or now - self._done_since <= max(self._stall, self._usual * self._longest):
+        allowed = max(self._stall, self._usual * self._longest) * self._factor_at_end
+        if not self._real or now - self._done_since <= allowed:
             return ""
         return f"all ranks were done {now - self._done_since:.0f} s ago and have not ended: {self._told()}"
 

@@ -85,7 +85,7 @@ def among(compute: Compute, comm: Any, server: bool) -> Placed:
         return place(compute, Host(0, comm.ranks_on_this_host))
     affinity.unpin()
     binding.release()
-    return place(compute, neighbours(sys.modules["mpi4py.MPI"].COMM_WORLD, server))
+    return place(compute, neighbours(comm.world, server))
 
 
 def place(compute: Compute, host: Host, bytes_per_rank: int | None = None, root: Path = Path("/")) -> Placed:

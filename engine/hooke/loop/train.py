@@ -1,7 +1,7 @@
 """Run the ranks of one attempt: `python -m mpi4py -m hooke.loop.train FOLDER [FOLDER ...] [--resume] [--trace]`.
 
 Each folder holds a `spec.json` (a RunSpec) and receives the journals, `final.<rank>.npz` and checkpoints.
-Several folders run one after the other (virtual runs share a process and its imports); a folder that contains a
+Several folders run one after the other in the same processes, and share their imports; a folder that contains a
 file named `cancel` before its run starts is skipped. With --trace every rank also writes `trace.<rank>.bin`.
 
 Exit status: 0 regular end (also after a cancel: the `done` record has the reason), 3 the algorithm, workload or
@@ -46,6 +46,7 @@ from hooke.errors import CheckpointError, CommError, HookeError, LaunchError, Nu
 from hooke.hardware.placing import among, notes_of  # noqa: E402
 from hooke.loop import checkpoint  # noqa: E402
 from hooke.loop.evaluate import evaluated, score_test  # noqa: E402
+from hooke.loop.output import write_output_to  # noqa: E402
 from hooke.loop.rank import TrainingRank  # noqa: E402
 from hooke.loop.recorder import Recorder  # noqa: E402
 from hooke.loop.replay import read_order  # noqa: E402
@@ -183,8 +184,13 @@ class _Asked:
     cores: int
 
 
-def _run_folder(folder: Path, asked: _Asked) -> None:
-    spec = validate_run(json.loads((folder / "spec.json").read_text()))
+def _spec_of(folder: Path) -> RunSpec:
+    return validate_run(json.loads((folder / "spec.json").read_text()))
+
+
+def _run_folder(folder: Path, asked: _Asked, world: Any = None) -> None:
+    """Run one folder; `world`: its ranks' MPI communicator, if other runs follow."""
+    spec = _spec_of(folder)
     if spec.world == "virtual":
         order = read_order(asked.replay) if asked.replay else None
         options = RankOptions(asked.cancel, asked.checkpoint, order)
@@ -195,12 +201,15 @@ def _run_folder(folder: Path, asked: _Asked) -> None:
     from hooke.comm.mpi.communicator import MpiComm
     from hooke.hardware.description import usable_cores
 
-    comm = MpiComm(spec.communication.collective)
+    comm = MpiComm(spec.communication.collective, world)
     crowded = comm.ranks_on_this_machine > usable_cores()
     placed = among(spec.compute, comm, comm.rank >= spec.workers)  # before torch starts threads
     options = RankOptions(asked.cancel, asked.checkpoint, placed=placed)
     trace = trace_of(folder, spec, comm.rank) if asked.trace else None
     train_rank(comm, spec, folder, None, asked.resume, crowded, options, trace=trace)
+    if world is not None:
+        comm.close()
+        asked.checkpoint.clear()  # requested of this run
 
 
 def _exit_status(error: BaseException) -> int:
@@ -224,11 +233,23 @@ def main(arguments: list[str] | None = None) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: asked.cancel.set())
     signal.signal(signal.SIGUSR1, lambda *_: asked.checkpoint.set())
+    if len(options.folders) > 1 and _spec_of(options.folders[0]).world == "mpi":
+        from hooke.loop.in_turn import run_in_turn
+
+        run_in_turn(
+            options.folders,
+            asked.cancel.is_set,
+            lambda folder: ranks_of(_spec_of(folder)),
+            lambda folder, world: _run_folder(folder, asked, world),
+        )
+        return 0
     for folder in options.folders:
         if asked.cancel.is_set():
             break
         if (folder / "cancel").exists():
             continue
+        if len(options.folders) > 1:
+            write_output_to(folder)
         _run_folder(folder, asked)
     return 0
 

@@ -67,7 +67,7 @@ def test_every_axis(service, running):
 def test_a_step_of_several_batches_counts_their_samples(service):
     """Batch 32, two workers, two gradients per step: 128 samples."""
     variant = {"name": "original", "algorithm": "sync-easgd", "parameters": {"accumulation": 2}}
-    supervisor = service.launch(variants=[variant])
+    supervisor = service.launch(variants=[variant], baseline="original")
     supervisor.report("starting", "running")
     for rank in (0, 1):
         ship(supervisor, rank, start(), steps(1, 4, samples=128.0 * np.arange(1, 5)))
@@ -200,8 +200,9 @@ SYNC = {"variants": [{"name": "sync", "algorithm": "sync-sgd"}], "baseline": "sy
 
 def test_bands_over_seeds(service):
     made = service.submit(clusters=[{"name": "local", "workers": [2], "seeds": 3}], **SYNC)
-    for seed, length in enumerate((8, 8, 4)):
-        supervisor = service.next()
+    service.scheduler.look()
+    for seed, (order, length) in enumerate(zip(service.line.launched[0][1], (8, 8, 4), strict=True)):
+        supervisor = Supervisor(service, order)
         supervisor.report("starting", "running")
         for rank in (0, 1):
             ship(supervisor, rank, start(), steps(1, length, loss=np.full(length, float(seed))))

@@ -46,7 +46,7 @@ def test_the_same_setting_again_and_again_is_one_trial(service):
 def play_one(service, fault):
     """Let the first trial of `sync` end by a fault, and play all others."""
     service.scheduler.look()
-    (order,) = (order for _, orders in service.line.launched for order in orders)
+    order, *_ = (order for _, orders in service.line.launched for order in orders)
     assert service.run(order.run)["variant"] == "sync"
     fault(Supervisor(service, order))
     play(service, by_rate)

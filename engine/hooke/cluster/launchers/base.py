@@ -19,11 +19,11 @@ _NOT_INHERITED = ("HOOKE_", "PMI_", "PMIX_", "OMPI_")
 
 @dataclass(frozen=True)
 class Launch:
-    """Everything about one start of ranks: one attempt, or several virtual ones that share a process."""
+    """Everything about one start of ranks: one attempt, or several that share its processes."""
 
     world: Literal["mpi", "virtual"]
     ranks: int
-    """Number of MPI processes; 1 for a virtual world."""
+    """Number of MPI processes: as many as the largest attempt needs; 1 for a virtual world."""
     folders: tuple[Path, ...]
     """The attempts' folders, in the order in which they are to run."""
     ids: tuple[str, ...]

@@ -61,7 +61,9 @@ class MpiComm:
     ) -> None:
         if MPI.Query_thread() < MPI.THREAD_MULTIPLE:
             raise CommError("this MPI was initialised without MPI_THREAD_MULTIPLE; overlap needs it")
-        world = MPI.COMM_WORLD if world is None else world
+        self.world: MPI.Intracomm = MPI.COMM_WORLD if world is None else world
+        """MPI's communicator of these ranks."""
+        world = self.world
         sleep_precisely()
         self.rank: int = world.Get_rank()
         self.size: int = world.Get_size()

@@ -1,0 +1,47 @@
+"""Several runs under one mpirun, one after the other: processes start, and import PyTorch, once for all."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+from mpi4py import MPI
+
+from hooke.loop.output import write_output_to
+
+POLL_SECONDS = 0.01
+
+
+def run_in_turn(
+    folders: Iterable[Path],
+    cancelled: Callable[[], bool],
+    ranks: Callable[[Path], int],
+    run: Callable[[Path, MPI.Intracomm], None],
+) -> None:
+    """Run the folders in turn, each on as many of the ranks as it needs; collective over all ranks.
+
+    `ranks(folder)`: number of ranks of a run; `run(folder, world)`: runs it on the calling rank, one of `world`.
+    The others wait asleep. A folder with a file `cancel` is skipped; nothing more is run once `cancelled()` is
+    true on any rank. If a run raises, the caller must end all processes: the other ranks wait for this one.
+    """
+    world = MPI.COMM_WORLD
+    for folder in folders:
+        words = np.array([cancelled(), (folder / "cancel").exists()], dtype=np.int32)
+        request = world.Iallreduce(MPI.IN_PLACE, words, MPI.MAX)
+        while not request.Test():
+            time.sleep(POLL_SECONDS)
+        if words[0]:
+            return
+        if words[1]:
+            continue
+        takes_part = world.Get_rank() < ranks(folder)
+        part = cast(MPI.Intracomm, world.Split(0 if takes_part else 1, world.Get_rank()))
+        if takes_part:
+            write_output_to(folder)
+            run(folder, part)
+        part.Free()
+        gc.collect()  # the vectors of a run, before the next one allocates its own

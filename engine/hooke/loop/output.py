@@ -1,0 +1,23 @@
+"""The output of a rank that runs several folders in turn."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+
+def write_output_to(folder: Path) -> None:
+    """From now on, append the output of this process to the folder's `rank.<rank>.log`.
+
+    Does nothing unless a guard started the process (see `hooke.cluster.guard`, which names the rank).
+    """
+    rank = os.environ.get("HOOKE_RANK")
+    if rank is None:
+        return
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    log = os.open(folder / f"rank.{rank}.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+    for descriptor in (1, 2):
+        os.dup2(log, descriptor)
+    os.close(log)
