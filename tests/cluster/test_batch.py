@@ -150,14 +150,19 @@ def test_after_the_supervisors_death_the_next_one_ends_the_current_and_runs_the_
         bench.assert_complete(run, ranks=3)
 
 
-def test_a_supervisor_told_to_end_cancels_what_waits_too(bench):
+def test_a_supervisor_told_to_end_leaves_what_waits_to_the_next_one(bench):
     runs, job = batch(bench, 3, "--steps", "100000")
     supervisor = bench.supervise(job)
     bench.running(runs[0])
     supervisor.terminate()
     bench.finish(supervisor)
-    assert [bench.api.states(run)[-1] for run in runs] == ["cancelled"] * 3
+    assert bench.api.states(runs[0])[-1] == "cancelled"
+    assert [bench.api.states(run) for run in runs[1:]] == [[], []]
     assert current(bench, runs) == runs[0]
+    for run in runs[1:]:
+        bench.enough(run)
+    bench.finish(bench.supervise(job))
+    assert [bench.api.states(run)[-1] for run in runs] == ["cancelled", "succeeded", "succeeded"]
 
 
 # -- real attempts, under one mpirun ------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import time
+from pathlib import Path
 
 from hooke.cluster.attempt import SupervisedAttempt
 from hooke.cluster.job import Timing
@@ -22,6 +23,11 @@ def _sources(attempt: SupervisedAttempt) -> list[OutputSource]:
     for source in found:
         source.offset = attempt.book.offsets.get(source.name, 0)
     return found
+
+
+def _logs(attempt: SupervisedAttempt) -> set[Path]:
+    """Return the logs that exist: a rank opens its own at the beginning of a run."""
+    return {path for r in range(attempt.processes) if (path := attempt.folder.rank_log(r)).exists()}
 
 
 class Ranks:
@@ -53,6 +59,7 @@ class Ranks:
             Watchdog(a.spec, a.witness, timing.backstop, last=a is attempts[-1]) if a.spec else None
             for a in attempts
         ]
+        self._old_logs = set[Path]().union(*map(_logs, attempts))
         self._current = 0
         self._kill_at: float | None = None
         self._cancelled: SupervisedAttempt | None = None
@@ -71,6 +78,7 @@ class Ranks:
         collected = time.monotonic()
         while runner.look(self._attempts[self._current].witness, self._watchdogs[self._current]):
             self._advance()
+            self._end_cancelled()
             self._cancel(runner)
             self._ask_for_checkpoint(runner)
             if time.monotonic() - collected > _COLLECT:
@@ -97,6 +105,12 @@ class Ranks:
                 self._attempts[i].look()
             elif not self._attempts[i].folder.cancel.exists():
                 return
+
+    def _end_cancelled(self) -> None:
+        """Report the end of attempts that were cancelled while they wait; the next one may be about to begin."""
+        for attempt in self._attempts[self._current + 2 :]:
+            if attempt.must_end and not attempt.folder.begun():
+                attempt.end_unstarted()
 
     def _cancel(self, runner: RankRunner) -> None:
         """Forward a cancel to the ranks: SIGTERM, and SIGKILL after the grace period."""
@@ -128,12 +142,12 @@ class Ranks:
                 book.add(source, text, offset)
 
     def _pass_over_completed(self) -> None:
-        """If the current attempt had completed, what failed was the next one, before its first record."""
+        """If the current attempt had completed and the next one had opened its log, that one has failed."""
         current = self._attempts[self._current]
         if not current.witness.all_done or self._cancelled is not None:
             return
         for i in range(self._current + 1, len(self._attempts)):
-            if not self._attempts[i].end_unstarted():
+            if _logs(self._attempts[i]) - self._old_logs:
                 current.end(0)
                 self._current = i
                 self._attempts[i].starting()

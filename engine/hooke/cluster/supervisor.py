@@ -12,7 +12,6 @@ import os
 import signal
 import sys
 import time
-from contextlib import suppress
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -42,21 +41,25 @@ class Supervisor:
         self._job, self._tokens = read_job(folder)
         self._locks: list[Lock] = []
         self.cancel_requested = asyncio.Event()
-        """Set (by SIGTERM) to cancel every run, report, try a short while to deliver, and return."""
+        """Set (by SIGTERM) to cancel the current run, report, try a short while to deliver, and return.
+
+        Attempts that have not begun are left to the next supervisor of the job.
+        """
 
     async def run(self) -> None:
         """Run, report and deliver all attempts that have no other owner."""
         attempts = self._claim()
         if attempts:
             async with make_client(self._job.api) as client:
-                shipping = asyncio.gather(*(self._delivery(a, client).run() for a in attempts))
+                shipping = [asyncio.create_task(self._delivery(a, client).run()) for a in attempts]
                 try:
                     await self._oversee(attempts)
-                    await self._until_delivered(shipping)
+                    ended = [task for task, attempt in zip(shipping, attempts, strict=True) if attempt.ended]
+                    await self._until_delivered(asyncio.gather(*ended))
                 finally:
-                    shipping.cancel()
-                    with suppress(asyncio.CancelledError):
-                        await shipping
+                    for task in shipping:
+                        task.cancel()
+                    await asyncio.gather(*shipping, return_exceptions=True)
         orders = [self._home.attempt(o.run, o.attempt) for o in self._job.orders]
         if all(folder.delivered.exists() for folder in orders):
             self._folder.delivered.touch()
@@ -98,9 +101,6 @@ class Supervisor:
             ranks = Ranks(group, LocalLauncher(), self._job.program, self._job.timing, self.cancel_requested)
             again = await ranks.run()
             waiting = [a for a in [*again, *waiting[len(group) :]] if not a.end_unstarted()]
-        for attempt in waiting:
-            attempt.folder.cancel.touch()
-            attempt.end_unstarted()
 
     async def _take_over(self, attempts: list[SupervisedAttempt]) -> None:
         """End the processes left by a dead predecessor, and report how its attempts ended."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -11,9 +12,23 @@ from typing import cast
 import numpy as np
 from mpi4py import MPI
 
+from hooke.errors import CommError
 from hooke.loop.output import write_output_to
 
-POLL_SECONDS = 0.01
+SHORTEST, LONGEST = 1e-3, 0.25
+"""Seconds between two looks of a rank that waits: a tenth of what it has waited, within these."""
+
+
+def _any(world: MPI.Intracomm, *mine: bool) -> tuple[bool, ...]:
+    """Return for each word whether it is true on any rank; waits asleep for the slowest rank."""
+    words, began = np.array(mine, dtype=np.int32), time.monotonic()
+    try:
+        request = world.Iallreduce(MPI.IN_PLACE, words, MPI.MAX)
+        while not request.Test():
+            time.sleep(min(max(SHORTEST, (time.monotonic() - began) / 10), LONGEST))
+    except MPI.Exception as error:
+        raise CommError(f"MPI reports between two runs: {error}") from error
+    return tuple(map(bool, words))
 
 
 def run_in_turn(
@@ -28,15 +43,13 @@ def run_in_turn(
     The others wait asleep. A folder with a file `cancel` is skipped; nothing more is run once `cancelled()` is
     true on any rank. If a run raises, the caller must end all processes: the other ranks wait for this one.
     """
-    world = MPI.COMM_WORLD
+    world, interval = MPI.COMM_WORLD, sys.getswitchinterval()
     for folder in folders:
-        words = np.array([cancelled(), (folder / "cancel").exists()], dtype=np.int32)
-        request = world.Iallreduce(MPI.IN_PLACE, words, MPI.MAX)
-        while not request.Test():
-            time.sleep(POLL_SECONDS)
-        if words[0]:
+        sys.setswitchinterval(interval)  # a run with background messages shortens it
+        cancel, skip = _any(world, cancelled(), (folder / "cancel").exists())
+        if cancel:
             return
-        if words[1]:
+        if skip:
             continue
         takes_part = world.Get_rank() < ranks(folder)
         part = cast(MPI.Intracomm, world.Split(0 if takes_part else 1, world.Get_rank()))

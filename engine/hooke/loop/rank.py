@@ -132,6 +132,7 @@ class TrainingRank(RecordedRank):
                 self.server_loop.tell_the_end()
             elif self.algorithm.coordination == "parameter-server":
                 stood = self.server_worker_loop.hear_the_end()
+                since = self.server_worker_loop.left_at or since  # the server may have evaluated before this
             said, gone = self.comm.control.allreduce((float(mine), float(len(self.recorder.dropped))))
         self.ledger.enter(Phase.IDLE)
         self.ledger.move(min(stood, self.ledger.since - since), Phase.IDLE, Phase.EVALUATE)

@@ -42,6 +42,8 @@ class ServerWorkerLoop:
         self._r = rank
         self._until: int | None = None
         self._meet_at: int | None = None
+        self.left_at: float | None = None
+        """When the server had received the farewell."""
         self._outstanding: list[Pending] | None = None
         self._heard: deque[tuple[float, ...]] = deque()
         """Replies that arrived while this worker polled for a message to stop."""
@@ -65,6 +67,7 @@ class ServerWorkerLoop:
         r.comm.control.send((FAREWELL, float(r.t), r.loss), r.server)
         with r.comm.under(Phase.IDLE):
             self._listen()
+        self.left_at = r.ledger.since
 
     def request(self, vector: Vector | None, into: Vector) -> Reply:
         """Post the request and both transfers."""

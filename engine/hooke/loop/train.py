@@ -183,6 +183,11 @@ class _Asked:
     trace: bool
     cores: int
 
+    def of_the_next(self) -> bool:
+        """Forget a checkpoint requested of the run before; return whether a cancel has been requested."""
+        self.checkpoint.clear()
+        return self.cancel.is_set()
+
 
 def _spec_of(folder: Path) -> RunSpec:
     return validate_run(json.loads((folder / "spec.json").read_text()))
@@ -209,7 +214,6 @@ def _run_folder(folder: Path, asked: _Asked, world: Any = None) -> None:
     train_rank(comm, spec, folder, None, asked.resume, crowded, options, trace=trace)
     if world is not None:
         comm.close()
-        asked.checkpoint.clear()  # requested of this run
 
 
 def _exit_status(error: BaseException) -> int:
@@ -238,7 +242,7 @@ def main(arguments: list[str] | None = None) -> int:
 
         run_in_turn(
             options.folders,
-            asked.cancel.is_set,
+            asked.of_the_next,
             lambda folder: ranks_of(_spec_of(folder)),
             lambda folder, world: _run_folder(folder, asked, world),
         )
@@ -251,6 +255,7 @@ def main(arguments: list[str] | None = None) -> int:
         if len(options.folders) > 1:
             write_output_to(folder)
         _run_folder(folder, asked)
+        asked.checkpoint.clear()  # requested of this run
     return 0
 
 

@@ -67,11 +67,12 @@ class Ledger:
     def begin(self, restored: dict[Phase, float] | None = None, at: float | None = None) -> None:
         """Reset all counts; called on entry to the step loop, so that set-up is not charged to step 0.
 
-        A resumed run continues with the seconds of its checkpoint. `at`: when the clock started, if not now.
+        A resumed run continues with the seconds of its checkpoint. `at`: when the clock started, if not now; the
+        time since then is idle time.
         """
         self.seconds = restored or dict.fromkeys(PHASES, 0.0)
         self.hidden = 0.0
-        self.phase = Phase.IDLE
+        self.phase = Phase.UPDATE if at is None else Phase.IDLE
         self.since = self.clock() if at is None else at
         self.began = self.since - sum(self.seconds.values())
 
