@@ -168,6 +168,16 @@ def real_batch(bench, *options, algorithms=("sync-sgd", "original-easgd", "sync-
     return runs, bench.job(runs, *(option.format(*runs) for option in options), specs=specs)
 
 
+def in_the_second_of_three(bench):
+    """Return runs, job and supervisor: the first is done, the second is running, the third will be done at once."""
+    runs, job = real_batch(bench, "--steps", "100000")
+    bench.enough(runs[0])
+    bench.enough(runs[2])
+    supervisor = bench.supervise(job)
+    bench.running(runs[1])
+    return runs, job, supervisor
+
+
 def pids(bench, run, ranks=2):
     return [bench.api.records[run, 1, rank][0].pid for rank in range(ranks)]
 
@@ -218,11 +228,7 @@ def test_cancel_of_a_real_attempt_and_of_one_that_waits(bench):
 
 
 def test_a_killed_rank_fails_only_the_real_attempt_that_it_worked_on(bench):
-    runs, job = real_batch(bench, "--steps", "100000")
-    bench.enough(runs[0])
-    bench.enough(runs[2])
-    supervisor = bench.supervise(job)
-    bench.running(runs[1])
+    runs, _, supervisor = in_the_second_of_three(bench)
     kill9(pids(bench, runs[1])[1])
     bench.finish(supervisor)
     assert [bench.api.states(run)[-1] for run in runs] == ["succeeded", "failed_infra", "succeeded"]
@@ -232,11 +238,7 @@ def test_a_killed_rank_fails_only_the_real_attempt_that_it_worked_on(bench):
 
 
 def test_after_the_supervisors_death_the_rest_of_the_real_attempts_run(bench):
-    runs, job = real_batch(bench, "--steps", "100000")
-    bench.enough(runs[0])
-    bench.enough(runs[2])
-    supervisor = bench.supervise(job)
-    bench.running(runs[1])
+    runs, job, supervisor = in_the_second_of_three(bench)
     kill9(supervisor.pid)
     supervisor.wait()
     bench.finish(bench.supervise(job))
