@@ -169,7 +169,7 @@ def real_batch(bench, *options, algorithms=("sync-sgd", "original-easgd", "sync-
 
 
 def in_the_second_of_three(bench):
-    """Return runs, job and supervisor: the first is done, the second is running, the third will be done at once."""
+    """Return runs, job and supervisor: the first is done, the second runs, the third will be done at once."""
     runs, job = real_batch(bench, "--steps", "100000")
     bench.enough(runs[0])
     bench.enough(runs[2])
