@@ -34,6 +34,11 @@ class Case:
         return " ".join(said) + (" (target at start)" if self.asks == "target" else "")
 
     @property
+    def alone(self) -> bool:
+        """Return whether `hooke run` starts it, in processes of its own: what takes no steps, and one method."""
+        return self.asks == "target" or self.method == "sgd"
+
+    @property
     def key(self) -> str:
         """Return a name for files."""
         said = "-".join(f"{name}.{value}" for name, value in self.settings.items())

@@ -78,6 +78,20 @@ def finals(path: Path) -> dict[str, Any]:
         return {name: file[name] for name in file.files if name != "spec"}
 
 
+def finals_of_ranks(folder: Path) -> dict[str, Any]:
+    """Return the vectors in the files of the ranks as those of `--save`. Raises ValueError if there are none."""
+    found: dict[str, Any] = {}
+    for rank, each in enumerate(read_all(folder)):
+        with np.load(folder / f"final.{rank}.npz") as file:
+            if each.works:
+                found[f"worker_{rank}"] = file["weights"]
+            if "center" in file.files:
+                found["center"] = file["center"]
+    if "center" not in found:
+        raise ValueError(f"{folder} holds no center")
+    return found
+
+
 def seen(journals: list[Journal], notes: Path, batch: int, seed: int) -> Seen:
     """Return the notes of the workers, assigned to workers by the losses in their journals.
 

@@ -1,4 +1,7 @@
-"""Starts all runs of an audit: virtual ones in parallel, MPI ones one at a time, because of their clocks."""
+"""Starts all runs of an audit: virtual ones in parallel, MPI ones one at a time, because of their clocks.
+
+Most run in turn in the same processes. Where one fails, those behind it are started by themselves.
+"""
 
 from __future__ import annotations
 
@@ -9,73 +12,110 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from audit import judge
 from audit.cases import Case
 from audit.judge import Row
-from audit.product import Failed, Run, run
+from audit.product import Failed, Run, noted, run, run_in_turn
 
 Say = Callable[[str], None]
+RANKS = 3
+"""MPI processes: the cases under MPI have at most two workers and a server."""
 
 
 @dataclass
 class Audited:
-    """One case: its rows in the order of worlds, and its completed runs."""
+    """One case: its rows in the order of worlds, and its completed runs, in folders below `home`."""
 
     case: Case
+    home: Path
     rows: dict[str, Row] = field(default_factory=dict)
     runs: dict[str, Run] = field(default_factory=dict)
+
+    def spec(self, world: str) -> dict[str, Any]:
+        """Return the specification of its run; where no steps are taken, without notes."""
+        spec = self.case.spec(world)
+        return spec if self.case.asks == "target" else noted(spec, self.home / f"{world}.notes")
 
 
 def all_of(cases: Iterable[Case], place: Path, say: Say) -> list[Audited]:
     """Run and judge every case in folders below `place`."""
-    audited = [Audited(case, {world: Row(case, world) for world in case.worlds}) for case in cases]
-    for world, abreast in (("virtual", os.cpu_count() or 1), ("mpi", 1)):
+    rows = ((case, {world: Row(case, world) for world in case.worlds}) for case in cases)
+    audited = [Audited(case, place / case.key, each) for case, each in rows]
+    cores = os.cpu_count() or 1
+    for world, abreast in (("virtual", cores), ("mpi", 1)):
         todo = [each for each in audited if world in each.case.worlds]
         say(f"{len(todo)} runs, {world}")
-        _abreast(abreast, partial(_first, world=world, place=place), todo)
-    again = [each for each in audited if each.case.asks in ("bits", "replay")]
-    say(f"{len(again)} runs again: resumed, replayed")
-    _abreast(os.cpu_count() or 1, partial(_again, place=place), again)
+        shared = [each for each in todo if not each.case.alone]
+        _abreast(abreast, partial(_in_turn, world), _parts(shared, abreast))
+        rest = [each for each in todo if each.case.alone or _not_begun(each, world)]
+        _abreast(abreast, partial(_alone, world), rest)
+    resumed = [each for each in audited if each.case.asks == "bits" and "virtual" in each.runs]
+    replayed = [each for each in audited if each.case.asks == "replay" and "mpi" in each.runs]
+    say(f"{len(resumed)} runs resumed, {len(replayed)} replayed")
+    _abreast(cores, _resume, _parts(resumed, cores))
+    _abreast(cores, _replay, replayed)
     for each in audited:
         for world, found in each.runs.items():
             _judged(each, world, found)
     return audited
 
 
-def _abreast(abreast: int, do: Callable[[Audited], None], todo: list[Audited]) -> None:
+def _parts(todo: list[Audited], count: int) -> list[list[Audited]]:
+    return [part for first in range(count) if (part := todo[first::count])]
+
+
+def _abreast(abreast: int, do: Callable[[Any], None], todo: Iterable[Any]) -> None:
     with ThreadPoolExecutor(abreast) as pool:
         list(pool.map(do, todo))
 
 
-def _first(each: Audited, *, world: str, place: Path) -> None:
-    case = each.case
+def _not_begun(each: Audited, world: str) -> bool:
+    """Return whether an earlier run in the same processes failed, so that this one was not begun."""
+    return world not in each.runs and not any((each.home / world).glob("journal.*"))
+
+
+def _in_turn(world: str, part: list[Audited]) -> None:
+    jobs = [(each.spec(world), each.home / world) for each in part]
+    for each, found in zip(part, run_in_turn(jobs, RANKS if world == "mpi" else 0), strict=True):
+        if isinstance(found, Run):
+            each.runs[world] = found
+        elif not _not_begun(each, world):
+            each.rows[world].faults.append(f"no result: {found}")
+
+
+def _alone(world: str, each: Audited) -> None:
+    shutil.rmtree(each.home / world, ignore_errors=True)
     try:
-        notes = case.asks != "target"  # no steps are taken there
-        each.runs[world] = run(case.spec(world), place / case.key / world, notes=notes)
+        each.runs[world] = run(each.spec(world), each.home / world)
     except (Failed, OSError, ValueError) as error:
         each.rows[world].faults.append(f"no result: {error}")
 
 
-def _again(each: Audited, *, place: Path) -> None:
-    """Resume from the virtual run's checkpoint, or replay the MPI run; compare the results bit by bit."""
-    case, home = each.case, place / each.case.key
-    world = "virtual" if case.asks == "bits" else "mpi"
-    row = each.rows[world]
-    if world not in each.runs:
-        return
+def _resume(part: list[Audited]) -> None:
+    """Resume from the checkpoints of virtual runs; compare the results bit by bit."""
+    for each in part:
+        shutil.copytree(each.home / "virtual" / "checkpoints", each.home / "resumed" / "checkpoints")
+    jobs = [(each.spec("virtual"), each.home / "resumed") for each in part]
+    for each, second in zip(part, run_in_turn(jobs, resume=True), strict=True):
+        row = each.rows["virtual"]
+        if isinstance(second, Failed):
+            row.faults.append(f"resumed: no result: {second}")
+            continue
+        if not second.journals[0].start.get("restored_step"):
+            row.faults.append("resumed: it began anew, no checkpoint was restored")
+        judge.bits(each.runs["virtual"], second, "resumed", row)
+
+
+def _replay(each: Audited) -> None:
+    """Replay the MPI run in virtual time; compare the results bit by bit."""
+    row = each.rows["mpi"]
     try:
-        if case.asks == "bits":
-            shutil.copytree(home / "virtual", home / "resumed")
-            second = run(case.spec("virtual"), home / "resumed", "--resume", notes=False)
-            if not second.journals[0].start.get("restored_step"):
-                row.faults.append("resumed: it began anew, no checkpoint was restored")
-            judge.bits(each.runs[world], second, "resumed", row)
-        else:
-            second = run(case.spec("mpi"), home / "replayed", "--replay", str(home / "mpi"), notes=False)
-            judge.bits(each.runs[world], second, "replay", row)
+        second = run(each.spec("mpi"), each.home / "replayed", "--replay", str(each.home / "mpi"), again=True)
+        judge.bits(each.runs["mpi"], second, "replay", row)
     except (Failed, OSError, ValueError) as error:
-        row.faults.append(f"{'resumed' if case.asks == 'bits' else 'replay'}: no result: {error}")
+        row.faults.append(f"replay: no result: {error}")
 
 
 def _judged(each: Audited, world: str, found: Run) -> None:

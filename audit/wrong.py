@@ -11,7 +11,7 @@ from pathlib import Path
 from audit import judge
 from audit.cases import Case
 from audit.judge import Row
-from audit.product import HERE, Failed, run
+from audit.product import HERE, Failed, noted, run
 
 ALGORITHMS = HERE.parent / "engine" / "hooke" / "algorithms"
 
@@ -58,7 +58,8 @@ def find(wrong: Wrong, place: Path) -> Row:
     text = source.replace(wrong.before, wrong.after).replace(f"class {wrong.cls}(", f"class {name}(")
     (own / f"wrong_{wrong.of.replace('-', '_')}.py").write_text(text)
     try:
-        found = run(case.spec("virtual"), place / "wrong" / wrong.of / "run", path=str(own.parent))
+        home = place / "wrong" / wrong.of
+        found = run(noted(case.spec("virtual"), home / "notes"), home / "run", path=str(own.parent))
         judge.equations(case, found, row, wrong.of)
     except (Failed, OSError, ValueError) as error:
         row.faults.append(f"no result: {error}")

@@ -4,8 +4,8 @@ Data: sines of the item's number, computed by a formula. Labels are the numbers 
 knows the items of a batch. Model: 4 - 6 - 3, sin in between, initial weights from a formula. Loss: half the
 squared distance to the item's value, mean over a batch.
 
-If `AUDIT_NOTES` names a folder, every gradient appends the batch's loss, its items and the weights to a file for
-each process and thread.
+If `notes` names a folder, every gradient appends the batch's loss, its items and the weights to a file for each
+process and thread.
 """
 
 import os
@@ -36,8 +36,9 @@ INPUTS, VALUES = table()
 class SineNet(nn.Module):
     """out = W2 sin(W1 x + b1) + b2; a training batch sleeps `step_seconds`, an evaluated one `score_seconds`."""
 
-    def __init__(self, step_seconds: float, score_seconds: float) -> None:
+    def __init__(self, step_seconds: float, score_seconds: float, notes: str) -> None:
         super().__init__()
+        self.notes = notes
         self.first, self.second = nn.Linear(4, 6), nn.Linear(6, 3)
         self.seconds = {True: step_seconds, False: score_seconds}
         with torch.no_grad():
@@ -49,13 +50,13 @@ class SineNet(nn.Module):
         """Return the output for a batch, (b, 3)."""
         time.sleep(self.seconds[torch.is_grad_enabled()])
         if torch.is_grad_enabled():
-            mine.weights = torch.cat([p.detach().flatten() for p in self.parameters()])
+            mine.weights, mine.notes = torch.cat([p.detach().flatten() for p in self.parameters()]), self.notes
         return self.second(torch.sin(self.first(x)))
 
 
-def model(step_seconds: float = 0.0, score_seconds: float = 0.0) -> nn.Module:
+def model(step_seconds: float = 0.0, score_seconds: float = 0.0, notes: str = "") -> nn.Module:
     """Return the network."""
-    return SineNet(step_seconds, score_seconds)
+    return SineNet(step_seconds, score_seconds, notes)
 
 
 def data() -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
@@ -67,7 +68,7 @@ def data() -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
 def loss(output: Tensor, numbers: Tensor) -> Tensor:
     """Return half the squared distance, mean over the batch."""
     found = 0.5 * (output - VALUES[numbers]).square().sum(1).mean()
-    if torch.is_grad_enabled() and "AUDIT_NOTES" in os.environ:
+    if torch.is_grad_enabled() and mine.notes:
         note(float(found), numbers)
     return found
 
@@ -81,5 +82,5 @@ def note(found: float, numbers: Tensor) -> None:
     """Append loss, items and weights of this gradient; float64."""
     row = torch.cat([torch.tensor([found], dtype=torch.float64), numbers.double(), mine.weights.double()])
     name = f"{os.getpid()}-{threading.get_native_id()}.f64"
-    with Path(os.environ["AUDIT_NOTES"], name).open("ab") as file:
+    with Path(mine.notes, name).open("ab") as file:
         file.write(row.numpy().tobytes())
