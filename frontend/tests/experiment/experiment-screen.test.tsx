@@ -79,9 +79,9 @@ describe("curves", () => {
     await open();
     expect(chart()).toHaveAttribute("data-points", "12"); // two variants: a whole line and its thin continuation
     expect(within(chart()).getByText("3 grid points, 3 seeds")).toBeVisible();
-    expect(drawnIn(chart()).map((mark) => mark.text)).toContain("target 97.0%");
+    expect(drawnIn(chart()).map((mark) => mark.text)).toContain("target 97%");
     expect(drawnIn(screen.getByTestId("chart-validation_loss")).map((mark) => mark.text)).not.toContain(
-      "target 97.0%",
+      "target 97%",
     );
     expect(within(screen.getByTestId("chart-validation_loss")).getByRole("img")).toHaveAccessibleName(
       "Validation loss. Sync EASGD 0.2 at 3 s.",

@@ -45,7 +45,7 @@ it("carries title, description, default, bounds and choices", () => {
     title: "Learning rate",
     description: "Step length.",
     default: 0.05,
-    bounds: "> 0, at most 10",
+    bounds: ">\u00a00, at most 10",
   });
   expect(period?.bounds).toBe("at least 1");
   expect(overlap?.title).toBe("overlap");

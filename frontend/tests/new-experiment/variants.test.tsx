@@ -122,7 +122,7 @@ describe("parameters", () => {
     const { user, written } = showVariants();
     const rate = card(1).getByLabelText("Learning rate");
     expect(rate).toHaveValue("0.1");
-    expect(rate).toHaveAccessibleDescription("> 0");
+    expect(rate).toHaveAccessibleDescription(">\u00a00");
     expect(written().variants[1]?.parameters).toEqual({});
     await refill(user, rate, "7.2e-6");
     expect(rate).toHaveValue("7.2e-6"); // as typed, not as the number prints

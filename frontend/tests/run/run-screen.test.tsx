@@ -24,7 +24,7 @@ async function open(changes: Partial<RunView> = {}) {
   const app = openApp(server, "/runs/run_21");
   await screen.findByText("Digits, three ways");
   await waitFor(() => expect(screen.getByTestId("chart-train_loss")).toHaveAttribute("data-points", "3"));
-  await screen.findByText("Nothing was written.");
+  await screen.findByText(/^Nothing w/);
   await waitFor(() => expect(screen.getByTestId("connection")).toHaveTextContent("live"));
   return app;
 }

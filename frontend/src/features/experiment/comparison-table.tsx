@@ -5,6 +5,7 @@ import {
   formatNumber,
   formatPercent,
   formatRatio,
+  formatRatioBesideOne,
   NONE,
 } from "@/lib/format/numbers";
 import { formatSeconds } from "@/lib/format/time";
@@ -55,7 +56,9 @@ function timeToTarget(row: ComparisonRow) {
 function speedUp(row: ComparisonRow) {
   const { claim, ratio, low, high } = row.speed_up;
   if (claim === "baseline") return <Figure value="1×" range="baseline" />;
-  const interval = claim === "no claim" ? "" : range(low, high, formatRatio);
+  const excludes = (low !== null && low > 1) || (high !== null && high < 1);
+  const interval =
+    claim === "no claim" ? "" : range(low, high, excludes ? formatRatioBesideOne : formatRatio);
   return <Figure value={formatRatio(ratio)} range={interval || claim} />;
 }
 

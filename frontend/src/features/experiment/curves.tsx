@@ -3,7 +3,7 @@ import { getRouteApi } from "@tanstack/react-router";
 import { LineChart } from "@/lib/charts/line-chart";
 import type { TargetLine } from "@/lib/charts/series";
 import type { Band, BandAnswer, ExperimentView } from "@/lib/client/types.gen";
-import { formatCount, formatNumber, formatPercent, formatPercentTick } from "@/lib/format/numbers";
+import { formatChosenPercent, formatCount, formatNumber, formatPercentTick } from "@/lib/format/numbers";
 import {
   axisTitle,
   formatAxisTick,
@@ -109,7 +109,7 @@ function targetOf(experiment: ExperimentView, metric: Band["metric"]): TargetLin
   if (!target || (target.metric ?? "validation_accuracy") !== metric) return undefined;
   return {
     value: target.value,
-    label: `target ${isShare(metric) ? formatPercent(target.value) : formatNumber(target.value)}`,
+    label: `target ${isShare(metric) ? formatChosenPercent(target.value) : formatNumber(target.value)}`,
   };
 }
 

@@ -19,7 +19,10 @@ export function forestDomain(values: readonly SpeedUp[]): Domain {
   return [-reach, reach];
 }
 
-/** One row of a forest plot: the ratio and its interval on a log axis, with a rule at 1 (no difference). */
+/**
+ * One row of a forest plot: the ratio and its interval on a log axis, with a rule at 1 (no difference). An arrow says
+ * that the interval goes on beyond the axis.
+ */
 export function Forest({ speedUp, domain, index }: { speedUp: SpeedUp; domain: Domain; index: number }) {
   const { color } = variantStyle(index);
   const place = (value: number) => {
@@ -28,6 +31,8 @@ export function Forest({ speedUp, domain, index }: { speedUp: SpeedUp; domain: D
   };
   const { ratio, low, high, claim } = speedUp;
   const middle = HEIGHT / 2;
+  const below = low === null ? high !== null : Math.log(low) < domain[0];
+  const beyond = high === null ? low !== null : Math.log(high) > domain[1];
   const start = low === null ? EDGE : place(low);
   const end = high === null ? WIDTH - EDGE : place(high);
   return (
@@ -40,12 +45,8 @@ export function Forest({ speedUp, domain, index }: { speedUp: SpeedUp; domain: D
           {claim !== "no claim" && (low !== null || high !== null) && (
             <line x1={start} x2={end} y1={middle} y2={middle} stroke={color} strokeWidth={2} />
           )}
-          {claim !== "no claim" && low === null && high !== null && (
-            <Arrow x={EDGE} y={middle} color={color} to={-1} />
-          )}
-          {claim !== "no claim" && high === null && low !== null && (
-            <Arrow x={WIDTH - EDGE} y={middle} color={color} to={1} />
-          )}
+          {claim !== "no claim" && below && <Arrow x={EDGE} y={middle} color={color} to={-1} />}
+          {claim !== "no claim" && beyond && <Arrow x={WIDTH - EDGE} y={middle} color={color} to={1} />}
           <rect x={place(ratio) - 4} y={middle - 4} width={8} height={8} fill={color} />
         </>
       )}

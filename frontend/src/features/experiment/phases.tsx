@@ -12,6 +12,12 @@ import { type Group, groupLabel } from "./groups";
 /** Seconds below which a difference of two virtual clocks is rounding. */
 const NOTHING = 1e-7;
 
+/** What ran behind compute; nothing is said before it is known. */
+function hiddenWords(seconds: number | null): string {
+  if (seconds === null) return "\u00a0";
+  return seconds > NOTHING ? `${formatSeconds(seconds)} more hidden` : "none hidden";
+}
+
 /** Where the workers' wall time went, per variant, and the communication fraction beside it. */
 export function Phases({ experiment, group }: { experiment: ExperimentView; group: Group | undefined }) {
   return (
@@ -43,11 +49,7 @@ export function Phases({ experiment, group }: { experiment: ExperimentView; grou
               <PhaseBar shares={row.phases} label={row.variant} />
               <span className={styles.phaseFigure}>
                 <strong>{formatPercent(row.communication_fraction.mean)}</strong> communication
-                <span className={styles.hidden}>
-                  {(row.hidden.mean ?? 0) > NOTHING
-                    ? `${formatSeconds(row.hidden.mean)} more hidden`
-                    : "none hidden"}
-                </span>
+                <span className={styles.hidden}>{hiddenWords(row.hidden.mean)}</span>
               </span>
             </div>
           );

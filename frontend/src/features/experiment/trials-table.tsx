@@ -46,7 +46,9 @@ export function TrialsTable({ search, measure, marked, mark }: PlotProps) {
               <th scope="col" className={ui.number}>
                 Rung
               </th>
-              <th scope="col">Runs</th>
+              <th scope="col" className={ui.number}>
+                Runs
+              </th>
             </tr>
           </thead>
           <tbody onPointerLeave={() => mark(undefined)}>
@@ -112,7 +114,7 @@ function TrialRow({ trial, names, measure, marked, mark }: RowProps) {
       {measure === "seconds" && <td className={ui.number}>{time(trial)}</td>}
       <td className={ui.number}>{formatPercent(trial.accuracy, 2)}</td>
       <td className={ui.number}>{trial.runs.length > 0 ? trial.rung + 1 : "–"}</td>
-      <td>{runsOf(trial)}</td>
+      <td className={ui.number}>{runsOf(trial)}</td>
     </tr>
   );
 }

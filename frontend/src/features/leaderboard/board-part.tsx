@@ -145,23 +145,26 @@ function MethodRow({ board, method, name, index }: RowProps) {
       </td>
       {method.results.map((result, at) => (
         <td key={board.workloads[at]?.name} className={ui.number}>
-          <Result result={result} />
+          <Result result={result} method={name} />
         </td>
       ))}
     </tr>
   );
 }
 
-function Result({ result }: { result: MethodResult }) {
+/** A variant is named where its name says more than the row does. */
+function Result({ result, method }: { result: MethodResult; method: string }) {
   const { seconds, ratio, variant, variants, reached, seeds } = result;
   const why = seeds === 0 ? "no trial gave a setting" : `${reached} of ${seeds} seeds reached it`;
+  const missed = seconds === null || reached < seeds;
   return (
     <>
       {seconds === null ? "missed" : formatSeconds(seconds)}
       {ratio !== null && <span className={styles.ratio}> {formatNumber(Number(ratio.toFixed(2)))}×</span>}
       <span className={ui.range}>
-        {seconds === null || reached < seeds ? why : variant}
-        {variants > 1 && `, best of ${variants} variants`}
+        {[missed ? why : variant === method ? "" : variant, variants > 1 && `best of ${variants} variants`]
+          .filter(Boolean)
+          .join(", ")}
       </span>
     </>
   );

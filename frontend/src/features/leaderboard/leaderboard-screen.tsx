@@ -36,8 +36,8 @@ export function LeaderboardScreen() {
         Which method is fast on all workloads of a cluster. The score is the area under a method's performance
         profile, as in AlgoPerf: 1 for the fastest on every workload, 0 for one that never comes within a
         factor of {query.data?.tau_max ?? 4} of the fastest. Only experiments in which all variants were tuned
-        with equal effort count. Intervals cover the chance of the seeds only, and of many methods about as
-        fast as each other they are too narrow.
+        with equal effort count. Intervals cover the choice of seeds only; where many methods are about
+        equally fast, they are too narrow.
       </p>
       {query.isError && (
         <ErrorPanel

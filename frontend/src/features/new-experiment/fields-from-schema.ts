@@ -1,4 +1,5 @@
 import { isJson, type Json } from "./document";
+import { numberText } from "./parse-number";
 
 /** One control of a flat form, as a JSON Schema describes it. */
 export interface FormField {
@@ -57,12 +58,14 @@ function choicesOf(property: Json): (string | number)[] {
 }
 
 function boundsOf(property: Json): string {
-  const word = (key: string, before: string) =>
-    typeof property[key] === "number" ? [`${before}${property[key]}`] : [];
+  const word = (key: string, before: string) => {
+    const bound = property[key];
+    return typeof bound === "number" ? [`${before}${numberText(bound)}`] : [];
+  };
   return [
-    ...word("exclusiveMinimum", "> "),
+    ...word("exclusiveMinimum", ">\u00a0"),
     ...word("minimum", "at least "),
-    ...word("exclusiveMaximum", "< "),
+    ...word("exclusiveMaximum", "<\u00a0"),
     ...word("maximum", "at most "),
   ].join(", ");
 }

@@ -3,7 +3,7 @@ import { type ReactNode, useState } from "react";
 import ui from "@/lib/ui/ui.module.css";
 import type { Path } from "./document";
 import { useField } from "./form-context";
-import { parseNumber } from "./parse-number";
+import { numberText, parseNumber } from "./parse-number";
 
 interface FieldProps {
   path: Path;
@@ -82,7 +82,7 @@ export function NumberField({
   const { value, set, error, control } = useField(path);
   const [typed, setTyped] = useState<string>();
   const shown = nullable && value === null ? null : (value ?? fallback);
-  const current = typeof shown === "number" && !Number.isNaN(shown) ? String(shown) : "";
+  const current = typeof shown === "number" && !Number.isNaN(shown) ? numberText(shown) : "";
   const read = (text: string) => parseNumber(text) ?? (nullable ? null : undefined);
   const agrees =
     typed !== undefined && (Object.is(read(typed), value) || (value === null && Number.isNaN(read(typed))));

@@ -3,3 +3,12 @@ export function parseNumber(text: string): number | undefined {
   const trimmed = text.trim().replace(/(?<=\d)[\s_](?=\d)/g, "");
   return trimmed === "" ? undefined : Number(trimmed);
 }
+
+/** A number as people would type it: with an exponent where the digits would have to be counted. */
+export function numberText(value: number): string {
+  const size = Math.abs(value);
+  const plain = String(value);
+  if (size >= 1e-4 && size < 1e9) return plain;
+  const short = value.toExponential().replace("e+", "e");
+  return short.length < plain.length ? short : plain;
+}

@@ -38,7 +38,7 @@ export function SearchSpaces({ index, algorithm }: { index: number; algorithm: A
       <div {...control} tabIndex={-1}>
         {error && <p className={formStyles.error}>{error}</p>}
         {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
-        <section className={ui.scroll} aria-label={`Search spaces of variant ${index + 1}`} tabIndex={0}>
+        <section className={ui.tableWrap} aria-label={`Search spaces of variant ${index + 1}`} tabIndex={0}>
           <table className={styles.spaces}>
             <thead>
               <tr>

@@ -84,7 +84,9 @@ function Tail({ lines, cut, over }: { lines: readonly LogLineView[]; cut: number
       }}
     >
       {cut > 0 && <div className={styles.quiet}>{formatCount(cut)} earlier lines are not shown</div>}
-      {lines.length === 0 && <div className={styles.quiet}>Nothing was written.</div>}
+      {lines.length === 0 && (
+        <div className={styles.quiet}>{over ? "Nothing was written." : "Nothing written yet."}</div>
+      )}
       {lines.map((line) => (
         <div key={line.position} className={styles.line} data-stream={line.stream}>
           <span className={styles.quiet}>{formatClock(line.at)}</span>

@@ -34,6 +34,11 @@ export function formatPercent(value: Maybe, decimals = 1): string {
   return absent(value) ? NONE : `${(value * 100).toFixed(decimals)}%`;
 }
 
+/** A fraction that someone chose, such as a target, as the percentage they chose: 99.99% is not written 100%. */
+export function formatChosenPercent(value: Maybe): string {
+  return absent(value) ? NONE : `${Number((value * 100).toPrecision(9))}%`;
+}
+
 /** A fraction as the tick of an axis: as many decimals as it needs, so that 92.5% is not written 93%. */
 export function formatPercentTick(value: number): string {
   return `${formatNumber(value * 100)}%`;
@@ -56,4 +61,10 @@ export function formatBytes(value: Maybe): string {
 /** A ratio such as a speed-up. */
 export function formatRatio(value: Maybe): string {
   return absent(value) ? NONE : `${value >= 100 ? formatCount(value) : value.toFixed(value < 10 ? 2 : 1)}×`;
+}
+
+/** The end of an interval that excludes 1: it is not written 1.00. */
+export function formatRatioBesideOne(value: Maybe): string {
+  if (absent(value) || value.toFixed(2) !== "1.00" || value === 1) return formatRatio(value);
+  return `${value.toFixed(Math.min(5, Math.ceil(-Math.log10(Math.abs(value - 1)))))}×`;
 }

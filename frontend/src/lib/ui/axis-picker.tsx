@@ -9,6 +9,7 @@ export function AxisPicker({ axis, choose }: { axis: Axis; choose: (axis: Axis |
     <div className={styles.scroll}>
       <SegmentedControl
         size="xs"
+        classNames={{ label: styles.pickerLabel }}
         aria-label="Horizontal axis"
         data-testid="axis-picker"
         value={axis}
