@@ -77,12 +77,15 @@ def _not_begun(each: Audited, world: str) -> bool:
 
 
 def _in_turn(world: str, part: list[Audited]) -> None:
+    """Run cases in turn; only the first without a result has a fault, as those behind it could not begin."""
     jobs = [(each.spec(world), each.home / world) for each in part]
+    blamed = False
     for each, found in zip(part, run_in_turn(jobs, RANKS if world == "mpi" else 0), strict=True):
         if isinstance(found, Run):
             each.runs[world] = found
-        elif not _not_begun(each, world):
-            each.rows[world].faults.append(f"no result: {found}")
+        elif not blamed or not _not_begun(each, world):
+            each.rows[world].faults.append(f"no result in shared processes: {found}")
+            blamed = True
 
 
 def _alone(world: str, each: Audited) -> None:

@@ -56,6 +56,16 @@ describe("one row", () => {
     });
   });
 
+  it.each([
+    [5, 101, "right", [place(5, 20), 1]],
+    [0.01, 0.5, "left", [0, place(0.5, 20)]],
+  ] as const)("from %d to %d goes on beyond the axis", (low, high, arrow, interval) => {
+    const drawn = plot({ claim: low > 1 ? "faster" : "slower", ratio: low > 1 ? 8 : 0.2, low, high }, 20);
+    expect(drawn.arrow).toBe(arrow);
+    expect(drawn.interval?.[0]).toBeCloseTo(interval[0], 6);
+    expect(drawn.interval?.[1]).toBeCloseTo(interval[1], 6);
+  });
+
   it("of an upper bound is open below", () => {
     expect(plot({ claim: "at most", ratio: 0.5, low: null, high: 0.8 })).toMatchObject({
       interval: [0, expect.closeTo(place(0.8, 4), 6)],

@@ -15,7 +15,7 @@ import {
   workersText,
 } from "@/features/new-experiment/draft";
 import { EXAMPLE } from "@/features/new-experiment/example";
-import { parseNumber } from "@/features/new-experiment/parse-number";
+import { numberText, parseNumber } from "@/features/new-experiment/parse-number";
 
 const DRAFT = { baseline: "A", variants: [{ name: "A" }, { name: "B" }], clusters: [{ name: "local" }] };
 
@@ -78,6 +78,12 @@ describe("numbers", () => {
     ]);
     expect(parseNumber("")).toBeUndefined();
     expect(parseNumber("fast")).toBeNaN();
+  });
+
+  it("are written with an exponent where their digits would have to be counted", () => {
+    const written = [1e11, 8e-6, 120_000, 0.05, 123_456_789_123, 0, -2.5e10].map(numberText);
+    expect(written).toEqual(["1e11", "8e-6", "120000", "0.05", "123456789123", "0", "-2.5e10"]);
+    expect(written.map(parseNumber)).toEqual([1e11, 8e-6, 120_000, 0.05, 123_456_789_123, 0, -2.5e10]);
   });
 });
 

@@ -2,10 +2,12 @@ import { describe, expect, it } from "vitest";
 import { metricsOf } from "@/features/run/use-run";
 import {
   formatBytes,
+  formatChosenPercent,
   formatNumber,
   formatPercent,
   formatPercentTick,
   formatRatio,
+  formatRatioBesideOne,
 } from "@/lib/format/numbers";
 import {
   accuracyLabel,
@@ -36,6 +38,20 @@ describe("numbers", () => {
 
   it("are not rounded on an axis", () => {
     expect([0.9, 0.925, 1].map(formatPercentTick)).toEqual(["90%", "92.5%", "100%"]);
+  });
+
+  it("are shown as chosen, where somebody chose them", () => {
+    expect([0.97, 0.9999, 0.988, 1].map(formatChosenPercent)).toEqual(["97%", "99.99%", "98.8%", "100%"]);
+  });
+
+  it("beside 1 are not written as 1", () => {
+    expect([1.0012, 0.9997, 1.0000001, 1, 1.2].map(formatRatioBesideOne)).toEqual([
+      "1.001×",
+      "0.9997×",
+      "1.00000×",
+      "1.00×",
+      "1.20×",
+    ]);
   });
 
   it("carry their unit", () => {

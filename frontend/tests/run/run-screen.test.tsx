@@ -1,6 +1,7 @@
 import { screen, waitFor, within } from "@testing-library/react";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { RunState, RunView } from "@/lib/client/types.gen";
+import { isTerminal } from "@/lib/ui/states";
 import { openApp } from "../support/app";
 import { experiment } from "../support/fixtures/experiment";
 import { checkpoint, run, series } from "../support/fixtures/run";
@@ -20,11 +21,12 @@ beforeEach(() => {
 });
 
 async function open(changes: Partial<RunView> = {}) {
-  server.on("GET /runs/*", run(changes));
+  const shown = run(changes);
+  server.on("GET /runs/*", shown);
   const app = openApp(server, "/runs/run_21");
   await screen.findByText("Digits, three ways");
   await waitFor(() => expect(screen.getByTestId("chart-train_loss")).toHaveAttribute("data-points", "3"));
-  await screen.findByText(/^Nothing w/);
+  await screen.findByText(isTerminal(shown.state) ? "Nothing was written." : "Nothing written yet.");
   await waitFor(() => expect(screen.getByTestId("connection")).toHaveTextContent("live"));
   return app;
 }
