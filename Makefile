@@ -33,6 +33,9 @@ DASHBOARD := api/hooke_api/dashboard/.built
 SOURCES := examples/comparison.yaml \
     $(shell find frontend -name node_modules -prune -o -name dist -prune -o -path frontend/tests -prune -o -type f -print)
 
+# Tests, audit and runs start hundreds of interpreters: without compiled modules each compiles all of ours anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help demo up test audit algorithms check check-python check-frontend test-frontend bench bench-core \

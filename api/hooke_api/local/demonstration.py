@@ -22,6 +22,8 @@ EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "comparison.yaml"
 LOOK_SECONDS = 1.0
 SILENCE = 60.0
 """Seconds without a response of the API (it may be restarting) after which the demonstration gives up."""
+FAREWELL = 10.0
+"""Seconds to wait for the runs of a cancelled experiment to end; the next start would continue those that wait."""
 PLAIN_WIDTH = 160
 """Width of the verdict in columns if standard output is not a terminal."""
 
@@ -62,13 +64,22 @@ class Demonstration:
             try:
                 runs = await self._watch(client, experiment["id"])
             except asyncio.CancelledError:
-                await client.post(f"/experiments/{experiment['id']}/cancel", timeout=2)
+                await self._cancel(client, experiment["id"])
                 raise
             if experiment["spec"].get("tuning"):
                 show_choices(self.console, await _get(client, f"/experiments/{experiment['id']}/tuning"))
             comparison = await _get(client, f"/experiments/{experiment['id']}/comparison")
             show(self.console, comparison)
             return await self._report_failures(client, runs)
+
+    async def _cancel(self, client: httpx.AsyncClient, experiment: str) -> None:
+        """Cancel the experiment, and wait until its runs have ended or FAREWELL has passed."""
+        path, until = f"/experiments/{experiment}", time.monotonic() + FAREWELL
+        (await client.post(f"{path}/cancel", timeout=2)).raise_for_status()
+        while time.monotonic() < until:
+            if (await client.get(path, timeout=2)).raise_for_status().json()["finished_at"] is not None:
+                return
+            await asyncio.sleep(0.1)
 
     async def _submit(self, client: httpx.AsyncClient) -> dict[str, Any]:
         answer = await client.post("/experiments", json=self.document)
