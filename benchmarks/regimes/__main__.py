@@ -80,6 +80,8 @@ def main() -> int:
     if options.do != "publish":
         if options.task is None:
             parser.error(f"{options.do} needs --task: {' or '.join(TASKS)}")
+        if options.do == "run" and TASKS[options.task].searches_batch:
+            parser.error(f"the map has one batch per worker, but {options.task} searches it")
         proposing, records = options.do == "propose", store.read(options.store)
         counts = (8,) if proposing and options.workers is WORKERS else options.workers
         cells = [Cell(options.task, count, method, records) for method in options.methods for count in counts]

@@ -34,7 +34,7 @@ class Cell:
     @cached_property
     def settings(self) -> list[dict[str, Any]]:
         """Return the settings of its trials."""
-        return entry_of(self.method).settings(PROPOSING, self.workers)
+        return entry_of(self.method).on(TASKS[self.task]).settings(PROPOSING, self.workers)
 
     def run(self, trial: int, seed: int, regime: Regime | None = None) -> Run:
         """Return a trajectory, or its times under a link and spread."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, Literal
 
 from benchmarks.evidence.conditions import PLACES, Place
 
 BATCH = 16
-"""Per worker and step, for every entry; accumulation is a setting of those that have it."""
+"""Per worker and step, for every entry of a task that does not search it; accumulation is a setting of some."""
 TRIALS = 12
 PROPOSING, PROPOSED = 16, 4
 """Trials of an entry in virtual time, if it proposes settings, and the best of them, which the hosts try."""
@@ -29,13 +30,40 @@ class Task:
     samples: int
     every: int
     """Samples between evaluations."""
+    batches: tuple[int, ...] = (BATCH,)
+    """Batches per worker; if there are several, every entry searches its own."""
+    precision: Literal["fp32", "bf16"] = "fp32"
+    """Of gradients, for every entry."""
+    gradient: tuple[float, float] | None = None
+    """Seconds of a gradient in virtual time: in any case, and per sample; None: those of the place, per sample."""
+
+    @property
+    def searches_batch(self) -> bool:
+        """Return whether the batch is a setting of every entry."""
+        return len(self.batches) > 1
+
+    def seconds_per_sample(self, batch: int, usual: float) -> float:
+        """Return the virtual seconds of a gradient per sample; `usual`: those of the place."""
+        return usual if self.gradient is None else self.gradient[0] / batch + self.gradient[1]
 
 
+SEARCHED: dict[str, Any] = {"batches": (16, 32, 64), "precision": "bf16", "gradient": (9.1e-3, 660e-6)}
+"""Gradients of LeNet in bf16, of 8 ranks that share 2 cores of an AMD EPYC with bf16 vectors."""
 TASKS = {
     task.name: task
     for task in (
         Task("mnist", "MNIST, LeNet", "mnist-lenet", 0.988, 240_000, 3_200),
         Task("fashion", "Fashion-MNIST, LeNet", "fashion-lenet", 0.88, 240_000, 3_200),
+        Task("mnist-batch", "MNIST, LeNet, batch searched", "mnist-lenet", 0.988, 240_000, 3_200, **SEARCHED),
+        Task(
+            "fashion-batch",
+            "Fashion-MNIST, LeNet, batch searched",
+            "fashion-lenet",
+            0.88,
+            240_000,
+            3_200,
+            **SEARCHED,
+        ),
     )
 }
 AT: dict[str, Place] = {name: PLACES[name] for name in ("8-hosts", "2-hosts", "4-hosts", "1-host", "virtual")}

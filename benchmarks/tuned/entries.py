@@ -6,8 +6,8 @@ which is an entry for each of its communication hooks; period and warm-up of pos
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from hooke.catalogue.algorithm import Algorithm
@@ -76,11 +76,18 @@ class Entry:
     peer: bool = False
     given: Mapping[str, Any] = field(default_factory=dict)
     """Parameters that are not searched."""
+    batches: tuple[int, ...] = (BATCH,)
+    """Batches per worker; several are searched, as a parameter `batch`."""
+
+    def on(self, task: Task) -> Entry:
+        """Return it with the batches of a task."""
+        return replace(self, batches=task.batches)
 
     @property
     def offer(self) -> AlgorithmOffer:
         """Return its parameters and spaces."""
-        return ClassAlgorithmOffer(PEERS[self.method]) if self.peer else here().algorithms[self.method]
+        kind = PEERS[self.method] if self.peer else built_in("algorithm")[self.method].cls
+        return ClassAlgorithmOffer(kind if len(self.batches) == 1 else _with_batches(kind, self.batches))
 
     def settings(self, trials: int, workers: int) -> list[dict[str, Any]]:
         """Return the parameters of its trials."""
@@ -103,10 +110,12 @@ class Entry:
 
         In virtual time a peer is represented by the method of the catalogue with the same equations.
         """
-        common = {"workload": task.workload, "seed": seed, "workers": place.hosts, "batch": BATCH}
-        virtual = place.constants if place.world == "virtual" else None
+        batch = parameters.get("batch", BATCH)
+        parameters = {name: value for name, value in parameters.items() if name != "batch"}
+        common = {"workload": task.workload, "seed": seed, "workers": place.hosts, "batch": batch}
+        virtual = _constants(task, place, batch) if place.world == "virtual" else None
         if self.peer and not virtual:
-            ends = {"samples": samples, "every": task.every, "target": task.target}
+            ends = {"samples": samples, "every": task.every, "target": task.target, "precision": task.precision}
             one = {"buckets": "one"} if parameters.get("wire") == "powersgd" else {}
             settings = {"method": self.method, **common, **parameters, **one, **ends}
             return {"schema": "hooke.peer/1", "settings": settings}
@@ -122,6 +131,7 @@ class Entry:
             "target": {"metric": "validation_accuracy", "value": task.target},
             "evaluation": {"every": task.every},
             "checkpoint": "never",
+            "compute": {"precision": task.precision},
         }
 
     def _in_catalogue(self, parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any], dict[str, str]]:
@@ -131,6 +141,24 @@ class Entry:
         method, names = TWINS[self.method]
         found = {names.get(name, name): value for name, value in parameters.items() if name != "wire"}
         return method, found | {"momentum_kind": "nesterov"}, {"wire": parameters.get("wire", "fp32")}
+
+
+def _with_batches(kind: type[Algorithm], batches: Sequence[int]) -> type[Algorithm]:
+    """Return a method with the batch of its runs as one more parameter, which is searched."""
+    own = {
+        "__module__": __name__,
+        "__doc__": kind.__doc__,
+        "__annotations__": {"batch": int},
+        "batch": Field(BATCH, ge=1, description="Samples per worker and step."),
+        "search": {"batch": Space(choices=list(batches))},
+    }
+    return type(kind)(kind.__name__, (kind,), own)
+
+
+def _constants(task: Task, place: Place, batch: int) -> dict[str, Any]:
+    usual = place.constants
+    per_sample = task.seconds_per_sample(batch, usual["compute_seconds_per_sample"])
+    return usual | {"compute_seconds_per_sample": per_sample}
 
 
 PEERS: dict[str, type[Algorithm]] = {

@@ -11,7 +11,7 @@ from hooke.comparison.verdict import Verdict, compare_all
 from hooke.comparison.wording import short
 
 from benchmarks.evidence.machine import title_of
-from benchmarks.tuned.conditions import AT, BATCH, TASKS
+from benchmarks.tuned.conditions import AT, BATCH, TASKS, Task
 from benchmarks.tuned.entries import PEER_NAMES, baseline_at, elastic, entry_of
 from benchmarks.tuned.records import Record
 
@@ -32,10 +32,10 @@ of the catalogue with its equations ([records](tuned/proposals)); the best of th
 with the whole budget. The best setting is measured on seeds that no trial had.
 
 Seconds are those of the train clock until the target was met on the validation part, evaluations excluded;
-*exposed* is the share of that time in which a worker waits for communication. Batch {BATCH} per worker. Methods
-of the catalogue send bf16 with error feedback; the hooks of DDP are entries of their own. Verdicts follow [the
-rule](../decisions/0020-one-rule-of-verdict.md): 95%, paired by seed, corrected for the number of comparisons in
-a table. Seconds of two tables are not comparable.
+*exposed* is the share of that time in which a worker waits for communication. Batch {BATCH} per worker and fp32
+gradients, where a section says nothing else. Methods of the catalogue send bf16 with error feedback; the hooks of
+DDP are entries of their own. Verdicts follow [the rule](../decisions/0020-one-rule-of-verdict.md): 95%, paired by
+seed, corrected for the number of comparisons in a table. Seconds of two tables are not comparable.
 
 A search of few trials is itself random: another draw of trials may find a better setting for any entry. A
 verdict is on the settings that were found. How the tables came about, and what limits them:
@@ -89,7 +89,8 @@ class Row:
 
     def setting(self) -> str:
         """Return the parameters that were searched or given; those at an edge of their space are marked."""
-        run, named = next(iter(self.runs.values())), entry_of(self.name).named
+        run = next(iter(self.runs.values()))
+        named = entry_of(self.name).on(TASKS[run["task"]]).named
         own = {name: value for name, value in run["parameters"].items() if name in named}
         values = {name: f"{v:.3g}" if isinstance(v, float) else v for name, v in own.items()}
         return ", ".join(f"{name} {v}{' (edge)' if name in run['edges'] else ''}" for name, v in values.items())
@@ -134,13 +135,20 @@ def _section(machine: str, task_name: str, place: str, effort: str, records: Seq
     lines = [
         f"## {task.title} to {task.target:.1%}: {AT[place].title}{' (simulated)' if simulated else crowded}",
         "",
-        f"{machine}. {effort[0].upper()}{effort[1:]}. {_cost(records)}",
+        f"{machine}. {effort[0].upper()}{effort[1:]}. {_step(task)}{_cost(records)}",
         "",
         *(f"- {sentence}" for sentence in _findings(found)),
         "",
         table(records, next((name for name in (baseline_at(AT[place]), *PEER_NAMES) if name in found), "")),
     ]
     return "\n".join(lines)
+
+
+def _step(task: Task) -> str:
+    if not task.searches_batch:
+        return ""
+    choices = ", ".join(map(str, task.batches))
+    return f"Every entry searches its batch per worker ({choices}); gradients are computed in {task.precision}. "
 
 
 def _cost(records: Sequence[Record]) -> str:

@@ -52,8 +52,8 @@ class Rounds:
     """The search of one entry for one task at one place, and its reported runs."""
 
     def __init__(self, task: Task, place: Place, entry: Entry, trials: int = TRIALS, seeds: int = SEEDS) -> None:
-        self.task, self.place, self.entry, self.seeds = task, place, entry, seeds
-        self.settings = entry.settings(trials, place.hosts)
+        self.task, self.place, self.entry, self.seeds = task, place, entry.on(task), seeds
+        self.settings = self.entry.settings(trials, place.hosts)
         spec = _effort(task, trials)
         self.search = Search(len(self.settings), rungs(spec), tuning_seeds(spec))
         self.effort = f"{trials} trials by successive halving"

@@ -199,3 +199,43 @@ def test_settings_that_a_peer_cannot_run_are_refused():
         Settings("post-local", accumulation=2)
     with pytest.raises(ValueError, match="workload"):
         Settings("ddp", workload="text-transformer")
+
+
+SEARCHED = TASKS["mnist-batch"]
+
+
+@pytest.mark.parametrize("entry", entries(PLACE), ids=lambda entry: entry.name)
+def test_where_the_batch_is_searched_every_entry_searches_it(entry):
+    rounds = Rounds(SEARCHED, PLACE, entry)
+    plays = [play for play in itertools.islice(rounds.missing({}), TRIALS) if play.rung == 0]
+    assert len(plays) == TRIALS
+    assert {play.parameters["batch"] for play in plays} == set(SEARCHED.batches)
+    for play in plays:
+        if entry.peer:
+            settings = Settings(**play.document["settings"])
+            assert (settings.batch, settings.precision) == (play.parameters["batch"], "bf16")
+        else:
+            spec = validate_run(play.document)
+            assert (spec.batch, spec.compute.precision) == (play.parameters["batch"], "bf16")
+
+
+def test_a_larger_batch_takes_less_virtual_time_per_sample():
+    virtual, seconds = AT["virtual"], []
+    for batch in SEARCHED.batches:
+        spec = validate_run(LOCAL.on(SEARCHED).document(SEARCHED, virtual, {"batch": batch}, 60_000, 0))
+        seconds.append(spec.virtual.compute_seconds_per_sample * batch)
+    constant, each = SEARCHED.gradient
+    assert seconds == pytest.approx([constant + each * batch for batch in SEARCHED.batches])
+    usual = validate_run(LOCAL.document(TASK, virtual, {}, 60_000, 0))
+    assert usual.virtual.compute_seconds_per_sample == virtual.constants["compute_seconds_per_sample"]
+
+
+def test_the_table_of_a_searched_batch_names_it(tmp_path):
+    kept = Store(tmp_path)
+    rounds = Rounds(SEARCHED, PLACE, LOCAL)
+    results, plays = carried_out(rounds, lambda play: 10.0 + play.trial)
+    for play in plays:
+        kept.keep(play, dict.fromkeys(("wall_seconds", "samples"), 60.0) | results[play.key], 3.0)
+    told = page(collect(kept.stored().values()))
+    assert "Every entry searches its batch per worker (16, 32, 64); gradients are computed in bf16." in told
+    assert re.search(r"\| local-sgd \| .*batch (16|32|64)", told)
