@@ -143,6 +143,10 @@ class Entry:
         return method, found | {"momentum_kind": "nesterov"}, {"wire": parameters.get("wire", "fp32")}
 
 
+FEWER = {"accumulation": Space(choices=[1, 2])}
+"""DDP's accumulation where it searches its batch, too: more make steps of thousands of samples, which met no target."""
+
+
 def _with_batches(kind: type[Algorithm], batches: Sequence[int]) -> type[Algorithm]:
     """Return a method with the batch of its runs as one more parameter, which is searched."""
     own = {
@@ -150,7 +154,7 @@ def _with_batches(kind: type[Algorithm], batches: Sequence[int]) -> type[Algorit
         "__doc__": kind.__doc__,
         "__annotations__": {"batch": int},
         "batch": Field(BATCH, ge=1, description="Samples per worker and step."),
-        "search": {"batch": Space(choices=list(batches))},
+        "search": {"batch": Space(choices=list(batches))} | (FEWER if issubclass(kind, PeerDdp) else {}),
     }
     return type(kind)(kind.__name__, (kind,), own)
 
