@@ -144,7 +144,7 @@ class Entry:
 
 
 FEWER = {"accumulation": Space(choices=[1, 2])}
-"""DDP's accumulation where it searches its batch, too: more make steps of thousands of samples, which met no target."""
+"""DDP's accumulation where it searches its batch, too: more would make steps of thousands of samples."""
 
 
 def _with_batches(kind: type[Algorithm], batches: Sequence[int]) -> type[Algorithm]:

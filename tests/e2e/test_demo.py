@@ -85,6 +85,7 @@ def test_leaving_before_the_verdict_cancels_the_experiment(hooke, tmp_path):
         (experiment,) = (item["id"] for item in client.get("/experiments").json()["items"])
         wait_for(lambda: "running" in states(client, experiment), "a running run")
     assert demo.end(signal.SIGINT) == 130
+    assert "Cancelling the experiment" in demo.said()
     assert processes(demo.home) == {}
     up = hooke("up")
     with up.ready() as client:

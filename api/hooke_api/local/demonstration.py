@@ -64,6 +64,7 @@ class Demonstration:
             try:
                 runs = await self._watch(client, experiment["id"])
             except asyncio.CancelledError:
+                self.console.print("Cancelling the experiment ...", highlight=False)
                 await self._cancel(client, experiment["id"])
                 raise
             if experiment["spec"].get("tuning"):
