@@ -95,6 +95,8 @@ class Worker:
             ledger.enter(Phase.IDLE)
             self._steps += 1
             self._samples += spec.batch * spec.workers
+            if self._steps % self._settings.accumulation:
+                continue  # in the middle of a step: the weights are those of the one before
             if self._samples >= schedule.total_steps * spec.batch:
                 schedule.reason = "budget"
             if schedule.evaluation_due(self._samples):

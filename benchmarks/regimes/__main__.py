@@ -82,6 +82,8 @@ def main() -> int:
             parser.error(f"{options.do} needs --task: {' or '.join(TASKS)}")
         if options.do == "run" and TASKS[options.task].searches_batch:
             parser.error(f"the map has one batch per worker, but {options.task} searches it")
+        if TASKS[options.task].gradient and options.workers not in (WORKERS, [8]):
+            parser.error(f"the price of a gradient of {options.task} is that of 8 workers on 2 cores")
         proposing, records = options.do == "propose", store.read(options.store)
         counts = (8,) if proposing and options.workers is WORKERS else options.workers
         cells = [Cell(options.task, count, method, records) for method in options.methods for count in counts]

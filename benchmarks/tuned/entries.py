@@ -1,7 +1,8 @@
 """The entries: methods of the catalogue and peers, each with the space in which its settings are searched.
 
-Every entry gets the same number of trials. A peer's space covers what its library offers: accumulation of DDP,
-which is an entry for each of its communication hooks; period and warm-up of post-local SGD.
+Every entry gets the same number of trials. A peer's space covers what its library offers: accumulation of DDP
+(less of it where batches are searched), which is an entry for each of its communication hooks; period and warm-up of
+post-local SGD.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from hooke.catalogue.algorithm import Algorithm
+from hooke.catalogue.algorithm import Algorithm, algorithm
 from hooke.catalogue.discovery import built_in
 from hooke.catalogue.offers import AlgorithmOffer, ClassAlgorithmOffer, here
 from hooke.spec.spaces import Space
@@ -86,7 +87,7 @@ class Entry:
     @property
     def offer(self) -> AlgorithmOffer:
         """Return its parameters and spaces."""
-        kind = PEERS[self.method] if self.peer else built_in("algorithm")[self.method].cls
+        kind = PEERS[self.method] if self.peer else algorithm(self.method)
         return ClassAlgorithmOffer(kind if len(self.batches) == 1 else _with_batches(kind, self.batches))
 
     def settings(self, trials: int, workers: int) -> list[dict[str, Any]]:
@@ -115,24 +116,28 @@ class Entry:
         common = {"workload": task.workload, "seed": seed, "workers": place.hosts, "batch": batch}
         virtual = _constants(task, place, batch) if place.world == "virtual" else None
         if self.peer and not virtual:
-            ends = {"samples": samples, "every": task.every, "target": task.target, "precision": task.precision}
+            ends = {"samples": samples, "every": task.every, "target": task.target}
+            ends |= {"precision": task.precision} if task.precision != "fp32" else {}
             one = {"buckets": "one"} if parameters.get("wire") == "powersgd" else {}
             settings = {"method": self.method, **common, **parameters, **one, **ends}
             return {"schema": "hooke.peer/1", "settings": settings}
         method, parameters, sent = self._in_catalogue(parameters)
-        return common | {
-            "schema": "hooke.run/1",
-            "workload": {"name": task.workload},
-            "algorithm": {"name": method, "parameters": parameters},
-            "communication": sent,
-            "world": "virtual" if virtual else "mpi",
-            "virtual": virtual,
-            "budget": {"samples": samples},
-            "target": {"metric": "validation_accuracy", "value": task.target},
-            "evaluation": {"every": task.every},
-            "checkpoint": "never",
-            "compute": {"precision": task.precision},
-        }
+        return (
+            common
+            | {
+                "schema": "hooke.run/1",
+                "workload": {"name": task.workload},
+                "algorithm": {"name": method, "parameters": parameters},
+                "communication": sent,
+                "world": "virtual" if virtual else "mpi",
+                "virtual": virtual,
+                "budget": {"samples": samples},
+                "target": {"metric": "validation_accuracy", "value": task.target},
+                "evaluation": {"every": task.every},
+                "checkpoint": "never",
+            }
+            | ({"compute": {"precision": task.precision}} if task.precision != "fp32" else {})
+        )
 
     def _in_catalogue(self, parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any], dict[str, str]]:
         """Return method, parameters and communication of its run in the catalogue's terms."""

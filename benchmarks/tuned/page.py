@@ -148,7 +148,10 @@ def _step(task: Task) -> str:
     if not task.searches_batch:
         return ""
     choices = ", ".join(map(str, task.batches))
-    return f"Every entry searches its batch per worker ({choices}); gradients are computed in {task.precision}. "
+    return (
+        f"Every entry searches its batch per worker ({choices}), and DDP its accumulation among 1 and 2. Forward "
+        f"and backward passes, also those of evaluations, are computed in {task.precision}. "
+    )
 
 
 def _cost(records: Sequence[Record]) -> str:

@@ -1,9 +1,11 @@
 """`hooke demo`: the verdict as printed, and the exit status that scripts rely on."""
 
+import asyncio
 import io
 import json
 import signal
 
+import httpx
 import pytest
 from hooke.catalogue.expand import expand
 from hooke.catalogue.validation import validate_experiment
@@ -11,7 +13,7 @@ from hooke.cli.document import read
 from hooke_api.local.demonstration import EXAMPLE, Demonstration, Meter, remaining
 from hooke_api.local.instance import StartError
 from hooke_api.local.verdict import COLUMNS, cells, show
-from instances import ENDLESS, QUICK, processes, states
+from instances import ENDLESS, QUICK, processes, runs, states
 from rich.console import Console
 
 from tests.waiting import LIMIT, wait_for
@@ -90,6 +92,54 @@ def test_leaving_before_the_verdict_cancels_the_experiment(hooke, tmp_path):
     up = hooke("up")
     with up.ready() as client:
         assert states(client, experiment) == ["cancelled", "cancelled"]
+        histories = [client.get(f"/runs/{run['id']}").json()["history"] for run in runs(client, experiment)]
+        ran = [any(change["state"] == "running" for change in history) for history in histories]
+        assert sorted(ran) == [False, True], "what waited has not begun"
+
+
+class Left:
+    """What a demonstration asks of the platform when it is left."""
+
+    hurried = False
+
+
+@pytest.mark.parametrize("away", [0, 1, 3])
+def test_leaving_asks_again_where_the_api_is_busy(away):
+    """Its first requests time out; then it has cancelled, and the runs end a moment later."""
+    asked = []
+
+    def answer(request):
+        asked.append(request.method)
+        if len(asked) <= away:
+            raise httpx.ReadTimeout("busy", request=request)
+        return httpx.Response(200, json={"finished_at": "now" if asked.count("GET") > away + 1 else None})
+
+    printed = io.StringIO()
+    demonstration = Demonstration({}, Console(file=printed))
+
+    async def leave():
+        async with httpx.AsyncClient(transport=httpx.MockTransport(answer), base_url="http://api") as client:
+            await demonstration._cancel(client, "exp_1", Left())
+
+    asyncio.run(leave())
+    assert asked.count("POST") == away + 1
+    assert printed.getvalue().startswith("Cancelling the experiment")
+    assert "has not ended" not in printed.getvalue()
+
+
+def test_who_hurries_does_not_wait_for_the_end(monkeypatch):
+    platform, printed = Left(), io.StringIO()
+
+    def answer(request):
+        platform.hurried = request.method == "GET"
+        return httpx.Response(200, json={"finished_at": None})
+
+    async def leave():
+        async with httpx.AsyncClient(transport=httpx.MockTransport(answer), base_url="http://api") as client:
+            await Demonstration({}, Console(file=printed))._cancel(client, "exp_1", platform)
+
+    asyncio.run(leave())
+    assert "its runs may continue at the next start" in printed.getvalue().replace("\n", " ")
 
 
 @pytest.mark.parametrize("text", ["- 1", "just words", ""])

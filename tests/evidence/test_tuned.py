@@ -237,5 +237,5 @@ def test_the_table_of_a_searched_batch_names_it(tmp_path):
     for play in plays:
         kept.keep(play, dict.fromkeys(("wall_seconds", "samples"), 60.0) | results[play.key], 3.0)
     told = page(collect(kept.stored().values()))
-    assert "Every entry searches its batch per worker (16, 32, 64); gradients are computed in bf16." in told
+    assert "Every entry searches its batch per worker (16, 32, 64), and DDP its accumulation" in told
     assert re.search(r"\| local-sgd \| .*batch (16|32|64)", told)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,11 @@ EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "comparison.yaml"
 LOOK_SECONDS = 1.0
 SILENCE = 60.0
 """Seconds without a response of the API (it may be restarting) after which the demonstration gives up."""
-FAREWELL = 10.0
-"""Seconds to wait for the runs of a cancelled experiment to end; the next start would continue those that wait."""
+FAREWELL = 15.0
+"""Seconds to wait for the runs of a cancelled experiment to end: their ranks have 10 s to end by themselves.
+
+The next start would begin those that wait for their turn.
+"""
 PLAIN_WIDTH = 160
 """Width of the verdict in columns if standard output is not a terminal."""
 
@@ -55,7 +59,7 @@ class Demonstration:
         Cancels the experiment if it is cancelled itself.
         """
         async with platform.client() as client:
-            experiment = await self._submit(client)
+            experiment = await self._submitted(client, platform)
             self.console.print(f"Experiment {experiment['number']}: {experiment['name']}", highlight=False)
             self.console.print(
                 f"Watch it live: {platform.url}/experiments/{experiment['id']}", highlight=False, soft_wrap=True
@@ -64,8 +68,7 @@ class Demonstration:
             try:
                 runs = await self._watch(client, experiment["id"])
             except asyncio.CancelledError:
-                self.console.print("Cancelling the experiment ...", highlight=False)
-                await self._cancel(client, experiment["id"])
+                await self._cancel(client, experiment["id"], platform)
                 raise
             if experiment["spec"].get("tuning"):
                 show_choices(self.console, await _get(client, f"/experiments/{experiment['id']}/tuning"))
@@ -73,14 +76,36 @@ class Demonstration:
             show(self.console, comparison)
             return await self._report_failures(client, runs)
 
-    async def _cancel(self, client: httpx.AsyncClient, experiment: str) -> None:
-        """Cancel the experiment, and wait until its runs have ended or FAREWELL has passed."""
+    async def _submitted(self, client: httpx.AsyncClient, platform: Platform) -> dict[str, Any]:
+        """Return the experiment, submitted. The API may have stored one that is interrupted: cancel it then."""
+        submitting = asyncio.ensure_future(self._submit(client))
+        try:
+            return await asyncio.shield(submitting)
+        except asyncio.CancelledError:
+            with suppress(StartError, httpx.HTTPError):
+                await self._cancel(client, (await submitting)["id"], platform)
+            raise
+
+    async def _cancel(self, client: httpx.AsyncClient, experiment: str, platform: Platform) -> None:
+        """Cancel the experiment, and wait until its runs have ended, FAREWELL has passed or the user hurries."""
         path, until = f"/experiments/{experiment}", time.monotonic() + FAREWELL
-        (await client.post(f"{path}/cancel", timeout=2)).raise_for_status()
-        while time.monotonic() < until:
-            if (await client.get(path, timeout=2)).raise_for_status().json()["finished_at"] is not None:
-                return
+        asked = ended = False
+        while not ended and time.monotonic() < until and not platform.hurried:
+            with suppress(httpx.HTTPError):  # busy, or starting again
+                if not asked:
+                    (await client.post(f"{path}/cancel", timeout=2)).raise_for_status()
+                    asked = True
+                    self._tell("Cancelling the experiment; Ctrl-C again does not wait for it.")
+                found = (await client.get(path, timeout=2)).raise_for_status().json()
+                ended = found["finished_at"] is not None
             await asyncio.sleep(0.1)
+        if not ended:
+            told = "its runs may continue at the next start" if asked else "the API did not respond"
+            self._tell(f"Experiment {experiment} has not ended: {told}. Cancel it then, in the dashboard.")
+
+    def _tell(self, sentence: str) -> None:
+        with suppress(OSError, SystemExit):  # a closed pipe: rich ends the process
+            self.console.print(sentence, highlight=False, soft_wrap=True)
 
     async def _submit(self, client: httpx.AsyncClient) -> dict[str, Any]:
         answer = await client.post("/experiments", json=self.document)
@@ -170,7 +195,8 @@ class Meter:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._bar.stop()
+        with suppress(OSError, SystemExit):  # a terminal that is gone must not hide why the block ended
+            self._bar.stop()
 
     def update(self, runs: list[dict[str, Any]]) -> None:
         """Show the state of these runs."""

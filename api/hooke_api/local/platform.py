@@ -32,6 +32,8 @@ class Platform:
         self._say = say
         self.instance = Instance(home)
         self.keepers: list[Keeper] = []
+        self.hurried = False
+        """Whether the user does not want to wait for anything any more."""
         try:
             self._clear(port)
         except BaseException:  # also Ctrl-C: release the folder before passing it on
@@ -138,6 +140,7 @@ class Platform:
 
     def hurry(self) -> None:
         """Skip the grace period of a `stop` in progress; the next start, or the API, learns how runs ended."""
+        self.hurried = True
         self.kill()
         signal_all(attempts.supervisors(self.instance.home), signal.SIGKILL)
 
