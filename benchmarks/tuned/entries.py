@@ -1,7 +1,7 @@
 """The entries: methods of the catalogue and peers, each with the space in which its settings are searched.
 
 Every entry gets the same number of trials. A peer's space covers what its library offers: accumulation of DDP
-(less of it where batches are searched), which is an entry for each of its communication hooks; period and warm-up of
+(less where batches are searched), which is an entry for each of its communication hooks; period and warm-up of
 post-local SGD.
 """
 
