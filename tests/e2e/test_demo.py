@@ -127,7 +127,7 @@ def test_leaving_asks_again_where_the_api_is_busy(away):
     assert "has not ended" not in printed.getvalue()
 
 
-def test_who_hurries_does_not_wait_for_the_end(monkeypatch):
+def test_who_hurries_does_not_wait_for_the_end():
     platform, printed = Left(), io.StringIO()
 
     def answer(request):
