@@ -83,7 +83,7 @@ class Process:
     def hello(self) -> None:
         body = {"name": "local", "cores": 4, "slots": 4, "launcher": "local", "hardware": {}, "versions": {}}
         headers = {"authorization": f"Bearer {self.agent_token}"}
-        assert httpx.post(f"{self.url}/api/v1/agents/hello", json=body, headers=headers).status_code == 204
+        assert httpx.post(f"{self.url}/api/v1/agents/hello", json=body, headers=headers).status_code == 200
 
     def end(self, number: int) -> int:
         self.client.close()

@@ -5,7 +5,8 @@ import threading
 from collections import defaultdict
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from hooke.spec.events import AgentHello, AgentProof, Ingest, IngestAnswer
+from hooke.spec.events import AgentHello, AgentProof, AgentWelcome, Ingest, IngestAnswer
+from hooke.spec.protocol import OLDEST, PROTOCOL
 from pydantic import ValidationError
 
 
@@ -131,7 +132,7 @@ class _Handler(BaseHTTPRequestHandler):
         api = self.api
         if self.path == "/api/v1/agents/hello":
             api.hellos.append(AgentHello.model_validate_json(body))
-            return 204, b""
+            return 200, AgentWelcome(protocol=PROTOCOL, oldest=OLDEST, version="test").model_dump_json().encode()
         if self.path == "/api/v1/agents/proof":
             api.proofs.append(AgentProof.model_validate_json(body))
             return 204, b""

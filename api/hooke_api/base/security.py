@@ -74,14 +74,6 @@ def bearer(headers: Headers) -> str | None:
     return token.strip() if kind.lower() == "bearer" and token.strip() else None
 
 
-def require_agent(request: Request) -> None:
-    """Raise Unauthorized unless the request carries the token of agents."""
-    settings: Settings = request.app.state.settings
-    given = bearer(request.headers)
-    if given is None or not same(given, settings.agents):
-        raise Unauthorized("send the agent token: Authorization: Bearer <the file agent-token in HOOKE_HOME>")
-
-
 class Sessions:
     """Signed cookies with their time of issue; not stored, invalidated by a new start-up token."""
 

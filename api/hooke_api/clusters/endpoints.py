@@ -3,22 +3,93 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Annotated
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Path, Request
+from hooke.spec.frozen import Name
 
-from hooke_api.clusters import service
-from hooke_api.clusters.schemas import AlgorithmList, ClusterList, WorkloadList
+from hooke_api.base.security import OWNER
+from hooke_api.clusters import service, tokens
+from hooke_api.clusters.schemas import (
+    AlgorithmList,
+    ClusterList,
+    ClusterTokenList,
+    ClusterTokenView,
+    ClusterView,
+    NewClusterToken,
+    TokenRequest,
+    WorkloadList,
+)
 from hooke_api.storage.database import DatabaseOf
 
 router = APIRouter()
+
+ClusterName = Annotated[Name, Path(description="Name of a cluster.")]
+
+
+def _silence(request: Request) -> timedelta:
+    return timedelta(seconds=request.app.state.settings.agent_seconds)
 
 
 @router.get("/clusters", operation_id="list_clusters", tags=["clusters"])
 def list_clusters(request: Request, database: DatabaseOf) -> ClusterList:
     """List the registered clusters with their free slots."""
-    silence = timedelta(seconds=request.app.state.settings.agent_seconds)
     with database.read() as session:
-        return ClusterList(items=service.views(session, silence))
+        return ClusterList(items=service.views(session, _silence(request)))
+
+
+@router.get("/clusters/{name}", operation_id="read_cluster", tags=["clusters"])
+def read_cluster(name: ClusterName, request: Request, database: DatabaseOf) -> ClusterView:
+    """Read one cluster."""
+    with database.read() as session:
+        return service.view(session, name, _silence(request))
+
+
+@router.post("/clusters/{name}/drain", operation_id="drain_cluster", tags=["clusters"])
+def drain_cluster(name: ClusterName, request: Request, database: DatabaseOf) -> ClusterView:
+    """Send no new runs to a cluster; those that it has continue, and queued ones wait until it is resumed."""
+    with database.write() as session:
+        service.drain(session, name, True)
+        return service.view(session, name, _silence(request))
+
+
+@router.post("/clusters/{name}/resume", operation_id="resume_cluster", tags=["clusters"])
+def resume_cluster(name: ClusterName, request: Request, database: DatabaseOf) -> ClusterView:
+    """Send runs to a drained cluster again."""
+    with database.write() as session:
+        service.drain(session, name, False)
+        return service.view(session, name, _silence(request))
+
+
+@router.delete("/clusters/{name}", operation_id="remove_cluster", tags=["clusters"], status_code=204)
+def remove_cluster(name: ClusterName, database: DatabaseOf) -> None:
+    """Remove a cluster and revoke its tokens; its runs stay readable.
+
+    409 while it has runs that have not ended.
+    """
+    with database.write() as session:
+        service.remove(session, name)
+
+
+@router.get("/clusters/{name}/tokens", operation_id="list_cluster_tokens", tags=["clusters"])
+def list_cluster_tokens(name: ClusterName, database: DatabaseOf) -> ClusterTokenList:
+    """List the tokens of a cluster, also of one that has not joined yet, without their secrets."""
+    with database.read() as session:
+        return tokens.listed(session, name)
+
+
+@router.post("/clusters/{name}/tokens", operation_id="make_cluster_token", tags=["clusters"], status_code=201)
+def make_cluster_token(name: ClusterName, asked: TokenRequest, database: DatabaseOf) -> NewClusterToken:
+    """Make a token with which the agent of this cluster, and of no other, reports; its secret is shown once."""
+    with database.write() as session:
+        return tokens.make(session, name, asked.label, OWNER)
+
+
+@router.post("/cluster-tokens/{token_id}/revoke", operation_id="revoke_cluster_token", tags=["clusters"])
+def revoke_cluster_token(token_id: str, database: DatabaseOf) -> ClusterTokenView:
+    """Revoke a token at once; runs of the cluster that have started continue and report."""
+    with database.write() as session:
+        return tokens.revoke(session, token_id)
 
 
 @router.get("/algorithms", operation_id="list_algorithms", tags=["catalogue"])

@@ -7,6 +7,7 @@ from typing import Any
 
 from hooke.spec.events import FileFault
 from hooke.spec.spaces import Space
+from pydantic import ConfigDict, Field
 
 from hooke_api.base.schema import View
 
@@ -23,6 +24,10 @@ class ClusterView(View):
     online: bool
     """Whether its agent has reported in the last 40 s."""
     seen_at: datetime
+    draining: bool
+    """Whether no new runs are sent to it."""
+    missing_data: dict[str, str]
+    """Built-in workload -> what its agent lacks of the data, with default parameters."""
     hardware: dict[str, str | int | float]
     versions: dict[str, str]
     problems: list[FileFault]
@@ -33,6 +38,40 @@ class ClusterList(View):
     """All clusters, by name."""
 
     items: list[ClusterView]
+
+
+class ClusterTokenView(View):
+    """A token of a cluster's agent, without the secret."""
+
+    id: str
+    cluster: str
+    label: str
+    created_by: str
+    created_at: datetime
+    used_at: datetime | None
+    """When it was last used, to within a minute; null: never."""
+    revoked_at: datetime | None
+
+
+class NewClusterToken(ClusterTokenView):
+    """A token that has just been made."""
+
+    token: str
+    """The secret, shown only here."""
+
+
+class ClusterTokenList(View):
+    """The tokens of a cluster, the oldest first."""
+
+    items: list[ClusterTokenView]
+
+
+class TokenRequest(View):
+    """What a new token is for."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    label: str = Field("", max_length=120, description="A note for the list of tokens, as the host it is for.")
 
 
 class Offered(View):

@@ -1,4 +1,4 @@
-"""Clusters: registration by their agents, and occupied slots."""
+"""Clusters: their views with occupied slots; drain, resume and remove."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from hooke.spec.communication import Communication
-from hooke.spec.events import AgentHello, Described, FileFault
+from hooke.spec.events import FileFault
 from hooke.spec.specification import Compute
+from hooke.spec.states import TERMINAL
 from hooke.spec.tuning import Tuning
-from sqlalchemy import delete, insert, select
+from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
+from hooke_api.base.errors import Conflict, ResourceNotFound
+from hooke_api.clusters import tokens
 from hooke_api.clusters.catalogues import described
 from hooke_api.clusters.schemas import (
     AlgorithmList,
@@ -24,41 +27,6 @@ from hooke_api.clusters.schemas import (
 from hooke_api.models import DEFAULT_PROJECT, CatalogueEntry, Cluster, Run, now
 from hooke_api.scheduling.lifecycle import ACTIVE
 from hooke_api.storage.outbox import announce, wake_scheduler
-
-
-def hello(session: Session, said: AgentHello, silence: timedelta) -> None:
-    """Store the hello of an agent; a new or returning cluster wakes the scheduler."""
-    at = now()
-    cluster = session.get(Cluster, said.name, with_for_update=True)
-    news = cluster is None or cluster.seen_at < at - silence
-    if cluster is None:
-        cluster = Cluster(name=said.name, project_id=DEFAULT_PROJECT, created_by="agent", created_at=at)
-        session.add(cluster)
-    plain = {"cores": said.cores, "slots": said.slots, "launcher": said.launcher}
-    documents: dict[str, Any] = {"hardware": dict(said.hardware), "versions": dict(said.versions)}
-    if said.problems is not None:
-        documents["problems"] = [problem.model_dump() for problem in said.problems]
-    for name, value in {**plain, **documents}.items():
-        if getattr(cluster, name, None) != value:
-            setattr(cluster, name, value)
-            news = True
-    cluster.seen_at = at
-    session.flush()
-    _store_catalogue(session, said.name, "algorithm", said.algorithms)
-    _store_catalogue(session, said.name, "workload", said.workloads)
-    if news or said.algorithms is not None:
-        announce(session, "clusters", {})
-        wake_scheduler(session)
-
-
-def _store_catalogue(session: Session, cluster: str, kind: str, entries: list[Described] | None) -> None:
-    if entries is None:
-        return
-    session.execute(delete(CatalogueEntry).where(CatalogueEntry.cluster == cluster, CatalogueEntry.kind == kind))
-    documents = {entry.name: entry.model_dump(mode="json") for entry in entries}
-    rows = [{"cluster": cluster, "kind": kind, "name": n, "document": d} for n, d in documents.items()]
-    if rows:
-        session.execute(insert(CatalogueEntry), rows)
 
 
 def views(session: Session, silence: timedelta) -> list[ClusterView]:
@@ -74,6 +42,53 @@ def views(session: Session, silence: timedelta) -> list[ClusterView]:
     return [_view(cluster, held.get(cluster.name, ()), at, silence) for cluster in clusters]
 
 
+def view(session: Session, name: str, silence: timedelta) -> ClusterView:
+    """Return one cluster. Raises ResourceNotFound."""
+    found = next((each for each in views(session, silence) if each.name == name), None)
+    if found is None:
+        raise _unknown(name)
+    return found
+
+
+def drain(session: Session, name: str, draining: bool) -> None:
+    """Send no new runs to a cluster, or send them again; those that it has continue. Raises ResourceNotFound."""
+    cluster = _get(session, name)
+    if cluster.draining != draining:
+        cluster.draining = draining
+        announce(session, "clusters", {})
+        wake_scheduler(session)
+
+
+def remove(session: Session, name: str) -> None:
+    """Remove a cluster and revoke its tokens; its runs remain readable. Raises ResourceNotFound.
+
+    Raises Conflict while it has runs that have not ended.
+    """
+    cluster = _get(session, name)
+    query = select(func.count()).where(Run.host == name, Run.state.not_in(TERMINAL))
+    if count := session.execute(query).scalar_one():
+        raise Conflict(
+            f"{count} run{'s' * (count != 1)} of {name!r} {'have' if count != 1 else 'has'} not ended: "
+            "drain the cluster and wait, or cancel them"
+        )
+    tokens.revoke_all(session, name)
+    session.execute(delete(CatalogueEntry).where(CatalogueEntry.cluster == name))
+    session.delete(cluster)
+    session.flush()
+    announce(session, "clusters", {})
+
+
+def _get(session: Session, name: str) -> Cluster:
+    found = session.get(Cluster, name, with_for_update=True)
+    if found is None:
+        raise _unknown(name)
+    return found
+
+
+def _unknown(name: str) -> ResourceNotFound:
+    return ResourceNotFound(f"no cluster is called {name!r}")
+
+
 def _view(cluster: Cluster, held: Iterable[tuple[int, bool]], at: datetime, silence: timedelta) -> ClusterView:
     # a simulated run uses its whole host, independently of the number of simulated workers; the runs of a launch
     # run one after the other
@@ -86,6 +101,8 @@ def _view(cluster: Cluster, held: Iterable[tuple[int, bool]], at: datetime, sile
         launcher=cluster.launcher,
         online=cluster.seen_at >= at - silence,
         seen_at=cluster.seen_at,
+        draining=cluster.draining,
+        missing_data=cluster.missing_data,
         hardware=cluster.hardware,
         versions=cluster.versions,
         problems=[FileFault.model_validate(problem) for problem in cluster.problems],

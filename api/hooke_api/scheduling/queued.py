@@ -18,14 +18,14 @@ BATCH = 64
 
 
 def free_hosts(session: Session, seen_since: datetime) -> list[str]:
-    """Return the clusters that are online, have queued runs, and have no active run.
+    """Return the clusters that are online and not draining, have queued runs, and have no active run.
 
     Every run occupies its whole cluster: a timed MPI run must not share cores, and a virtual one uses all of them.
     """
     taken = exists().where(Run.host == Cluster.name, Run.state.in_(ACTIVE))
     wanted = exists().where(Run.host == Cluster.name, Run.state == RunState.QUEUED)
-    query = select(Cluster.name).where(Cluster.seen_at >= seen_since, wanted, ~taken).order_by(Cluster.name)
-    return list(session.scalars(query))
+    open_now = (Cluster.seen_at >= seen_since) & ~Cluster.draining
+    return list(session.scalars(select(Cluster.name).where(open_now, wanted, ~taken).order_by(Cluster.name)))
 
 
 def choose(session: Session, host: str) -> list[Run]:

@@ -112,6 +112,15 @@ class Workload(Parametrized):
     """Number of classes, if it is a classification with equally frequent classes, so that guessing has accuracy
     1 / classes and loss ln(classes); otherwise None."""
 
+    data_fields: ClassVar[tuple[str, ...]] = ()
+    """Parameters that select which files it reads."""
+
+    def find_data(self) -> None:
+        """Find its files without reading them, and without torch. Raises DataMissing as `build` does.
+
+        By default a workload has no files, or they are found only when it is built.
+        """
+
     def build(self, place: Place = ALONE) -> Objective:
         """Load the data and make the model for one rank; imports torch.
 

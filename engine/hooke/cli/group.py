@@ -23,8 +23,10 @@ OWN = {
     "algorithms": "hooke.cli.catalogues:algorithms",
     "workloads": "hooke.cli.catalogues:workloads",
     "hardware": "hooke.cli.hardware:hardware",
+    "agent": "hooke.cli.agent:agent",
+    "clusters": "hooke.cli.clusters:app",
 }
-"""Name -> "module:function" of the engine's own commands, in the order of the help page."""
+"""Name -> "module:function", or "module:app" of a group, of the engine's own commands, as the help lists them."""
 GROUP = "hooke.commands"
 
 
@@ -38,15 +40,19 @@ def joined() -> dict[str, str]:
 
 
 def summary(target: str) -> str:
-    """Return the first line of the docstring of "module:function", without importing the module or its parents."""
+    """Return the first line of the docstring of "module:function", without importing the module or its parents.
+
+    Of a group of commands, "module:app", it is that of the module, behind the name of the command.
+    """
     module, _, function = target.partition(":")
     source = _source(module)
     if source is None:
         return ""
-    for node in ast.parse(source.read_text(encoding="utf-8")).body:
+    tree = ast.parse(source.read_text(encoding="utf-8"))
+    for node in tree.body:
         if isinstance(node, ast.FunctionDef) and node.name == function:
             return (ast.get_docstring(node) or "").partition("\n")[0]
-    return ""
+    return (ast.get_docstring(tree) or "").partition("\n")[0].partition(": ")[2].capitalize()
 
 
 def _source(module: str) -> Path | None:
@@ -67,8 +73,11 @@ def _source(module: str) -> Path | None:
 def load(name: str, target: str) -> Any:
     """Import "module:function" and return it as a command of the given name."""
     module, _, function = target.partition(":")
+    found = getattr(importlib.import_module(module), function)
+    if isinstance(found, typer.Typer):
+        return typer.main.get_command(found)
     one = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-    one.command(name)(getattr(importlib.import_module(module), function))
+    one.command(name)(found)
     return typer.main.get_command(one)
 
 

@@ -1,30 +1,36 @@
-"""The agent of a cluster: `python -m hooke.cluster.agent --name local --api URL --token-file F --home DIR`.
+"""The agent of a cluster: `hooke agent --cluster local --api URL --broker URL --token-file FILE`.
 
-A Celery worker on the queue `cluster.<name>` of HOOKE_REDIS_URL, whose tasks only start, cancel and probe.
-Supervisors own the runs: they continue when the agent ends, and the agent takes over existing jobs when it starts.
+A Celery worker on the queue `cluster.<name>` of the broker, whose tasks only start, cancel and probe. Supervisors
+own the runs: they continue when the agent ends, and the agent takes over existing jobs when it starts.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import faulthandler
 import functools
 import logging
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import redis
 from celery import Celery
 from celery.worker import state
 from pydantic import TypeAdapter
 
-from hooke.cluster import broker, orders
+from hooke.cluster import broker, orders, site
 from hooke.cluster.hello import ApiClient, Heartbeat
+from hooke.cluster.lock import Lock
 from hooke.cluster.places import Home
+from hooke.cluster.site import Site
+from hooke.errors import HookeError, LaunchError
 from hooke.spec.events import LaunchOrder
 
 CONCURRENCY = 4
@@ -73,36 +79,68 @@ def _end(heartbeat: Heartbeat, _number: int, _frame: FrameType | None) -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the agent until SIGTERM or SIGINT."""
-    parser = argparse.ArgumentParser(prog="hooke.cluster.agent", description="Run the agent of a cluster.")
-    parser.add_argument("--name", default="local", help="name of the cluster")
-    parser.add_argument("--api", required=True, help="base URL of the API")
-    parser.add_argument("--token-file", required=True, type=Path, help="file with the agents' token; mode 0600")
-    parser.add_argument("--home", required=True, type=Path, help="folder for runs and jobs")
-    options = parser.parse_args(arguments)
+    """Run the agent until SIGTERM or SIGINT; exit with a sentence if it cannot work."""
+    parser = argparse.ArgumentParser(prog="hooke agent", description="Run the agent of a cluster.")
+    parser.add_argument("--cluster", "--name", help="name of the cluster")
+    parser.add_argument("--api", help="base URL of the API")
+    parser.add_argument("--broker", help="URL of Redis, without password; default: HOOKE_REDIS_URL")
+    parser.add_argument("--broker-password-file", type=Path, help="file with the password of Redis")
+    parser.add_argument("--token-file", type=Path, help="file with the token of the cluster")
+    parser.add_argument("--home", type=Path, help="folder for runs and jobs")
+    parser.add_argument("--config", type=Path, help="TOML file with these options and the launcher")
+    options = vars(parser.parse_args(arguments))
+    try:
+        run(site.read(options.pop("config"), options))
+    except HookeError as error:
+        sys.exit(f"hooke agent: {error}")
+
+
+def run(place: Site) -> None:
+    """Run the agent of a site until SIGTERM or SIGINT. Raises HookeError if it cannot work."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s: %(message)s")
     logging.getLogger("httpx").setLevel(logging.WARNING)
-    home = Home(options.home.absolute())
+    home = Home(place.home)
     home.path.mkdir(parents=True, exist_ok=True, mode=0o700)
-    client = ApiClient(options.api, options.token_file)
-    app = broker.make_app(os.environ.get("HOOKE_REDIS_URL", "redis://127.0.0.1:6379/0"))
-    register(app, home, options.api, client)
-    heartbeat = Heartbeat(options.name, client)
+    lock = Lock.acquire(home.path / "agent.lock")
+    if lock is None:
+        raise LaunchError(f"another agent runs with the folder {home.path}: give this one its own with --home")
+    client = ApiClient(place.api, place.token_file)
+    app = broker.make_app(place.broker)
+    register(app, home, place.api, client)
+    heartbeat = Heartbeat(place.cluster, client, site.identity(home.path))
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, functools.partial(_end, heartbeat))
     heartbeat.start()
-    threading.Thread(target=_recover, args=(home, options.api), name="recover", daemon=True).start()
+    threading.Thread(target=_recover, args=(home, place.api), name="recover", daemon=True).start()
+    heartbeat.answered.wait()  # a second agent of a cluster must not take the orders of the first
+    if heartbeat.refused:
+        heartbeat.stop()
+        raise LaunchError(f"the server at {place.api} refuses this agent: {heartbeat.refused}")
+    _check_broker(place.broker)
     worker = app.WorkController(
         pool="threads",
         concurrency=CONCURRENCY,
-        queues=[broker.queue(options.name)],
-        hostname=f"{options.name}@{os.uname().nodename}",
+        queues=[broker.queue(place.cluster)],
+        hostname=f"{place.cluster}@{os.uname().nodename}",
         loglevel=logging.INFO,
         without_gossip=True,
         without_mingle=True,
         without_heartbeat=True,
     )
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, functools.partial(_end, heartbeat))
     worker.start()
+    lock.release()
+
+
+def _check_broker(url: str) -> None:
+    """Raise LaunchError if the broker refuses the password; one that does not answer is waited for by Celery."""
+    with contextlib.suppress(redis.ConnectionError, redis.TimeoutError), redis.Redis.from_url(url) as client:
+        try:
+            client.ping()
+        except redis.AuthenticationError as error:
+            shown = site.without_password(url)
+            raise LaunchError(
+                f"the broker at {shown} refuses the password: {error}; see --broker-password-file"
+            ) from None
 
 
 if __name__ == "__main__":

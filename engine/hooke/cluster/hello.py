@@ -17,8 +17,11 @@ from pydantic import ValidationError
 
 from hooke.catalogue import discovery as catalogue
 from hooke.catalogue.items import Kind
+from hooke.errors import DataMissing, HookeError
 from hooke.hardware import description
-from hooke.spec.events import AgentHello, AgentProof
+from hooke.hardware.equipment import equipment
+from hooke.spec.events import AgentHello, AgentProof, AgentWelcome
+from hooke.spec.protocol import OLDEST, PROTOCOL, refusal
 
 EVERY = 10.0
 READING = 60.0
@@ -26,8 +29,16 @@ READING = 60.0
 SOON = 1.0
 """Delay after a failure, s: a cluster is online soon after its API."""
 
+NO_CONTENT = 204
+REFUSALS = frozenset({401, 403, 404, 409, 422})
+"""Status codes with which the API refuses an agent; all others are failures that may pass."""
+
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 _log = logging.getLogger(__name__)
+
+
+class Refused(HookeError):
+    """The API answers, but does not accept this agent; the message is the server's."""
 
 
 class ApiClient:
@@ -38,24 +49,39 @@ class ApiClient:
         self._token_file = token_file
         self._client = httpx.Client(timeout=5.0, trust_env=urlsplit(api).hostname not in _LOOPBACK)
 
-    def hello(self, hello: AgentHello) -> None:
-        """Send the hello. Raises httpx.HTTPError or OSError."""
-        self._post("hello", hello.model_dump_json())
+    def hello(self, hello: AgentHello) -> AgentWelcome:
+        """Send the hello; return the answer. Raises Refused, httpx.HTTPError or OSError."""
+        answer = self._post("hello", hello.model_dump_json())
+        if answer.status_code == NO_CONTENT:  # an API of protocol 1
+            return AgentWelcome(protocol=1, oldest=1, version="0.1")
+        return AgentWelcome.model_validate_json(answer.content)
 
     def proof(self, proof: AgentProof) -> None:
-        """Send the response to a probe. Raises httpx.HTTPError or OSError."""
+        """Send the response to a probe. Raises Refused, httpx.HTTPError or OSError."""
         self._post("proof", proof.model_dump_json())
 
-    def _post(self, what: str, body: str) -> None:
+    def _post(self, what: str, body: str) -> httpx.Response:
         headers = {
             "Authorization": f"Bearer {self._token_file.read_text().strip()}",
             "Content-Type": "application/json",
         }
         response = self._client.post(f"{self._base}/{what}", content=body, headers=headers)
-        response.raise_for_status()
+        if response.status_code in REFUSALS:
+            raise Refused(_detail(response))
+        return response.raise_for_status()
 
 
-def describe(name: str, catalogues: dict[str, Any] | None = None) -> AgentHello:
+def _detail(response: httpx.Response) -> str:
+    """Return the reason in the server's words (RFC 9457), with the faults of the document."""
+    try:
+        told = response.json()
+        faults = "".join(f"; {fault['pointer']}: {fault['message']}" for fault in told["errors"])
+        return f"{told['detail']}{faults}"
+    except (ValueError, KeyError, TypeError):
+        return f"status {response.status_code}, and not in the words of a Hooke server: check --api"
+
+
+def describe(name: str, agent: str | None = None, catalogues: dict[str, Any] | None = None) -> AgentHello:
     """Return the description of this cluster; `catalogues` as returned by `discovery.everything`."""
     machine, versions = description.describe()
     cores = description.usable_cores()
@@ -65,11 +91,26 @@ def describe(name: str, catalogues: dict[str, Any] | None = None) -> AgentHello:
             "cores": cores,
             "slots": cores,
             "launcher": "local",
-            "hardware": machine,
+            "hardware": machine | equipment(),
             "versions": versions,
+            "protocol": PROTOCOL,
+            "oldest": OLDEST,
+            "agent": agent,
+            "missing_data": missing_data(),
             **(catalogues or {}),
         }
     )
+
+
+def missing_data() -> dict[str, str]:
+    """Return built-in workload -> what it lacks of its data here, with its default parameters."""
+    found = {}
+    for name, item in catalogue.built_in("workload").items():
+        try:
+            item.cls().find_data()
+        except DataMissing as error:
+            found[name] = str(error)
+    return found
 
 
 def read_catalogues() -> dict[str, Any]:
@@ -105,10 +146,14 @@ def _built_in(kind: Kind) -> list[dict[str, Any]]:
 class Heartbeat(threading.Thread):
     """Repeats the hello until stopped. The first one, and every one after a failure, includes the catalogues."""
 
-    def __init__(self, name: str, client: ApiClient) -> None:
+    def __init__(self, name: str, client: ApiClient, agent: str | None = None) -> None:
         super().__init__(name="heartbeat", daemon=True)
-        self._cluster, self._line = name, client
+        self._cluster, self._line, self._agent = name, client, agent
         self._stopped = threading.Event()
+        self.answered = threading.Event()
+        """Set at the first answer of the API, and by `stop`."""
+        self.refused = ""
+        """Why the API refused the latest hello; empty if it accepted it."""
 
     def run(self) -> None:
         """Send the hello every ten seconds, with the catalogues after a failure, because the API may have lost
@@ -125,20 +170,40 @@ class Heartbeat(threading.Thread):
                 if stamp != told:
                     catalogues = read_catalogues()
                     _complain(catalogues["problems"])
-                self._line.hello(describe(self._cluster, catalogues if stamp != told else None))
+                self._hello(catalogues if stamp != told else None)
                 if complaint:
                     _log.warning("the API answers again")
                 told, complaint = stamp, ""
-            except (httpx.HTTPError, OSError, ValidationError) as error:
+            except (httpx.HTTPError, OSError, ValidationError, Refused) as error:
                 told = None
                 if str(error) != complaint:
                     complaint = str(error)
-                    _log.warning("the API rejects the hello: %s", error)
-            self._stopped.wait(SOON if complaint else EVERY)
+                    _log.warning("%s: %s", _failure(error), error)
+            self._stopped.wait(SOON if complaint and not self.refused else EVERY)
+
+    def _hello(self, catalogues: dict[str, Any] | None) -> None:
+        try:
+            welcome = self._line.hello(describe(self._cluster, self._agent, catalogues))
+            remedy = f"install hooke {welcome.version} here, or upgrade the server"
+            self.refused = refusal((welcome.protocol, welcome.oldest), "the server", remedy) or ""
+        except Refused as error:
+            self.refused = str(error)
+        self.answered.set()
+        if self.refused:
+            raise Refused(self.refused)
 
     def stop(self) -> None:
         """Request the end of the thread without waiting for it."""
         self._stopped.set()
+        self.answered.set()
+
+
+def _failure(error: Exception) -> str:
+    if isinstance(error, Refused):
+        return "the API refuses this agent"
+    if isinstance(error, OSError):
+        return "no hello was sent"  # the file with the token
+    return "the API does not answer"
 
 
 def _complain(problems: list[dict[str, Any]]) -> None:

@@ -29,6 +29,16 @@ Side = Annotated[
 """Parameter of the ImageNet workloads: the image size."""
 
 
+def find(folder: str, workload: str) -> Path:
+    """Return the folder of both parts. Raises DataMissing."""
+    put = f"Put train/<class>/*.jpg and val/<class>/*.jpg into a folder `{folder}`"
+    root = places.data(workload, "images", put) / folder
+    for part in ("train", "val"):
+        if not (root / part).is_dir():
+            raise DataMissing(f"{workload} does not find its images: there is no folder {root / part}. {put}")
+    return root
+
+
 def load(folder: str, side: int, workload: str) -> tuple[ImageFolder, ImageFolder]:
     """Return the training and the test part as streams; only file names are read. `folder` is relative to
     HOOKE_DATA.
@@ -38,10 +48,6 @@ def load(folder: str, side: int, workload: str) -> tuple[ImageFolder, ImageFolde
     """
     from hooke.objective.image_folder import ImageFolder
 
-    put = f"Put train/<class>/*.jpg and val/<class>/*.jpg into a folder `{folder}`"
-    root: Path = places.data(workload, "images", put) / folder
-    for part in ("train", "val"):
-        if not (root / part).is_dir():
-            raise DataMissing(f"{workload} does not find its images: there is no folder {root / part}. {put}")
+    root = find(folder, workload)
     train = ImageFolder(root / "train", side)
     return train, ImageFolder(root / "val", side, train.classes)

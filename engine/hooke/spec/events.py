@@ -268,14 +268,33 @@ class AgentHello(Record):
     """Cores usable by one run on one host; used by `workers: auto`."""
     slots: int = Field(ge=1)
     """Maximum number of busy ranks, because runs timed side by side would disturb each other."""
-    launcher: Literal["local"]
+    launcher: str = Field(min_length=1, max_length=16)
     hardware: dict[str, str | int | float]
     versions: dict[str, str]
+    protocol: int = 1
+    """Version of the messages between agent and API; `oldest`: the oldest one that the agent understands."""
+    oldest: int = 1
+    agent: str | None = Field(None, pattern=r"^agt_[0-9a-f]{32}$")
+    """Identity of the agent, kept in its home folder; None: an agent of protocol 1."""
+    missing_data: dict[str, str] | None = None
+    """Built-in workload -> what it lacks of its data with its default parameters, and what to do; none is listed
+    that is complete."""
     algorithms: list[Described] | None = None
     """Catalogue entries (`hooke.catalogue.discovery`); only in the first hello of an agent and after changes."""
     workloads: list[Described] | None = None
     problems: list[FileFault] | None = None
     """User files that are not offered, with reasons; sent with the catalogues."""
+
+
+class AgentWelcome(Record):
+    """The API's answer to a hello."""
+
+    protocol: int
+    oldest: int
+    version: str
+    """Version of the API's distribution."""
+    draining: bool = False
+    """Whether no new runs are sent to the cluster."""
 
 
 class AgentProof(Record):

@@ -38,6 +38,7 @@ class CifarAlexnet(Workload):
 
     target: ClassVar[float] = 0.70
     classes: ClassVar[int | None] = 10
+    data_fields: ClassVar[tuple[str, ...]] = ("form",)
 
     hidden: int = Field(
         1024, ge=1, le=8192, title="Fully connected", description="Units of the first two fully connected layers."
@@ -47,6 +48,10 @@ class CifarAlexnet(Workload):
     )
     augment: cifar_files.Augment = False
     form: cifar_files.Form = "auto"
+
+    def find_data(self) -> None:
+        """Find the files of the form. Raises DataMissing with those to provide."""
+        cifar_files.find(self.form, self.id())
 
     def build(self, place: Place = ALONE) -> FlatObjective:
         """Load the data and build the model; imports torch. Raises DataMissing with the files to provide."""

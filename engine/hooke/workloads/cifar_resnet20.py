@@ -40,12 +40,17 @@ class CifarResnet20(Workload):
 
     target: ClassVar[float] = 0.80
     classes: ClassVar[int | None] = 10
+    data_fields: ClassVar[tuple[str, ...]] = ("form",)
 
     blocks: int = Field(
         3, ge=1, le=32, title="Blocks", description="Residual blocks per stage n: 6n + 2 layers, 3 for ResNet-20."
     )
     augment: cifar_files.Augment = True
     form: cifar_files.Form = "auto"
+
+    def find_data(self) -> None:
+        """Find the files of the form. Raises DataMissing with those to provide."""
+        cifar_files.find(self.form, self.id())
 
     def build(self, place: Place = ALONE) -> FlatObjective:
         """Load the data and build the model; imports torch. Raises DataMissing with the files to provide."""

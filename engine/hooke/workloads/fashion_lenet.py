@@ -29,6 +29,10 @@ class FashionLenet(Workload):
     target: ClassVar[float] = 0.87
     classes: ClassVar[int | None] = 10
 
+    def find_data(self) -> None:
+        """Find the four files. Raises DataMissing with those to provide."""
+        mnist_files.folder("fashion-mnist", self.id(), bare=False)
+
     def build(self, place: Place = ALONE) -> FlatObjective:
         """Load the data and build the model; imports torch. Raises DataMissing with the files to provide."""
         from hooke.objective.flat import FlatObjective

@@ -39,12 +39,17 @@ class ImagenetGooglenet(Workload):
 
     target: ClassVar[float] = 0.60
     classes: ClassVar[int | None] = 1000
+    data_fields: ClassVar[tuple[str, ...]] = ("folder",)
 
     folder: imagenet_files.Folder = "imagenet"
     side: imagenet_files.Side = 224
     dropout: float = Field(
         0.4, ge=0, lt=1, title="Dropout", description="Share of the last layer's inputs that is zeroed."
     )
+
+    def find_data(self) -> None:
+        """Find the folders of both parts. Raises DataMissing with those to provide."""
+        imagenet_files.find(self.folder, self.id())
 
     def build(self, place: Place = ALONE) -> FlatObjective:
         """List the images and build the model; imports torch. Raises DataMissing with the files to provide."""

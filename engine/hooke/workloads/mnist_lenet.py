@@ -31,6 +31,10 @@ class MnistLenet(Workload):
     target: ClassVar[float] = 0.98
     classes: ClassVar[int | None] = 10
 
+    def find_data(self) -> None:
+        """Find the four files. Raises DataMissing with those to provide."""
+        mnist_files.folder("mnist", self.id(), bare=True)
+
     def build(self, place: Place = ALONE) -> FlatObjective:
         """Load the data and build the model; imports torch. Raises DataMissing with the files to provide."""
         from hooke.objective.flat import FlatObjective

@@ -46,6 +46,7 @@ class TextTransformer(Workload):
     """
 
     target: ClassVar[float] = 0.45
+    data_fields: ClassVar[tuple[str, ...]] = ("path",)
 
     path: str = Field(
         "", max_length=500, title="File", description="Text file inside HOOKE_DATA; empty: all of text/*.txt."
@@ -62,6 +63,10 @@ class TextTransformer(Workload):
         if Path(self.path).is_absolute() or ".." in Path(self.path).parts:
             raise ValueError("the file lies inside HOOKE_DATA: its path is relative, without `..`")
         return self
+
+    def find_data(self) -> None:
+        """Find the files of the text. Raises DataMissing with those to provide."""
+        find(self.path, self.id())
 
     def build(self, place: Place = ALONE) -> FlatObjective:
         """Read the text and build the model; imports torch. Raises DataMissing with the files to provide."""

@@ -49,6 +49,12 @@ const leaderboard = createRoute({
   ),
 });
 
+const clusters = createRoute({
+  getParentRoute: () => root,
+  path: "/clusters",
+  component: lazyRouteComponent(() => import("@/features/clusters/clusters-screen"), "ClustersScreen"),
+});
+
 const run = createRoute({
   getParentRoute: () => root,
   path: "/runs/$runId",
@@ -56,7 +62,7 @@ const run = createRoute({
   component: lazyRouteComponent(() => import("@/features/run/run-screen"), "RunScreen"),
 });
 
-const routeTree = root.addChildren([experiments, newExperiment, experiment, leaderboard, run]);
+const routeTree = root.addChildren([experiments, newExperiment, experiment, leaderboard, clusters, run]);
 
 /** The routes over the browser's address, or over another history. */
 export function makeRouter(history?: RouterHistory) {

@@ -29,6 +29,7 @@ export function Shell() {
               Experiments
             </Link>
             <Link to="/leaderboard">Leaderboard</Link>
+            <Link to="/clusters">Clusters</Link>
             <Link to="/new">New</Link>
           </nav>
           <span className={styles.spring} />

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { hardwareRows } from "@/features/run/hardware";
+import { hardwareRows } from "@/lib/format/hardware";
 
 describe("the hardware of a run", () => {
   it("is told in words and units", () => {

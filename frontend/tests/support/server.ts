@@ -8,6 +8,9 @@ import type {
   AlgorithmList,
   BandAnswer,
   ClusterList,
+  ClusterTokenList,
+  ClusterTokenView,
+  ClusterView,
   Comparison,
   DryRun,
   ExperimentPage,
@@ -15,6 +18,7 @@ import type {
   Fault,
   Leaderboard,
   LogPage,
+  NewClusterToken,
   ProblemDetails,
   RunPage,
   RunView,
@@ -28,6 +32,12 @@ interface Operations {
   "GET /algorithms": AlgorithmList;
   "GET /workloads": WorkloadList;
   "GET /clusters": ClusterList;
+  "DELETE /clusters/*": null;
+  "POST /clusters/*/drain": ClusterView;
+  "POST /clusters/*/resume": ClusterView;
+  "GET /clusters/*/tokens": ClusterTokenList;
+  "POST /clusters/*/tokens": NewClusterToken;
+  "POST /cluster-tokens/*/revoke": ClusterTokenView;
   "GET /experiments": ExperimentPage;
   "POST /experiments": ExperimentView;
   "POST /experiments/dry-run": DryRun;
@@ -77,12 +87,24 @@ const names = new Set([
   "algorithms",
   "workloads",
   "clusters",
+  "cluster-tokens",
   "experiments",
   "runs",
   "series",
   "dry-run",
 ]);
-const verbs = new Set(["bands", "comparison", "tuning", "cancel", "logs", "checkpoint"]);
+const verbs = new Set([
+  "bands",
+  "comparison",
+  "tuning",
+  "cancel",
+  "logs",
+  "checkpoint",
+  "drain",
+  "resume",
+  "tokens",
+  "revoke",
+]);
 
 /** The operation of a path: ids become stars. */
 function template(path: string): string {

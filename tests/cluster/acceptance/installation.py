@@ -68,7 +68,7 @@ class Site:
         self.start("api", [sys.executable, "-m", "hooke_api"])
 
     def start_agent(self):
-        arguments = ["--name", "local", "--api", self.url, "--home", str(self.home.path)]
+        arguments = ["--cluster", "local", "--api", self.url, "--home", str(self.home.path)]
         token = ["--token-file", str(self.home.path / "agent-token")]
         self.start("agent", [sys.executable, "-m", "hooke.cluster.agent", *arguments, *token])
 

@@ -1,7 +1,7 @@
 import type { RunView } from "@/lib/client/types.gen";
+import { hardwareRows } from "@/lib/format/hardware";
 import { formatMoment } from "@/lib/format/time";
 import { Section } from "@/lib/ui/section";
-import { hardwareRows } from "./hardware";
 import styles from "./run.module.css";
 
 /** On what it ran: hardware, versions, and the hash of everything that mattered. */

@@ -2,7 +2,7 @@
 
 import type { Client, ClientMeta, Options as Options2, RequestResult, ServerSentEventsResult, TDataShape } from './client';
 import { client } from './client.gen';
-import type { CancelExperimentData, CancelExperimentErrors, CancelExperimentResponses, CancelRunData, CancelRunErrors, CancelRunResponses, CheckpointRunData, CheckpointRunErrors, CheckpointRunResponses, CreateExperimentData, CreateExperimentErrors, CreateExperimentResponses, ListAlgorithmsData, ListAlgorithmsErrors, ListAlgorithmsResponses, ListClustersData, ListClustersErrors, ListClustersResponses, ListExperimentsData, ListExperimentsErrors, ListExperimentsResponses, ListRunsData, ListRunsErrors, ListRunsResponses, ListWorkloadsData, ListWorkloadsErrors, ListWorkloadsResponses, LivezData, LivezErrors, LivezResponses, QuerySeriesData, QuerySeriesErrors, QuerySeriesResponses, ReadBandsData, ReadBandsErrors, ReadBandsResponses, ReadComparisonData, ReadComparisonErrors, ReadComparisonResponses, ReadExperimentData, ReadExperimentErrors, ReadExperimentResponses, ReadLeaderboardData, ReadLeaderboardErrors, ReadLeaderboardResponses, ReadLogsData, ReadLogsErrors, ReadLogsResponses, ReadRunData, ReadRunErrors, ReadRunResponses, ReadTuningData, ReadTuningErrors, ReadTuningResponses, ReadyzData, ReadyzErrors, ReadyzResponses, StreamEventsData, StreamEventsErrors, StreamEventsResponses, ValidateExperimentData, ValidateExperimentErrors, ValidateExperimentResponses, VersionData, VersionErrors, VersionResponses } from './types.gen';
+import type { CancelExperimentData, CancelExperimentErrors, CancelExperimentResponses, CancelRunData, CancelRunErrors, CancelRunResponses, CheckpointRunData, CheckpointRunErrors, CheckpointRunResponses, CreateExperimentData, CreateExperimentErrors, CreateExperimentResponses, DrainClusterData, DrainClusterErrors, DrainClusterResponses, ListAlgorithmsData, ListAlgorithmsErrors, ListAlgorithmsResponses, ListClustersData, ListClustersErrors, ListClustersResponses, ListClusterTokensData, ListClusterTokensErrors, ListClusterTokensResponses, ListExperimentsData, ListExperimentsErrors, ListExperimentsResponses, ListRunsData, ListRunsErrors, ListRunsResponses, ListWorkloadsData, ListWorkloadsErrors, ListWorkloadsResponses, LivezData, LivezErrors, LivezResponses, MakeClusterTokenData, MakeClusterTokenErrors, MakeClusterTokenResponses, QuerySeriesData, QuerySeriesErrors, QuerySeriesResponses, ReadBandsData, ReadBandsErrors, ReadBandsResponses, ReadClusterData, ReadClusterErrors, ReadClusterResponses, ReadComparisonData, ReadComparisonErrors, ReadComparisonResponses, ReadExperimentData, ReadExperimentErrors, ReadExperimentResponses, ReadLeaderboardData, ReadLeaderboardErrors, ReadLeaderboardResponses, ReadLogsData, ReadLogsErrors, ReadLogsResponses, ReadRunData, ReadRunErrors, ReadRunResponses, ReadTuningData, ReadTuningErrors, ReadTuningResponses, ReadyzData, ReadyzErrors, ReadyzResponses, RemoveClusterData, RemoveClusterErrors, RemoveClusterResponses, ResumeClusterData, ResumeClusterErrors, ResumeClusterResponses, RevokeClusterTokenData, RevokeClusterTokenErrors, RevokeClusterTokenResponses, StreamEventsData, StreamEventsErrors, StreamEventsResponses, ValidateExperimentData, ValidateExperimentErrors, ValidateExperimentResponses, VersionData, VersionErrors, VersionResponses } from './types.gen';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -26,11 +26,69 @@ export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends 
 export const listAlgorithms = <ThrowOnError extends boolean = false>(options?: Options<ListAlgorithmsData, ThrowOnError>): RequestResult<ListAlgorithmsResponses, ListAlgorithmsErrors, ThrowOnError> => (options?.client ?? client).get<ListAlgorithmsResponses, ListAlgorithmsErrors, ThrowOnError>({ url: '/api/v1/algorithms', ...options });
 
 /**
+ * Revoke Cluster Token
+ *
+ * Revoke a token at once; runs of the cluster that have started continue and report.
+ */
+export const revokeClusterToken = <ThrowOnError extends boolean = false>(options: Options<RevokeClusterTokenData, ThrowOnError>): RequestResult<RevokeClusterTokenResponses, RevokeClusterTokenErrors, ThrowOnError> => (options.client ?? client).post<RevokeClusterTokenResponses, RevokeClusterTokenErrors, ThrowOnError>({ url: '/api/v1/cluster-tokens/{token_id}/revoke', ...options });
+
+/**
  * List Clusters
  *
  * List the registered clusters with their free slots.
  */
 export const listClusters = <ThrowOnError extends boolean = false>(options?: Options<ListClustersData, ThrowOnError>): RequestResult<ListClustersResponses, ListClustersErrors, ThrowOnError> => (options?.client ?? client).get<ListClustersResponses, ListClustersErrors, ThrowOnError>({ url: '/api/v1/clusters', ...options });
+
+/**
+ * Remove Cluster
+ *
+ * Remove a cluster and revoke its tokens; its runs stay readable.
+ *
+ * 409 while it has runs that have not ended.
+ */
+export const removeCluster = <ThrowOnError extends boolean = false>(options: Options<RemoveClusterData, ThrowOnError>): RequestResult<RemoveClusterResponses, RemoveClusterErrors, ThrowOnError> => (options.client ?? client).delete<RemoveClusterResponses, RemoveClusterErrors, ThrowOnError>({ url: '/api/v1/clusters/{name}', ...options });
+
+/**
+ * Read Cluster
+ *
+ * Read one cluster.
+ */
+export const readCluster = <ThrowOnError extends boolean = false>(options: Options<ReadClusterData, ThrowOnError>): RequestResult<ReadClusterResponses, ReadClusterErrors, ThrowOnError> => (options.client ?? client).get<ReadClusterResponses, ReadClusterErrors, ThrowOnError>({ url: '/api/v1/clusters/{name}', ...options });
+
+/**
+ * Drain Cluster
+ *
+ * Send no new runs to a cluster; those that it has continue, and queued ones wait until it is resumed.
+ */
+export const drainCluster = <ThrowOnError extends boolean = false>(options: Options<DrainClusterData, ThrowOnError>): RequestResult<DrainClusterResponses, DrainClusterErrors, ThrowOnError> => (options.client ?? client).post<DrainClusterResponses, DrainClusterErrors, ThrowOnError>({ url: '/api/v1/clusters/{name}/drain', ...options });
+
+/**
+ * Resume Cluster
+ *
+ * Send runs to a drained cluster again.
+ */
+export const resumeCluster = <ThrowOnError extends boolean = false>(options: Options<ResumeClusterData, ThrowOnError>): RequestResult<ResumeClusterResponses, ResumeClusterErrors, ThrowOnError> => (options.client ?? client).post<ResumeClusterResponses, ResumeClusterErrors, ThrowOnError>({ url: '/api/v1/clusters/{name}/resume', ...options });
+
+/**
+ * List Cluster Tokens
+ *
+ * List the tokens of a cluster, also of one that has not joined yet, without their secrets.
+ */
+export const listClusterTokens = <ThrowOnError extends boolean = false>(options: Options<ListClusterTokensData, ThrowOnError>): RequestResult<ListClusterTokensResponses, ListClusterTokensErrors, ThrowOnError> => (options.client ?? client).get<ListClusterTokensResponses, ListClusterTokensErrors, ThrowOnError>({ url: '/api/v1/clusters/{name}/tokens', ...options });
+
+/**
+ * Make Cluster Token
+ *
+ * Make a token with which the agent of this cluster, and of no other, reports; its secret is shown once.
+ */
+export const makeClusterToken = <ThrowOnError extends boolean = false>(options: Options<MakeClusterTokenData, ThrowOnError>): RequestResult<MakeClusterTokenResponses, MakeClusterTokenErrors, ThrowOnError> => (options.client ?? client).post<MakeClusterTokenResponses, MakeClusterTokenErrors, ThrowOnError>({
+    url: '/api/v1/clusters/{name}/tokens',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
 
 /**
  * Stream Events

@@ -348,6 +348,54 @@ export type ClusterList = {
 };
 
 /**
+ * ClusterTokenList
+ *
+ * The tokens of a cluster, the oldest first.
+ */
+export type ClusterTokenList = {
+    /**
+     * Items
+     */
+    items: Array<ClusterTokenView>;
+};
+
+/**
+ * ClusterTokenView
+ *
+ * A token of a cluster's agent, without the secret.
+ */
+export type ClusterTokenView = {
+    /**
+     * Cluster
+     */
+    cluster: string;
+    /**
+     * Created At
+     */
+    created_at: string;
+    /**
+     * Created By
+     */
+    created_by: string;
+    /**
+     * Id
+     */
+    id: string;
+    /**
+     * Label
+     */
+    label: string;
+    /**
+     * Revoked At
+     */
+    revoked_at: string | null;
+    /**
+     * Used At
+     */
+    used_at: string | null;
+};
+
+/**
  * ClusterView
  *
  * A named place where runs execute.
@@ -362,6 +410,10 @@ export type ClusterView = {
      */
     cores: number;
     /**
+     * Draining
+     */
+    draining: boolean;
+    /**
      * Hardware
      */
     hardware: {
@@ -371,6 +423,12 @@ export type ClusterView = {
      * Launcher
      */
     launcher: string;
+    /**
+     * Missing Data
+     */
+    missing_data: {
+        [key: string]: string;
+    };
     /**
      * Name
      */
@@ -1087,6 +1145,46 @@ export type MethodResult = {
      * Variants
      */
     variants: number;
+};
+
+/**
+ * NewClusterToken
+ *
+ * A token that has just been made.
+ */
+export type NewClusterToken = {
+    /**
+     * Cluster
+     */
+    cluster: string;
+    /**
+     * Created At
+     */
+    created_at: string;
+    /**
+     * Created By
+     */
+    created_by: string;
+    /**
+     * Id
+     */
+    id: string;
+    /**
+     * Label
+     */
+    label: string;
+    /**
+     * Revoked At
+     */
+    revoked_at: string | null;
+    /**
+     * Token
+     */
+    token: string;
+    /**
+     * Used At
+     */
+    used_at: string | null;
 };
 
 /**
@@ -1957,6 +2055,20 @@ export type TimeToTarget = {
 };
 
 /**
+ * TokenRequest
+ *
+ * What a new token is for.
+ */
+export type TokenRequest = {
+    /**
+     * Label
+     *
+     * A note for the list of tokens, as the host it is for.
+     */
+    label?: string;
+};
+
+/**
  * TransitionView
  *
  * One change of state: time, actor, reason and evidence.
@@ -2360,6 +2472,36 @@ export type ListAlgorithmsResponses = {
 
 export type ListAlgorithmsResponse = ListAlgorithmsResponses[keyof ListAlgorithmsResponses];
 
+export type RevokeClusterTokenData = {
+    body?: never;
+    path: {
+        /**
+         * Token Id
+         */
+        token_id: string;
+    };
+    query?: never;
+    url: '/api/v1/cluster-tokens/{token_id}/revoke';
+};
+
+export type RevokeClusterTokenErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type RevokeClusterTokenError = RevokeClusterTokenErrors[keyof RevokeClusterTokenErrors];
+
+export type RevokeClusterTokenResponses = {
+    /**
+     * Successful Response
+     */
+    200: ClusterTokenView;
+};
+
+export type RevokeClusterTokenResponse = RevokeClusterTokenResponses[keyof RevokeClusterTokenResponses];
+
 export type ListClustersData = {
     body?: never;
     path?: never;
@@ -2384,6 +2526,198 @@ export type ListClustersResponses = {
 };
 
 export type ListClustersResponse = ListClustersResponses[keyof ListClustersResponses];
+
+export type RemoveClusterData = {
+    body?: never;
+    path: {
+        /**
+         * Name
+         *
+         * Name of a cluster.
+         */
+        name: string;
+    };
+    query?: never;
+    url: '/api/v1/clusters/{name}';
+};
+
+export type RemoveClusterErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type RemoveClusterError = RemoveClusterErrors[keyof RemoveClusterErrors];
+
+export type RemoveClusterResponses = {
+    /**
+     * Successful Response
+     */
+    204: void;
+};
+
+export type RemoveClusterResponse = RemoveClusterResponses[keyof RemoveClusterResponses];
+
+export type ReadClusterData = {
+    body?: never;
+    path: {
+        /**
+         * Name
+         *
+         * Name of a cluster.
+         */
+        name: string;
+    };
+    query?: never;
+    url: '/api/v1/clusters/{name}';
+};
+
+export type ReadClusterErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type ReadClusterError = ReadClusterErrors[keyof ReadClusterErrors];
+
+export type ReadClusterResponses = {
+    /**
+     * Successful Response
+     */
+    200: ClusterView;
+};
+
+export type ReadClusterResponse = ReadClusterResponses[keyof ReadClusterResponses];
+
+export type DrainClusterData = {
+    body?: never;
+    path: {
+        /**
+         * Name
+         *
+         * Name of a cluster.
+         */
+        name: string;
+    };
+    query?: never;
+    url: '/api/v1/clusters/{name}/drain';
+};
+
+export type DrainClusterErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type DrainClusterError = DrainClusterErrors[keyof DrainClusterErrors];
+
+export type DrainClusterResponses = {
+    /**
+     * Successful Response
+     */
+    200: ClusterView;
+};
+
+export type DrainClusterResponse = DrainClusterResponses[keyof DrainClusterResponses];
+
+export type ResumeClusterData = {
+    body?: never;
+    path: {
+        /**
+         * Name
+         *
+         * Name of a cluster.
+         */
+        name: string;
+    };
+    query?: never;
+    url: '/api/v1/clusters/{name}/resume';
+};
+
+export type ResumeClusterErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type ResumeClusterError = ResumeClusterErrors[keyof ResumeClusterErrors];
+
+export type ResumeClusterResponses = {
+    /**
+     * Successful Response
+     */
+    200: ClusterView;
+};
+
+export type ResumeClusterResponse = ResumeClusterResponses[keyof ResumeClusterResponses];
+
+export type ListClusterTokensData = {
+    body?: never;
+    path: {
+        /**
+         * Name
+         *
+         * Name of a cluster.
+         */
+        name: string;
+    };
+    query?: never;
+    url: '/api/v1/clusters/{name}/tokens';
+};
+
+export type ListClusterTokensErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type ListClusterTokensError = ListClusterTokensErrors[keyof ListClusterTokensErrors];
+
+export type ListClusterTokensResponses = {
+    /**
+     * Successful Response
+     */
+    200: ClusterTokenList;
+};
+
+export type ListClusterTokensResponse = ListClusterTokensResponses[keyof ListClusterTokensResponses];
+
+export type MakeClusterTokenData = {
+    body: TokenRequest;
+    path: {
+        /**
+         * Name
+         *
+         * Name of a cluster.
+         */
+        name: string;
+    };
+    query?: never;
+    url: '/api/v1/clusters/{name}/tokens';
+};
+
+export type MakeClusterTokenErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type MakeClusterTokenError = MakeClusterTokenErrors[keyof MakeClusterTokenErrors];
+
+export type MakeClusterTokenResponses = {
+    /**
+     * Successful Response
+     */
+    201: NewClusterToken;
+};
+
+export type MakeClusterTokenResponse = MakeClusterTokenResponses[keyof MakeClusterTokenResponses];
 
 export type StreamEventsData = {
     body?: never;

@@ -5,6 +5,8 @@ import { useState } from "react";
 export function ConfirmButton(props: {
   label: string;
   question: string;
+  /** What the button says that changes nothing. */
+  keep?: string;
   confirm: string;
   busy: boolean;
   act: () => void;
@@ -37,7 +39,7 @@ export function ConfirmButton(props: {
         </Text>
         <Group gap="xs" justify="flex-end">
           <Button variant="default" size="xs" onClick={() => setAsking(false)}>
-            Keep it going
+            {props.keep ?? "Keep it going"}
           </Button>
           <Button
             color="red.8"

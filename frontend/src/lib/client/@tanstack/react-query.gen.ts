@@ -3,8 +3,8 @@
 import { queryOptions, type UseMutationOptions } from '@tanstack/react-query';
 
 import { client } from '../client.gen';
-import { cancelExperiment, cancelRun, checkpointRun, createExperiment, listAlgorithms, listClusters, listExperiments, listRuns, listWorkloads, livez, type Options, querySeries, readBands, readComparison, readExperiment, readLeaderboard, readLogs, readRun, readTuning, readyz, validateExperiment, version } from '../sdk.gen';
-import type { CancelExperimentData, CancelExperimentError, CancelExperimentResponse, CancelRunData, CancelRunError, CancelRunResponse, CheckpointRunData, CheckpointRunError, CheckpointRunResponse, CreateExperimentData, CreateExperimentError, CreateExperimentResponse, ListAlgorithmsData, ListAlgorithmsError, ListAlgorithmsResponse, ListClustersData, ListClustersError, ListClustersResponse, ListExperimentsData, ListExperimentsError, ListExperimentsResponse, ListRunsData, ListRunsError, ListRunsResponse, ListWorkloadsData, ListWorkloadsError, ListWorkloadsResponse, LivezData, LivezError, LivezResponse, QuerySeriesData, QuerySeriesError, QuerySeriesResponse, ReadBandsData, ReadBandsError, ReadBandsResponse, ReadComparisonData, ReadComparisonError, ReadComparisonResponse, ReadExperimentData, ReadExperimentError, ReadExperimentResponse, ReadLeaderboardData, ReadLeaderboardError, ReadLeaderboardResponse, ReadLogsData, ReadLogsError, ReadLogsResponse, ReadRunData, ReadRunError, ReadRunResponse, ReadTuningData, ReadTuningError, ReadTuningResponse, ReadyzData, ReadyzError, ReadyzResponse, ValidateExperimentData, ValidateExperimentError, ValidateExperimentResponse, VersionData, VersionError, VersionResponse } from '../types.gen';
+import { cancelExperiment, cancelRun, checkpointRun, createExperiment, drainCluster, listAlgorithms, listClusters, listClusterTokens, listExperiments, listRuns, listWorkloads, livez, makeClusterToken, type Options, querySeries, readBands, readCluster, readComparison, readExperiment, readLeaderboard, readLogs, readRun, readTuning, readyz, removeCluster, resumeCluster, revokeClusterToken, validateExperiment, version } from '../sdk.gen';
+import type { CancelExperimentData, CancelExperimentError, CancelExperimentResponse, CancelRunData, CancelRunError, CancelRunResponse, CheckpointRunData, CheckpointRunError, CheckpointRunResponse, CreateExperimentData, CreateExperimentError, CreateExperimentResponse, DrainClusterData, DrainClusterError, DrainClusterResponse, ListAlgorithmsData, ListAlgorithmsError, ListAlgorithmsResponse, ListClustersData, ListClustersError, ListClustersResponse, ListClusterTokensData, ListClusterTokensError, ListClusterTokensResponse, ListExperimentsData, ListExperimentsError, ListExperimentsResponse, ListRunsData, ListRunsError, ListRunsResponse, ListWorkloadsData, ListWorkloadsError, ListWorkloadsResponse, LivezData, LivezError, LivezResponse, MakeClusterTokenData, MakeClusterTokenError, MakeClusterTokenResponse, QuerySeriesData, QuerySeriesError, QuerySeriesResponse, ReadBandsData, ReadBandsError, ReadBandsResponse, ReadClusterData, ReadClusterError, ReadClusterResponse, ReadComparisonData, ReadComparisonError, ReadComparisonResponse, ReadExperimentData, ReadExperimentError, ReadExperimentResponse, ReadLeaderboardData, ReadLeaderboardError, ReadLeaderboardResponse, ReadLogsData, ReadLogsError, ReadLogsResponse, ReadRunData, ReadRunError, ReadRunResponse, ReadTuningData, ReadTuningError, ReadTuningResponse, ReadyzData, ReadyzError, ReadyzResponse, RemoveClusterData, RemoveClusterError, RemoveClusterResponse, ResumeClusterData, ResumeClusterError, ResumeClusterResponse, RevokeClusterTokenData, RevokeClusterTokenError, RevokeClusterTokenResponse, ValidateExperimentData, ValidateExperimentError, ValidateExperimentResponse, VersionData, VersionError, VersionResponse } from '../types.gen';
 
 export type QueryKey<TOptions extends Options> = [
     Pick<TOptions, 'baseUrl' | 'body' | 'headers' | 'path' | 'query'> & {
@@ -59,6 +59,25 @@ export const listAlgorithmsOptions = (options?: Options<ListAlgorithmsData>) => 
     queryKey: listAlgorithmsQueryKey(options)
 });
 
+/**
+ * Revoke Cluster Token
+ *
+ * Revoke a token at once; runs of the cluster that have started continue and report.
+ */
+export const revokeClusterTokenMutation = (options?: Partial<Options<RevokeClusterTokenData>>): UseMutationOptions<RevokeClusterTokenResponse, RevokeClusterTokenError, Options<RevokeClusterTokenData>> => {
+    const mutationOptions: UseMutationOptions<RevokeClusterTokenResponse, RevokeClusterTokenError, Options<RevokeClusterTokenData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await revokeClusterToken({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
+
 export const listClustersQueryKey = (options?: Options<ListClustersData>) => createQueryKey('listClusters', options);
 
 /**
@@ -78,6 +97,124 @@ export const listClustersOptions = (options?: Options<ListClustersData>) => quer
     },
     queryKey: listClustersQueryKey(options)
 });
+
+/**
+ * Remove Cluster
+ *
+ * Remove a cluster and revoke its tokens; its runs stay readable.
+ *
+ * 409 while it has runs that have not ended.
+ */
+export const removeClusterMutation = (options?: Partial<Options<RemoveClusterData>>): UseMutationOptions<RemoveClusterResponse, RemoveClusterError, Options<RemoveClusterData>> => {
+    const mutationOptions: UseMutationOptions<RemoveClusterResponse, RemoveClusterError, Options<RemoveClusterData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await removeCluster({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
+
+export const readClusterQueryKey = (options: Options<ReadClusterData>) => createQueryKey('readCluster', options);
+
+/**
+ * Read Cluster
+ *
+ * Read one cluster.
+ */
+export const readClusterOptions = (options: Options<ReadClusterData>) => queryOptions<ReadClusterResponse, ReadClusterError, ReadClusterResponse, ReturnType<typeof readClusterQueryKey>>({
+    queryFn: async ({ queryKey, signal }) => {
+        const { data } = await readCluster({
+            ...options,
+            ...queryKey[0],
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: readClusterQueryKey(options)
+});
+
+/**
+ * Drain Cluster
+ *
+ * Send no new runs to a cluster; those that it has continue, and queued ones wait until it is resumed.
+ */
+export const drainClusterMutation = (options?: Partial<Options<DrainClusterData>>): UseMutationOptions<DrainClusterResponse, DrainClusterError, Options<DrainClusterData>> => {
+    const mutationOptions: UseMutationOptions<DrainClusterResponse, DrainClusterError, Options<DrainClusterData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await drainCluster({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
+
+/**
+ * Resume Cluster
+ *
+ * Send runs to a drained cluster again.
+ */
+export const resumeClusterMutation = (options?: Partial<Options<ResumeClusterData>>): UseMutationOptions<ResumeClusterResponse, ResumeClusterError, Options<ResumeClusterData>> => {
+    const mutationOptions: UseMutationOptions<ResumeClusterResponse, ResumeClusterError, Options<ResumeClusterData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await resumeCluster({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
+
+export const listClusterTokensQueryKey = (options: Options<ListClusterTokensData>) => createQueryKey('listClusterTokens', options);
+
+/**
+ * List Cluster Tokens
+ *
+ * List the tokens of a cluster, also of one that has not joined yet, without their secrets.
+ */
+export const listClusterTokensOptions = (options: Options<ListClusterTokensData>) => queryOptions<ListClusterTokensResponse, ListClusterTokensError, ListClusterTokensResponse, ReturnType<typeof listClusterTokensQueryKey>>({
+    queryFn: async ({ queryKey, signal }) => {
+        const { data } = await listClusterTokens({
+            ...options,
+            ...queryKey[0],
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: listClusterTokensQueryKey(options)
+});
+
+/**
+ * Make Cluster Token
+ *
+ * Make a token with which the agent of this cluster, and of no other, reports; its secret is shown once.
+ */
+export const makeClusterTokenMutation = (options?: Partial<Options<MakeClusterTokenData>>): UseMutationOptions<MakeClusterTokenResponse, MakeClusterTokenError, Options<MakeClusterTokenData>> => {
+    const mutationOptions: UseMutationOptions<MakeClusterTokenResponse, MakeClusterTokenError, Options<MakeClusterTokenData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await makeClusterToken({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
 
 export const listExperimentsQueryKey = (options?: Options<ListExperimentsData>) => createQueryKey('listExperiments', options);
 

@@ -1,9 +1,13 @@
-import { formatBytes } from "@/lib/format/numbers";
+import { formatBytes } from "./numbers";
 
 const NAMES: Readonly<Record<string, string>> = {
   cpu: "processor",
   cpu_generation: "generation",
   cpu_bf16: "bf16 by",
+  numa_nodes: "NUMA nodes",
+  gpus: "GPUs",
+  gpu_driver: "GPU driver",
+  mpi_cuda: "MPI with device memory",
 };
 
 /** What a run's hardware is called and how it reads; what this file does not know is shown as it was reported. */

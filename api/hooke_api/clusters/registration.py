@@ -1,0 +1,98 @@
+"""Registration of a cluster by the hello of its agent."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from importlib.metadata import version
+from typing import Any
+
+from hooke.spec.events import AgentHello, AgentWelcome, Described
+from hooke.spec.protocol import OLDEST, PROTOCOL, refusal
+from sqlalchemy import delete, func, insert, select
+from sqlalchemy.orm import Session
+
+from hooke_api.base.errors import Conflict
+from hooke_api.models import DEFAULT_PROJECT, CatalogueEntry, Cluster, Run, now
+from hooke_api.scheduling.lifecycle import ACTIVE
+from hooke_api.storage.outbox import announce, wake_scheduler
+
+
+def hello(session: Session, said: AgentHello, silence: timedelta) -> AgentWelcome:
+    """Store the hello of an agent; a new or returning cluster wakes the scheduler.
+
+    Raises Conflict if the agent is of a version that this one cannot work with, or if the cluster has another
+    agent.
+    """
+    remedy = f"install hooke {version('hooke')} on the cluster"
+    if why := refusal((said.protocol, said.oldest), f"the agent of {said.name}", remedy):
+        raise Conflict(why)
+    at = now()
+    cluster = session.get(Cluster, said.name, with_for_update=True)
+    news = cluster is None or cluster.seen_at < at - silence
+    if cluster is None:
+        cluster = Cluster(name=said.name, project_id=DEFAULT_PROJECT, created_by="agent", created_at=at)
+        session.add(cluster)
+    elif said.agent != cluster.agent and cluster.agent is not None:
+        _replace(session, cluster, at, silence)
+    news = _update(cluster, said) or news
+    cluster.seen_at = at
+    session.flush()
+    _store_catalogue(session, said.name, "algorithm", said.algorithms)
+    _store_catalogue(session, said.name, "workload", said.workloads)
+    if news or said.algorithms is not None:
+        announce(session, "clusters", {})
+        wake_scheduler(session)
+    return AgentWelcome(
+        protocol=PROTOCOL, oldest=OLDEST, version=version("hooke-api"), draining=bool(cluster.draining)
+    )
+
+
+def _replace(session: Session, cluster: Cluster, at: datetime, silence: timedelta) -> None:
+    """Raise Conflict unless another agent may take the place of the present one.
+
+    An agent knows only the runs in its own home folder, and would declare those of another one dead.
+    """
+    where = cluster.hardware.get("host", "another host")
+    if cluster.seen_at >= at - silence:
+        ago = (at - cluster.seen_at).total_seconds()
+        raise Conflict(
+            f"the cluster {cluster.name!r} has another agent, on {where}, which reported {ago:.0f} s ago: stop it "
+            f"and wait {silence.total_seconds():.0f} s, or start this one with its --home, or under another name"
+        )
+    query = select(func.count()).where(Run.host == cluster.name, Run.state.in_(ACTIVE))
+    if active := session.execute(query).scalar_one():
+        raise Conflict(
+            f"the cluster {cluster.name!r} has {active} active run{'s' * (active != 1)} of another agent, "
+            f"on {where}, which alone can say whether they live: start that one again, with its --home"
+        )
+
+
+def _update(cluster: Cluster, said: AgentHello) -> bool:
+    """Write what an agent says of its cluster; return whether anything is new."""
+    documents: dict[str, Any] = {"hardware": dict(said.hardware), "versions": dict(said.versions)}
+    if said.problems is not None:
+        documents["problems"] = [problem.model_dump() for problem in said.problems]
+    plain = {
+        "cores": said.cores,
+        "slots": said.slots,
+        "launcher": said.launcher,
+        "agent": said.agent,
+        "protocol": said.protocol,
+        "missing_data": dict(said.missing_data or {}),
+    }
+    news = False
+    for name, value in {**plain, **documents}.items():
+        if getattr(cluster, name, None) != value:
+            setattr(cluster, name, value)
+            news = True
+    return news
+
+
+def _store_catalogue(session: Session, cluster: str, kind: str, entries: list[Described] | None) -> None:
+    if entries is None:
+        return
+    session.execute(delete(CatalogueEntry).where(CatalogueEntry.cluster == cluster, CatalogueEntry.kind == kind))
+    documents = {entry.name: entry.model_dump(mode="json") for entry in entries}
+    rows = [{"cluster": cluster, "kind": kind, "name": n, "document": d} for n, d in documents.items()]
+    if rows:
+        session.execute(insert(CatalogueEntry), rows)

@@ -1,0 +1,126 @@
+"""Tokens of agents: made for one cluster, shown once, revocable; and who sends a request of an agent."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Annotated
+
+from fastapi import Depends, Request
+from sqlalchemy import select, update
+from sqlalchemy.orm import Session
+
+from hooke_api.base.errors import Conflict, Forbidden, ResourceNotFound, Unauthorized
+from hooke_api.base.ids import token_id
+from hooke_api.base.security import bearer, digest, same
+from hooke_api.base.settings import Settings
+from hooke_api.clusters.schemas import ClusterTokenList, ClusterTokenView, NewClusterToken
+from hooke_api.models import DEFAULT_PROJECT, ClusterToken, now
+from hooke_api.storage.database import Database
+from hooke_api.storage.outbox import announce
+
+PREFIX = "hooke_cluster_"
+"""Beginning of every token, so that scanners for secrets recognise one."""
+MOST = 100
+"""Maximum number of valid tokens of a cluster."""
+_TOUCH = timedelta(minutes=1)
+"""Least time between two updates of the time of last use."""
+
+
+@dataclass(frozen=True)
+class AgentCaller:
+    """Who sends a request of an agent."""
+
+    cluster: str | None
+    """The only cluster that it may speak for; None: any, with the instance's own agent token."""
+    token: str | None = None
+    """Id of its token."""
+
+    def speaks_for(self, cluster: str) -> None:
+        """Raise Forbidden unless the sender may speak for this cluster."""
+        if self.cluster not in (None, cluster):
+            raise Forbidden(
+                f"this token is for the cluster {self.cluster!r}, not for {cluster!r}: "
+                f"start the agent with --cluster {self.cluster}, or make a token for {cluster!r}"
+            )
+
+
+def caller(request: Request) -> AgentCaller:
+    """Return who sends a request of an agent; raises Unauthorized. A dependency, so checked before the body."""
+    settings: Settings = request.app.state.settings
+    given = bearer(request.headers)
+    if given is None:
+        raise Unauthorized("send the token of the cluster: Authorization: Bearer TOKEN")
+    if same(given, settings.agents):
+        return AgentCaller(None)
+    database: Database = request.app.state.database
+    with database.read() as session:
+        found = session.scalars(select(ClusterToken).where(ClusterToken.token_sha256 == digest(given))).first()
+    if found is None:
+        raise Unauthorized("the server does not know this token: make one with `hooke clusters token CLUSTER`")
+    if found.revoked_at is not None:
+        raise Unauthorized(
+            f"this token was revoked at {found.revoked_at:%Y-%m-%d %H:%M} UTC: "
+            f"make another one with `hooke clusters token {found.cluster}`"
+        )
+    return AgentCaller(found.cluster, found.id)
+
+
+CallerOf = Annotated[AgentCaller, Depends(caller)]
+"""Parameter of an endpoint of agents."""
+
+
+def touch(session: Session, who: AgentCaller) -> None:
+    """Record that a token has been used."""
+    if who.token is None:
+        return
+    at = now()
+    recent = (ClusterToken.used_at.is_(None)) | (ClusterToken.used_at < at - _TOUCH)
+    session.execute(update(ClusterToken).where(ClusterToken.id == who.token, recent).values(used_at=at))
+
+
+def make(session: Session, cluster: str, label: str, who: str) -> NewClusterToken:
+    """Make a token for a cluster, which may join later. Raises Conflict if it has too many."""
+    valid = select(ClusterToken.id).where(ClusterToken.cluster == cluster, ClusterToken.revoked_at.is_(None))
+    if len(session.scalars(valid.limit(MOST)).all()) >= MOST:
+        raise Conflict(f"the cluster {cluster!r} has {MOST} valid tokens: revoke those that nobody uses")
+    token = PREFIX + secrets.token_urlsafe(32)
+    row = ClusterToken(
+        id=token_id(),
+        project_id=DEFAULT_PROJECT,
+        created_by=who,
+        cluster=cluster,
+        label=label,
+        token_sha256=digest(token),
+        created_at=now(),
+        used_at=None,
+        revoked_at=None,
+    )
+    session.add(row)
+    session.flush()
+    announce(session, "clusters", {})
+    return NewClusterToken(**ClusterTokenView.model_validate(row).model_dump(), token=token)
+
+
+def listed(session: Session, cluster: str) -> ClusterTokenList:
+    """Return the tokens of a cluster without their secrets, the oldest first."""
+    rows = session.scalars(select(ClusterToken).where(ClusterToken.cluster == cluster).order_by(ClusterToken.id))
+    return ClusterTokenList(items=[ClusterTokenView.model_validate(row) for row in rows])
+
+
+def revoke(session: Session, token: str) -> ClusterTokenView:
+    """Revoke a token at once; no effect on one that is revoked. Raises ResourceNotFound."""
+    row = session.get(ClusterToken, token, with_for_update=True)
+    if row is None:
+        raise ResourceNotFound(f"no token has the id {token!r}")
+    if row.revoked_at is None:
+        row.revoked_at = now()
+        announce(session, "clusters", {})
+    return ClusterTokenView.model_validate(row)
+
+
+def revoke_all(session: Session, cluster: str) -> None:
+    """Revoke every token of a cluster."""
+    mine = (ClusterToken.cluster == cluster) & ClusterToken.revoked_at.is_(None)
+    session.execute(update(ClusterToken).where(mine).values(revoked_at=now()))

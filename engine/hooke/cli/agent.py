@@ -1,0 +1,51 @@
+"""`hooke agent`: runs the agent of a cluster in the foreground."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def agent(
+    cluster: Annotated[str | None, typer.Option(help="Name of the cluster.")] = None,
+    api: Annotated[str | None, typer.Option(help="Base URL of the API.")] = None,
+    broker: Annotated[
+        str | None, typer.Option(help="URL of Redis, without password.", show_default="HOOKE_REDIS_URL")
+    ] = None,
+    broker_password_file: Annotated[Path | None, typer.Option(help="File with the password of Redis.")] = None,
+    token_file: Annotated[Path | None, typer.Option(help="File with the token of the cluster.")] = None,
+    home: Annotated[
+        Path | None, typer.Option(help="Folder for runs and jobs.", show_default="~/.hooke-agent/CLUSTER")
+    ] = None,
+    config: Annotated[
+        Path | None, typer.Option(help="TOML file with these options (token_file = ...) and the launcher.")
+    ] = None,
+) -> None:
+    """Run the agent of a cluster until Ctrl-C: it joins the server and starts runs here."""
+    from hooke.errors import HookeError
+
+    try:
+        from hooke.cluster import agent as running
+        from hooke.cluster import site
+    except ModuleNotFoundError as error:
+        typer.echo(f"hooke agent: {error.name} is missing: pip install 'hooke[cluster,compute]'", err=True)
+        raise typer.Exit(1) from None
+    try:
+        running.run(
+            site.read(
+                config,
+                {
+                    "cluster": cluster,
+                    "api": api,
+                    "broker": broker,
+                    "broker_password_file": broker_password_file,
+                    "token_file": token_file,
+                    "home": home,
+                },
+            )
+        )
+    except HookeError as error:
+        typer.echo(f"hooke agent: {error}", err=True)
+        raise typer.Exit(1) from None

@@ -1,0 +1,180 @@
+"""`hooke clusters`: list clusters; make their tokens; drain, resume and remove them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import quote
+
+import typer
+
+from hooke.cli.remote import ApiOption, HomeOption, Remote
+from hooke.cli.text import columns
+from hooke.errors import ArgumentError
+
+app = typer.Typer(
+    help="List clusters; make their tokens; drain, resume and remove them.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+NameArgument = Annotated[str, typer.Argument(metavar="CLUSTER", help="Name of the cluster.")]
+
+
+def _tell(command: Callable[[Remote], str], api: str | None, home: Path | None) -> None:
+    """Print what a command returns, or the reason why it failed, with exit status 1."""
+    try:
+        print(command(Remote.connect(api, home)))
+    except ArgumentError as error:
+        typer.echo(f"hooke clusters: {error}", err=True)
+        raise typer.Exit(1) from None
+
+
+def _path(cluster: str, rest: str = "") -> str:
+    return f"/clusters/{quote(cluster, safe='')}{rest}"
+
+
+@app.command("list")
+def list_(api: ApiOption = None, home: HomeOption = None) -> None:
+    """List the clusters with their state, slots, launcher and versions."""
+
+    def told(remote: Remote) -> str:
+        items = remote.get("/clusters")["items"]
+        if not items:
+            return "no cluster has joined: make a token with `hooke clusters token CLUSTER`"
+        rows = [("CLUSTER", "STATE", "SLOTS", "LAUNCHER", "HOST", "PROCESSOR", "HOOKE")]
+        return columns([*rows, *map(_row, items)], "  ")
+
+    _tell(told, api, home)
+
+
+def state(cluster: dict[str, Any]) -> str:
+    """Return the state of a cluster in words."""
+    if not cluster["online"]:
+        return f"offline since {_moment(cluster['seen_at'])}"
+    return ("drained" if not cluster["busy"] else "draining") if cluster["draining"] else "online"
+
+
+def _row(cluster: dict[str, Any]) -> tuple[str, ...]:
+    hardware, versions = cluster["hardware"], cluster["versions"]
+    slots = f"{cluster['busy']} of {cluster['slots']} busy"
+    told = (str(hardware.get("host", "")), str(hardware.get("cpu", "")), str(versions.get("hooke", "")))
+    return (cluster["name"], state(cluster), slots, cluster["launcher"], *told)
+
+
+@app.command()
+def show(cluster: NameArgument, api: ApiOption = None, home: HomeOption = None) -> None:
+    """Show everything that the agent of a cluster reports."""
+
+    def told(remote: Remote) -> str:
+        found = remote.get(_path(cluster))
+        rows = [
+            ("state", state(found)),
+            ("slots", f"{found['busy']} of {found['slots']} busy"),
+            ("cores", str(found["cores"])),
+            ("launcher", found["launcher"]),
+        ]
+        rows += [(name, str(value)) for name, value in sorted(found["hardware"].items()) if value != ""]
+        rows += [(f"version of {name}", value) for name, value in sorted(found["versions"].items())]
+        rows += [(f"data of {name}", why) for name, why in sorted(found["missing_data"].items())]
+        rows += [(f"{each['kind']} {each['name']}", each["error"]) for each in found["problems"]]
+        return columns(rows, "  ")
+
+    _tell(told, api, home)
+
+
+@app.command()
+def token(
+    cluster: NameArgument,
+    label: Annotated[str, typer.Option(help="A note for the list of tokens, as the host it is for.")] = "",
+    out: Annotated[
+        Path | None, typer.Option(help="File for the token, mode 0600.", show_default="print it")
+    ] = None,
+    api: ApiOption = None,
+    home: HomeOption = None,
+) -> None:
+    """Make a token for the agent of a cluster; it is shown only now."""
+
+    def told(remote: Remote) -> str:
+        if out is not None and out.exists():
+            raise ArgumentError(f"{out} exists: give --out another name, or remove that file")
+        made = remote.post(_path(cluster, "/tokens"), {"label": label})
+        if out is None:
+            return str(made["token"])
+        descriptor = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w") as file:
+            file.write(made["token"] + "\n")
+        return f"{out} holds the token {made['id']} of the cluster {cluster}"
+
+    _tell(told, api, home)
+
+
+@app.command()
+def tokens(cluster: NameArgument, api: ApiOption = None, home: HomeOption = None) -> None:
+    """List the tokens of a cluster, without the secrets."""
+
+    def told(remote: Remote) -> str:
+        items = remote.get(_path(cluster, "/tokens"))["items"]
+        rows = [("TOKEN", "LABEL", "MADE", "LAST USED", "REVOKED")]
+        moments = ("created_at", "used_at", "revoked_at")
+        rows += [(each["id"], each["label"], *(_moment(each[name]) for name in moments)) for each in items]
+        return columns(rows, "  ") if items else f"the cluster {cluster} has no token"
+
+    _tell(told, api, home)
+
+
+@app.command()
+def revoke(
+    token_id: Annotated[str, typer.Argument(metavar="TOKEN", help="Id of the token, tok_...")],
+    api: ApiOption = None,
+    home: HomeOption = None,
+) -> None:
+    """Revoke a token at once; runs that have started continue and report."""
+
+    def told(remote: Remote) -> str:
+        found = remote.post(f"/cluster-tokens/{quote(token_id, safe='')}/revoke")
+        return f"{token_id} of the cluster {found['cluster']} is revoked"
+
+    _tell(told, api, home)
+
+
+@app.command()
+def drain(cluster: NameArgument, api: ApiOption = None, home: HomeOption = None) -> None:
+    """Send no new runs to a cluster; those that it has continue."""
+
+    def told(remote: Remote) -> str:
+        busy = remote.post(_path(cluster, "/drain"))["busy"]
+        return f"{cluster} gets no new runs" + ("; those that it has continue" if busy else "")
+
+    _tell(told, api, home)
+
+
+@app.command()
+def resume(cluster: NameArgument, api: ApiOption = None, home: HomeOption = None) -> None:
+    """Send runs to a drained cluster again."""
+
+    def told(remote: Remote) -> str:
+        remote.post(_path(cluster, "/resume"))
+        return f"{cluster} gets runs again"
+
+    _tell(told, api, home)
+
+
+@app.command()
+def remove(cluster: NameArgument, api: ApiOption = None, home: HomeOption = None) -> None:
+    """Remove a cluster and revoke its tokens; its runs stay readable."""
+
+    def told(remote: Remote) -> str:
+        remote.delete(_path(cluster))
+        return f"{cluster} is removed, and its tokens are revoked; its runs stay readable"
+
+    _tell(told, api, home)
+
+
+def _moment(text: str | None) -> str:
+    return f"{datetime.fromisoformat(text).astimezone(UTC):%Y-%m-%d %H:%M} UTC" if text else "-"

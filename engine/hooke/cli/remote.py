@@ -1,0 +1,116 @@
+"""The API as seen by commands: address, token, and problems as sentences."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+import typer
+
+from hooke.errors import ArgumentError
+
+ApiOption = Annotated[
+    str | None,
+    typer.Option(
+        "--api", envvar="HOOKE_API", help="Base URL of the server.", show_default="the one that runs here"
+    ),
+]
+HomeOption = Annotated[
+    Path | None,
+    typer.Option("--home", envvar="HOOKE_HOME", help="Folder of the server here.", show_default="~/.hooke"),
+]
+WAIT_SECONDS = 30.0
+
+
+class Remote:
+    """An API with a token. All methods raise ArgumentError with the server's sentence."""
+
+    def __init__(self, base: str, token: str) -> None:
+        import httpx
+
+        self.base = base.rstrip("/")
+        near = urlsplit(base).hostname in ("127.0.0.1", "::1", "localhost")
+        self._client = httpx.Client(
+            base_url=f"{self.base}/api/v1",
+            headers={"Authorization": f"Bearer {token}"},
+            timeout=WAIT_SECONDS,
+            trust_env=not near,
+        )
+
+    @classmethod
+    def connect(cls, api: str | None, home: Path | None) -> Remote:
+        """Return the API at an address, by default that of `hooke up` with this home.
+
+        The token is HOOKE_TOKEN, otherwise the file `token` in the home folder. Raises ArgumentError.
+        """
+        place = (home or Path(os.environ.get("HOOKE_HOME") or Path.home() / ".hooke")).expanduser()
+        base = api or _running(place)
+        if urlsplit(base).scheme not in ("http", "https") or not urlsplit(base).hostname:
+            raise ArgumentError(f"--api {base!r} is no address of a server, such as https://hooke.example.org")
+        token = os.environ.get("HOOKE_TOKEN") or _token(place)
+        if not (token.isascii() and token.isprintable() and token):
+            raise ArgumentError("the token of the server is one line of text: see HOOKE_TOKEN")
+        return cls(base, token)
+
+    def get(self, path: str) -> Any:
+        """Return the document at a path below /api/v1."""
+        return self._ask("GET", path)
+
+    def post(self, path: str, body: Any = None) -> Any:
+        """Send a document, or nothing; return the answer."""
+        return self._ask("POST", path, body)
+
+    def put(self, path: str, body: Any) -> Any:
+        """Replace a document; return the answer."""
+        return self._ask("PUT", path, body)
+
+    def delete(self, path: str) -> Any:
+        """Delete what is at a path; return the answer."""
+        return self._ask("DELETE", path)
+
+    def _ask(self, method: str, path: str, body: Any = None) -> Any:
+        import httpx
+
+        try:
+            answer = self._client.request(method, path, json=body)
+        except httpx.HTTPError as error:
+            raise ArgumentError(
+                f"{self.base} cannot be reached: {error}; is it running, and --api right?"
+            ) from None
+        try:
+            document = answer.json() if answer.content else None
+        except ValueError:
+            document = None
+        if answer.is_success:
+            return document
+        raise ArgumentError(_problem(document) or f"{self.base} answers with status {answer.status_code}")
+
+
+def _problem(document: Any) -> str:
+    """Return the sentences of an RFC 9457 problem; empty for anything else."""
+    if not isinstance(document, dict) or not isinstance(document.get("detail"), str):
+        return ""
+    faults = [f"{fault.get('pointer')}: {fault.get('message')}" for fault in document.get("errors") or []]
+    return "; ".join([document["detail"], *faults])
+
+
+def _running(home: Path) -> str:
+    try:
+        url = json.loads((home / "up.json").read_text())["url"]
+    except (OSError, ValueError, KeyError, TypeError):
+        url = ""
+    if not isinstance(url, str) or not url:
+        raise ArgumentError(f"no server has run with the folder {home}: start one with `hooke up`, or give --api")
+    return url
+
+
+def _token(home: Path) -> str:
+    try:
+        return (home / "token").read_text().strip()
+    except (OSError, UnicodeDecodeError):
+        raise ArgumentError(
+            f"there is no token of the server in {home / 'token'}: set HOOKE_TOKEN, or give --home"
+        ) from None

@@ -1,0 +1,149 @@
+"""What an agent needs to know of its site: options of the command line, and a TOML file with the same names.
+
+    cluster = "hpc"
+    api = "https://hooke.example.org"
+    broker = "rediss://hooke.example.org:6379/0"
+    broker_password_file = "broker-password"
+    token_file = "token"
+    home = "/var/lib/hooke"
+
+    [launcher]
+    kind = "local"
+
+Paths in the file are relative to its folder. Options of the command line take precedence.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlsplit, urlunsplit
+
+from pydantic import Field, ValidationError, field_validator
+
+from hooke.cluster.places import write_atomically
+from hooke.errors import ArgumentError
+from hooke.spec.frozen import Frozen, Name
+
+BROKERS = ("redis", "rediss", "unix")
+"""Schemes of the broker's URL."""
+_PATHS = ("token_file", "broker_password_file", "home")
+
+
+class Site(Frozen):
+    """The options of an agent."""
+
+    cluster: Name
+    """Name of the cluster."""
+    api: str
+    """Base URL of the API."""
+    broker: str
+    """URL of Redis, with the password if it needs one."""
+    token_file: Path
+    """File with the token of the cluster."""
+    home: Path
+    """Folder for runs and jobs, and the agent's identity."""
+    launcher: dict[str, Any] = Field(default_factory=dict)
+    """The table `launcher` of the file."""
+
+    @field_validator("api")
+    @classmethod
+    def _web(cls, value: str) -> str:
+        if urlsplit(value).scheme not in ("http", "https") or not urlsplit(value).hostname:
+            raise ValueError(f"{value!r} is no address of a server, such as https://hooke.example.org")
+        return value.rstrip("/")
+
+    @field_validator("broker")
+    @classmethod
+    def _redis(cls, value: str) -> str:
+        if urlsplit(value).scheme not in BROKERS:
+            raise ValueError("it is a URL of Redis, such as redis://hooke.example.org:6379/0")
+        return value
+
+
+def read(file: Path | None, given: Mapping[str, Any]) -> Site:
+    """Return the site of a file and of options, which take precedence; None: an option that is not given.
+
+    Raises ArgumentError with every fault in a sentence.
+    """
+    options = {name: value for name, value in given.items() if value is not None}
+    if "broker" in options and urlsplit(options["broker"]).password:
+        raise ArgumentError(
+            "--broker contains a password, which every user of this host can read in the list of processes: "
+            "put it into a file that only you can read, and give --broker-password-file"
+        )
+    values = {**_file(file), **options}
+    password = values.pop("broker_password_file", None)
+    values.setdefault("broker", os.environ.get("HOOKE_REDIS_URL"))
+    values.setdefault("home", Path.home() / ".hooke-agent" / str(values.get("cluster", "")))
+    missing = [name for name in ("cluster", "api", "broker", "token_file") if not values.get(name)]
+    if missing:
+        told = ", ".join(f"--{name.replace('_', '-')}" for name in missing)
+        raise ArgumentError(f"the agent also needs {told}, on the command line or in the file of --config")
+    if password is not None:
+        values["broker"] = with_password(str(values["broker"]), _secret(Path(password)))
+    try:
+        site = Site.model_validate(values)
+    except ValidationError as error:
+        raise ArgumentError("; ".join(_sentence(fault) for fault in error.errors())) from None
+    return site.model_copy(update={"home": site.home.expanduser().absolute()})
+
+
+def _sentence(fault: Any) -> str:
+    name = ".".join(map(str, fault["loc"]))
+    said = str(fault["msg"]).removeprefix("Value error, ")
+    return f"the agent has no option {name!r}" if fault["type"] == "extra_forbidden" else f"{name}: {said}"
+
+
+def _file(file: Path | None) -> dict[str, Any]:
+    if file is None:
+        return {}
+    try:
+        with file.open("rb") as opened:
+            values = tomllib.load(opened)
+            shared = os.fstat(opened.fileno()).st_mode & (stat.S_IRGRP | stat.S_IROTH)
+    except OSError as error:
+        raise ArgumentError(f"--config {file}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ArgumentError(f"--config {file}: this is no TOML: {error}") from None
+    broker = values.get("broker")
+    if shared and isinstance(broker, str) and urlsplit(broker).password:
+        raise ArgumentError(f"{file} contains a password and can be read by other users: chmod 600 {file}")
+    for name in _PATHS:
+        if isinstance(values.get(name), str):
+            values[name] = file.parent / Path(values[name]).expanduser()
+    return values
+
+
+def _secret(file: Path) -> str:
+    try:
+        return file.read_text().strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ArgumentError(f"--broker-password-file {file}: {error}") from None
+
+
+def with_password(broker: str, password: str) -> str:
+    """Return a URL of Redis with a password; the user's name in it, if there is one, is kept."""
+    parts = urlsplit(broker)
+    user = quote(parts.username or "", safe="")
+    place = parts.netloc.rpartition("@")[2]
+    return urlunsplit(parts._replace(netloc=f"{user}:{quote(password, safe='')}@{place}"))
+
+
+def without_password(broker: str) -> str:
+    """Return a URL of Redis as it may be shown."""
+    parts = urlsplit(broker)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+
+
+def identity(home: Path) -> str:
+    """Return the identity of the agent with this home folder; made when it is first asked for."""
+    place = home / "agent-id"
+    if not place.exists():
+        write_atomically(place, f"agt_{secrets.token_hex(16)}\n", 0o600)
+    return place.read_text().strip()

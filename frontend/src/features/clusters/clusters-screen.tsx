@@ -1,0 +1,43 @@
+import { Skeleton } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { useEffect } from "react";
+import { listClustersOptions } from "@/lib/client/@tanstack/react-query.gen";
+import { useRefresh } from "@/lib/events/use-refresh";
+import { useStream } from "@/lib/events/use-stream";
+import { ErrorPanel } from "@/lib/ui/error-panel";
+import { AddCluster } from "./add-cluster";
+import { ClusterPart } from "./cluster-part";
+import styles from "./clusters.module.css";
+
+/** The clusters that have joined: state, equipment, tokens; and how to join another one. */
+export function ClustersScreen() {
+  const query = useQuery({ ...listClustersOptions(), refetchInterval: 10_000 });
+  const refresh = useRefresh(listClustersOptions().queryKey, 500);
+  useStream({}, (event) => {
+    if (event.kind === "clusters" || event.kind === "run" || event.kind === "reset") refresh();
+  });
+  useEffect(() => {
+    document.title = "Clusters · Hooke";
+  }, []);
+  return (
+    <>
+      <h1 className={styles.title}>Clusters</h1>
+      <p className={styles.intro}>
+        Places where runs execute. Each has an agent, which reports every ten seconds, and takes one launch at
+        a time, so that timed runs do not share cores.
+      </p>
+      {query.isError && (
+        <ErrorPanel
+          what="The clusters could not be listed."
+          error={query.error}
+          retry={() => query.refetch()}
+        />
+      )}
+      {query.isPending && <Skeleton height={220} mt={24} />}
+      {query.data?.items.map((cluster) => (
+        <ClusterPart key={cluster.name} cluster={cluster} />
+      ))}
+      <AddCluster />
+    </>
+  );
+}

@@ -1,0 +1,15 @@
+import type { ClusterView } from "@/lib/client/types.gen";
+import { formatAge } from "@/lib/format/time";
+
+/** The state of a cluster: its tone among those of the badges, and in words. */
+export function clusterState(
+  cluster: ClusterView,
+  now: number,
+): { tone: "good" | "warn" | "off" | "live"; words: string } {
+  if (!cluster.online)
+    return { tone: "off", words: `offline, last heard ${formatAge(cluster.seen_at, now)}` };
+  if (cluster.draining)
+    return { tone: "warn", words: cluster.busy > 0 ? "draining: its runs continue" : "drained" };
+  if (cluster.busy > 0) return { tone: "live", words: `${cluster.busy} of ${cluster.slots} slots busy` };
+  return { tone: "good", words: `online, ${cluster.slots} ${cluster.slots === 1 ? "slot" : "slots"} free` };
+}

@@ -1,0 +1,90 @@
+import { screen, waitFor, within } from "@testing-library/react";
+import { describe, expect, it } from "vitest";
+import { clusterState } from "@/features/clusters/state";
+import type { ClusterTokenView } from "@/lib/client/types.gen";
+import { openApp } from "../support/app";
+import { cluster } from "../support/fixtures/catalogue";
+import { apiServer, Refusal } from "../support/server";
+
+const server = apiServer();
+
+const token = (changes: Partial<ClusterTokenView> = {}): ClusterTokenView => ({
+  id: "tok_0123456789abcdef",
+  cluster: "hpc",
+  label: "login node",
+  created_by: "owner",
+  created_at: "2026-03-01T10:00:00Z",
+  used_at: null,
+  revoked_at: null,
+  ...changes,
+});
+
+function open(changes: Parameters<typeof cluster>[1] = {}, tokens: ClusterTokenView[] = []) {
+  server.on("GET /clusters", { items: [cluster("hpc", changes)] });
+  server.on("GET /clusters/*/tokens", { items: tokens });
+  return openApp(server, "/clusters");
+}
+
+describe("the state of a cluster", () => {
+  const now = Date.parse("2026-03-01T10:00:30Z");
+  it.each([
+    [{}, "good", "online, 8 slots free"],
+    [{ busy: 3 }, "live", "3 of 8 slots busy"],
+    [{ draining: true }, "warn", "drained"],
+    [{ draining: true, busy: 2 }, "warn", "draining: its runs continue"],
+    [{ online: false, draining: true }, "off", "offline, last heard 30 s ago"],
+  ])("%o", (changes, tone, words) => {
+    expect(clusterState(cluster("hpc", changes), now)).toEqual({ tone, words });
+  });
+});
+
+describe("the page of clusters", () => {
+  it("shows what the agent reports, and what it lacks with the remedy", async () => {
+    open({
+      hardware: { cpu: "AMD EPYC", gpus: "2 x H100", memory_bytes: 2 ** 34 },
+      missing_data: { "mnist-lenet": "it lacks four files: put them there" },
+    });
+    const part = within(await screen.findByTestId("cluster-hpc"));
+    expect(part.getByText("2 x H100").previousSibling).toHaveTextContent("GPUs");
+    expect(part.getByText(/Data that its agent does not find: mnist-lenet/)).toBeVisible();
+    expect(part.getByText("it lacks four files: put them there")).toBeInTheDocument();
+    expect(document.title).toBe("Clusters · Hooke");
+  });
+
+  it("drains, and says why it cannot remove", async () => {
+    const { user } = open();
+    server.on("POST /clusters/*/drain", cluster("hpc", { draining: true }));
+    server.on("DELETE /clusters/*", new Refusal(409, "3 runs of 'hpc' have not ended"));
+    await user.click(await screen.findByTestId("drain"));
+    await waitFor(() => expect(server.askedFor("POST /clusters/*/drain")).toHaveLength(1));
+    await user.click(screen.getByTestId("remove"));
+    await user.click(await screen.findByTestId("remove-confirm"));
+    expect(await screen.findByTestId("error")).toHaveTextContent("3 runs of 'hpc' have not ended");
+  });
+
+  it("resumes a drained cluster", async () => {
+    const { user } = open({ draining: true });
+    server.on("POST /clusters/*/resume", cluster("hpc"));
+    await user.click(await screen.findByTestId("resume"));
+    await waitFor(() => expect(server.askedFor("POST /clusters/*/resume")).toHaveLength(1));
+  });
+
+  it("makes a token, shows it once with the commands, and revokes one after asking", async () => {
+    const { user } = open({}, [token(), token({ id: "tok_2", revoked_at: "2026-03-01T10:00:00Z" })]);
+    server.on("POST /clusters/*/tokens", { ...token(), token: "hooke_cluster_secret" });
+    server.on("POST /cluster-tokens/*/revoke", token({ revoked_at: "2026-03-01T10:00:00Z" }));
+    const name = await screen.findByLabelText("Cluster");
+    await user.type(name, "Not A Name");
+    expect(screen.getByTestId("make-token")).toBeDisabled();
+    await user.clear(name);
+    await user.type(name, "hpc");
+    await user.click(screen.getByTestId("make-token"));
+    expect(await screen.findByTestId("new-token")).toHaveTextContent("echo hooke_cluster_secret > hpc.token");
+    const rows = within(screen.getByTestId("tokens")).getAllByRole("row");
+    expect(rows[1]).toHaveTextContent("login node");
+    expect(rows[2]).toHaveTextContent("revoked");
+    await user.click(screen.getByTestId("revoke"));
+    await user.click(await screen.findByTestId("revoke-confirm"));
+    await waitFor(() => expect(server.askedFor("POST /cluster-tokens/*/revoke")).toHaveLength(1));
+  });
+});

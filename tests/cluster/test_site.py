@@ -1,0 +1,79 @@
+"""The options of an agent: a file, a command line, and what is wrong with them in sentences."""
+
+import pytest
+from hooke.cluster import site
+from hooke.errors import ArgumentError
+from redis.connection import parse_url
+
+OPTIONS = {"cluster": "hpc", "api": "http://h:7450/", "broker": "redis://h:6379/0", "token_file": "/etc/token"}
+
+
+def written(tmp_path, text, mode=0o600):
+    file = tmp_path / "agent.toml"
+    file.write_text(text)
+    file.chmod(mode)
+    return file
+
+
+def test_the_command_line_takes_precedence_and_paths_of_the_file_are_relative_to_it(tmp_path):
+    file = written(
+        tmp_path,
+        'cluster = "a"\napi = "https://x"\nbroker = "redis://:old@r/1"\ntoken_file = "token"\nhome = "h"\n'
+        '[launcher]\nkind = "local"\n',
+    )
+    found = site.read(file, {"cluster": "b", "api": None})
+    assert (found.cluster, found.api, found.broker) == ("b", "https://x", "redis://:old@r/1")
+    assert (found.token_file, found.home) == (tmp_path / "token", tmp_path / "h")
+    assert found.launcher == {"kind": "local"}
+
+
+@pytest.mark.parametrize("password", ["plain", "with:colon", "with@at/slash?#%", "ümlaut"])
+def test_a_password_of_a_file_reaches_redis_unchanged(tmp_path, password):
+    (tmp_path / "secret").write_text(password + "\n")
+    for url, user in (("redis://h:6379/2", None), ("rediss://me@h:6379/2", "me")):
+        given = OPTIONS | {"broker": url, "broker_password_file": str(tmp_path / "secret")}
+        found = site.read(None, given).broker
+        parsed = parse_url(found)  # as the library reads it
+        assert (parsed["password"], parsed.get("username"), parsed["host"]) == (password, user, "h")
+        assert password not in site.without_password(found)
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"cluster": None, "token_file": None}, "also needs --cluster, --token-file"),
+        ({"broker": "redis://:hidden@h/0"}, "every user of this host can read"),
+        ({"broker": "amqp://h"}, "broker: it is a URL of Redis"),
+        ({"api": "hooke.example.org"}, "api: 'hooke.example.org' is no address of a server"),
+        ({"cluster": "Has Blanks"}, "cluster: String should match pattern"),
+        ({"broker_password_file": "/nowhere/secret"}, "--broker-password-file /nowhere/secret"),
+        ({"lancher": "x"}, "has no option 'lancher'"),
+    ],
+)
+def test_faults_are_told_in_a_sentence_without_secrets(monkeypatch, changes, expected):
+    monkeypatch.delenv("HOOKE_REDIS_URL", raising=False)
+    with pytest.raises(ArgumentError) as caught:
+        site.read(None, OPTIONS | changes)
+    assert expected in str(caught.value)
+    assert "hidden" not in str(caught.value)
+
+
+def test_a_file_with_a_password_must_be_private(tmp_path):
+    text = 'broker = "redis://:secret@r/1"\n'
+    with pytest.raises(ArgumentError, match="chmod 600"):
+        site.read(written(tmp_path, text, 0o644), {})
+    with pytest.raises(ArgumentError, match="also needs --cluster"):
+        site.read(written(tmp_path, text), {})
+    with pytest.raises(ArgumentError, match="this is no TOML"):
+        site.read(written(tmp_path, "cluster = "), {})
+    with pytest.raises(ArgumentError, match="No such file"):
+        site.read(tmp_path / "absent.toml", {})
+
+
+def test_the_identity_is_kept_in_the_home_folder(tmp_path):
+    first = site.identity(tmp_path)
+    assert site.identity(tmp_path) == first
+    assert (tmp_path / "agent-id").stat().st_mode & 0o777 == 0o600
+    other = tmp_path / "other"
+    other.mkdir()
+    assert site.identity(other) != first
