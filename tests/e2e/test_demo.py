@@ -10,9 +10,9 @@ import pytest
 from hooke.catalogue.expand import expand
 from hooke.catalogue.validation import validate_experiment
 from hooke.cli.document import read
+from hooke.cli.verdict import COLUMNS, cells, show
 from hooke_api.local.demonstration import EXAMPLE, Demonstration, Meter, remaining
 from hooke_api.local.instance import StartError
-from hooke_api.local.verdict import COLUMNS, cells, show
 from instances import ENDLESS, QUICK, processes, runs, states
 from rich.console import Console
 

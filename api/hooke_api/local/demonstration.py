@@ -11,13 +11,13 @@ from typing import Any
 
 import httpx
 from hooke.cli.document import read
+from hooke.cli.verdict import show, show_choices
 from hooke.spec.states import TERMINAL, RunState
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from hooke_api.local.instance import StartError
 from hooke_api.local.platform import Platform
-from hooke_api.local.verdict import show, show_choices
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "comparison.yaml"
 LOOK_SECONDS = 1.0

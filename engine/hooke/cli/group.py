@@ -25,6 +25,7 @@ OWN = {
     "hardware": "hooke.cli.hardware:hardware",
     "agent": "hooke.cli.agent:agent",
     "clusters": "hooke.cli.clusters:app",
+    "submit": "hooke.cli.submit:submit",
 }
 """Name -> "module:function", or "module:app" of a group, of the engine's own commands, as the help lists them."""
 GROUP = "hooke.commands"

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
-from hooke.cli.text import size
 from rich import box
 from rich.console import Console
 from rich.table import Table
+
+from hooke.cli.text import size
 
 COLUMNS = (
     "variant",

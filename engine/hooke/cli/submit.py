@@ -1,0 +1,76 @@
+"""`hooke submit`: sends an experiment to a server, and waits for its verdict if asked to."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hooke.cli.remote import ApiOption, HomeOption, Remote
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+LOOK_SECONDS = 1.0
+
+
+def submit(
+    spec: Annotated[Path, typer.Argument(metavar="SPEC.yaml", help="Experiment to run.")],
+    cluster: Annotated[
+        list[str] | None,
+        typer.Option(help="Run it on this cluster instead of those of the file; may repeat."),
+    ] = None,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait for the end and print the verdict.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Only say what is wrong or doubtful.")] = False,
+    api: ApiOption = None,
+    home: HomeOption = None,
+) -> None:
+    """Send an experiment to the server; print its warnings and the address of its page."""
+    from hooke.cli.document import read
+    from hooke.errors import HookeError
+
+    try:
+        remote = Remote.connect(api, home)
+        document = on_clusters(read(spec), cluster or [])
+        for fault in remote.post("/experiments/dry-run", document)["warnings"]:
+            typer.echo(f"warning: {fault['pointer']}: {fault['message']}", err=True)
+        if check:
+            return
+        experiment = remote.post("/experiments", document)
+        print(f"{remote.base}/experiments/{experiment['id']}", flush=True)
+        if wait and not _well(remote, experiment["id"]):
+            raise typer.Exit(1)
+    except (HookeError, OSError) as error:
+        typer.echo(f"hooke submit: {error}", err=True)
+        raise typer.Exit(1) from None
+
+
+def on_clusters(document: Any, names: Sequence[str]) -> Any:
+    """Return an experiment with each of its real clusters replaced by these; without names, unchanged.
+
+    The first real cluster of the file gives workers and seeds, and its virtual clusters are left out.
+    """
+    if not names or not isinstance(document, dict) or not isinstance(document.get("clusters"), list):
+        return document
+    real = [each for each in document["clusters"] if isinstance(each, dict) and not each.get("virtual")]
+    first = real[0] if real else {"workers": ["auto"]}
+    return document | {"clusters": [first | {"name": name} for name in names]}
+
+
+def _well(remote: Remote, experiment: str) -> bool:
+    """Wait for the end of an experiment, print its verdict; return whether every run succeeded."""
+    from rich.console import Console
+
+    from hooke.cli.verdict import show
+
+    told = ""
+    while not (view := remote.get(f"/experiments/{experiment}"))["finished_at"]:
+        counts = ", ".join(f"{count} {state}" for state, count in view["runs"].items() if count)
+        if counts != told:
+            typer.echo(counts, err=True)
+        told = counts
+        time.sleep(LOOK_SECONDS)
+    show(Console(), remote.get(f"/experiments/{experiment}/comparison"))
+    return bool(view["state"] == "succeeded")
