@@ -92,6 +92,52 @@ class ComparisonRow(View):
     """Mean share of wall time per phase over workers and seeds; sums to 1 if there is data."""
 
 
+class PooledRatio(View):
+    """A speed-up pooled over clusters by random effects: the geometric mean of ratios, each formed on one."""
+
+    ratio: float | None
+    low: float | None
+    high: float | None
+    seeds: int
+    """Seeds that all pooled clusters have."""
+    i2: float | None
+    """Share of the spread of the clusters' ratios that their own errors do not explain, fraction."""
+    predicted_low: float | None
+    """95% prediction interval: where the ratio of a further cluster is expected; null below three clusters."""
+    predicted_high: float | None
+    p_adjusted: float | None
+    claim: Literal["faster", "slower", "same", "not shown", "at least", "at most", "no claim", "baseline"]
+
+
+class AcrossRatio(View):
+    """One variant on one cluster."""
+
+    cluster: str
+    simulated: bool
+    speed_up: SpeedUp
+
+
+class AcrossRow(View):
+    """One variant on all clusters with the same number of workers."""
+
+    variant: str
+    clusters: list[AcrossRatio]
+    """In the order of `Across.clusters`; those on which it did not run are left out."""
+    pooled: PooledRatio | None
+    """Null if nothing is pooled."""
+
+
+class Across(View):
+    """The comparison over clusters with the same number of workers; seconds of different clusters never mix."""
+
+    workers: int
+    clusters: list[str]
+    pool: list[str]
+    """The pooled clusters: the measured ones, or all if all are simulated; empty with less than two."""
+    rows: list[AcrossRow]
+    sentences: list[str]
+
+
 class Comparison(View):
     """The verdict of an experiment: rows grouped by cluster and workers, and one sentence for each group."""
 
@@ -105,5 +151,7 @@ class Comparison(View):
     """Remark on all figures: the experiment was made without a validation part."""
     complete: bool
     rows: list[ComparisonRow]
+    across: list[Across]
+    """One for each number of workers that several clusters have."""
     sentences: list[str]
     """One per (cluster, workers): the conclusion with interval, marked 'simulated', 'oversubscribed' if so."""

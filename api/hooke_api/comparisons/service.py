@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hooke.comparison import across as engine
 from hooke.comparison import wording
 from hooke.comparison.effort import Effort
 from hooke.comparison.intervals import Interval
@@ -13,7 +14,17 @@ from sqlalchemy.orm import Session
 
 from hooke_api.base.errors import ResourceNotFound
 from hooke_api.comparisons.figures import reported_runs
-from hooke_api.comparisons.schemas import Comparison, ComparisonRow, Estimate, SpeedUp, TimeToTarget
+from hooke_api.comparisons.schemas import (
+    Across,
+    AcrossRatio,
+    AcrossRow,
+    Comparison,
+    ComparisonRow,
+    Estimate,
+    PooledRatio,
+    SpeedUp,
+    TimeToTarget,
+)
 from hooke_api.models import Experiment
 from hooke_api.planning.trials import continued, outcomes, trial_runs, trials_of
 
@@ -36,6 +47,7 @@ def answer_comparison(session: Session, experiment_id: str) -> Comparison:
         note=found.note,
         complete=not experiment.planning and all(run.state in TERMINAL for run in runs),
         rows=[_row(row) for row in found.rows],
+        across=[_across(each, found.rows) for each in found.across],
         sentences=[*found.sentences, *untold],
     )
 
@@ -53,6 +65,29 @@ def effort_of(session: Session, experiment: Experiment, spec: ExperimentSpec, me
         made=trials_made(runs),
         earlier=sum(trials_of(each) for each in continued(session, spec)),
         outcomes=tuple(outcomes(runs)),
+    )
+
+
+def _across(found: engine.Across, rows: list[Row]) -> Across:
+    mine = [row for row in rows if row.first.workers == found.workers]
+    variants = list(dict.fromkeys(row.first.variant for row in mine))
+    return Across(
+        workers=found.workers,
+        clusters=[each.cluster for each in found.clusters],
+        pool=list(found.pool),
+        rows=[
+            AcrossRow(
+                variant=variant,
+                clusters=[
+                    AcrossRatio(cluster=row.first.cluster, simulated=row.first.simulated, speed_up=_speed_up(row))
+                    for row in mine
+                    if row.first.variant == variant
+                ],
+                pooled=PooledRatio.model_validate(found.pooled[variant]) if variant in found.pooled else None,
+            )
+            for variant in variants
+        ],
+        sentences=found.sentences,
     )
 
 

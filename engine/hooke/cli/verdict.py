@@ -34,7 +34,8 @@ def show(console: Console, comparison: dict[str, Any]) -> None:
         console.print(f"\nNote: {comparison['note']}", highlight=False)
     for (cluster, workers), rows in groupby(comparison["rows"], key=lambda row: (row["cluster"], row["workers"])):
         console.print(table(cluster, workers, list(rows)))
-    for sentence in comparison["sentences"]:
+    across = [sentence for each in comparison["across"] for sentence in each["sentences"]]
+    for sentence in [*comparison["sentences"], *across]:
         console.print(f"• {sentence}", highlight=False, soft_wrap=True)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from hooke.comparison import wording
+from hooke.comparison.across import Across, ComparedCluster, across
 from hooke.comparison.cells import Cell
 from hooke.comparison.effort import Effort
 from hooke.comparison.figures import FAILED, FINISHED, PhaseSums, RunFigures, throughput
@@ -70,6 +71,8 @@ class Report:
     """How the settings were chosen, in words: the effort on which every claim stands."""
     note: str | None
     """Remark on all figures: runs were made without a validation part."""
+    across: list[Across]
+    """Where several clusters have a number of workers: the comparison over them. Empty without a target."""
 
 
 def report(runs: Sequence[RunFigures], baseline: str, target: Target | None, effort: Effort) -> Report:
@@ -85,6 +88,7 @@ def report(runs: Sequence[RunFigures], baseline: str, target: Target | None, eff
         sentences=[each.sentence() for each in compared],
         tuning=effort.sentence,
         note=wording.describe_parts(target, tested),
+        across=across((each.compared for each in compared), baseline, effort) if target else [],
     )
 
 
@@ -104,6 +108,12 @@ class _Group:
             return found
         others = {name: cell.crossings() for name, cell in self.cells.items() if name != baseline}
         return found | compare_all(self.cells[baseline].crossings(), others)
+
+    @property
+    def compared(self) -> tuple[int, ComparedCluster]:
+        """Return its number of workers, and its part in the comparison over clusters."""
+        run = next(iter(self.cells.values())).runs[0]
+        return run.workers, ComparedCluster(run.cluster, run.simulated, self.cells, self._verdicts)
 
     def row(self, name: str) -> Row:
         """Return the row of a variant."""

@@ -7,6 +7,7 @@ import { JsonView } from "@/lib/ui/json-view";
 import { LinkButton } from "@/lib/ui/link-button";
 import { Message } from "@/lib/ui/message";
 import { Section } from "@/lib/ui/section";
+import { AcrossPart } from "./across-part";
 import { Curves } from "./curves";
 import { ExperimentHeader } from "./experiment-header";
 import { ExperimentPlaceholder } from "./experiment-placeholder";
@@ -65,6 +66,7 @@ function Page({ experiment }: { experiment: ExperimentView }) {
         />
       )}
       <Verdict experiment={experiment} comparison={comparison.data} groups={groups} group={group} />
+      <AcrossPart experiment={experiment} across={comparison.data?.across ?? []} />
       {experiment.spec.tuning && <TuningPart experiment={experiment} />}
       <Curves experiment={experiment} groups={groups} group={group} />
       <Phases experiment={experiment} group={group} />

@@ -5,6 +5,68 @@ export type ClientOptions = {
 };
 
 /**
+ * Across
+ *
+ * The comparison over clusters with the same number of workers; seconds of different clusters never mix.
+ */
+export type Across = {
+    /**
+     * Clusters
+     */
+    clusters: Array<string>;
+    /**
+     * Pool
+     */
+    pool: Array<string>;
+    /**
+     * Rows
+     */
+    rows: Array<AcrossRow>;
+    /**
+     * Sentences
+     */
+    sentences: Array<string>;
+    /**
+     * Workers
+     */
+    workers: number;
+};
+
+/**
+ * AcrossRatio
+ *
+ * One variant on one cluster.
+ */
+export type AcrossRatio = {
+    /**
+     * Cluster
+     */
+    cluster: string;
+    /**
+     * Simulated
+     */
+    simulated: boolean;
+    speed_up: SpeedUp;
+};
+
+/**
+ * AcrossRow
+ *
+ * One variant on all clusters with the same number of workers.
+ */
+export type AcrossRow = {
+    /**
+     * Clusters
+     */
+    clusters: Array<AcrossRatio>;
+    pooled: PooledRatio | null;
+    /**
+     * Variant
+     */
+    variant: string;
+};
+
+/**
  * AlgorithmList
  *
  * The catalogue of algorithms, by name, and the schemas of an experiment's settings.
@@ -507,6 +569,10 @@ export type Communication = {
  * The verdict of an experiment: rows grouped by cluster and workers, and one sentence for each group.
  */
 export type Comparison = {
+    /**
+     * Across
+     */
+    across: Array<Across>;
     /**
      * Baseline
      */
@@ -1307,6 +1373,50 @@ export type PlannedRunView = {
      * Workers
      */
     workers: number;
+};
+
+/**
+ * PooledRatio
+ *
+ * A speed-up pooled over clusters by random effects: the geometric mean of ratios, each formed on one.
+ */
+export type PooledRatio = {
+    /**
+     * Claim
+     */
+    claim: 'faster' | 'slower' | 'same' | 'not shown' | 'at least' | 'at most' | 'no claim' | 'baseline';
+    /**
+     * High
+     */
+    high: number | null;
+    /**
+     * I2
+     */
+    i2: number | null;
+    /**
+     * Low
+     */
+    low: number | null;
+    /**
+     * P Adjusted
+     */
+    p_adjusted: number | null;
+    /**
+     * Predicted High
+     */
+    predicted_high: number | null;
+    /**
+     * Predicted Low
+     */
+    predicted_low: number | null;
+    /**
+     * Ratio
+     */
+    ratio: number | null;
+    /**
+     * Seeds
+     */
+    seeds: number;
 };
 
 /**

@@ -1,0 +1,134 @@
+import { Button, CopyButton } from "@mantine/core";
+import type { Across, ExperimentView, PooledRatio, SpeedUp } from "@/lib/client/types.gen";
+import { formatPercent } from "@/lib/format/numbers";
+import { Figure } from "@/lib/ui/figure";
+import { Section } from "@/lib/ui/section";
+import { Tag } from "@/lib/ui/tag";
+import ui from "@/lib/ui/ui.module.css";
+import { VariantChip } from "@/lib/ui/variant-chip";
+import { latexTable, ratioText } from "./across-table";
+import styles from "./experiment.module.css";
+import { type Domain, Forest, forestDomain } from "./forest";
+
+/** Does the order of methods change with the machine? Speed-ups per cluster, and pooled. */
+export function AcrossPart({
+  experiment,
+  across,
+}: {
+  experiment: ExperimentView;
+  across: readonly Across[];
+}) {
+  return across.map((one) => (
+    <Section
+      key={one.workers}
+      title={`Across clusters, ${one.workers} ${one.workers === 1 ? "worker" : "workers"}`}
+      testId="across"
+      aside={
+        <CopyButton value={latexTable(one, experiment.baseline)}>
+          {({ copied, copy }) => (
+            <Button variant="default" size="compact-sm" onClick={copy}>
+              {copied ? "Copied" : "Copy as LaTeX"}
+            </Button>
+          )}
+        </CopyButton>
+      }
+    >
+      <div className={styles.later} data-testid="across-sentences">
+        {one.sentences.map((sentence) => (
+          <p key={sentence}>{sentence}</p>
+        ))}
+      </div>
+      <Table experiment={experiment} across={one} />
+    </Section>
+  ));
+}
+
+function Table({ experiment, across }: { experiment: ExperimentView; across: Across }) {
+  const pooled = across.rows.map((row) => (row.pooled ? asSpeedUp(row.variant, row.pooled) : null));
+  const all = across.rows.flatMap((row) => row.clusters.map((one) => one.speed_up));
+  const domain = forestDomain([...all, ...pooled.filter((one) => one !== null)]);
+  const simulated = new Set(
+    across.rows.flatMap((row) => row.clusters.filter((one) => one.simulated).map((one) => one.cluster)),
+  );
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
+    <section className={ui.tableWrap} aria-label="Speed-ups by cluster" tabIndex={0}>
+      <table className={`${ui.table} ${ui.sticky}`}>
+        <caption className={ui.unseen}>
+          Speed-up over {experiment.baseline} on each cluster with 95% intervals over seeds, and the mean over
+          clusters.
+        </caption>
+        <thead>
+          <tr>
+            <th scope="col">Variant</th>
+            {across.clusters.map((name) => (
+              <th key={name} scope="col" colSpan={2}>
+                {name} {simulated.has(name) && <Tag kind="simulated" />}
+              </th>
+            ))}
+            {across.pool.length > 0 && (
+              <th
+                scope="col"
+                colSpan={2}
+                title={`Geometric mean over ${across.pool.join(", ")}; random effects`}
+              >
+                mean of {across.pool.length}
+              </th>
+            )}
+          </tr>
+        </thead>
+        <tbody>
+          {across.rows.map((row, at) => {
+            const index = experiment.variants.indexOf(row.variant);
+            const mean = pooled[at];
+            return (
+              <tr key={row.variant} data-testid="across-row">
+                <td>
+                  <VariantChip name={row.variant} index={index} />
+                </td>
+                {across.clusters.map((name) => {
+                  const found = row.clusters.find((one) => one.cluster === name)?.speed_up;
+                  return found ? (
+                    <Cells key={name} speedUp={found} domain={domain} index={index} />
+                  ) : (
+                    <td key={name} colSpan={2} className={ui.range}>
+                      did not run here
+                    </td>
+                  );
+                })}
+                {mean && <Cells speedUp={mean} domain={domain} index={index} note={spread(row.pooled)} />}
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function spread(pooled: PooledRatio | null): string | undefined {
+  if (pooled?.i2 === null || pooled?.i2 === undefined) return undefined;
+  return `${formatPercent(pooled.i2)} of the spread is between clusters`;
+}
+
+function Cells(props: { speedUp: SpeedUp; domain: Domain; index: number; note?: string | undefined }) {
+  const { value, range } = ratioText(props.speedUp);
+  return (
+    <>
+      <td className={ui.number} title={props.note}>
+        <Figure value={value} range={range} />
+      </td>
+      <td>
+        <Forest speedUp={props.speedUp} domain={props.domain} index={props.index} />
+      </td>
+    </>
+  );
+}
+
+/** A pooled ratio as a row of a forest plot shows it. */
+function asSpeedUp(variant: string, found: PooledRatio): SpeedUp {
+  const { ratio, low, high, claim, p_adjusted } = found;
+  const sentence = `${variant}, mean over clusters: ${ratioText(found).value} (${ratioText(found).range})`;
+  const none = { censored: 0, left_out: 0, comparisons: 0 };
+  return { ratio, low, high, claim, p_adjusted, pairs: found.seeds, sentence, ...none };
+}

@@ -1,0 +1,81 @@
+import { screen, within } from "@testing-library/react";
+import { describe, expect, it } from "vitest";
+import { AcrossPart } from "@/features/experiment/across-part";
+import { latexTable } from "@/features/experiment/across-table";
+import type { Across, AcrossRow, PooledRatio } from "@/lib/client/types.gen";
+import { show } from "../support/app";
+import { experiment, speedUp } from "../support/fixtures/experiment";
+
+const pooled = (changes: Partial<PooledRatio> = {}): PooledRatio => ({
+  ratio: 1.5,
+  low: 1.2,
+  high: 1.9,
+  seeds: 5,
+  i2: 0.4,
+  predicted_low: null,
+  predicted_high: null,
+  p_adjusted: 0.01,
+  claim: "faster",
+  ...changes,
+});
+
+const at = (cluster: string, changes: Parameters<typeof speedUp>[0] = {}, simulated = false) => ({
+  cluster,
+  simulated,
+  speed_up: speedUp(changes),
+});
+
+const row = (variant: string, changes: Partial<AcrossRow> = {}): AcrossRow => ({
+  variant,
+  clusters: [at("lab"), at("hpc_1")],
+  pooled: pooled(),
+  ...changes,
+});
+
+const across = (changes: Partial<Across> = {}): Across => ({
+  workers: 8,
+  clusters: ["lab", "hpc_1"],
+  pool: ["lab", "hpc_1"],
+  rows: [
+    row("Original EASGD", {
+      clusters: [at("lab", { claim: "baseline", ratio: 1 }), at("hpc_1", { claim: "baseline", ratio: 1 })],
+      pooled: null,
+    }),
+    row("Sync EASGD", { clusters: [at("lab", { claim: "faster", ratio: 2, low: 1.5, high: 2.5 })] }),
+  ],
+  sentences: ["The order changes with the cluster."],
+  ...changes,
+});
+
+describe("the comparison across clusters", () => {
+  it("has a ratio per cluster and a mean, and says where a variant did not run", () => {
+    show(<AcrossPart experiment={experiment()} across={[across()]} />);
+    const part = within(screen.getByTestId("across"));
+    expect(part.getByRole("heading")).toHaveTextContent("Across clusters, 8 workers");
+    expect(part.getByTestId("across-sentences")).toHaveTextContent("The order changes with the cluster.");
+    const rows = part.getAllByTestId("across-row");
+    expect(rows[0]).toHaveTextContent("1×baseline");
+    expect(rows[1]).toHaveTextContent(/2\.00×1\.50× to 2\.50×.*did not run here.*1\.50×1\.20× to 1\.90×/);
+    expect(part.getByText("mean of 2")).toBeVisible();
+    expect(part.queryByText("simulated")).toBeNull();
+  });
+
+  it("labels simulated clusters, and has no mean where nothing is pooled", () => {
+    const rows = [row("Sync EASGD", { clusters: [at("lab"), at("hpc_1", {}, true)], pooled: null })];
+    show(<AcrossPart experiment={experiment()} across={[across({ rows, pool: [] })]} />);
+    expect(screen.getByText("simulated")).toBeVisible();
+    expect(screen.queryByText(/mean of/)).toBeNull();
+  });
+
+  it("is a table for a paper", () => {
+    const lines = latexTable(across(), "Original EASGD").split("\n");
+    expect(lines[1]).toBe("\\begin{tabular}{lrrr}");
+    expect(lines[3]).toBe("Variant & lab & hpc\\_1 & mean of 2 \\\\");
+    const [alone, mean] = ["2.00× (1.50× to 2.50×)", "1.50× (1.20× to 1.90×)"].map((text) =>
+      text.replaceAll("×", "$\\times$"),
+    );
+    expect(lines[6]).toBe(`Sync EASGD & ${alone} & -- & ${mean} \\\\`);
+    const simulated = across({ rows: [row("a", { clusters: [at("lab", {}, true)] })] });
+    expect(latexTable(simulated, "b")).toContain("lab (simulated)");
+  });
+});
