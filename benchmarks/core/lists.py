@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from statistics import quantiles
 
@@ -21,6 +22,7 @@ from sqlalchemy import insert
 
 Result = tuple[str, float, str, float | None]
 EXPERIMENTS, RUNS, PAGES = 100, 1000, 60
+SILENCE = timedelta(seconds=40)
 
 
 def fill(database: Database) -> None:
@@ -78,14 +80,14 @@ def measure() -> Iterator[Result]:
             for _ in range(PAGES):
                 began = time.perf_counter()
                 with database.read() as session:
-                    cursor = runs.page(session, cursors, chosen, 100, cursor).next_cursor
+                    cursor = runs.page(session, cursors, chosen, runs.Page(100, cursor), SILENCE).next_cursor
                 took.append(time.perf_counter() - began)
             yield f"100 of 100,000 runs, {what}: p95", quantiles(took, n=20)[-1] * 1e3, "ms", 300.0
         took = []
         for _ in range(PAGES):
             began = time.perf_counter()
             with database.read() as session:
-                experiments.page(session, cursors, 50, None)
+                experiments.page(session, cursors, 50, None, SILENCE)
             took.append(time.perf_counter() - began)
         yield "50 of 100 experiments, runs counted: p95", quantiles(took, n=20)[-1] * 1e3, "ms", 300.0
         began = time.perf_counter()

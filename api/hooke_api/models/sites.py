@@ -26,6 +26,8 @@ class Cluster(Owned, Base):
     """User files that it cannot offer: `FileFault`s."""
     created_at: Mapped[datetime]
     seen_at: Mapped[datetime]
+    policy: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    """Order and limits of its queue: `hooke_api.queue.settings.QueuePolicy`; empty: its defaults."""
 
 
 class CatalogueEntry(Base):
