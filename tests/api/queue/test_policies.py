@@ -178,7 +178,7 @@ def test_ageing_bounds_by_whom_an_experiment_is_passed(found, which):
 @few
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=60), st.integers(1, 5))
 def test_ageing_serves_everyone_though_urgent_work_never_ends(services, urgency):
-    """One experiment of priority 0, and an urgent one at every launch: it is served after `urgency` hours at most."""
+    """One experiment of priority 0, and an urgent one at every launch: the first is served in `urgency` hours."""
     waiting = [entry("old", at=0.0)]
     now, number = 0.0, 0
     while any(each.experiment == "old" for each in waiting):
