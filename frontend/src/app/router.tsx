@@ -49,6 +49,12 @@ const leaderboard = createRoute({
   ),
 });
 
+const queue = createRoute({
+  getParentRoute: () => root,
+  path: "/clusters/$clusterName/queue",
+  component: lazyRouteComponent(() => import("@/features/clusters-queue/queue-screen"), "QueueScreen"),
+});
+
 const run = createRoute({
   getParentRoute: () => root,
   path: "/runs/$runId",
@@ -56,7 +62,7 @@ const run = createRoute({
   component: lazyRouteComponent(() => import("@/features/run/run-screen"), "RunScreen"),
 });
 
-const routeTree = root.addChildren([experiments, newExperiment, experiment, leaderboard, run]);
+const routeTree = root.addChildren([experiments, newExperiment, experiment, leaderboard, queue, run]);
 
 /** The routes over the browser's address, or over another history. */
 export function makeRouter(history?: RouterHistory) {

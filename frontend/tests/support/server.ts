@@ -16,6 +16,8 @@ import type {
   Leaderboard,
   LogPage,
   ProblemDetails,
+  QueuePolicy,
+  QueueView,
   RunPage,
   RunView,
   SeriesAnswer,
@@ -36,6 +38,9 @@ interface Operations {
   "GET /experiments/*/comparison": Comparison;
   "GET /experiments/*/tuning": TuningView;
   "POST /experiments/*/cancel": ExperimentView;
+  "PUT /experiments/*/priority": ExperimentView;
+  "GET /clusters/*/queue": QueueView;
+  "PUT /clusters/*/policy": QueuePolicy;
   "GET /leaderboard": Leaderboard;
   "GET /runs": RunPage;
   "GET /runs/*": RunView;
@@ -82,7 +87,17 @@ const names = new Set([
   "series",
   "dry-run",
 ]);
-const verbs = new Set(["bands", "comparison", "tuning", "cancel", "logs", "checkpoint"]);
+const verbs = new Set([
+  "bands",
+  "comparison",
+  "tuning",
+  "cancel",
+  "logs",
+  "checkpoint",
+  "priority",
+  "queue",
+  "policy",
+]);
 
 /** The operation of a path: ids become stars. */
 function template(path: string): string {

@@ -12,6 +12,7 @@ import { StateBadge } from "@/lib/ui/state-badge";
 import { isTerminal, progress } from "@/lib/ui/states";
 import { useNow } from "@/lib/ui/use-now";
 import styles from "./experiment.module.css";
+import { WaitingPart } from "./waiting-part";
 
 export function ExperimentHeader({ experiment }: { experiment: ExperimentView }) {
   const client = useQueryClient();
@@ -56,6 +57,7 @@ export function ExperimentHeader({ experiment }: { experiment: ExperimentView })
       </div>
       {experiment.description && <p className={styles.description}>{experiment.description}</p>}
       <Facts experiment={experiment} />
+      <WaitingPart experiment={experiment} />
       {cancel.isError && <ErrorPanel what="The experiment could not be cancelled." error={cancel.error} />}
     </header>
   );
