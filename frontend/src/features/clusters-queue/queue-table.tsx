@@ -6,7 +6,7 @@ import ui from "@/lib/ui/ui.module.css";
 import { useNow } from "@/lib/ui/use-now";
 import styles from "./queue.module.css";
 
-const COLUMNS = ["Position", "Experiment", "User", "Runs", "Takes", "Starts", "Ends", "Reason", "Priority"];
+const COLUMNS = ["Position", "Experiment", "User", "Runs", "Takes", "Starts", "Ends", "Priority"];
 const NUMBERS = new Set(["Position", "Runs", "Takes"]);
 
 /** What waits on a cluster, in the order in which it will be served. */
@@ -52,6 +52,7 @@ function Row({ entry, changed }: { entry: QueueEntryView; changed: () => void })
           #{entry.number} {entry.name}
         </Link>
         {entry.begun && <span className={styles.quiet}> has begun</span>}
+        <span className={styles.reason}>{entry.reason}</span>
       </td>
       <td>{entry.user}</td>
       <td className={ui.number}>{entry.runs}</td>
@@ -63,7 +64,6 @@ function Row({ entry, changed }: { entry: QueueEntryView; changed: () => void })
       </td>
       <td>{entry.starts ? formatSpan(entry.starts, now) : "unknown"}</td>
       <td>{entry.ends ? formatSpan(entry.ends, now) : "unknown"}</td>
-      <td className={styles.reason}>{entry.reason}</td>
       <td>
         <PriorityControl
           experiment={entry.experiment}

@@ -85,7 +85,7 @@ function Facts({ experiment }: { experiment: ExperimentView }) {
       <time dateTime={experiment.created_at} title={formatMoment(experiment.created_at)}>
         {experiment.finished_at
           ? `took ${formatSeconds((Date.parse(experiment.finished_at) - Date.parse(experiment.created_at)) / 1000)}, ${formatAge(experiment.finished_at, now)}`
-          : `started ${formatAge(experiment.created_at, now)}`}
+          : `${experiment.state === "queued" ? "submitted" : "started"} ${formatAge(experiment.created_at, now)}`}
       </time>
     </div>
   );
