@@ -124,8 +124,8 @@ def replay_queue(  # noqa: PLR0913, PLR0917 - the options of a command
 ) -> None:
     """Replay a job trace under every policy: distributions of waiting time and slowdown.
 
-    The trace is a file of the Helios traces or in their format, the history of one of your clusters (--cluster), or
-    a synthetic one (--synthetic). Waits are simulated: jobs keep the durations that they had.
+    The trace is a file of the Helios traces or in their format, the history of one of your clusters (--cluster),
+    or a synthetic one (--synthetic). Waits are simulated: jobs keep the durations that they had.
     """
     from hooke_api.local import replaying
 
