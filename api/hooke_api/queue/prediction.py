@@ -13,6 +13,8 @@ from typing import Generic, TypeVar
 
 SPREAD, WEIGHT = 0.3, 2.0
 """Standard deviation of log durations that is assumed before runs are known, and how many runs it counts for."""
+OCCASION = 0.15
+"""Standard deviation of log durations between occasions: runs of one experiment share the load of their machine."""
 LARGEST_SPREAD = 1.0
 """Spread above which the mean of a log-normal distribution is not trusted."""
 Z90 = 1.645
@@ -125,12 +127,13 @@ LEVELS: tuple[Level[Kind], ...] = (
     Level(
         "the same workload, algorithm, ranks, cluster and budget",
         lambda k: (k.cluster, k.simulated, k.workload, k.algorithm, k.ranks, k.samples),
+        spread=OCCASION,
     ),
     Level(
         "the same workload, algorithm, ranks and cluster",
         lambda k: (k.cluster, k.simulated, k.workload, k.algorithm, k.ranks),
         scaled=True,
-        spread=0.2,
+        spread=0.25,
     ),
     Level(
         "the same workload, algorithm and cluster",
@@ -162,13 +165,14 @@ def history_of_runs() -> History[Kind]:
 def total(batches: Sequence[tuple[int, Prediction | None]]) -> tuple[float, float] | None:
     """Return mean and standard deviation, s, of runs one after the other; None if a duration is unknown.
 
-    `batches` are numbers of runs with their prediction. Errors of one prediction are shared by its runs, so they
-    add; spreads are independent, so their squares add.
+    `batches` are numbers of runs with their prediction. Errors of predictions are shared by runs (the machine is
+    slower today than it was), so they add; spreads are independent, so their squares add.
     """
-    mean = variance = 0.0
+    mean = variance = error = 0.0
     for runs, predicted in batches:
         if predicted is None:
             return None
         mean += runs * predicted.seconds
-        variance += runs * predicted.spread**2 + (runs * predicted.error) ** 2
-    return mean, math.sqrt(variance)
+        variance += runs * predicted.spread**2
+        error += runs * predicted.error
+    return mean, math.sqrt(variance + error**2)

@@ -37,8 +37,8 @@ class Turn:
     number: int
     ranks: int
     state: RunState
-    left: tuple[float, float] | None
-    """Mean and standard deviation of the seconds that it still takes, without the runs before it."""
+    left: Prediction | None
+    """The seconds that it still takes, without the runs before it; None: unknown."""
 
 
 @dataclass(frozen=True)
@@ -159,23 +159,23 @@ def _turns(session: Session, cluster: Cluster, at: datetime, known: Known) -> tu
     )
 
 
-def _left(row: Columns, predicted: Prediction | None, at: datetime, last: float) -> tuple[float, float] | None:
-    """Return mean and deviation of the seconds that an active run still takes.
+def _left(row: Columns, predicted: Prediction | None, at: datetime, last: float) -> Prediction | None:
+    """Return the seconds that an active run still takes.
 
     Without similar runs, one that trains is predicted from its share of the budget.
     """
-    took = total([(1, predicted)])
     if row.state is RunState.DISPATCHED:
-        return took
+        return predicted
     began = max(last, row.sent.timestamp()) if row.sent is not None else at.timestamp()
     elapsed = max(0.0, at.timestamp() - began)
-    if took is not None:
-        # one that takes longer than predicted is expected to take about as long again as it is late
-        return (took[0] - elapsed, took[1]) if elapsed < took[0] else (took[1] / 2, took[1])
+    if predicted is not None:
+        # one that takes longer than predicted is expected to be late by as much as runs differ
+        left = max(predicted.seconds - elapsed, predicted.spread / 2)
+        return Prediction(left, predicted.spread, min(predicted.error, left))
     if row.started_at is not None and row.samples > 0:
         trained = max(0.0, (at - row.started_at).total_seconds())
         left = trained * max(0, row.budget - row.samples) / row.samples
-        return left, left / 2
+        return Prediction(left, left / 2)
     return None
 
 
@@ -199,9 +199,4 @@ def _active(turns: Sequence[Turn]) -> tuple[Active, ...]:
 
 def left_of(turns: Sequence[Turn]) -> tuple[float, float] | None:
     """Return mean and deviation of the seconds until the last of these has ended; None if one is unknown."""
-    mean = variance = 0.0
-    for turn in turns:
-        if turn.left is None:
-            return None
-        mean, variance = mean + turn.left[0], variance + turn.left[1] ** 2
-    return mean, variance**0.5
+    return total([(1, turn.left) for turn in turns])

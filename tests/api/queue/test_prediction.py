@@ -87,5 +87,6 @@ def test_errors_of_one_prediction_add_and_spreads_do_not():
     assert total([(4, Prediction(10, spread=3, error=0))]) == (40, 6)
     assert total([(4, Prediction(10, spread=0, error=2))]) == (40, 8)
     assert total([(1, Prediction(10, spread=3)), (1, Prediction(5, spread=4))]) == (15, 5)
+    assert total([(1, Prediction(10, error=3)), (2, Prediction(5, error=1))]) == (20, 5)
     assert total([(1, Prediction(10)), (1, None)]) is None
     assert total([]) == (0, 0)
