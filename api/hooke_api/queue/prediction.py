@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 SPREAD, WEIGHT = 0.3, 2.0
 """Standard deviation of log durations that is assumed before runs are known, and how many runs it counts for."""
 OCCASION = 0.15
-"""Standard deviation of log durations between occasions: runs of one experiment share the load of their machine."""
+"""Standard deviation of log durations between occasions: runs of an experiment share their machine's load."""
 LARGEST_SPREAD = 1.0
 """Spread above which the mean of a log-normal distribution is not trusted."""
 Z90 = 1.645

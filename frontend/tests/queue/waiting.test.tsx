@@ -24,7 +24,10 @@ describe("what waits says why and until when", () => {
     answerExperiment(server);
     const waits = experiment({ waiting: [waiting(), waiting({ cluster: "far", starts: null, ends: null })] });
     server.on("GET /experiments/*", waits);
-    server.on("PUT /experiments/*/priority", { ...waits, priority: 3 });
+    server.on("PUT /experiments/*/priority", () => {
+      server.on("GET /experiments/*", { ...waits, priority: 3 });
+      return { ...waits, priority: 3 };
+    });
     const { user } = await openExperiment(server);
     const note = within(screen.getByTestId("waiting"));
     expect(note.getByRole("link", { name: "Queue of local" })).toHaveAttribute(
@@ -39,7 +42,7 @@ describe("what waits says why and until when", () => {
     await user.click(screen.getByRole("button", { name: "Set" }));
     await waitFor(() => expect(screen.getByRole("button", { name: "Set" })).toBeDisabled());
     expect(server.askedFor("PUT /experiments/*/priority")[0]?.body).toEqual({ priority: 3 });
-    expect(field).toHaveValue("3");
+    await waitFor(() => expect(screen.getByRole("textbox", { name: "Priority" })).toHaveValue("3"));
   });
 
   it("not where nothing waits", async () => {
