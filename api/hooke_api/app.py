@@ -27,6 +27,7 @@ from hooke_api.planning.steps import Planner
 from hooke_api.runs import endpoints as runs
 from hooke_api.scheduling.scheduler import Scheduler
 from hooke_api.storage.database import Database
+from hooke_api.waiting import endpoints as waiting
 from hooke_api.web import health, website
 from hooke_api.web.document import document
 
@@ -37,6 +38,7 @@ ROOMS = (
     metrics.router,
     comparisons.router,
     clusters.router,
+    waiting.router,
     stream.router,
     ingest.router,
     agents.router,

@@ -9,6 +9,7 @@ from hooke.spec.specification import ExperimentSpec
 from hooke.spec.states import RunState
 
 from hooke_api.base.schema import View
+from hooke_api.waiting.schemas import WaitingView
 
 
 class PlannedRunView(View):
@@ -55,6 +56,12 @@ class ExperimentSummary(View):
     state: str
     """queued | running | succeeded | failed | cancelled"""
     runs: dict[RunState, int]
+    priority: int
+    """A higher one goes first on clusters whose policy is `priority`."""
+    user: str
+    """Who submitted it."""
+    waiting: list[WaitingView]
+    """Its waiting runs: position, reason and predicted times for each cluster; empty if none waits."""
     created_at: datetime
     finished_at: datetime | None
 

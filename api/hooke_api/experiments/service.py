@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
+from datetime import timedelta
 from typing import Any
 
 from hooke.catalogue.expand import PlannedRun
@@ -17,7 +19,7 @@ from sqlalchemy.orm import Session
 
 from hooke_api.base import ids
 from hooke_api.base.cursors import Cursors
-from hooke_api.base.errors import Invalid, ResourceNotFound
+from hooke_api.base.errors import Conflict, Invalid, ResourceNotFound
 from hooke_api.experiments.schemas import DryRun, ExperimentPage, ExperimentSummary, ExperimentView, PlannedRunView
 from hooke_api.experiments.warnings import warnings
 from hooke_api.models import DEFAULT_PROJECT, Experiment, IdempotencyKey, Run, now
@@ -26,16 +28,22 @@ from hooke_api.planning.steps import plan_of, registered_cores
 from hooke_api.scheduling import lifecycle
 from hooke_api.storage.database import Database
 from hooke_api.storage.outbox import announce, take, wake_scheduler
+from hooke_api.waiting.schemas import WaitingView
+from hooke_api.waiting.service import check_limits, of_experiments
 
 LISTING = "experiments"
 
 
-def dry_run(session: Session, asked: ExperimentSpec) -> DryRun:
-    """Return the runs that an experiment would create, and its warnings."""
+def dry_run(session: Session, asked: ExperimentSpec, who: str) -> DryRun:
+    """Return the runs that an experiment would create, and its warnings.
+
+    Raises SpecError like `create`, also where the user's limit of waiting runs would refuse it.
+    """
     plain = expanded(asked)
     with plain.telling() as spec:
         plan = plan_of(session, spec)
         planned = plan.first().runs
+        _check_limits(session, spec, who, planned)
     return DryRun(
         runs=[_planned_view(run) for run in planned],
         trial_runs=plan.trial_runs,
@@ -59,24 +67,40 @@ def _planned_view(run: PlannedRun) -> PlannedRunView:
     )
 
 
-def create(database: Database, asked: ExperimentSpec, who: str, key: str | None) -> ExperimentView:
+def _check_limits(session: Session, spec: ExperimentSpec, who: str, planned: Sequence[PlannedRun]) -> None:
+    check_limits(session, who, [each.host for each in spec.clusters], Counter(run.host for run in planned))
+
+
+@dataclass(frozen=True)
+class Submission:
+    """An experiment as it is submitted."""
+
+    spec: ExperimentSpec
+    who: str
+    key: str | None = None
+    """Idempotency-Key of the request."""
+    priority: int = 0
+
+
+def create(database: Database, asked: Submission, silence: timedelta) -> ExperimentView:
     """Store an experiment and queue its runs; with the key of an earlier request, return its experiment.
 
-    Raises SpecError for an unknown cluster, Invalid for a key that was used with a different document.
+    Raises SpecError for an unknown cluster or too many waiting runs, Invalid for a key that was used with a
+    different document.
     """
-    plain = expanded(asked)
+    plain = expanded(asked.spec)
     spec = plain.spec
     try:
         with plain.telling(), database.write() as session:
-            found = _made_with(session, key, who, spec)
-            return view(session, found or _insert(session, spec, who, key))
+            found = _made_with(session, asked.key, asked.who, spec)
+            return view(session, found or _insert(session, spec, asked), silence)
     except IntegrityError:
         # a concurrent transaction with the same key was first: return its experiment
         with database.read() as session:
-            found = _made_with(session, key, who, spec)
+            found = _made_with(session, asked.key, asked.who, spec)
             if found is None:
                 raise
-            return view(session, found)
+            return view(session, found, silence)
 
 
 def _made_with(session: Session, key: str | None, who: str, spec: ExperimentSpec) -> Experiment | None:
@@ -88,13 +112,14 @@ def _made_with(session: Session, key: str | None, who: str, spec: ExperimentSpec
     return session.get_one(Experiment, found.experiment_id)
 
 
-def _insert(session: Session, spec: ExperimentSpec, who: str, key: str | None) -> Experiment:
+def _insert(session: Session, spec: ExperimentSpec, asked: Submission) -> Experiment:
     step = plan_of(session, spec).first()
+    _check_limits(session, spec, asked.who, step.runs)
     at = now()
     experiment = Experiment(
         id=ids.experiment_id(),
         project_id=DEFAULT_PROJECT,
-        created_by=who,
+        created_by=asked.who,
         number=take(session, f"experiments:{DEFAULT_PROJECT}"),
         name=spec.name,
         description=spec.description,
@@ -107,16 +132,17 @@ def _insert(session: Session, spec: ExperimentSpec, who: str, key: str | None) -
         warnings=[asdict(warning) for warning in warnings(session, spec, step.runs)],
         planning=not step.complete,
         cores=registered_cores(session),
+        priority=asked.priority,
         created_at=at,
     )
     session.add(experiment)
     session.flush()
-    add_runs(session, experiment, step.runs, who, "submitted")
-    if key:
+    add_runs(session, experiment, step.runs, asked.who, "submitted")
+    if asked.key:
         session.add(
             IdempotencyKey(
-                key=key,
-                created_by=who,
+                key=asked.key,
+                created_by=asked.who,
                 body_sha256=experiment.fingerprint,
                 experiment_id=experiment.id,
                 created_at=at,
@@ -135,7 +161,7 @@ def get(session: Session, experiment_id: str) -> Experiment:
     return found
 
 
-def page(session: Session, cursors: Cursors, limit: int, cursor: str | None) -> ExperimentPage:
+def page(session: Session, cursors: Cursors, limit: int, cursor: str | None, silence: timedelta) -> ExperimentPage:
     """Return one page of the list, newest first."""
     query = select(Experiment).where(Experiment.project_id == DEFAULT_PROJECT)
     if cursor:
@@ -143,25 +169,43 @@ def page(session: Session, cursors: Cursors, limit: int, cursor: str | None) -> 
     rows = session.scalars(query.order_by(Experiment.number.desc()).limit(limit + 1)).all()
     shown = rows[:limit]
     counts = _counts(session, shown)
+    waiting = of_experiments(session, counts.keys(), silence)
     return ExperimentPage(
-        items=[ExperimentSummary(**_summary(row, counts[row.id])) for row in shown],
+        items=[ExperimentSummary(**_summary(row, counts[row.id], waiting.get(row.id, []))) for row in shown],
         next_cursor=cursors.seal(LISTING, shown[-1].number) if len(rows) > limit else None,
     )
 
 
-def view(session: Session, experiment: Experiment) -> ExperimentView:
-    """Return one experiment, whole."""
+def view(session: Session, experiment: Experiment, silence: timedelta) -> ExperimentView:
+    """Return one experiment, whole. `silence`: after which a cluster counts as offline."""
+    waiting = of_experiments(session, {experiment.id}, silence).get(experiment.id, [])
     counts = _counts(session, [experiment])[experiment.id]
     spec = ExperimentSpec.model_validate(experiment.spec)
     return ExperimentView(
-        **_summary(experiment, counts),
+        **_summary(experiment, counts, waiting),
         spec=spec,
         fingerprint=experiment.fingerprint,
         warnings=[Fault(**warning) for warning in experiment.warnings],
     )
 
 
-def cancel(session: Session, experiment_id: str, who: str) -> ExperimentView:
+def set_priority(session: Session, experiment_id: str, priority: int, silence: timedelta) -> ExperimentView:
+    """Change the priority of an experiment, which counts from the next launch on.
+
+    Raises Conflict if it has ended.
+    """
+    experiment = get(session, experiment_id)
+    session.refresh(experiment, with_for_update={"key_share": True})
+    if experiment.finished_at is not None:
+        raise Conflict(f"experiment {experiment.number} has ended: nothing of it waits")
+    experiment.priority = priority
+    announce(session, "experiment", {"id": experiment.id}, experiment_id=experiment.id)
+    wake_scheduler(session)
+    session.flush()
+    return view(session, experiment, silence)
+
+
+def cancel(session: Session, experiment_id: str, who: str, silence: timedelta) -> ExperimentView:
     """Cancel every run that has not ended, and plan no others."""
     experiment = get(session, experiment_id)
     _cancel_runs(session, experiment_id, who)
@@ -172,7 +216,7 @@ def cancel(session: Session, experiment_id: str, who: str) -> ExperimentView:
     session.flush()
     lifecycle.finish_experiment(session, experiment_id)
     session.refresh(experiment)
-    return view(session, experiment)
+    return view(session, experiment, silence)
 
 
 def _cancel_runs(session: Session, experiment_id: str, who: str) -> None:
@@ -206,7 +250,7 @@ def _counts(session: Session, experiments: Sequence[Experiment]) -> dict[str, _C
     return found
 
 
-def _summary(experiment: Experiment, counts: _Counts) -> dict[str, Any]:
+def _summary(experiment: Experiment, counts: _Counts, waiting: list[WaitingView]) -> dict[str, Any]:
     return {
         "id": experiment.id,
         "number": experiment.number,
@@ -218,6 +262,9 @@ def _summary(experiment: Experiment, counts: _Counts) -> dict[str, Any]:
         "baseline": experiment.baseline,
         "state": derived_state(counts.all, experiment.planning, counts.reported),
         "runs": counts.all,
+        "priority": experiment.priority,
+        "user": experiment.created_by,
+        "waiting": waiting,
         "created_at": experiment.created_at,
         "finished_at": experiment.finished_at,
     }

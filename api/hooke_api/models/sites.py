@@ -34,6 +34,8 @@ class Cluster(Owned, Base):
     """Whether no runs are sent to it, until it is resumed."""
     created_at: Mapped[datetime]
     seen_at: Mapped[datetime]
+    policy: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    """Order and limits of its queue: `hooke_api.queue.settings.QueuePolicy`; empty: its defaults."""
 
 
 class ClusterToken(Owned, Base):

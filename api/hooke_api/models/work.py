@@ -53,6 +53,8 @@ class Experiment(Owned, Base):
     warnings: Mapped[list[dict[str, Any]]] = mapped_column(default=list)
     """Warnings at its submission, each with pointer and message."""
     created_at: Mapped[datetime]
+    priority: Mapped[int] = mapped_column(default=0)
+    """A higher one goes first, on clusters whose policy says so; may be changed while it waits."""
     planning: Mapped[bool] = mapped_column(Boolean, default=False)
     """Whether runs will be added when its trials have ended."""
     cores: Mapped[dict[str, Any]] = mapped_column(default=dict)
@@ -70,6 +72,19 @@ class Run(Owned, Base):
         Index(None, "experiment_id", "state"),
         Index(None, "state", "id"),
         Index(None, "host", "state", "id"),
+        # the queue: what waits on a cluster, by experiment, without reading rows; and its history
+        Index(
+            "ix_runs_waiting",
+            "host",
+            "state",
+            "experiment_id",
+            "algorithm",
+            "simulated",
+            "workers",
+            "servers",
+            "budget",
+        ),
+        Index(None, "host", "finished_at"),
     )
 
     id: Mapped[str] = mapped_column(String(40), primary_key=True)

@@ -11,6 +11,7 @@ from hooke_api.base.security import OWNER
 from hooke_api.runs import service
 from hooke_api.runs.schemas import LogPage, RunPage, RunView
 from hooke_api.storage.database import DatabaseOf
+from hooke_api.waiting.endpoints import silence_of
 
 router = APIRouter(prefix="/runs", tags=["runs"])
 
@@ -38,28 +39,30 @@ def list_runs(
 ) -> RunPage:
     """List runs: of one experiment in the order of its expansion, otherwise newest first."""
     with database.read() as session:
-        return service.page(session, request.app.state.cursors, chosen, limit, cursor)
+        return service.page(
+            session, request.app.state.cursors, chosen, service.Page(limit, cursor), silence_of(request)
+        )
 
 
 @router.get("/{run_id}", operation_id="read_run")
-def read_run(run_id: str, database: DatabaseOf) -> RunView:
+def read_run(run_id: str, request: Request, database: DatabaseOf) -> RunView:
     """Read one run: its specification, the history of its states, its phases."""
     with database.read() as session:
-        return service.view(session, service.get(session, run_id))
+        return service.view(session, service.get(session, run_id), silence_of(request))
 
 
 @router.post("/{run_id}/cancel", operation_id="cancel_run", status_code=202)
-def cancel_run(run_id: str, database: DatabaseOf) -> RunView:
+def cancel_run(run_id: str, request: Request, database: DatabaseOf) -> RunView:
     """Cancel a run: at once if it is queued, otherwise within seconds; no effect on a run that has ended."""
     with database.write() as session:
-        return service.cancel(session, run_id, OWNER)
+        return service.cancel(session, run_id, OWNER, silence_of(request))
 
 
 @router.post("/{run_id}/checkpoint", operation_id="checkpoint_run", status_code=202)
-def checkpoint_run(run_id: str, database: DatabaseOf) -> RunView:
+def checkpoint_run(run_id: str, request: Request, database: DatabaseOf) -> RunView:
     """Request a checkpoint of a running run, which continues; listed in `checkpoints` within seconds; else 409."""
     with database.write() as session:
-        return service.checkpoint(session, run_id)
+        return service.checkpoint(session, run_id, silence_of(request))
 
 
 @router.get("/{run_id}/logs", operation_id="read_logs")

@@ -9,6 +9,7 @@ from hooke.spec.specification import Part
 from hooke.spec.states import RunState
 
 from hooke_api.base.schema import View
+from hooke_api.waiting.schemas import WaitingView
 
 
 class TransitionView(View):
@@ -93,6 +94,8 @@ class RunSummary(View):
     state: RunState
     attempt: int
     cancel_requested: bool
+    waiting: WaitingView | None = None
+    """Why it waits, in the queue or for its turn on its cluster, and predicted times; null if it does not."""
     samples: int
     budget: int
     evaluated_part: Part | None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 from hooke.spec.states import RunState
@@ -25,6 +26,7 @@ from hooke_api.runs.schemas import (
     TransitionView,
 )
 from hooke_api.scheduling import lifecycle
+from hooke_api.waiting.service import of_runs
 
 
 @dataclass(frozen=True)
@@ -59,8 +61,20 @@ class Filter:
         return query
 
 
-def page(session: Session, cursors: Cursors, chosen: Filter, limit: int, cursor: str | None) -> RunPage:
-    """Return one page: of an experiment in the order of its expansion, otherwise newest first."""
+@dataclass(frozen=True)
+class Page:
+    """The part of a list that is asked for."""
+
+    limit: int
+    cursor: str | None = None
+
+
+def page(session: Session, cursors: Cursors, chosen: Filter, part: Page, silence: timedelta) -> RunPage:
+    """Return one page: of an experiment in the order of its expansion, otherwise newest first.
+
+    `silence`: after which a cluster counts as offline.
+    """
+    limit, cursor = part.limit, part.cursor
     query = chosen.apply(select(Run))
     if chosen.experiment is not None:
         after = int(cursors.open(chosen.listing, cursor)) if cursor else 0
@@ -75,7 +89,9 @@ def page(session: Session, cursors: Cursors, chosen: Filter, limit: int, cursor:
     if len(rows) > limit:
         last = shown[-1]
         following = cursors.seal(chosen.listing, last.number if chosen.experiment is not None else last.id)
-    return RunPage(items=[RunSummary.model_validate(row) for row in shown], next_cursor=following)
+    waiting = of_runs(session, shown, silence)
+    items = [RunSummary.model_validate(row).model_copy(update={"waiting": waiting.get(row.id)}) for row in shown]
+    return RunPage(items=items, next_cursor=following)
 
 
 def get(session: Session, run_id: str) -> Run:
@@ -87,7 +103,7 @@ def get(session: Session, run_id: str) -> Run:
     return found
 
 
-def view(session: Session, run: Run) -> RunView:
+def view(session: Session, run: Run, silence: timedelta) -> RunView:
     """Return one run with the history of its states and the phases of the attempt that owns it."""
     history = session.scalars(select(Transition).where(Transition.run_id == run.id).order_by(Transition.id))
     totals = session.scalars(
@@ -96,7 +112,8 @@ def view(session: Session, run: Run) -> RunView:
         .order_by(RankTotals.rank)
     ).all()
     return RunView(
-        **RunSummary.model_validate(run).model_dump(),
+        **RunSummary.model_validate(run).model_dump(exclude={"waiting"}),
+        waiting=of_runs(session, [run], silence).get(run.id),
         spec=run.spec,
         fingerprint=run.fingerprint,
         history=[TransitionView.model_validate(row) for row in history],
@@ -141,16 +158,16 @@ def _of_run(session: Session, run: Run, kind: type[DroppedWorker] | type[Checkpo
     return session.scalars(query.order_by(kind.attempt, kind.step, kind.rank, kind.seq)).all()
 
 
-def cancel(session: Session, run_id: str, who: str) -> RunView:
+def cancel(session: Session, run_id: str, who: str, silence: timedelta) -> RunView:
     """Cancel a run; no effect on a run that has ended."""
     get(session, run_id)
     run = session.get_one(Run, run_id, with_for_update=True, populate_existing=True)
     lifecycle.cancel(session, run, who)
     session.flush()
-    return view(session, get(session, run_id))
+    return view(session, get(session, run_id), silence)
 
 
-def checkpoint(session: Session, run_id: str) -> RunView:
+def checkpoint(session: Session, run_id: str, silence: timedelta) -> RunView:
     """Request a checkpoint of a run. Raises Conflict unless the run can write one."""
     get(session, run_id)
     run = session.get_one(Run, run_id, with_for_update=True, populate_existing=True)
@@ -161,7 +178,7 @@ def checkpoint(session: Session, run_id: str) -> RunView:
     attempt = session.get_one(Attempt, (run.id, run.attempt), populate_existing=True)
     attempt.checkpoints_asked += 1
     session.flush()
-    return view(session, get(session, run_id))
+    return view(session, get(session, run_id), silence)
 
 
 def logs(session: Session, run_id: str, after: int, limit: int, rank: int | None) -> LogPage:

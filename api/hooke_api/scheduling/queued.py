@@ -10,7 +10,10 @@ from sqlalchemy import exists, or_, select
 from sqlalchemy.orm import Session, undefer
 
 from hooke_api.base.settings import Settings
-from hooke_api.models import Attempt, Cluster, Run
+from hooke_api.models import Attempt, Cluster, Run, now
+from hooke_api.queue.policies import following
+from hooke_api.queue.settings import Order
+from hooke_api.scheduling import waiting
 from hooke_api.scheduling.lifecycle import ACTIVE
 
 BATCH = 64
@@ -29,21 +32,42 @@ def free_hosts(session: Session, seen_since: datetime) -> list[str]:
 
 
 def choose(session: Session, host: str) -> list[Run]:
-    """Return the next runs of a free cluster, locked: the next run of the oldest experiment.
+    """Return the next runs of a free cluster, locked: those of the experiment that its policy puts first.
 
     Up to BATCH runs of one experiment, all virtual or all real, are dispatched together: they run one after the
-    other and share processes, so that these start once.
+    other and share processes, so that these start once. They go in the order of the expansion, in which all
+    variants of a seed come before those of the next one.
     """
     # a concurrent session for this cluster waits here, and then sees the choice
-    session.execute(select(Cluster.name).where(Cluster.name == host).with_for_update())
-    # ids are ordered by time, so the order is the age of the experiment, then its expansion
-    queued = select(Run).where(Run.host == host, Run.state == RunState.QUEUED).order_by(Run.experiment_id, Run.id)
+    cluster = session.scalars(select(Cluster).where(Cluster.name == host).with_for_update()).one()
     busy = select(Run.id).where(Run.host == host, Run.state.in_(ACTIVE)).limit(1)
-    first = session.scalars(queued.limit(1).with_for_update()).first()
-    if first is None or session.execute(busy).first() is not None:
+    if session.execute(busy).first() is not None:
         return []
-    batch = queued.where(Run.experiment_id == first.experiment_id, Run.simulated == first.simulated)
-    return list(session.scalars(batch.limit(BATCH).with_for_update()))
+    chosen = _next_experiment(session, cluster)
+    if chosen is None:
+        return []
+    experiment, most = chosen
+    queued = select(Run).where(Run.host == host, Run.state == RunState.QUEUED, Run.experiment_id == experiment)
+    first = session.scalars(queued.order_by(Run.id).limit(1).with_for_update()).first()
+    if first is None:
+        return []
+    batch = queued.where(Run.simulated == first.simulated).order_by(Run.id)
+    return list(session.scalars(batch.limit(min(BATCH, most or BATCH)).with_for_update()))
+
+
+def _next_experiment(session: Session, cluster: Cluster) -> tuple[str, int | None] | None:
+    """Return the experiment that comes first and the largest number of its runs that may start."""
+    policy = waiting.policy_of(cluster)
+    if policy.order is Order.FIRST_COME and not getattr(cluster, "draining", False):
+        # ids are ordered by time: the oldest experiment is found without reading the rest of the queue; no run is
+        # active here, so no limit of active runs is reached
+        query = select(Run.experiment_id).where(Run.host == cluster.name, Run.state == RunState.QUEUED)
+        oldest = session.scalars(query.order_by(Run.experiment_id).limit(1)).first()
+        return None if oldest is None else (oldest, policy.max_active_runs)
+    # the caller has seen that it is online
+    queue = waiting.read(session, cluster, now(), timedelta.max, predicted=False)
+    found = following(queue.state)
+    return None if found is None else (found[0].experiment, found[1])
 
 
 def unsent(session: Session, at: datetime, settings: Settings) -> list[list[Run]]:

@@ -26,7 +26,7 @@ WAIT_SECONDS = 30.0
 
 
 class Remote:
-    """An API with a token. All methods raise ArgumentError with the server's sentence."""
+    """An API with a token. Answers are parsed JSON, or text; all methods raise ArgumentError with a sentence."""
 
     def __init__(self, base: str, token: str) -> None:
         import httpx
@@ -85,7 +85,8 @@ class Remote:
         except ValueError:
             document = None
         if answer.is_success:
-            return document
+            kind = answer.headers.get("content-type", "application/json")
+            return document if kind.startswith("application/json") else answer.text
         raise ArgumentError(_problem(document) or f"{self.base} answers with status {answer.status_code}")
 
 

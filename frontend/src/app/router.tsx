@@ -55,6 +55,12 @@ const clusters = createRoute({
   component: lazyRouteComponent(() => import("@/features/clusters/clusters-screen"), "ClustersScreen"),
 });
 
+const queue = createRoute({
+  getParentRoute: () => root,
+  path: "/clusters/$clusterName/queue",
+  component: lazyRouteComponent(() => import("@/features/clusters-queue/queue-screen"), "QueueScreen"),
+});
+
 const run = createRoute({
   getParentRoute: () => root,
   path: "/runs/$runId",
@@ -62,7 +68,15 @@ const run = createRoute({
   component: lazyRouteComponent(() => import("@/features/run/run-screen"), "RunScreen"),
 });
 
-const routeTree = root.addChildren([experiments, newExperiment, experiment, leaderboard, clusters, run]);
+const routeTree = root.addChildren([
+  experiments,
+  newExperiment,
+  experiment,
+  leaderboard,
+  clusters,
+  queue,
+  run,
+]);
 
 /** The routes over the browser's address, or over another history. */
 export function makeRouter(history?: RouterHistory) {

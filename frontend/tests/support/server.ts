@@ -20,6 +20,8 @@ import type {
   LogPage,
   NewClusterToken,
   ProblemDetails,
+  QueuePolicy,
+  QueueView,
   RunPage,
   RunView,
   SeriesAnswer,
@@ -46,6 +48,9 @@ interface Operations {
   "GET /experiments/*/comparison": Comparison;
   "GET /experiments/*/tuning": TuningView;
   "POST /experiments/*/cancel": ExperimentView;
+  "PUT /experiments/*/priority": ExperimentView;
+  "GET /clusters/*/queue": QueueView;
+  "PUT /clusters/*/policy": QueuePolicy;
   "GET /leaderboard": Leaderboard;
   "GET /runs": RunPage;
   "GET /runs/*": RunView;
@@ -104,6 +109,9 @@ const verbs = new Set([
   "resume",
   "tokens",
   "revoke",
+  "priority",
+  "queue",
+  "policy",
 ]);
 
 /** The operation of a path: ids become stars. */

@@ -12,6 +12,7 @@ import { StateBadge } from "@/lib/ui/state-badge";
 import { isTerminal, progress } from "@/lib/ui/states";
 import { useNow } from "@/lib/ui/use-now";
 import styles from "./experiment.module.css";
+import { WaitingPart } from "./waiting-part";
 
 export function ExperimentHeader({ experiment }: { experiment: ExperimentView }) {
   const client = useQueryClient();
@@ -56,6 +57,7 @@ export function ExperimentHeader({ experiment }: { experiment: ExperimentView })
       </div>
       {experiment.description && <p className={styles.description}>{experiment.description}</p>}
       <Facts experiment={experiment} />
+      <WaitingPart experiment={experiment} />
       {cancel.isError && <ErrorPanel what="The experiment could not be cancelled." error={cancel.error} />}
     </header>
   );
@@ -83,7 +85,7 @@ function Facts({ experiment }: { experiment: ExperimentView }) {
       <time dateTime={experiment.created_at} title={formatMoment(experiment.created_at)}>
         {experiment.finished_at
           ? `took ${formatSeconds((Date.parse(experiment.finished_at) - Date.parse(experiment.created_at)) / 1000)}, ${formatAge(experiment.finished_at, now)}`
-          : `started ${formatAge(experiment.created_at, now)}`}
+          : `${experiment.state === "queued" ? "submitted" : "started"} ${formatAge(experiment.created_at, now)}`}
       </time>
     </div>
   );

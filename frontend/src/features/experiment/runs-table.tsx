@@ -4,11 +4,13 @@ import type { ExperimentView, RunSummary } from "@/lib/client/types.gen";
 import { formatCount, formatPercent } from "@/lib/format/numbers";
 import { accuracyLabel } from "@/lib/format/quantities";
 import { formatSeconds } from "@/lib/format/time";
+import { predicted, reasonOf } from "@/lib/queue/waiting-note";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { Section } from "@/lib/ui/section";
 import { StateBadge } from "@/lib/ui/state-badge";
 import { Tag } from "@/lib/ui/tag";
 import ui from "@/lib/ui/ui.module.css";
+import { useNow } from "@/lib/ui/use-now";
 import { VariantChip } from "@/lib/ui/variant-chip";
 import styles from "./experiment.module.css";
 import type { ExperimentSearch } from "./search";
@@ -125,6 +127,7 @@ function trialOf(run: RunSummary) {
 }
 
 function RunRow({ run, index, tuned }: { run: RunSummary; index: number; tuned: boolean }) {
+  const now = useNow();
   const share = Math.min(1, run.samples / Math.max(1, run.budget));
   return (
     <tr data-testid="run-row" data-state={run.state}>
@@ -145,7 +148,10 @@ function RunRow({ run, index, tuned }: { run: RunSummary; index: number; tuned: 
       </td>
       <td className={ui.number}>{run.seed}</td>
       <td>
-        <StateBadge state={run.state} />
+        <StateBadge state={run.state} note={run.waiting ? reasonOf(run.waiting) : undefined} />
+        {run.waiting?.starts && (
+          <span className={styles.quiet}> {predicted({ starts: run.waiting.starts, ends: null }, now)}</span>
+        )}
       </td>
       <td>
         <span className={styles.meter} title={`${formatPercent(share)} of the budget`}>

@@ -20,9 +20,14 @@ export const METRICS = ["validation_accuracy", "validation_loss", "test_accuracy
 export type Evaluated = (typeof METRICS)[number];
 const POINTS = 400;
 const RUNS = 500;
+const QUEUE_MS = 15_000;
 
 export function useExperiment(id: string) {
-  return useQuery(readExperimentOptions({ path: { experiment_id: id } }));
+  return useQuery({
+    ...readExperimentOptions({ path: { experiment_id: id } }),
+    // what it waits for changes without an event of its own
+    refetchInterval: (query) => (query.state.data?.waiting.length ? QUEUE_MS : false),
+  });
 }
 
 export function useComparison(id: string) {

@@ -1,6 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import type { ExperimentSummary } from "@/lib/client/types.gen";
 import { formatAge, formatMoment } from "@/lib/format/time";
+import { predicted, reasonOf } from "@/lib/queue/waiting-note";
 import { RunBar } from "@/lib/ui/run-bar";
 import { StateBadge } from "@/lib/ui/state-badge";
 import { progress } from "@/lib/ui/states";
@@ -38,6 +39,14 @@ export function ExperimentItem({ item, now }: { item: ExperimentSummary; now: nu
             {formatAge(item.created_at, now)}
           </time>
         </div>
+        {item.waiting.map((each) => (
+          <div key={each.cluster} className={styles.facts} data-testid="item-waiting">
+            <span>
+              {each.runs} {each.runs === 1 ? "run waits" : "runs wait"} on {each.cluster}, {reasonOf(each)}
+            </span>
+            <span>{predicted(each, now)}</span>
+          </div>
+        ))}
       </div>
       <div className={styles.progress}>
         <StateBadge state={item.state} />

@@ -31,8 +31,8 @@ export function Environment({ run }: { run: RunView }) {
                   <dd>{value}</dd>
                 </div>
               ))}
-              {entries.length === 0 && <p className={styles.quiet}>Not reported yet.</p>}
             </dl>
+            {entries.length === 0 && <p className={styles.quiet}>Not reported yet.</p>}
           </div>
         ))}
       </div>

@@ -5,6 +5,7 @@ import type { ExperimentView, RunView } from "@/lib/client/types.gen";
 import { formatCount, formatNumber, formatPercent } from "@/lib/format/numbers";
 import { accuracyLabel } from "@/lib/format/quantities";
 import { formatSeconds } from "@/lib/format/time";
+import { WaitingNotes } from "@/lib/queue/waiting-note";
 import { ConfirmButton } from "@/lib/ui/confirm-button";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { StateBadge } from "@/lib/ui/state-badge";
@@ -69,6 +70,7 @@ export function RunHeader({ run, index, experiment }: RunHeaderProps) {
         {run.oversubscribed && <Tag kind="oversubscribed" />}
         {run.cancel_requested && !isTerminal(run.state) && <span>cancel requested</span>}
       </div>
+      {run.waiting && <WaitingNotes waiting={[run.waiting]} />}
       <CheckpointNote request={checkpoint} />
       <Figures run={run} />
       {cancel.isError && <ErrorPanel what="The run could not be cancelled." error={cancel.error} />}

@@ -18,9 +18,14 @@ export function metricsOf(part: "validation" | "test" | null): readonly Metric[]
     : ["validation_accuracy", "validation_loss", ...OWN];
 }
 const POINTS = 600;
+const QUEUE_MS = 15_000;
 
 export function useRun(id: string) {
-  return useQuery(readRunOptions({ path: { run_id: id } }));
+  return useQuery({
+    ...readRunOptions({ path: { run_id: id } }),
+    // what it waits for changes without an event of its own
+    refetchInterval: (query) => (query.state.data?.waiting ? QUEUE_MS : false),
+  });
 }
 
 /** The experiment of a run: it knows the variant's colour. */

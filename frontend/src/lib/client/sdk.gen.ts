@@ -2,7 +2,7 @@
 
 import type { Client, ClientMeta, Options as Options2, RequestResult, ServerSentEventsResult, TDataShape } from './client';
 import { client } from './client.gen';
-import type { CancelExperimentData, CancelExperimentErrors, CancelExperimentResponses, CancelRunData, CancelRunErrors, CancelRunResponses, CheckpointRunData, CheckpointRunErrors, CheckpointRunResponses, CreateExperimentData, CreateExperimentErrors, CreateExperimentResponses, DrainClusterData, DrainClusterErrors, DrainClusterResponses, ListAlgorithmsData, ListAlgorithmsErrors, ListAlgorithmsResponses, ListClustersData, ListClustersErrors, ListClustersResponses, ListClusterTokensData, ListClusterTokensErrors, ListClusterTokensResponses, ListExperimentsData, ListExperimentsErrors, ListExperimentsResponses, ListRunsData, ListRunsErrors, ListRunsResponses, ListWorkloadsData, ListWorkloadsErrors, ListWorkloadsResponses, LivezData, LivezErrors, LivezResponses, MakeClusterTokenData, MakeClusterTokenErrors, MakeClusterTokenResponses, QuerySeriesData, QuerySeriesErrors, QuerySeriesResponses, ReadBandsData, ReadBandsErrors, ReadBandsResponses, ReadClusterData, ReadClusterErrors, ReadClusterResponses, ReadComparisonData, ReadComparisonErrors, ReadComparisonResponses, ReadExperimentData, ReadExperimentErrors, ReadExperimentResponses, ReadLeaderboardData, ReadLeaderboardErrors, ReadLeaderboardResponses, ReadLogsData, ReadLogsErrors, ReadLogsResponses, ReadRunData, ReadRunErrors, ReadRunResponses, ReadTuningData, ReadTuningErrors, ReadTuningResponses, ReadyzData, ReadyzErrors, ReadyzResponses, RemoveClusterData, RemoveClusterErrors, RemoveClusterResponses, ResumeClusterData, ResumeClusterErrors, ResumeClusterResponses, RevokeClusterTokenData, RevokeClusterTokenErrors, RevokeClusterTokenResponses, StreamEventsData, StreamEventsErrors, StreamEventsResponses, ValidateExperimentData, ValidateExperimentErrors, ValidateExperimentResponses, VersionData, VersionErrors, VersionResponses } from './types.gen';
+import type { CancelExperimentData, CancelExperimentErrors, CancelExperimentResponses, CancelRunData, CancelRunErrors, CancelRunResponses, CheckpointRunData, CheckpointRunErrors, CheckpointRunResponses, CreateExperimentData, CreateExperimentErrors, CreateExperimentResponses, DrainClusterData, DrainClusterErrors, DrainClusterResponses, ListAlgorithmsData, ListAlgorithmsErrors, ListAlgorithmsResponses, ListClustersData, ListClustersErrors, ListClustersResponses, ListClusterTokensData, ListClusterTokensErrors, ListClusterTokensResponses, ListExperimentsData, ListExperimentsErrors, ListExperimentsResponses, ListRunsData, ListRunsErrors, ListRunsResponses, ListWorkloadsData, ListWorkloadsErrors, ListWorkloadsResponses, LivezData, LivezErrors, LivezResponses, MakeClusterTokenData, MakeClusterTokenErrors, MakeClusterTokenResponses, QuerySeriesData, QuerySeriesErrors, QuerySeriesResponses, ReadBandsData, ReadBandsErrors, ReadBandsResponses, ReadClusterData, ReadClusterErrors, ReadClusterResponses, ReadComparisonData, ReadComparisonErrors, ReadComparisonResponses, ReadExperimentData, ReadExperimentErrors, ReadExperimentResponses, ReadLeaderboardData, ReadLeaderboardErrors, ReadLeaderboardResponses, ReadLogsData, ReadLogsErrors, ReadLogsResponses, ReadQueueData, ReadQueueErrors, ReadQueueResponses, ReadRunData, ReadRunErrors, ReadRunResponses, ReadTraceData, ReadTraceErrors, ReadTraceResponses, ReadTuningData, ReadTuningErrors, ReadTuningResponses, ReadyzData, ReadyzErrors, ReadyzResponses, RemoveClusterData, RemoveClusterErrors, RemoveClusterResponses, ResumeClusterData, ResumeClusterErrors, ResumeClusterResponses, RevokeClusterTokenData, RevokeClusterTokenErrors, RevokeClusterTokenResponses, SetPolicyData, SetPolicyErrors, SetPolicyResponses, SetPriorityData, SetPriorityErrors, SetPriorityResponses, StreamEventsData, StreamEventsErrors, StreamEventsResponses, ValidateExperimentData, ValidateExperimentErrors, ValidateExperimentResponses, VersionData, VersionErrors, VersionResponses } from './types.gen';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -63,6 +63,27 @@ export const readCluster = <ThrowOnError extends boolean = false>(options: Optio
 export const drainCluster = <ThrowOnError extends boolean = false>(options: Options<DrainClusterData, ThrowOnError>): RequestResult<DrainClusterResponses, DrainClusterErrors, ThrowOnError> => (options.client ?? client).post<DrainClusterResponses, DrainClusterErrors, ThrowOnError>({ url: '/api/v1/clusters/{name}/drain', ...options });
 
 /**
+ * Set Policy
+ *
+ * Set order and limits of a cluster's queue; fields that are left out get their defaults.
+ */
+export const setPolicy = <ThrowOnError extends boolean = false>(options: Options<SetPolicyData, ThrowOnError>): RequestResult<SetPolicyResponses, SetPolicyErrors, ThrowOnError> => (options.client ?? client).put<SetPolicyResponses, SetPolicyErrors, ThrowOnError>({
+    url: '/api/v1/clusters/{name}/policy',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Read Queue
+ *
+ * Read the queue of a cluster: order, reasons for waiting, predicted times, policy.
+ */
+export const readQueue = <ThrowOnError extends boolean = false>(options: Options<ReadQueueData, ThrowOnError>): RequestResult<ReadQueueResponses, ReadQueueErrors, ThrowOnError> => (options.client ?? client).get<ReadQueueResponses, ReadQueueErrors, ThrowOnError>({ url: '/api/v1/clusters/{name}/queue', ...options });
+
+/**
  * Resume Cluster
  *
  * Send runs to a drained cluster again.
@@ -89,6 +110,13 @@ export const makeClusterToken = <ThrowOnError extends boolean = false>(options: 
         ...options.headers
     }
 });
+
+/**
+ * Read Trace
+ *
+ * Read the newest experiments of a cluster that have ended as a job trace (CSV of the Helios format).
+ */
+export const readTrace = <ThrowOnError extends boolean = false>(options: Options<ReadTraceData, ThrowOnError>): RequestResult<ReadTraceResponses, ReadTraceErrors, ThrowOnError> => (options.client ?? client).get<ReadTraceResponses, ReadTraceErrors, ThrowOnError>({ url: '/api/v1/clusters/{name}/trace.csv', ...options });
 
 /**
  * Stream Events
@@ -159,6 +187,20 @@ export const cancelExperiment = <ThrowOnError extends boolean = false>(options: 
  * Return which variant reaches the target first, with intervals and the conclusions in words.
  */
 export const readComparison = <ThrowOnError extends boolean = false>(options: Options<ReadComparisonData, ThrowOnError>): RequestResult<ReadComparisonResponses, ReadComparisonErrors, ThrowOnError> => (options.client ?? client).get<ReadComparisonResponses, ReadComparisonErrors, ThrowOnError>({ url: '/api/v1/experiments/{experiment_id}/comparison', ...options });
+
+/**
+ * Set Priority
+ *
+ * Change the priority of an experiment while it waits; 409 if it has ended.
+ */
+export const setPriority = <ThrowOnError extends boolean = false>(options: Options<SetPriorityData, ThrowOnError>): RequestResult<SetPriorityResponses, SetPriorityErrors, ThrowOnError> => (options.client ?? client).put<SetPriorityResponses, SetPriorityErrors, ThrowOnError>({
+    url: '/api/v1/experiments/{experiment_id}/priority',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
 
 /**
  * Read Tuning

@@ -67,6 +67,35 @@ export type AcrossRow = {
 };
 
 /**
+ * ActiveView
+ *
+ * The runs of one experiment that occupy a cluster.
+ */
+export type ActiveView = {
+    ends: SpanView | null;
+    /**
+     * Experiment
+     */
+    experiment: string;
+    /**
+     * Number
+     */
+    number: number;
+    /**
+     * Ranks
+     */
+    ranks: number;
+    /**
+     * Runs
+     */
+    runs: number;
+    /**
+     * User
+     */
+    user: string;
+};
+
+/**
  * AlgorithmList
  *
  * The catalogue of algorithms, by name, and the schemas of an experiment's settings.
@@ -965,6 +994,10 @@ export type ExperimentSummary = {
      */
     number: number;
     /**
+     * Priority
+     */
+    priority: number;
+    /**
      * Runs
      */
     runs: {
@@ -975,9 +1008,17 @@ export type ExperimentSummary = {
      */
     state: string;
     /**
+     * User
+     */
+    user: string;
+    /**
      * Variants
      */
     variants: Array<string>;
+    /**
+     * Waiting
+     */
+    waiting: Array<WaitingView>;
     /**
      * Workload
      */
@@ -1027,6 +1068,10 @@ export type ExperimentView = {
      */
     number: number;
     /**
+     * Priority
+     */
+    priority: number;
+    /**
      * Runs
      */
     runs: {
@@ -1038,9 +1083,17 @@ export type ExperimentView = {
      */
     state: string;
     /**
+     * User
+     */
+    user: string;
+    /**
      * Variants
      */
     variants: Array<string>;
+    /**
+     * Waiting
+     */
+    waiting: Array<WaitingView>;
     /**
      * Warnings
      */
@@ -1254,6 +1307,13 @@ export type NewClusterToken = {
 };
 
 /**
+ * Order
+ *
+ * What decides which experiment comes first.
+ */
+export type Order = 'first-come' | 'priority' | 'fair-share' | 'shortest-service';
+
+/**
  * PhaseTotals
  *
  * Seconds per phase of one rank since the start of its loop, and its traffic.
@@ -1420,6 +1480,18 @@ export type PooledRatio = {
 };
 
 /**
+ * PriorityChange
+ *
+ * The new priority of an experiment.
+ */
+export type PriorityChange = {
+    /**
+     * Priority
+     */
+    priority: number;
+};
+
+/**
  * ProblemDetails
  *
  * RFC 9457 problem+json; the body of every 4xx and 5xx.
@@ -1455,6 +1527,156 @@ export type ProblemDetails = {
      * Stable URI of the kind of error, below /problems/.
      */
     type: string;
+};
+
+/**
+ * QueueEntryView
+ *
+ * One experiment in the queue of a cluster.
+ */
+export type QueueEntryView = {
+    /**
+     * Begun
+     */
+    begun: boolean;
+    /**
+     * Cluster
+     */
+    cluster: string;
+    ends: SpanView | null;
+    /**
+     * Experiment
+     */
+    experiment: string;
+    /**
+     * Experiments Ahead
+     */
+    experiments_ahead: number;
+    /**
+     * Likeness
+     */
+    likeness: string | null;
+    /**
+     * Name
+     */
+    name: string;
+    /**
+     * Number
+     */
+    number: number;
+    /**
+     * Position
+     */
+    position: number;
+    /**
+     * Priority
+     */
+    priority: number;
+    /**
+     * Ranks
+     */
+    ranks: number;
+    /**
+     * Reason
+     */
+    reason: string;
+    /**
+     * Run Seconds
+     */
+    run_seconds: number | null;
+    /**
+     * Runs
+     */
+    runs: number;
+    /**
+     * Runs Ahead
+     */
+    runs_ahead: number;
+    starts: SpanView | null;
+    /**
+     * Submitted At
+     */
+    submitted_at: string;
+    /**
+     * User
+     */
+    user: string;
+};
+
+/**
+ * QueuePolicy
+ *
+ * Order and limits of one cluster's queue.
+ */
+export type QueuePolicy = {
+    /**
+     * Ageing Minutes
+     *
+     * priority: minutes of waiting that count as one point; null: waiting counts nothing.
+     */
+    ageing_minutes?: number | null;
+    /**
+     * Half Life Hours
+     *
+     * fair-share: hours after which past use of the cluster counts half.
+     */
+    half_life_hours?: number;
+    /**
+     * Max Active Runs
+     *
+     * Runs of one user that may be active at once; others are held back.
+     */
+    max_active_runs?: number | null;
+    /**
+     * Max Waiting Runs
+     *
+     * Runs of one user that may wait; an experiment that exceeds it is refused.
+     */
+    max_waiting_runs?: number | null;
+    order?: Order;
+    /**
+     * Patience Hours
+     *
+     * shortest-service: an experiment that has waited for so many hours goes first; null: never.
+     */
+    patience_hours?: number | null;
+};
+
+/**
+ * QueueView
+ *
+ * The queue of one cluster, in the order in which it will be served.
+ */
+export type QueueView = {
+    /**
+     * Active
+     */
+    active: Array<ActiveView>;
+    /**
+     * Cluster
+     */
+    cluster: string;
+    /**
+     * Drained
+     */
+    drained: boolean;
+    /**
+     * Entries
+     */
+    entries: Array<QueueEntryView>;
+    /**
+     * Free
+     */
+    free: number;
+    /**
+     * Online
+     */
+    online: boolean;
+    policy: QueuePolicy;
+    /**
+     * Slots
+     */
+    slots: number;
 };
 
 /**
@@ -1655,6 +1877,7 @@ export type RunSummary = {
      * Variant
      */
     variant: string;
+    waiting?: WaitingView | null;
     /**
      * Workers
      */
@@ -1828,6 +2051,7 @@ export type RunView = {
     versions: {
         [key: string]: string;
     };
+    waiting?: WaitingView | null;
     /**
      * Workers
      */
@@ -2054,6 +2278,26 @@ export type Space = {
     when?: {
         [key: string]: Array<boolean | number | number | string | null>;
     };
+};
+
+/**
+ * SpanView
+ *
+ * A predicted time with a 90% interval.
+ */
+export type SpanView = {
+    /**
+     * At
+     */
+    at: string;
+    /**
+     * Earliest
+     */
+    earliest: string;
+    /**
+     * Latest
+     */
+    latest: string;
 };
 
 /**
@@ -2480,6 +2724,40 @@ export type VirtualCluster = {
 };
 
 /**
+ * WaitingView
+ *
+ * Why something waits on one cluster, and how long it is expected to wait.
+ */
+export type WaitingView = {
+    /**
+     * Cluster
+     */
+    cluster: string;
+    ends: SpanView | null;
+    /**
+     * Experiments Ahead
+     */
+    experiments_ahead: number;
+    /**
+     * Position
+     */
+    position: number;
+    /**
+     * Reason
+     */
+    reason: string;
+    /**
+     * Runs
+     */
+    runs: number;
+    /**
+     * Runs Ahead
+     */
+    runs_ahead: number;
+    starts: SpanView | null;
+};
+
+/**
  * WorkloadChoice
  *
  * A workload and its parameters.
@@ -2733,6 +3011,66 @@ export type DrainClusterResponses = {
 
 export type DrainClusterResponse = DrainClusterResponses[keyof DrainClusterResponses];
 
+export type SetPolicyData = {
+    body: QueuePolicy;
+    path: {
+        /**
+         * Name
+         */
+        name: string;
+    };
+    query?: never;
+    url: '/api/v1/clusters/{name}/policy';
+};
+
+export type SetPolicyErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type SetPolicyError = SetPolicyErrors[keyof SetPolicyErrors];
+
+export type SetPolicyResponses = {
+    /**
+     * Successful Response
+     */
+    200: QueuePolicy;
+};
+
+export type SetPolicyResponse = SetPolicyResponses[keyof SetPolicyResponses];
+
+export type ReadQueueData = {
+    body?: never;
+    path: {
+        /**
+         * Name
+         */
+        name: string;
+    };
+    query?: never;
+    url: '/api/v1/clusters/{name}/queue';
+};
+
+export type ReadQueueErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type ReadQueueError = ReadQueueErrors[keyof ReadQueueErrors];
+
+export type ReadQueueResponses = {
+    /**
+     * Successful Response
+     */
+    200: QueueView;
+};
+
+export type ReadQueueResponse = ReadQueueResponses[keyof ReadQueueResponses];
+
 export type ResumeClusterData = {
     body?: never;
     path: {
@@ -2829,6 +3167,36 @@ export type MakeClusterTokenResponses = {
 
 export type MakeClusterTokenResponse = MakeClusterTokenResponses[keyof MakeClusterTokenResponses];
 
+export type ReadTraceData = {
+    body?: never;
+    path: {
+        /**
+         * Name
+         */
+        name: string;
+    };
+    query?: never;
+    url: '/api/v1/clusters/{name}/trace.csv';
+};
+
+export type ReadTraceErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type ReadTraceError = ReadTraceErrors[keyof ReadTraceErrors];
+
+export type ReadTraceResponses = {
+    /**
+     * Successful Response
+     */
+    200: string;
+};
+
+export type ReadTraceResponse = ReadTraceResponses[keyof ReadTraceResponses];
+
 export type StreamEventsData = {
     body?: never;
     headers?: {
@@ -2924,7 +3292,14 @@ export type CreateExperimentData = {
         'Idempotency-Key'?: string | null;
     };
     path?: never;
-    query?: never;
+    query?: {
+        /**
+         * Priority
+         *
+         * Counts on clusters whose policy is `priority`.
+         */
+        priority?: number;
+    };
     url: '/api/v1/experiments';
 };
 
@@ -3107,6 +3482,36 @@ export type ReadComparisonResponses = {
 };
 
 export type ReadComparisonResponse = ReadComparisonResponses[keyof ReadComparisonResponses];
+
+export type SetPriorityData = {
+    body: PriorityChange;
+    path: {
+        /**
+         * Experiment Id
+         */
+        experiment_id: string;
+    };
+    query?: never;
+    url: '/api/v1/experiments/{experiment_id}/priority';
+};
+
+export type SetPriorityErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type SetPriorityError = SetPriorityErrors[keyof SetPriorityErrors];
+
+export type SetPriorityResponses = {
+    /**
+     * Successful Response
+     */
+    200: ExperimentView;
+};
+
+export type SetPriorityResponse = SetPriorityResponses[keyof SetPriorityResponses];
 
 export type ReadTuningData = {
     body?: never;

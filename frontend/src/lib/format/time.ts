@@ -34,6 +34,19 @@ export function formatMoment(at: string | null | undefined): string {
   return `${day} ${formatClock(at)}`;
 }
 
+/** A predicted time with its 90% interval, local: "about 14:05 (13:58 to 14:20)", with the day if it is another. */
+export function formatSpan(span: { at: string; earliest: string; latest: string }, now: number): string {
+  const today = new Date(now).toDateString();
+  const clock = (text: string) => {
+    const date = new Date(text);
+    const time = formatClock(text).slice(0, 5);
+    return date.toDateString() === today ? time : `${formatMoment(text).slice(5, 10)} ${time}`;
+  };
+  if (Date.parse(span.at) <= now) return "now";
+  const wide = Date.parse(span.latest) - Date.parse(span.earliest) >= 60_000;
+  return `about ${clock(span.at)}${wide ? ` (${clock(span.earliest)} to ${clock(span.latest)})` : ""}`;
+}
+
 /** Local time of day, to the second. */
 export function formatClock(at: string): string {
   return new Date(at).toLocaleTimeString("en-GB", { hour12: false });

@@ -1,13 +1,13 @@
 import { stateLook } from "./states";
 import styles from "./ui.module.css";
 
-/** A state as a dot and a word; its meaning on hover. */
-export function StateBadge({ state, testId }: { state: string; testId?: string }) {
+/** A state as a dot and a word; on hover its meaning, or a note of more than that. */
+export function StateBadge({ state, testId, note }: { state: string; testId?: string; note?: string }) {
   const look = stateLook(state);
   return (
     <span
       className={`${styles.state} ${styles[look.tone]}`}
-      title={look.meaning}
+      title={note ?? look.meaning}
       data-testid={testId}
       data-state={state}
     >

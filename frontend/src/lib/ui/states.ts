@@ -9,8 +9,12 @@ interface Look {
 }
 
 const LOOKS: Record<RunState, Look> = {
-  queued: { label: "queued", tone: "quiet", meaning: "Stored, waiting for free slots." },
-  dispatched: { label: "dispatched", tone: "quiet", meaning: "Sent to its cluster; waits for its turn." },
+  queued: { label: "queued", tone: "quiet", meaning: "Waits in the queue of its cluster." },
+  dispatched: {
+    label: "dispatched",
+    tone: "quiet",
+    meaning: "Sent to its cluster; takes its turn after those before it.",
+  },
   starting: { label: "starting", tone: "live", meaning: "A supervisor owns it and is starting ranks." },
   running: { label: "running", tone: "live", meaning: "Every rank is in its step loop." },
   lost: { label: "lost", tone: "warn", meaning: "Its lease expired; it may be alive." },

@@ -3,8 +3,8 @@
 import { queryOptions, type UseMutationOptions } from '@tanstack/react-query';
 
 import { client } from '../client.gen';
-import { cancelExperiment, cancelRun, checkpointRun, createExperiment, drainCluster, listAlgorithms, listClusters, listClusterTokens, listExperiments, listRuns, listWorkloads, livez, makeClusterToken, type Options, querySeries, readBands, readCluster, readComparison, readExperiment, readLeaderboard, readLogs, readRun, readTuning, readyz, removeCluster, resumeCluster, revokeClusterToken, validateExperiment, version } from '../sdk.gen';
-import type { CancelExperimentData, CancelExperimentError, CancelExperimentResponse, CancelRunData, CancelRunError, CancelRunResponse, CheckpointRunData, CheckpointRunError, CheckpointRunResponse, CreateExperimentData, CreateExperimentError, CreateExperimentResponse, DrainClusterData, DrainClusterError, DrainClusterResponse, ListAlgorithmsData, ListAlgorithmsError, ListAlgorithmsResponse, ListClustersData, ListClustersError, ListClustersResponse, ListClusterTokensData, ListClusterTokensError, ListClusterTokensResponse, ListExperimentsData, ListExperimentsError, ListExperimentsResponse, ListRunsData, ListRunsError, ListRunsResponse, ListWorkloadsData, ListWorkloadsError, ListWorkloadsResponse, LivezData, LivezError, LivezResponse, MakeClusterTokenData, MakeClusterTokenError, MakeClusterTokenResponse, QuerySeriesData, QuerySeriesError, QuerySeriesResponse, ReadBandsData, ReadBandsError, ReadBandsResponse, ReadClusterData, ReadClusterError, ReadClusterResponse, ReadComparisonData, ReadComparisonError, ReadComparisonResponse, ReadExperimentData, ReadExperimentError, ReadExperimentResponse, ReadLeaderboardData, ReadLeaderboardError, ReadLeaderboardResponse, ReadLogsData, ReadLogsError, ReadLogsResponse, ReadRunData, ReadRunError, ReadRunResponse, ReadTuningData, ReadTuningError, ReadTuningResponse, ReadyzData, ReadyzError, ReadyzResponse, RemoveClusterData, RemoveClusterError, RemoveClusterResponse, ResumeClusterData, ResumeClusterError, ResumeClusterResponse, RevokeClusterTokenData, RevokeClusterTokenError, RevokeClusterTokenResponse, ValidateExperimentData, ValidateExperimentError, ValidateExperimentResponse, VersionData, VersionError, VersionResponse } from '../types.gen';
+import { cancelExperiment, cancelRun, checkpointRun, createExperiment, drainCluster, listAlgorithms, listClusters, listClusterTokens, listExperiments, listRuns, listWorkloads, livez, makeClusterToken, type Options, querySeries, readBands, readCluster, readComparison, readExperiment, readLeaderboard, readLogs, readQueue, readRun, readTrace, readTuning, readyz, removeCluster, resumeCluster, revokeClusterToken, setPolicy, setPriority, validateExperiment, version } from '../sdk.gen';
+import type { CancelExperimentData, CancelExperimentError, CancelExperimentResponse, CancelRunData, CancelRunError, CancelRunResponse, CheckpointRunData, CheckpointRunError, CheckpointRunResponse, CreateExperimentData, CreateExperimentError, CreateExperimentResponse, DrainClusterData, DrainClusterError, DrainClusterResponse, ListAlgorithmsData, ListAlgorithmsError, ListAlgorithmsResponse, ListClustersData, ListClustersError, ListClustersResponse, ListClusterTokensData, ListClusterTokensError, ListClusterTokensResponse, ListExperimentsData, ListExperimentsError, ListExperimentsResponse, ListRunsData, ListRunsError, ListRunsResponse, ListWorkloadsData, ListWorkloadsError, ListWorkloadsResponse, LivezData, LivezError, LivezResponse, MakeClusterTokenData, MakeClusterTokenError, MakeClusterTokenResponse, QuerySeriesData, QuerySeriesError, QuerySeriesResponse, ReadBandsData, ReadBandsError, ReadBandsResponse, ReadClusterData, ReadClusterError, ReadClusterResponse, ReadComparisonData, ReadComparisonError, ReadComparisonResponse, ReadExperimentData, ReadExperimentError, ReadExperimentResponse, ReadLeaderboardData, ReadLeaderboardError, ReadLeaderboardResponse, ReadLogsData, ReadLogsError, ReadLogsResponse, ReadQueueData, ReadQueueError, ReadQueueResponse, ReadRunData, ReadRunError, ReadRunResponse, ReadTraceData, ReadTraceError, ReadTraceResponse, ReadTuningData, ReadTuningError, ReadTuningResponse, ReadyzData, ReadyzError, ReadyzResponse, RemoveClusterData, RemoveClusterError, RemoveClusterResponse, ResumeClusterData, ResumeClusterError, ResumeClusterResponse, RevokeClusterTokenData, RevokeClusterTokenError, RevokeClusterTokenResponse, SetPolicyData, SetPolicyError, SetPolicyResponse, SetPriorityData, SetPriorityError, SetPriorityResponse, ValidateExperimentData, ValidateExperimentError, ValidateExperimentResponse, VersionData, VersionError, VersionResponse } from '../types.gen';
 
 export type QueryKey<TOptions extends Options> = [
     Pick<TOptions, 'baseUrl' | 'body' | 'headers' | 'path' | 'query'> & {
@@ -159,6 +159,45 @@ export const drainClusterMutation = (options?: Partial<Options<DrainClusterData>
 };
 
 /**
+ * Set Policy
+ *
+ * Set order and limits of a cluster's queue; fields that are left out get their defaults.
+ */
+export const setPolicyMutation = (options?: Partial<Options<SetPolicyData>>): UseMutationOptions<SetPolicyResponse, SetPolicyError, Options<SetPolicyData>> => {
+    const mutationOptions: UseMutationOptions<SetPolicyResponse, SetPolicyError, Options<SetPolicyData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await setPolicy({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
+
+export const readQueueQueryKey = (options: Options<ReadQueueData>) => createQueryKey('readQueue', options);
+
+/**
+ * Read Queue
+ *
+ * Read the queue of a cluster: order, reasons for waiting, predicted times, policy.
+ */
+export const readQueueOptions = (options: Options<ReadQueueData>) => queryOptions<ReadQueueResponse, ReadQueueError, ReadQueueResponse, ReturnType<typeof readQueueQueryKey>>({
+    queryFn: async ({ queryKey, signal }) => {
+        const { data } = await readQueue({
+            ...options,
+            ...queryKey[0],
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: readQueueQueryKey(options)
+});
+
+/**
  * Resume Cluster
  *
  * Send runs to a drained cluster again.
@@ -215,6 +254,26 @@ export const makeClusterTokenMutation = (options?: Partial<Options<MakeClusterTo
     };
     return mutationOptions;
 };
+
+export const readTraceQueryKey = (options: Options<ReadTraceData>) => createQueryKey('readTrace', options);
+
+/**
+ * Read Trace
+ *
+ * Read the newest experiments of a cluster that have ended as a job trace (CSV of the Helios format).
+ */
+export const readTraceOptions = (options: Options<ReadTraceData>) => queryOptions<ReadTraceResponse, ReadTraceError, ReadTraceResponse, ReturnType<typeof readTraceQueryKey>>({
+    queryFn: async ({ queryKey, signal }) => {
+        const { data } = await readTrace({
+            ...options,
+            ...queryKey[0],
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: readTraceQueryKey(options)
+});
 
 export const listExperimentsQueryKey = (options?: Options<ListExperimentsData>) => createQueryKey('listExperiments', options);
 
@@ -352,6 +411,25 @@ export const readComparisonOptions = (options: Options<ReadComparisonData>) => q
     },
     queryKey: readComparisonQueryKey(options)
 });
+
+/**
+ * Set Priority
+ *
+ * Change the priority of an experiment while it waits; 409 if it has ended.
+ */
+export const setPriorityMutation = (options?: Partial<Options<SetPriorityData>>): UseMutationOptions<SetPriorityResponse, SetPriorityError, Options<SetPriorityData>> => {
+    const mutationOptions: UseMutationOptions<SetPriorityResponse, SetPriorityError, Options<SetPriorityData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await setPriority({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
 
 export const readTuningQueryKey = (options: Options<ReadTuningData>) => createQueryKey('readTuning', options);
 

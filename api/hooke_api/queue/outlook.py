@@ -1,0 +1,160 @@
+"""What a user who waits wants to know: position, reason, predicted start and end."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from hooke_api.queue.policies import held, ordered
+from hooke_api.queue.prediction import Z90, Prediction, total
+from hooke_api.queue.state import Entry, QueueState
+
+
+@dataclass(frozen=True)
+class Span:
+    """A predicted time with a 90% interval, seconds since 1970."""
+
+    at: float
+    earliest: float
+    latest: float
+
+    def plus(self, took: tuple[float, float], now: float) -> Span:
+        """Return the time after a duration, given as mean and standard deviation."""
+        deviation = (self.latest - self.at) / Z90
+        return span(self.at + took[0], math.hypot(deviation, took[1]), now)
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """What is known about one waiting entry."""
+
+    entry: Entry
+    position: int
+    """1: the next one."""
+    experiments_ahead: int
+    runs_ahead: int
+    reason: str
+    """Why it waits, as a phrase."""
+    start: Span | None
+    """Of its first run; None: cannot be predicted."""
+    end: Span | None
+    """Of its last run."""
+
+    def after(
+        self, count: int, batches: Sequence[tuple[int, Prediction | None]], now: float
+    ) -> tuple[Span | None, str]:
+        """Return start and reason of a run of the entry that follows `count` others, given by prediction."""
+        then = f", then {plural(count, 'run')} of its experiment" if count else ""
+        before = total(batches)
+        start = None if self.start is None or before is None else self.start.plus(before, now)
+        return start, self.reason + then
+
+
+def plural(count: int, noun: str) -> str:
+    """Return a count with its noun."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def clock(at: float, now: float) -> str:
+    """Return a time as text, in UTC: `14:05 UTC`, with the date on another day."""
+    then, today = datetime.fromtimestamp(at, UTC), datetime.fromtimestamp(now, UTC)
+    return then.strftime("%H:%M UTC" if then.date() == today.date() else "%Y-%m-%d %H:%M UTC")
+
+
+def span(mean: float, deviation: float, now: float) -> Span:
+    """Return a predicted time with its interval; nothing starts or ends in the past."""
+    reach = Z90 * deviation
+    return Span(max(now, mean), max(now, mean - reach), max(now, mean + reach))
+
+
+def outlooks(state: QueueState) -> list[Outlook]:
+    """Return the outlook of every waiting entry, in the order of service."""
+    entries = ordered(state)
+    times = _times(state, entries)
+    found, experiments, runs = [], 0, 0
+    for position, (entry, (start, end)) in enumerate(zip(entries, times, strict=True), 1):
+        reason = _reason(state, entry, experiments, runs)
+        found.append(Outlook(entry, position, experiments, runs, reason, start, end))
+        experiments, runs = experiments + 1, runs + entry.runs
+    return found
+
+
+def _reason(state: QueueState, entry: Entry, experiments: int, runs: int) -> str:
+    if state.drained:
+        return "cluster is drained"
+    if not state.online:
+        return f"cluster offline since {clock(state.seen_at, state.now)}"
+    if held(state, entry):
+        count = state.active_runs(entry.user)
+        verb = "is" if count == 1 else "are"
+        limit = state.policy.max_active_runs
+        return f"held: {plural(count, 'run')} of {entry.user} {verb} active, the limit is {limit}"
+    if experiments:
+        return f"behind {plural(experiments, 'experiment')} ({plural(runs, 'run')})"
+    if state.active:
+        return _slots(state, entry)
+    return "next to start"
+
+
+def _slots(state: QueueState, entry: Entry) -> str:
+    free = state.free
+    until = _release(state, entry)
+    when = "for an unknown time" if until is None else f"until about {clock(until, state.now)}"
+    if entry.ranks > free:
+        verb = "is" if free == 1 else "are"
+        return f"needs {plural(entry.ranks, 'slot')}, {free or 'none'} {verb} free {when}"
+    if state.exclusive:
+        numbers = sorted({each.number for each in state.active})
+        busy = " and ".join(f"experiment {number}" for number in numbers)
+        return f"the cluster is taken by {busy} {when}: timed runs share no cores"
+    return "next to start"
+
+
+def _release(state: QueueState, entry: Entry) -> float | None:
+    """Return when enough of what is active has ended, or None."""
+    if state.exclusive:
+        known = [each.left[0] for each in state.active if each.left is not None]
+        return state.now + max(known) if len(known) == len(state.active) else None
+    free = state.free
+    for left, ranks in sorted((each.left[0], each.ranks) for each in state.active if each.left is not None):
+        free += ranks
+        if free >= min(entry.ranks, state.slots):
+            return state.now + left
+    return None
+
+
+def _times(state: QueueState, entries: Sequence[Entry]) -> list[tuple[Span | None, Span | None]]:
+    """Return predicted start and end of each: one after the other in order, each as slots become free."""
+    if state.drained or not state.online:
+        return [(None, None)] * len(entries)
+    # (end, variance, slots): infinite where the end is unknown
+    ends = [
+        (state.now + each.left[0], each.left[1] ** 2, state.needed(each.ranks))
+        if each.left is not None
+        else (math.inf, 0.0, state.needed(each.ranks))
+        for each in state.active
+    ]
+    heapq.heapify(ends)
+    free = state.slots - sum(slots for _, _, slots in ends)
+    at, variance = state.now, 0.0
+    found: list[tuple[Span | None, Span | None]] = []
+    for entry in entries:
+        if held(state, entry):
+            found.append((None, None))
+            continue
+        need = state.needed(entry.ranks)
+        while free < need and ends:
+            end, of_end, slots = heapq.heappop(ends)
+            free += slots
+            if end >= at:
+                at, variance = end, of_end
+        took = total([(batch.runs, batch.predicted) for batch in entry.batches])
+        start = span(at, math.sqrt(variance), state.now) if math.isfinite(at) else None
+        end_at, of_end = (math.inf, 0.0) if took is None else (at + took[0], variance + took[1] ** 2)
+        found.append((start, span(end_at, math.sqrt(of_end), state.now) if math.isfinite(end_at) else None))
+        free -= need
+        heapq.heappush(ends, (end_at, of_end, need))
+    return found

@@ -1,0 +1,101 @@
+"""The state of one cluster's queue, as plain values. Times are seconds since 1970, durations seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from hooke_api.queue.prediction import Prediction
+from hooke_api.queue.settings import QueuePolicy
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Waiting runs of one experiment that are alike."""
+
+    runs: int
+    ranks: int
+    """Slots that each of them needs."""
+    predicted: Prediction | None = None
+    """Duration of one of them; None: nothing similar has run."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """The waiting runs of one experiment on one cluster. They are ordered as a whole, so they stay together."""
+
+    experiment: str
+    user: str
+    submitted_at: float
+    batches: tuple[Batch, ...]
+    priority: int = 0
+    begun: bool = False
+    """Whether runs of the experiment have been dispatched to this cluster before."""
+    number: int = 0
+    name: str = ""
+
+    @property
+    def runs(self) -> int:
+        """Return the number of its waiting runs."""
+        return sum(batch.runs for batch in self.batches)
+
+    @property
+    def ranks(self) -> int:
+        """Return the slots that its largest run needs."""
+        return max(batch.ranks for batch in self.batches)
+
+    @property
+    def service(self) -> float | None:
+        """Return predicted duration x ranks over its runs, slot seconds; None if a duration is unknown."""
+        total = 0.0
+        for batch in self.batches:
+            if batch.predicted is None:
+                return None
+            total += batch.runs * batch.ranks * batch.predicted.seconds
+        return total
+
+
+@dataclass(frozen=True)
+class Active:
+    """The runs of one experiment that occupy the cluster."""
+
+    experiment: str
+    user: str
+    ranks: int
+    """Slots occupied: those of its largest run, as the runs of a launch follow one another."""
+    runs: int = 1
+    left: tuple[float, float] | None = None
+    """Mean and standard deviation of the seconds until the last one ends; None: unknown."""
+    number: int = 0
+
+
+@dataclass(frozen=True)
+class QueueState:
+    """All that the order, the reasons and the predictions of one cluster's queue depend on."""
+
+    cluster: str
+    slots: int
+    now: float
+    waiting: tuple[Entry, ...] = ()
+    active: tuple[Active, ...] = ()
+    policy: QueuePolicy = field(default_factory=QueuePolicy)
+    usage: Mapping[str, float] = field(default_factory=dict)
+    """User -> slot seconds used, decayed by the policy's half-life."""
+    exclusive: bool = True
+    """Whether a launch occupies the whole cluster, so that timed runs never share cores."""
+    online: bool = True
+    seen_at: float = 0.0
+    drained: bool = False
+
+    def active_runs(self, user: str) -> int:
+        """Return the number of a user's runs that are active."""
+        return sum(each.runs for each in self.active if each.user == user)
+
+    def needed(self, ranks: int) -> int:
+        """Return the slots that runs with so many ranks take from others."""
+        return self.slots if self.exclusive else min(ranks, self.slots)
+
+    @property
+    def free(self) -> int:
+        """Return the number of slots without a rank."""
+        return max(0, self.slots - sum(min(each.ranks, self.slots) for each in self.active))

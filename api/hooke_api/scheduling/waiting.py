@@ -1,0 +1,202 @@
+"""The state of a cluster's queue, read from the database."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from hooke.spec.states import RunState
+from sqlalchemy import exists, func, select
+from sqlalchemy.orm import Session
+
+from hooke_api.models import Attempt, Cluster, Experiment, Run
+from hooke_api.queue.prediction import Kind, Prediction, history_of_runs, total
+from hooke_api.queue.settings import Order, QueuePolicy
+from hooke_api.queue.state import Active, Batch, Entry, QueueState
+from hooke_api.scheduling import history
+from hooke_api.scheduling.history import Known
+from hooke_api.scheduling.lifecycle import ACTIVE
+
+BEGUN = (*sorted(ACTIVE), RunState.SUCCEEDED, RunState.FAILED_USER, RunState.FAILED_INFRA, RunState.TIMED_OUT)
+"""States of a run that show that its experiment has begun on the cluster."""
+PREDICTED = frozenset({Order.SHORTEST_SERVICE, Order.FAIR_SHARE})
+"""Orders that depend on durations."""
+Columns = Any
+"""A row of a query, or a Run, with the columns that a function reads."""
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One active run: dispatched runs of a launch wait for the earlier ones."""
+
+    run: str
+    experiment: str
+    user: str
+    number: int
+    ranks: int
+    state: RunState
+    left: Prediction | None
+    """The seconds that it still takes, without the runs before it; None: unknown."""
+
+
+@dataclass(frozen=True)
+class Queue:
+    """The queue of one cluster with what its predictions are made from."""
+
+    state: QueueState
+    turns: tuple[Turn, ...]
+    known: Known
+
+
+def policy_of(cluster: Cluster) -> QueuePolicy:
+    """Return the policy of a cluster."""
+    return QueuePolicy.model_validate(cluster.policy or {})
+
+
+def read(session: Session, cluster: Cluster, at: datetime, silence: timedelta, predicted: bool = True) -> Queue:
+    """Return the queue of a cluster; `predicted`: with durations also where its order does not depend on them."""
+    policy = policy_of(cluster)
+    if predicted or policy.order in PREDICTED:
+        known = history.known(session, cluster.name, cluster.slots)
+    else:
+        known = Known((), history_of_runs())
+    turns = _turns(session, cluster, at, known)
+    usage = known.usage(at.timestamp(), policy.half_life_hours) if policy.order is Order.FAIR_SHARE else {}
+    state = QueueState(
+        cluster=cluster.name,
+        slots=cluster.slots,
+        now=at.timestamp(),
+        waiting=_entries(session, cluster, known),
+        active=_active(turns),
+        policy=policy,
+        usage=usage,
+        online=at - cluster.seen_at <= silence,
+        seen_at=cluster.seen_at.timestamp(),
+        drained=bool(getattr(cluster, "draining", False)),
+    )
+    return Queue(state, turns, known)
+
+
+def kind_of(host: str, workload: str, run: Columns) -> Kind:
+    """Return what the duration of a run depends on."""
+    return Kind(host, run.simulated, workload, run.algorithm, run.workers + run.servers, run.budget)
+
+
+def ranks_of(slots: int, run: Columns) -> int:
+    """Return the slots that a run needs; a simulated one uses the whole cluster, whatever it simulates."""
+    return slots if run.simulated else run.workers + run.servers
+
+
+def _entries(session: Session, cluster: Cluster, known: Known) -> tuple[Entry, ...]:
+    alike = (Run.experiment_id, Run.algorithm, Run.simulated, Run.workers, Run.servers, Run.budget)
+    query = (
+        select(*alike, func.count().label("runs"))
+        .where(Run.host == cluster.name, Run.state == RunState.QUEUED)
+        .group_by(*alike)
+        .order_by(*alike)
+    )
+    rows: dict[str, list[Columns]] = {}
+    for row in session.execute(query):
+        rows.setdefault(row.experiment_id, []).append(row)
+    if not rows:
+        return ()
+    begun = exists().where(Run.host == cluster.name, Run.state.in_(BEGUN), Run.experiment_id == Experiment.id)
+    waits = exists().where(
+        Run.host == cluster.name, Run.state == RunState.QUEUED, Run.experiment_id == Experiment.id
+    )
+    told = select(
+        Experiment.id, Experiment.number, Experiment.name, Experiment.workload, Experiment.created_by,
+        Experiment.created_at, Experiment.priority, begun.label("begun"),
+    ).where(waits)  # fmt: skip
+    return tuple(
+        Entry(
+            experiment=one.id,
+            user=one.created_by,
+            submitted_at=one.created_at.timestamp(),
+            batches=tuple(_batch(cluster, one.workload, row, known) for row in rows[one.id]),
+            priority=one.priority,
+            begun=one.begun,
+            number=one.number,
+            name=one.name,
+        )
+        for one in session.execute(told)
+        if one.id in rows
+    )
+
+
+def _batch(cluster: Cluster, workload: str, row: Columns, known: Known) -> Batch:
+    predicted = known.durations.predict(kind_of(cluster.name, workload, row))
+    return Batch(row.runs, ranks_of(cluster.slots, row), predicted)
+
+
+def _turns(session: Session, cluster: Cluster, at: datetime, known: Known) -> tuple[Turn, ...]:
+    """Return the active runs of a cluster in the order in which they take their turns."""
+    query = (
+        select(
+            Run.id, Run.experiment_id, Run.algorithm, Run.simulated, Run.workers, Run.servers, Run.budget,
+            Run.samples, Run.state, Run.started_at, Experiment.workload, Experiment.created_by, Experiment.number,
+            Attempt.created_at.label("sent"),
+        )
+        .join(Experiment, Experiment.id == Run.experiment_id)
+        .outerjoin(Attempt, (Attempt.run_id == Run.id) & (Attempt.number == Run.attempt))
+        .where(Run.host == cluster.name, Run.state.in_(ACTIVE))
+        .order_by(Run.id)
+    )  # fmt: skip
+    last = max((run.ended_at for run in known.runs), default=0.0)
+    return tuple(
+        Turn(
+            run=row.id,
+            experiment=row.experiment_id,
+            user=row.created_by,
+            number=row.number,
+            ranks=ranks_of(cluster.slots, row),
+            state=row.state,
+            left=_left(row, known.durations.predict(kind_of(cluster.name, row.workload, row)), at, last),
+        )
+        for row in session.execute(query)
+    )
+
+
+def _left(row: Columns, predicted: Prediction | None, at: datetime, last: float) -> Prediction | None:
+    """Return the seconds that an active run still takes.
+
+    Without similar runs, one that trains is predicted from its share of the budget.
+    """
+    if row.state is RunState.DISPATCHED:
+        return predicted
+    began = max(last, row.sent.timestamp()) if row.sent is not None else at.timestamp()
+    elapsed = max(0.0, at.timestamp() - began)
+    if predicted is not None:
+        # one that takes longer than predicted is expected to be late by as much as runs differ
+        left = max(predicted.seconds - elapsed, predicted.spread / 2)
+        return Prediction(left, predicted.spread, min(predicted.error, left))
+    if row.started_at is not None and row.samples > 0:
+        trained = max(0.0, (at - row.started_at).total_seconds())
+        left = trained * max(0, row.budget - row.samples) / row.samples
+        return Prediction(left, left / 2)
+    return None
+
+
+def _active(turns: Sequence[Turn]) -> tuple[Active, ...]:
+    """Return the active runs by experiment; those of one experiment follow one another."""
+    groups: dict[str, list[Turn]] = {}
+    for turn in turns:
+        groups.setdefault(turn.experiment, []).append(turn)
+    return tuple(
+        Active(
+            experiment=experiment,
+            user=group[0].user,
+            ranks=max(turn.ranks for turn in group),
+            runs=len(group),
+            left=left_of(group),
+            number=group[0].number,
+        )
+        for experiment, group in groups.items()
+    )
+
+
+def left_of(turns: Sequence[Turn]) -> tuple[float, float] | None:
+    """Return mean and deviation of the seconds until the last of these has ended; None if one is unknown."""
+    return total([(1, turn.left) for turn in turns])

@@ -1,0 +1,1 @@
+"""The queues of the clusters as resources: who waits, why, until when, under which policy."""

@@ -1,0 +1,251 @@
+"""Positions, reasons and predicted times of what waits; policies and their limits."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+
+from hooke.errors import Fault, SpecError
+from hooke.spec.states import RunState
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from hooke_api.base.errors import ResourceNotFound
+from hooke_api.models import Cluster, Experiment, Run, now
+from hooke_api.queue.outlook import Outlook, Span, outlooks, plural, span
+from hooke_api.queue.prediction import Prediction, total
+from hooke_api.queue.settings import QueuePolicy
+from hooke_api.queue.state import Active
+from hooke_api.scheduling import waiting
+from hooke_api.scheduling.lifecycle import ACTIVE
+from hooke_api.scheduling.waiting import Queue, left_of
+from hooke_api.storage.outbox import announce, wake_scheduler
+from hooke_api.waiting.schemas import ActiveView, QueueEntryView, QueueView, SpanView, WaitingView
+
+OPEN = (RunState.QUEUED, *sorted(ACTIVE))
+
+
+def cluster_of(session: Session, name: str, *, lock: bool = False) -> Cluster:
+    """Return a registered cluster. Raises ResourceNotFound."""
+    found = session.get(Cluster, name, with_for_update=lock or None)
+    if found is None:
+        raise ResourceNotFound(f"no cluster is called {name!r}: GET /clusters lists them")
+    return found
+
+
+def queue_view(session: Session, name: str, silence: timedelta) -> QueueView:
+    """Return the queue of one cluster."""
+    cluster = cluster_of(session, name)
+    queue = waiting.read(session, cluster, now(), silence)
+    state = queue.state
+    return QueueView(
+        cluster=name,
+        online=state.online,
+        drained=state.drained,
+        slots=state.slots,
+        free=state.free,
+        policy=state.policy,
+        active=[_active(each, state.now) for each in state.active],
+        entries=[_entry(each, name) for each in outlooks(state)],
+    )
+
+
+def set_policy(session: Session, name: str, policy: QueuePolicy) -> QueuePolicy:
+    """Store the policy of a cluster; it counts from the next launch on."""
+    cluster = cluster_of(session, name, lock=True)
+    cluster.policy = policy.model_dump(mode="json")
+    announce(session, "clusters", {})
+    wake_scheduler(session)
+    return policy
+
+
+def of_experiments(
+    session: Session, experiments: Collection[str], silence: timedelta
+) -> dict[str, list[WaitingView]]:
+    """Return what is known of the waiting runs of some experiments: experiment -> one view per cluster."""
+    query = (
+        select(Run.host)
+        .where(Run.experiment_id.in_(experiments), Run.state == RunState.QUEUED)
+        .distinct()
+        .order_by(Run.host)
+    )
+    found: dict[str, list[WaitingView]] = {}
+    for host in session.scalars(query).all():
+        queue = _queue(session, host, silence)
+        for outlook in outlooks(queue.state) if queue else ():
+            if outlook.entry.experiment in experiments:
+                view = _waiting(outlook, host, outlook.runs_ahead, outlook.start, outlook.end, outlook.reason)
+                found.setdefault(outlook.entry.experiment, []).append(view)
+    return found
+
+
+def of_runs(session: Session, runs: Iterable[Run], silence: timedelta) -> dict[str, WaitingView]:
+    """Return what is known of the runs that wait, in the queue or for their turn: run -> view."""
+    by_host: dict[str, list[Run]] = {}
+    for run in runs:
+        if run.state in (RunState.QUEUED, RunState.DISPATCHED):
+            by_host.setdefault(run.host, []).append(run)
+    found: dict[str, WaitingView] = {}
+    for host, each in sorted(by_host.items()):
+        queue = _queue(session, host, silence)
+        if queue is None:
+            continue
+        sent = {run.id for run in each if run.state is RunState.DISPATCHED}
+        found |= _turn_views(queue, sent)
+        found |= _queued_views(session, queue, [run for run in each if run.state is RunState.QUEUED])
+    return found
+
+
+def _queue(session: Session, host: str, silence: timedelta) -> Queue | None:
+    cluster = session.get(Cluster, host)
+    return None if cluster is None else waiting.read(session, cluster, now(), silence)
+
+
+def _queued_views(session: Session, queue: Queue, wanted: Sequence[Run]) -> dict[str, WaitingView]:
+    state, found = queue.state, dict[str, WaitingView]()
+    ids = {run.id for run in wanted}
+    for outlook in outlooks(state) if ids else ():
+        experiment = outlook.entry.experiment
+        if not any(run.experiment_id == experiment for run in wanted):
+            continue
+        workload = session.execute(select(Experiment.workload).where(Experiment.id == experiment)).scalar_one()
+        query = (
+            select(Run.id, Run.algorithm, Run.simulated, Run.workers, Run.servers, Run.budget)
+            .where(Run.host == state.cluster, Run.state == RunState.QUEUED, Run.experiment_id == experiment)
+            .order_by(Run.id)
+        )
+        ahead: Counter[Prediction | None] = Counter()
+        for before, row in enumerate(session.execute(query)):
+            predicted = queue.known.durations.predict(waiting.kind_of(state.cluster, workload, row))
+            if row.id in ids:
+                start, reason = outlook.after(before, [(runs, kind) for kind, runs in ahead.items()], state.now)
+                end = _end(start, predicted, state.now)
+                found[row.id] = _waiting(
+                    outlook, state.cluster, outlook.runs_ahead + before, start, end, reason, 1
+                )
+            ahead[predicted] += 1
+    return found
+
+
+def _turn_views(queue: Queue, wanted: Collection[str]) -> dict[str, WaitingView]:
+    """Return the views of dispatched runs, which wait for those before them in their launch."""
+    state, found = queue.state, dict[str, WaitingView]()
+    for number, turn in enumerate(queue.turns):
+        if turn.run not in wanted:
+            continue
+        before = left_of(queue.turns[:number])
+        through = left_of(queue.turns[: number + 1])
+        found[turn.run] = WaitingView(
+            cluster=state.cluster,
+            position=0,
+            experiments_ahead=0,
+            runs_ahead=number,
+            reason=_turn_reason(number),
+            starts=_span_view(None if before is None else span(state.now + before[0], before[1], state.now)),
+            ends=_span_view(None if through is None else span(state.now + through[0], through[1], state.now)),
+            runs=1,
+        )
+    return found
+
+
+def _turn_reason(number: int) -> str:
+    if number == 0:
+        return "sent to its cluster, which is starting it"
+    return f"sent to its cluster, takes its turn after {plural(number, 'run')} of its launch"
+
+
+def _end(start: Span | None, predicted: Prediction | None, at: float) -> Span | None:
+    took = total([(1, predicted)])
+    return None if start is None or took is None else start.plus(took, at)
+
+
+def _waiting(
+    outlook: Outlook, host: str, ahead: int, start: Span | None, end: Span | None, reason: str, runs: int = 0
+) -> WaitingView:
+    return WaitingView(
+        cluster=host,
+        position=outlook.position,
+        experiments_ahead=outlook.experiments_ahead,
+        runs_ahead=ahead,
+        reason=reason,
+        starts=_span_view(start),
+        ends=_span_view(end),
+        runs=runs or outlook.entry.runs,
+    )
+
+
+def _entry(outlook: Outlook, host: str) -> QueueEntryView:
+    entry = outlook.entry
+    took = total([(batch.runs, batch.predicted) for batch in entry.batches])
+    likenesses = [batch.predicted for batch in entry.batches if batch.predicted is not None]
+    plain = _waiting(outlook, host, outlook.runs_ahead, outlook.start, outlook.end, outlook.reason)
+    return QueueEntryView(
+        **plain.model_dump(),
+        experiment=entry.experiment,
+        number=entry.number,
+        name=entry.name,
+        user=entry.user,
+        priority=entry.priority,
+        begun=entry.begun,
+        ranks=entry.ranks,
+        run_seconds=None if took is None else took[0],
+        likeness=_likeness(likenesses) if took is not None else None,
+        submitted_at=datetime.fromtimestamp(entry.submitted_at, UTC),
+    )
+
+
+def _likeness(predictions: Sequence[Prediction]) -> str:
+    """Return what predictions are made from: of several, the coarsest likeness."""
+    coarsest = max(predictions, key=lambda each: each.error / each.seconds)
+    return f"{plural(coarsest.runs, 'run')} of {coarsest.likeness}"
+
+
+def _active(each: Active, at: float) -> ActiveView:
+    ends = None if each.left is None else span(at + each.left[0], each.left[1], at)
+    return ActiveView(
+        experiment=each.experiment,
+        number=each.number,
+        user=each.user,
+        runs=each.runs,
+        ranks=each.ranks,
+        ends=_span_view(ends),
+    )
+
+
+def _span_view(told: Span | None) -> SpanView | None:
+    if told is None:
+        return None
+    return SpanView(**{name: datetime.fromtimestamp(getattr(told, name), UTC) for name in SpanView.model_fields})
+
+
+def check_limits(session: Session, user: str, clusters: Sequence[str], added: Counter[str]) -> None:
+    """Raise SpecError if the runs that an experiment adds exceed the user's limit on a cluster.
+
+    `clusters` are the hosts of the experiment's clusters in order, for the pointers; `added` the runs per host.
+    """
+    faults = []
+    for host, count in sorted(added.items()):
+        cluster = session.get(Cluster, host)
+        limit = None if cluster is None else waiting.policy_of(cluster).max_waiting_runs
+        if limit is None:
+            continue
+        waits = _waiting_runs(session, user, host)
+        if waits + count > limit:
+            message = (
+                f"{user} has {plural(waits, 'waiting run')} on {host} and may have {limit}; this experiment adds "
+                f"{count}: wait until some have started, cancel some, or submit fewer"
+            )
+            faults.append(Fault(f"/clusters/{clusters.index(host)}", message))
+    if faults:
+        raise SpecError(faults)
+
+
+def _waiting_runs(session: Session, user: str, host: str) -> int:
+    query = (
+        select(func.count())
+        .select_from(Run)
+        .join(Experiment, Experiment.id == Run.experiment_id)
+        .where(Run.host == host, Run.state == RunState.QUEUED, Experiment.created_by == user)
+    )
+    return session.execute(query).scalar_one()

@@ -1,0 +1,98 @@
+import { Skeleton } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { useEffect } from "react";
+import { statusOf } from "@/lib/api/problem";
+import { readQueueOptions, readQueueQueryKey } from "@/lib/client/@tanstack/react-query.gen";
+import type { QueueView } from "@/lib/client/types.gen";
+import { useRefresh } from "@/lib/events/use-refresh";
+import { useStream } from "@/lib/events/use-stream";
+import { formatSpan } from "@/lib/format/time";
+import { ErrorPanel } from "@/lib/ui/error-panel";
+import { LinkButton } from "@/lib/ui/link-button";
+import { Message } from "@/lib/ui/message";
+import { Section } from "@/lib/ui/section";
+import { useNow } from "@/lib/ui/use-now";
+import { PolicyForm } from "./policy-form";
+import styles from "./queue.module.css";
+import { QueueTable } from "./queue-table";
+
+const route = getRouteApi("/clusters/$clusterName/queue");
+const AGAIN = 15_000;
+
+/** The queue of one cluster, live: who is served, who waits and why, under which policy. */
+export function QueueScreen() {
+  const { clusterName: name } = route.useParams();
+  const path = { name };
+  const query = useQuery({ ...readQueueOptions({ path }), refetchInterval: AGAIN });
+  const refresh = useRefresh(readQueueQueryKey({ path }), 1000);
+  useStream({}, (event) => {
+    if (event.kind !== "logs" && event.kind !== "points") refresh();
+  });
+  useEffect(() => {
+    document.title = `Queue of ${name} · Hooke`;
+  }, [name]);
+  if (statusOf(query.error) === 404) return <Missing name={name} />;
+  return (
+    <>
+      <h1 className={styles.title}>Queue of {name}</h1>
+      {query.isError && !query.data && (
+        <ErrorPanel what="The queue could not be read." error={query.error} retry={() => query.refetch()} />
+      )}
+      {query.isPending && <Skeleton height={240} mt={24} />}
+      {query.data && <Page queue={query.data} changed={refresh} />}
+    </>
+  );
+}
+
+function Page({ queue, changed }: { queue: QueueView; changed: () => void }) {
+  const state = queue.drained ? "drained: it starts nothing" : queue.online ? "online" : "offline";
+  return (
+    <>
+      <p className={styles.facts} data-testid="queue-facts">
+        <span>{state}</span>
+        <span>
+          {queue.free} of {queue.slots} slots free
+        </span>
+      </p>
+      <Active queue={queue} />
+      <Section title="Waiting">
+        <QueueTable entries={queue.entries} changed={changed} />
+      </Section>
+      <Section title="Policy">
+        <PolicyForm key={JSON.stringify(queue.policy)} cluster={queue.cluster} policy={queue.policy} />
+      </Section>
+    </>
+  );
+}
+
+function Active({ queue }: { queue: QueueView }) {
+  const now = useNow();
+  if (queue.active.length === 0) return <p className={styles.quiet}>No run is active.</p>;
+  return (
+    <ul className={styles.active} data-testid="queue-active">
+      {queue.active.map((each) => (
+        <li key={each.experiment}>
+          <Link to="/experiments/$experimentId" params={{ experimentId: each.experiment }}>
+            Experiment {each.number}
+          </Link>{" "}
+          of {each.user}: {each.runs} active {each.runs === 1 ? "run" : "runs"},{" "}
+          {each.ends ? `end ${formatSpan(each.ends, now)}` : "end unknown"}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Missing({ name }: { name: string }) {
+  return (
+    <Message
+      page
+      title="No such cluster"
+      testId="not-found"
+      action={<LinkButton to="/">To the experiments</LinkButton>}
+    >
+      No cluster is called {name}. Its agent may not have reported yet.
+    </Message>
+  );
+}

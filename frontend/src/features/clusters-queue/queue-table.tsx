@@ -1,0 +1,77 @@
+import { Link } from "@tanstack/react-router";
+import type { QueueEntryView } from "@/lib/client/types.gen";
+import { formatSeconds, formatSpan } from "@/lib/format/time";
+import { PriorityControl } from "@/lib/queue/priority-control";
+import ui from "@/lib/ui/ui.module.css";
+import { useNow } from "@/lib/ui/use-now";
+import styles from "./queue.module.css";
+
+const COLUMNS = ["Position", "Experiment", "User", "Runs", "Takes", "Starts", "Ends", "Priority"];
+const NUMBERS = new Set(["Position", "Runs", "Takes"]);
+
+/** What waits on a cluster, in the order in which it will be served. */
+export function QueueTable({
+  entries,
+  changed,
+}: {
+  entries: readonly QueueEntryView[];
+  changed: () => void;
+}) {
+  if (entries.length === 0) return <p className={styles.quiet}>Nothing waits.</p>;
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
+    <section className={ui.tableWrap} aria-label="Waiting experiments" tabIndex={0}>
+      <table className={ui.table} data-testid="queue-table">
+        <thead>
+          <tr>
+            {COLUMNS.map((name) => (
+              <th key={name} scope="col" className={NUMBERS.has(name) ? ui.number : undefined}>
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {entries.map((entry) => (
+            <Row key={entry.experiment} entry={entry} changed={changed} />
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function Row({ entry, changed }: { entry: QueueEntryView; changed: () => void }) {
+  const now = useNow();
+  const took = entry.run_seconds === null ? "unknown" : `about ${formatSeconds(entry.run_seconds)}`;
+  return (
+    <tr data-testid="queue-row">
+      <td className={ui.number}>{entry.position}</td>
+      <td>
+        <Link to="/experiments/$experimentId" params={{ experimentId: entry.experiment }}>
+          #{entry.number} {entry.name}
+        </Link>
+        {entry.begun && <span className={styles.quiet}> has begun</span>}
+        <span className={styles.reason}>{entry.reason}</span>
+      </td>
+      <td>{entry.user}</td>
+      <td className={ui.number}>{entry.runs}</td>
+      <td
+        className={ui.number}
+        title={entry.likeness ? `Predicted from ${entry.likeness}.` : "Nothing similar has run."}
+      >
+        {took}
+      </td>
+      <td>{entry.starts ? formatSpan(entry.starts, now) : "unknown"}</td>
+      <td>{entry.ends ? formatSpan(entry.ends, now) : "unknown"}</td>
+      <td>
+        <PriorityControl
+          experiment={entry.experiment}
+          priority={entry.priority}
+          label={`Priority of experiment ${entry.number}`}
+          onChanged={changed}
+        />
+      </td>
+    </tr>
+  );
+}
