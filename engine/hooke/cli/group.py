@@ -23,6 +23,7 @@ OWN = {
     "algorithms": "hooke.cli.catalogues:algorithms",
     "workloads": "hooke.cli.catalogues:workloads",
     "hardware": "hooke.cli.hardware:hardware",
+    "calibrate": "hooke.cli.calibrate:calibrate",
 }
 """Name -> "module:function" of the engine's own commands, in the order of the help page."""
 GROUP = "hooke.commands"

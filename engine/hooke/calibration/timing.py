@@ -1,0 +1,57 @@
+"""Timing of an operation of several ranks: samples that start together, the slowest rank counts."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from hooke.comm.mpi.communicator import MpiComm
+
+ROUNDS = 3
+"""Rounds of all measurements: their spread shows changes that are slower than one measurement."""
+_SHORTEST = 2e-4
+"""Shortest sample, s: shorter operations are repeated within it."""
+_LEAST, _MOST = 3, 200
+"""Samples of one measurement in a round."""
+
+
+def timed(comm: MpiComm, operation: Callable[[], None], seconds: float) -> list[float]:
+    """Return durations of `operation`, which every rank of `comm` executes; the same list on every rank.
+
+    Before each sample is a barrier. The number of samples follows from the duration of the second execution, of
+    which all ranks know the sum, so that all repeat equally often.
+    """
+    operation()
+    comm.barrier()
+    once = max(_once(operation), 1e-7)
+    once = comm.control.allreduce((once,))[0] / comm.size
+    repeat = max(1, min(100, int(_SHORTEST / once)))
+    samples = max(_LEAST, min(_MOST, int(seconds / (once * repeat))))
+    taken = np.empty(samples)
+    for number in range(samples):
+        comm.barrier()
+        began = time.perf_counter()
+        for _ in range(repeat):
+            operation()
+        taken[number] = (time.perf_counter() - began) / repeat
+    return slowest(comm, taken)
+
+
+def slowest(comm: MpiComm, taken: Any) -> list[float]:
+    """Return the maximum over ranks of each element."""
+    from mpi4py import MPI
+
+    found = np.empty_like(taken)
+    comm.world.Allreduce(taken, found, MPI.MAX)
+    durations: list[float] = found.tolist()
+    return durations
+
+
+def _once(operation: Callable[[], None]) -> float:
+    began = time.perf_counter()
+    operation()
+    return time.perf_counter() - began
