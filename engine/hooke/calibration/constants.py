@@ -26,8 +26,8 @@ def constants(
     message = calibration.curve("message")
     if message is None or message.line is None:
         raise CalibrationError(
-            f"the calibration of {name} has no messages: it was made with one rank, and a virtual cluster needs at "
-            "least two (`hooke calibrate --workers 2`)"
+            f"the calibration of {name} has no messages: it was made with one rank, and a virtual cluster needs "
+            "at least two (`hooke calibrate --workers 2`)"
         )
     precision = compute.precision if compute else "fp32"
     rate = _rate(calibration, name, workload, precision)

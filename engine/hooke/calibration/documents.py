@@ -1,4 +1,4 @@
-"""The result of a calibration, `hooke.calibration/1`: measured points and fitted lines, with hardware and versions."""
+"""The result of a calibration, `hooke.calibration/1`: measured points, fitted lines, hardware and versions."""
 
 from __future__ import annotations
 

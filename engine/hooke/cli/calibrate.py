@@ -92,7 +92,7 @@ def table(found: Calibration) -> str:
     parts = [columns(head)]
     if found.shared:
         parts.append(
-            f"Other processes were running (load {found.load:.1f}): these figures are not those of an idle machine."
+            f"Other processes were running (load {found.load:.1f}): an idle machine would give other figures."
         )
     parts.append(columns(_curves(found.curves)))
     parts += [columns(_lines(found.curves))] if any(curve.line for curve in found.curves) else []
