@@ -14,6 +14,11 @@ def experiment_id() -> str:
     return f"exp_{uuid7().hex}"
 
 
+def calibration_id() -> str:
+    """Return a new id of a calibration."""
+    return f"cal_{uuid7().hex}"
+
+
 def run_id() -> str:
     """Return a new id of a run."""
     return f"run_{uuid7().hex}"

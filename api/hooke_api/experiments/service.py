@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from hooke.calibration.constants import resolve_experiment
 from hooke.catalogue.expand import PlannedRun
 from hooke.errors import Fault
 from hooke.spec.specification import ExperimentSpec, fingerprint
@@ -18,6 +19,7 @@ from sqlalchemy.orm import Session
 from hooke_api.base import ids
 from hooke_api.base.cursors import Cursors
 from hooke_api.base.errors import Invalid, ResourceNotFound
+from hooke_api.calibration.service import latest
 from hooke_api.experiments.schemas import DryRun, ExperimentPage, ExperimentSummary, ExperimentView, PlannedRunView
 from hooke_api.experiments.warnings import warnings
 from hooke_api.models import DEFAULT_PROJECT, Experiment, IdempotencyKey, Run, now
@@ -33,7 +35,8 @@ LISTING = "experiments"
 def dry_run(session: Session, asked: ExperimentSpec) -> DryRun:
     """Return the runs that an experiment would create, and its warnings."""
     plain = expanded(asked)
-    with plain.telling() as spec:
+    with plain.telling() as unresolved:
+        spec = resolve_experiment(unresolved, latest(session))
         plan = plan_of(session, spec)
         planned = plan.first().runs
     return DryRun(
@@ -88,7 +91,9 @@ def _made_with(session: Session, key: str | None, who: str, spec: ExperimentSpec
     return session.get_one(Experiment, found.experiment_id)
 
 
-def _insert(session: Session, spec: ExperimentSpec, who: str, key: str | None) -> Experiment:
+def _insert(session: Session, sent: ExperimentSpec, who: str, key: str | None) -> Experiment:
+    """Store an experiment with its constants resolved, so that later calibrations do not change its runs."""
+    spec = resolve_experiment(sent, latest(session))
     step = plan_of(session, spec).first()
     at = now()
     experiment = Experiment(
@@ -117,7 +122,7 @@ def _insert(session: Session, spec: ExperimentSpec, who: str, key: str | None) -
             IdempotencyKey(
                 key=key,
                 created_by=who,
-                body_sha256=experiment.fingerprint,
+                body_sha256=fingerprint(sent),
                 experiment_id=experiment.id,
                 created_at=at,
             )

@@ -10,7 +10,8 @@ from sqlalchemy import exists, or_, select
 from sqlalchemy.orm import Session, undefer
 
 from hooke_api.base.settings import Settings
-from hooke_api.models import Attempt, Cluster, Run
+from hooke_api.models import Attempt, Cluster, Run, StoredCalibration
+from hooke_api.scheduling.calibrations import OPEN
 from hooke_api.scheduling.lifecycle import ACTIVE
 
 BATCH = 64
@@ -18,13 +19,18 @@ BATCH = 64
 
 
 def free_hosts(session: Session, seen_since: datetime) -> list[str]:
-    """Return the clusters that are online, have queued runs, and have no active run.
+    """Return the clusters that are online, have queued runs, and neither an active run nor a calibration.
 
     Every run occupies its whole cluster: a timed MPI run must not share cores, and a virtual one uses all of them.
     """
     taken = exists().where(Run.host == Cluster.name, Run.state.in_(ACTIVE))
     wanted = exists().where(Run.host == Cluster.name, Run.state == RunState.QUEUED)
-    query = select(Cluster.name).where(Cluster.seen_at >= seen_since, wanted, ~taken).order_by(Cluster.name)
+    calibrating = exists().where(StoredCalibration.cluster == Cluster.name, StoredCalibration.state.in_(OPEN))
+    query = (
+        select(Cluster.name)
+        .where(Cluster.seen_at >= seen_since, wanted, ~taken, ~calibrating)
+        .order_by(Cluster.name)
+    )
     return list(session.scalars(query))
 
 

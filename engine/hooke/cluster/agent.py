@@ -22,9 +22,10 @@ from celery import Celery
 from celery.worker import state
 from pydantic import TypeAdapter
 
-from hooke.cluster import broker, orders
+from hooke.cluster import broker, calibrating, orders
 from hooke.cluster.hello import ApiClient, Heartbeat
 from hooke.cluster.places import Home
+from hooke.spec.calibrating import CalibrationOrder
 from hooke.spec.events import LaunchOrder
 
 CONCURRENCY = 4
@@ -37,7 +38,7 @@ _log = logging.getLogger(__name__)
 
 
 def register(app: Celery, home: Home, api: str, client: ApiClient) -> None:
-    """Register the application's three tasks."""
+    """Register the application's tasks."""
 
     def launch(documents: list[dict[str, Any]]) -> None:
         orders.launch(home, api, _ORDERS.validate_python(documents))
@@ -48,10 +49,14 @@ def register(app: Celery, home: Home, api: str, client: ApiClient) -> None:
     def probe(run: str, attempt: int) -> None:
         client.proof(orders.prove(home, api, run, attempt))
 
+    def calibrate(order: dict[str, Any]) -> None:
+        calibrating.calibrate(home, CalibrationOrder.model_validate(order), client)
+
     tasks: dict[str, Callable[..., None]] = {
         broker.LAUNCH: launch,
         broker.CANCEL: cancel,
         broker.PROBE: probe,
+        broker.CALIBRATE: calibrate,
     }
     for name, function in tasks.items():
         app.task(function, name=name)

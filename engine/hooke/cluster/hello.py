@@ -18,6 +18,7 @@ from pydantic import ValidationError
 from hooke.catalogue import discovery as catalogue
 from hooke.catalogue.items import Kind
 from hooke.hardware import description
+from hooke.spec.calibrating import CalibrationReport
 from hooke.spec.events import AgentHello, AgentProof
 
 EVERY = 10.0
@@ -45,6 +46,10 @@ class ApiClient:
     def proof(self, proof: AgentProof) -> None:
         """Send the response to a probe. Raises httpx.HTTPError or OSError."""
         self._post("proof", proof.model_dump_json())
+
+    def calibration(self, report: CalibrationReport) -> None:
+        """Send the result of a calibration. Raises httpx.HTTPError or OSError."""
+        self._post("calibration", report.model_dump_json())
 
     def _post(self, what: str, body: str) -> None:
         headers = {
