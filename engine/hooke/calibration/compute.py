@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hooke.calibration.documents import BatchTime, ComputeRate, Estimate
+from hooke.calibration.documents import BatchTime, ComputeRate, Duration
 from hooke.calibration.fitting import BLOCK, block_mean, estimate, jitter, line
 from hooke.calibration.request import WorkloadRequest
 from hooke.calibration.timing import ROUNDS
@@ -69,7 +69,7 @@ def measure(comm: MpiComm, wanted: WorkloadRequest, seconds: float) -> ComputeRa
 def _batch_time(batch: int, rounds: list[Any]) -> BatchTime:
     """Return the usual time of a gradient: the median over blocks of steps of their means, over all ranks."""
     means = [[value for rank in block_mean(taken) for value in rank] for taken in rounds]
-    found: Estimate = estimate(means)
+    found: Duration = estimate(means)
     return BatchTime(**found.model_dump(), batch=batch)
 
 

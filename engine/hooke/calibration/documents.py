@@ -17,8 +17,8 @@ Kind = Literal["message", "stream", "all-reduce", "all-gather", "window get", "w
 add: of vectors in a rank's own memory, all ranks at once."""
 
 
-class Estimate(Frozen):
-    """A median in seconds with its standard error."""
+class Duration(Frozen):
+    """A median duration in seconds with its standard error."""
 
     seconds: float = Field(ge=0)
     error: float = Field(ge=0)
@@ -26,7 +26,7 @@ class Estimate(Frozen):
     samples: int = Field(ge=1)
 
 
-class Point(Estimate):
+class Point(Duration):
     """The time of an operation on `bytes` bytes."""
 
     bytes: int = Field(ge=0)
@@ -79,7 +79,7 @@ class Jitter(Frozen):
     steps: int = Field(ge=1)
 
 
-class BatchTime(Estimate):
+class BatchTime(Duration):
     """The time of a gradient of a batch; all ranks compute at once."""
 
     batch: int = Field(ge=1)
@@ -96,9 +96,9 @@ class ComputeRate(Frozen):
     points: list[BatchTime] = Field(min_length=1)
     line: Line
     """alpha: seconds per step; beta: seconds per sample."""
-    alone: Estimate
+    alone: Duration
     """A gradient of `loop_batch` samples while the other ranks wait."""
-    loop: Estimate
+    loop: Duration
     """A step of SGD of `loop_batch` samples in the training loop of a run: gradient, update and overhead."""
     loop_batch: int = Field(ge=1)
     accesses: float = Field(ge=0)
@@ -128,7 +128,7 @@ class Calibration(Frozen):
     """Processes that were running on the first host in the minute before: other load than the calibration's."""
     hardware: dict[str, str | int | float]
     versions: dict[str, str]
-    start: Estimate
+    start: Duration
     """From the launcher's command until all ranks have imported their libraries and initialized MPI."""
     curves: list[Curve]
     compute: list[ComputeRate]

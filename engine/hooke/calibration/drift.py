@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from hooke.calibration.documents import Calibration, Estimate
+from hooke.calibration.documents import Calibration, Duration
 
 FALSE_ALARMS = 0.05
 """Probability that two calibrations of an unchanged machine differ in any of their figures."""
@@ -38,7 +38,7 @@ class Change:
         )
 
 
-def figures(calibration: Calibration) -> dict[str, Estimate]:
+def figures(calibration: Calibration) -> dict[str, Duration]:
     """Return what is compared, by name: every curve's largest and smallest point, gradients, start-up."""
     found = {"start-up": calibration.start}
     for curve in calibration.curves:
@@ -73,7 +73,7 @@ def drift(before: Calibration, now: Calibration) -> list[Change]:
     return sorted(found, key=lambda change: -abs(math.log(change.ratio)))
 
 
-def _relative(known: Estimate) -> float:
+def _relative(known: Duration) -> float:
     return max(_LEAST, known.error / known.seconds)
 
 

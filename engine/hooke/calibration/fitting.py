@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from hooke.calibration.documents import Estimate, Jitter, Line
+from hooke.calibration.documents import Duration, Jitter, Line
 
 _LEAST_ERROR = 0.02
 """Relative standard error that every point has at least in a fit: no line describes an operation more closely."""
@@ -18,7 +18,7 @@ BLOCK = 16
 """Gradients over which slow jitter is assumed to stay the same."""
 
 
-def estimate(rounds: Sequence[Sequence[float]]) -> Estimate:
+def estimate(rounds: Sequence[Sequence[float]]) -> Duration:
     """Return the median of the samples of all rounds with its standard error.
 
     The error is the larger one of two: within rounds, a quarter of the width of the 95% interval that order
@@ -33,10 +33,10 @@ def estimate(rounds: Sequence[Sequence[float]]) -> Estimate:
     within = (high - low) / (2 * _Z)
     medians = [statistics.median(each) for each in rounds if each]
     between = statistics.stdev(medians) / math.sqrt(len(medians)) if len(medians) > 1 else 0.0
-    return Estimate(seconds=statistics.median(samples), error=max(within, between), samples=count)
+    return Duration(seconds=statistics.median(samples), error=max(within, between), samples=count)
 
 
-def line(messages: Sequence[float], size: Sequence[float], points: Sequence[Estimate]) -> Line | None:
+def line(messages: Sequence[float], size: Sequence[float], points: Sequence[Duration]) -> Line | None:
     """Fit seconds = alpha x messages + beta x size to the points; None for fewer than two.
 
     Weighted least squares with the points' standard errors, at least 2% of their times. Where a coefficient would

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from hooke.calibration.documents import Calibration, ComputeRate, Curve, Estimate, Line
+    from hooke.calibration.documents import Calibration, ComputeRate, Curve, Duration, Line
     from hooke.calibration.request import WorkloadRequest
 
 USUAL_WORKLOAD = "digits-mlp"
@@ -147,7 +147,7 @@ def _compute(rate: ComputeRate) -> str:
     return f"{title}\n{columns(rows, '  ')}"
 
 
-def _time(known: Estimate) -> str:
+def _time(known: Duration) -> str:
     from hooke.cli.text import seconds
 
     return f"{seconds(known.seconds)} +- {seconds(known.error)}"

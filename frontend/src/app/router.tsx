@@ -49,6 +49,15 @@ const leaderboard = createRoute({
   ),
 });
 
+const calibration = createRoute({
+  getParentRoute: () => root,
+  path: "/clusters/$name/calibration",
+  component: lazyRouteComponent(
+    () => import("@/features/calibration/calibration-screen"),
+    "CalibrationScreen",
+  ),
+});
+
 const run = createRoute({
   getParentRoute: () => root,
   path: "/runs/$runId",
@@ -56,7 +65,7 @@ const run = createRoute({
   component: lazyRouteComponent(() => import("@/features/run/run-screen"), "RunScreen"),
 });
 
-const routeTree = root.addChildren([experiments, newExperiment, experiment, leaderboard, run]);
+const routeTree = root.addChildren([experiments, newExperiment, experiment, leaderboard, calibration, run]);
 
 /** The routes over the browser's address, or over another history. */
 export function makeRouter(history?: RouterHistory) {

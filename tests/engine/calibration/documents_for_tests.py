@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from hooke.calibration.documents import Calibration, ComputeRate, Curve, Estimate, Jitter, Line, Point
+from hooke.calibration.documents import Calibration, ComputeRate, Curve, Duration, Jitter, Line, Point
 from hooke.calibration.network import critical
 
 SIZES = (8, 1 << 12, 1 << 17, 1 << 21)
@@ -32,7 +32,7 @@ def made(slower: float = 1.0, **changes) -> Calibration:
         curve("add", 1e-7, 0.5e-9),
         *(curve("all-reduce", alpha, beta, name) for name, (alpha, beta) in sums.items()),
     ]
-    seconds = Estimate(seconds=1e-3, error=1e-5, samples=50)
+    seconds = Duration(seconds=1e-3, error=1e-5, samples=50)
     rate = ComputeRate(
         workload="digits-mlp",
         precision="fp32",
@@ -54,7 +54,7 @@ def made(slower: float = 1.0, **changes) -> Calibration:
         "load": 0.0,
         "hardware": {"cpu": "test"},
         "versions": {"hooke": "0"},
-        "start": Estimate(seconds=2.0, error=0.1, samples=3),
+        "start": Duration(seconds=2.0, error=0.1, samples=3),
         "curves": curves,
         "compute": [rate],
     }

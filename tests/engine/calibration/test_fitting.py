@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hooke.calibration.documents import Estimate
+from hooke.calibration.documents import Duration
 from hooke.calibration.fitting import BLOCK, block_mean, estimate, jitter, line
 
 SIZES = [8, 1 << 10, 1 << 14, 1 << 17, 1 << 20, 1 << 22]
@@ -18,7 +18,7 @@ def test_a_line_is_recovered_and_its_errors_are_those_of_repeated_measurements()
         for size in SIZES:
             truth = alpha + beta * size
             error = 0.05 * truth
-            points.append(Estimate(seconds=truth + error * random.standard_normal(), error=error, samples=100))
+            points.append(Duration(seconds=truth + error * random.standard_normal(), error=error, samples=100))
         fits.append(line([1.0] * len(SIZES), SIZES, points))
     for name, truth in (("alpha", alpha), ("beta", beta)):
         values = np.array([getattr(fit, name) for fit in fits])
@@ -30,9 +30,9 @@ def test_a_line_is_recovered_and_its_errors_are_those_of_repeated_measurements()
 
 def test_weights_count_a_precise_point_more():
     points = [
-        Estimate(seconds=1.0, error=1e-6, samples=9),
-        Estimate(seconds=2.0, error=1e-6, samples=9),
-        Estimate(seconds=99.0, error=1e3, samples=9),
+        Duration(seconds=1.0, error=1e-6, samples=9),
+        Duration(seconds=2.0, error=1e-6, samples=9),
+        Duration(seconds=99.0, error=1e3, samples=9),
     ]
     found = line([1, 1, 1], [0, 1, 2], points)
     assert (found.alpha, found.beta) == (pytest.approx(1.0, rel=1e-3), pytest.approx(1.0, rel=1e-2))
@@ -42,7 +42,7 @@ def test_messages_and_bytes_of_schedules_are_told_apart():
     """Points of several numbers of ranks: seconds = rounds x alpha + bytes on the path x beta."""
     rounds, sizes = [2, 2, 4, 4, 6], [1e3, 1e6, 2e3, 1e6, 4e6]
     points = [
-        Estimate(seconds=3e-5 * r + 2e-9 * s, error=1e-7, samples=9) for r, s in zip(rounds, sizes, strict=True)
+        Duration(seconds=3e-5 * r + 2e-9 * s, error=1e-7, samples=9) for r, s in zip(rounds, sizes, strict=True)
     ]
     found = line(rounds, sizes, points)
     assert (found.alpha, found.beta) == (pytest.approx(3e-5), pytest.approx(2e-9))
@@ -50,14 +50,14 @@ def test_messages_and_bytes_of_schedules_are_told_apart():
 
 
 def test_a_negative_latency_is_none():
-    points = [Estimate(seconds=s, error=1e-9, samples=9) for s in (1e-7, 1e-3, 4e-3)]
+    points = [Duration(seconds=s, error=1e-9, samples=9) for s in (1e-7, 1e-3, 4e-3)]
     found = line([1, 1, 1], [1e3, 1e6, 2e6], points)
     assert found.alpha == found.alpha_error == 0.0
     assert found.beta > 0
 
 
 def test_one_point_is_no_line():
-    assert line([1], [1], [Estimate(seconds=1, error=0, samples=1)]) is None
+    assert line([1], [1], [Duration(seconds=1, error=0, samples=1)]) is None
 
 
 def test_the_error_of_a_median_is_that_of_repeated_medians():

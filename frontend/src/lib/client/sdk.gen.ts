@@ -2,7 +2,7 @@
 
 import type { Client, ClientMeta, Options as Options2, RequestResult, ServerSentEventsResult, TDataShape } from './client';
 import { client } from './client.gen';
-import type { CancelExperimentData, CancelExperimentErrors, CancelExperimentResponses, CancelRunData, CancelRunErrors, CancelRunResponses, CheckpointRunData, CheckpointRunErrors, CheckpointRunResponses, CreateExperimentData, CreateExperimentErrors, CreateExperimentResponses, ListAlgorithmsData, ListAlgorithmsErrors, ListAlgorithmsResponses, ListClustersData, ListClustersErrors, ListClustersResponses, ListExperimentsData, ListExperimentsErrors, ListExperimentsResponses, ListRunsData, ListRunsErrors, ListRunsResponses, ListWorkloadsData, ListWorkloadsErrors, ListWorkloadsResponses, LivezData, LivezErrors, LivezResponses, QuerySeriesData, QuerySeriesErrors, QuerySeriesResponses, ReadBandsData, ReadBandsErrors, ReadBandsResponses, ReadComparisonData, ReadComparisonErrors, ReadComparisonResponses, ReadExperimentData, ReadExperimentErrors, ReadExperimentResponses, ReadLeaderboardData, ReadLeaderboardErrors, ReadLeaderboardResponses, ReadLogsData, ReadLogsErrors, ReadLogsResponses, ReadRunData, ReadRunErrors, ReadRunResponses, ReadTuningData, ReadTuningErrors, ReadTuningResponses, ReadyzData, ReadyzErrors, ReadyzResponses, StreamEventsData, StreamEventsErrors, StreamEventsResponses, ValidateExperimentData, ValidateExperimentErrors, ValidateExperimentResponses, VersionData, VersionErrors, VersionResponses } from './types.gen';
+import type { CancelExperimentData, CancelExperimentErrors, CancelExperimentResponses, CancelRunData, CancelRunErrors, CancelRunResponses, CheckpointRunData, CheckpointRunErrors, CheckpointRunResponses, CreateExperimentData, CreateExperimentErrors, CreateExperimentResponses, ListAlgorithmsData, ListAlgorithmsErrors, ListAlgorithmsResponses, ListCalibrationsData, ListCalibrationsErrors, ListCalibrationsResponses, ListClustersData, ListClustersErrors, ListClustersResponses, ListExperimentsData, ListExperimentsErrors, ListExperimentsResponses, ListRunsData, ListRunsErrors, ListRunsResponses, ListWorkloadsData, ListWorkloadsErrors, ListWorkloadsResponses, LivezData, LivezErrors, LivezResponses, QuerySeriesData, QuerySeriesErrors, QuerySeriesResponses, ReadBandsData, ReadBandsErrors, ReadBandsResponses, ReadComparisonData, ReadComparisonErrors, ReadComparisonResponses, ReadExperimentData, ReadExperimentErrors, ReadExperimentResponses, ReadLeaderboardData, ReadLeaderboardErrors, ReadLeaderboardResponses, ReadLogsData, ReadLogsErrors, ReadLogsResponses, ReadRunData, ReadRunErrors, ReadRunResponses, ReadTuningData, ReadTuningErrors, ReadTuningResponses, ReadyzData, ReadyzErrors, ReadyzResponses, StartCalibrationData, StartCalibrationErrors, StartCalibrationResponses, StreamEventsData, StreamEventsErrors, StreamEventsResponses, ValidateExperimentData, ValidateExperimentErrors, ValidateExperimentResponses, VersionData, VersionErrors, VersionResponses } from './types.gen';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -31,6 +31,27 @@ export const listAlgorithms = <ThrowOnError extends boolean = false>(options?: O
  * List the registered clusters with their free slots.
  */
 export const listClusters = <ThrowOnError extends boolean = false>(options?: Options<ListClustersData, ThrowOnError>): RequestResult<ListClustersResponses, ListClustersErrors, ThrowOnError> => (options?.client ?? client).get<ListClustersResponses, ListClustersErrors, ThrowOnError>({ url: '/api/v1/clusters', ...options });
+
+/**
+ * List Calibrations
+ *
+ * List the latest 20 calibrations of a cluster, newest first, each with its drift.
+ */
+export const listCalibrations = <ThrowOnError extends boolean = false>(options: Options<ListCalibrationsData, ThrowOnError>): RequestResult<ListCalibrationsResponses, ListCalibrationsErrors, ThrowOnError> => (options.client ?? client).get<ListCalibrationsResponses, ListCalibrationsErrors, ThrowOnError>({ url: '/api/v1/clusters/{name}/calibrations', ...options });
+
+/**
+ * Start Calibration
+ *
+ * Calibrate a cluster as soon as it has no active run; until then, and meanwhile, it starts no other run.
+ */
+export const startCalibration = <ThrowOnError extends boolean = false>(options: Options<StartCalibrationData, ThrowOnError>): RequestResult<StartCalibrationResponses, StartCalibrationErrors, ThrowOnError> => (options.client ?? client).post<StartCalibrationResponses, StartCalibrationErrors, ThrowOnError>({
+    url: '/api/v1/clusters/{name}/calibrations',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
 
 /**
  * Stream Events

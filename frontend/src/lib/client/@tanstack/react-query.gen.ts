@@ -3,8 +3,8 @@
 import { queryOptions, type UseMutationOptions } from '@tanstack/react-query';
 
 import { client } from '../client.gen';
-import { cancelExperiment, cancelRun, checkpointRun, createExperiment, listAlgorithms, listClusters, listExperiments, listRuns, listWorkloads, livez, type Options, querySeries, readBands, readComparison, readExperiment, readLeaderboard, readLogs, readRun, readTuning, readyz, validateExperiment, version } from '../sdk.gen';
-import type { CancelExperimentData, CancelExperimentError, CancelExperimentResponse, CancelRunData, CancelRunError, CancelRunResponse, CheckpointRunData, CheckpointRunError, CheckpointRunResponse, CreateExperimentData, CreateExperimentError, CreateExperimentResponse, ListAlgorithmsData, ListAlgorithmsError, ListAlgorithmsResponse, ListClustersData, ListClustersError, ListClustersResponse, ListExperimentsData, ListExperimentsError, ListExperimentsResponse, ListRunsData, ListRunsError, ListRunsResponse, ListWorkloadsData, ListWorkloadsError, ListWorkloadsResponse, LivezData, LivezError, LivezResponse, QuerySeriesData, QuerySeriesError, QuerySeriesResponse, ReadBandsData, ReadBandsError, ReadBandsResponse, ReadComparisonData, ReadComparisonError, ReadComparisonResponse, ReadExperimentData, ReadExperimentError, ReadExperimentResponse, ReadLeaderboardData, ReadLeaderboardError, ReadLeaderboardResponse, ReadLogsData, ReadLogsError, ReadLogsResponse, ReadRunData, ReadRunError, ReadRunResponse, ReadTuningData, ReadTuningError, ReadTuningResponse, ReadyzData, ReadyzError, ReadyzResponse, ValidateExperimentData, ValidateExperimentError, ValidateExperimentResponse, VersionData, VersionError, VersionResponse } from '../types.gen';
+import { cancelExperiment, cancelRun, checkpointRun, createExperiment, listAlgorithms, listCalibrations, listClusters, listExperiments, listRuns, listWorkloads, livez, type Options, querySeries, readBands, readComparison, readExperiment, readLeaderboard, readLogs, readRun, readTuning, readyz, startCalibration, validateExperiment, version } from '../sdk.gen';
+import type { CancelExperimentData, CancelExperimentError, CancelExperimentResponse, CancelRunData, CancelRunError, CancelRunResponse, CheckpointRunData, CheckpointRunError, CheckpointRunResponse, CreateExperimentData, CreateExperimentError, CreateExperimentResponse, ListAlgorithmsData, ListAlgorithmsError, ListAlgorithmsResponse, ListCalibrationsData, ListCalibrationsError, ListCalibrationsResponse, ListClustersData, ListClustersError, ListClustersResponse, ListExperimentsData, ListExperimentsError, ListExperimentsResponse, ListRunsData, ListRunsError, ListRunsResponse, ListWorkloadsData, ListWorkloadsError, ListWorkloadsResponse, LivezData, LivezError, LivezResponse, QuerySeriesData, QuerySeriesError, QuerySeriesResponse, ReadBandsData, ReadBandsError, ReadBandsResponse, ReadComparisonData, ReadComparisonError, ReadComparisonResponse, ReadExperimentData, ReadExperimentError, ReadExperimentResponse, ReadLeaderboardData, ReadLeaderboardError, ReadLeaderboardResponse, ReadLogsData, ReadLogsError, ReadLogsResponse, ReadRunData, ReadRunError, ReadRunResponse, ReadTuningData, ReadTuningError, ReadTuningResponse, ReadyzData, ReadyzError, ReadyzResponse, StartCalibrationData, StartCalibrationError, StartCalibrationResponse, ValidateExperimentData, ValidateExperimentError, ValidateExperimentResponse, VersionData, VersionError, VersionResponse } from '../types.gen';
 
 export type QueryKey<TOptions extends Options> = [
     Pick<TOptions, 'baseUrl' | 'body' | 'headers' | 'path' | 'query'> & {
@@ -78,6 +78,45 @@ export const listClustersOptions = (options?: Options<ListClustersData>) => quer
     },
     queryKey: listClustersQueryKey(options)
 });
+
+export const listCalibrationsQueryKey = (options: Options<ListCalibrationsData>) => createQueryKey('listCalibrations', options);
+
+/**
+ * List Calibrations
+ *
+ * List the latest 20 calibrations of a cluster, newest first, each with its drift.
+ */
+export const listCalibrationsOptions = (options: Options<ListCalibrationsData>) => queryOptions<ListCalibrationsResponse, ListCalibrationsError, ListCalibrationsResponse, ReturnType<typeof listCalibrationsQueryKey>>({
+    queryFn: async ({ queryKey, signal }) => {
+        const { data } = await listCalibrations({
+            ...options,
+            ...queryKey[0],
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: listCalibrationsQueryKey(options)
+});
+
+/**
+ * Start Calibration
+ *
+ * Calibrate a cluster as soon as it has no active run; until then, and meanwhile, it starts no other run.
+ */
+export const startCalibrationMutation = (options?: Partial<Options<StartCalibrationData>>): UseMutationOptions<StartCalibrationResponse, StartCalibrationError, Options<StartCalibrationData>> => {
+    const mutationOptions: UseMutationOptions<StartCalibrationResponse, StartCalibrationError, Options<StartCalibrationData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await startCalibration({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
 
 export const listExperimentsQueryKey = (options?: Options<ListExperimentsData>) => createQueryKey('listExperiments', options);
 
