@@ -30,6 +30,8 @@ OTHER_PAIRS = (8, 1 << 19)
 """Sizes that are measured between all pairs; the rest between ranks 0 and 1."""
 PAIRS = 6
 """Number of pairs at most; more are sampled."""
+WRITTEN = 1 << 15
+"""Bytes from which vectors are written anew before each execution; shorter ones are repeated in one sample."""
 STREAM = 16
 """Messages in a stream."""
 
@@ -69,9 +71,10 @@ def measure(comm: MpiComm, seconds: float) -> list[Curve]:
     number = _number(comm.size)
     with _groups(comm) as groups:
         for _ in range(ROUNDS):
-            for what, group, operation, parts in _all(comm, groups):
-                taken = timed(group, operation, seconds / ROUNDS / number) if group is not None else []
-                found.setdefault(what, []).append([each / parts for each in taken])
+            for each in _all(comm, groups):
+                share = seconds / ROUNDS / number
+                taken = timed(each.group, each.operation, share, each.prepare) if each.group is not None else []
+                found.setdefault(each.what, []).append([duration / each.parts for duration in taken])
     return curves(found) if comm.rank == 0 else []
 
 
@@ -125,8 +128,18 @@ def _groups(comm: MpiComm) -> Iterator[dict[int, MpiComm | None]]:
             part.close()
 
 
-Step = tuple[Measured, "MpiComm | None", Callable[[], None], int]
-"""What is measured, by which ranks (None: not by this one), the operation, and the divisor of its duration."""
+@dataclass(frozen=True)
+class Step:
+    """One measurement."""
+
+    what: Measured
+    group: MpiComm | None
+    """The ranks that take part; None: not this one."""
+    operation: Callable[[], None]
+    parts: int = 1
+    """Divisor of a duration."""
+    prepare: Callable[[], None] | None = None
+    """Writes what is sent, before each execution."""
 
 
 def _number(ranks: int) -> int:
@@ -152,8 +165,8 @@ def _vector(elements: int) -> Any:
 def _of_memory(comm: MpiComm) -> Iterator[Step]:
     for size in MEMORY:
         source, target = _vector(size // 4), _vector(size // 4)
-        yield Measured("copy", size, comm.size), comm, functools.partial(np.copyto, target, source), 1
-        yield Measured("add", size, comm.size), comm, functools.partial(add, target, source), 1
+        yield Step(Measured("copy", size, comm.size), comm, functools.partial(np.copyto, target, source))
+        yield Step(Measured("add", size, comm.size), comm, functools.partial(add, target, source))
 
 
 def _of_messages(comm: MpiComm) -> Iterator[Step]:
@@ -161,10 +174,10 @@ def _of_messages(comm: MpiComm) -> Iterator[Step]:
         for size in MESSAGES if number == 0 else OTHER_PAIRS:
             data = _vector(max(1, size // 4))
             trip = functools.partial(_round_trip, comm, data, first, second)
-            yield Measured("message", size, 2, pair=(first, second)), comm, trip, 2
+            yield Step(Measured("message", size, 2, pair=(first, second)), comm, trip, 2)
     for size in MESSAGES[:3]:
         data = _vector(max(1, size // 4))
-        yield Measured("stream", size, 2, pair=(0, 1)), comm, functools.partial(_stream, comm, data), STREAM
+        yield Step(Measured("stream", size, 2, pair=(0, 1)), comm, functools.partial(_stream, comm, data), STREAM)
 
 
 def _round_trip(comm: MpiComm, data: Any, first: int, second: int) -> None:
@@ -190,9 +203,10 @@ def _of_sums(count: int, group: MpiComm | None) -> Iterator[Step]:
         vector = _vector(size // 4)
         for collective in schedules:
             operation = functools.partial(_sum, group, vector, collective)
-            yield Measured("all-reduce", size, count, collective), group, operation, 1
+            yield Step(Measured("all-reduce", size, count, collective), group, operation)
         blocks = _vector(size // 4 // count * count)
-        yield Measured("all-gather", size, count), group, functools.partial(_gather, group, blocks), 1
+        gather = functools.partial(_gather, group, blocks)
+        yield Step(Measured("all-gather", size, count), group, gather, prepare=_writing(blocks))
 
 
 def _sum(group: MpiComm | None, vector: Any, collective: Literal["tree", "halving", "ring", "library"]) -> None:
@@ -213,9 +227,20 @@ def _of_windows(comm: MpiComm) -> Iterator[Step]:
         vector = _vector(size // 4)
         window = comm.window(vector, 0)
         reads = comm.rank == 1
-        yield Measured("window get", size, 2), comm, functools.partial(_if, reads, window.get, vector), 1
-        yield Measured("window add", size, 2), comm, functools.partial(_if, reads, window.accumulate, vector), 1
+        fill = functools.partial(_if, comm.rank == 0, window.put, vector)
+        written = fill if size >= WRITTEN else None
+        operations: dict[Kind, Callable[[Any], None]] = {
+            "window get": window.get,
+            "window add": window.accumulate,
+        }
+        for kind, operation in operations.items():
+            access = functools.partial(_if, reads, operation, vector)
+            yield Step(Measured(kind, size, 2), comm, access, prepare=written)
         window.close()
+
+
+def _writing(vector: Any) -> Callable[[], None] | None:
+    return functools.partial(vector.fill, 0.0) if vector.nbytes >= WRITTEN else None
 
 
 def _if(mine: bool, operation: Callable[[Any], None], vector: Any) -> None:

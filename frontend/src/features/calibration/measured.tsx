@@ -4,6 +4,7 @@ import { formatBytes, formatNumber, formatPercent } from "@/lib/format/numbers";
 import { formatMoment, formatSeconds } from "@/lib/format/time";
 import { Section } from "@/lib/ui/section";
 import ui from "@/lib/ui/ui.module.css";
+import { VariantChip } from "@/lib/ui/variant-chip";
 import styles from "./calibration.module.css";
 import { curveName, curveSeries, grouped } from "./curves";
 
@@ -59,19 +60,31 @@ function Fact({ name, children }: { name: string; children: string }) {
 
 function Chart({ title, curves, testId }: { title: string; curves: readonly Curve[]; testId: string }) {
   return (
-    <LineChart
-      title={title}
-      testId={testId}
-      series={curveSeries(curves)}
-      xTitle="Bytes"
-      formatX={(value) => formatBytes(10 ** value)}
-      tickX={(value) => formatBytes(10 ** value)}
-      formatY={(value) => formatSeconds(10 ** value)}
-      tickY={(value) => formatSeconds(10 ** value)}
-      note="logarithmic axes; bands: 95% intervals; dashed: fitted"
-      height={320}
-    />
+    <>
+      <p className={styles.legend}>
+        {curves.map((curve, index) => (
+          <VariantChip key={curveName(curve)} name={curveName(curve)} index={index} />
+        ))}
+      </p>
+      <LineChart
+        title={title}
+        testId={testId}
+        series={curveSeries(curves)}
+        xTitle="Bytes"
+        formatX={(value) => formatBytes(10 ** value)}
+        tickX={(value) => atPowers(value, formatBytes)}
+        formatY={(value) => formatSeconds(10 ** value)}
+        tickY={(value) => atPowers(value, formatSeconds)}
+        note="logarithmic axes; bands: 95% intervals; thin, dashed: fitted"
+        height={320}
+      />
+    </>
   );
+}
+
+/** The label of a tick on a logarithmic axis: powers of ten only. */
+function atPowers(value: number, format: (value: number) => string): string {
+  return Math.abs(value - Math.round(value)) < 1e-6 ? format(10 ** value) : "";
 }
 
 function Lines({ curves }: { curves: readonly Curve[] }) {
