@@ -7,6 +7,8 @@ import { client } from "@/lib/client/client.gen";
 import type {
   AlgorithmList,
   BandAnswer,
+  CalibrationList,
+  CalibrationView,
   ClusterList,
   Comparison,
   DryRun,
@@ -28,6 +30,8 @@ interface Operations {
   "GET /algorithms": AlgorithmList;
   "GET /workloads": WorkloadList;
   "GET /clusters": ClusterList;
+  "GET /clusters/*/calibrations": CalibrationList;
+  "POST /clusters/*/calibrations": CalibrationView;
   "GET /experiments": ExperimentPage;
   "POST /experiments": ExperimentView;
   "POST /experiments/dry-run": DryRun;
@@ -82,7 +86,7 @@ const names = new Set([
   "series",
   "dry-run",
 ]);
-const verbs = new Set(["bands", "comparison", "tuning", "cancel", "logs", "checkpoint"]);
+const verbs = new Set(["calibrations", "bands", "comparison", "tuning", "cancel", "logs", "checkpoint"]);
 
 /** The operation of a path: ids become stars. */
 function template(path: string): string {
