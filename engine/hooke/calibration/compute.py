@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 BATCHES = (8, 32, 128)
 LOOP_BATCH = 32
+LOCAL = {"lr": 1e-4, "period": 10_000}
+"""Local SGD whose ranks exchange nothing but decisions within the steps of a measurement."""
 _MOST_BLOCKS = 64
 _SHARE_LOOP, _SHARE_ALONE = 0.25, 0.1
 """Shares of the time for the training loop and for gradients of one rank alone."""
@@ -61,7 +63,7 @@ def measure(comm: MpiComm, wanted: WorkloadRequest, seconds: float) -> ComputeRa
         alone=estimate(alone),
         loop=estimate(loop),
         loop_batch=LOOP_BATCH,
-        accesses=algorithm("sgd")().vector_accesses(server=False),
+        accesses=algorithm("local-sgd").model_validate(LOCAL).vector_accesses(server=False),
         jitter=jitter(np.concatenate(series[LOOP_BATCH], axis=1)),
     )
 
@@ -103,20 +105,16 @@ def _gradients(objective: Objective, batches: Batches, count: int) -> list[float
 
 
 def _loop(comm: MpiComm, wanted: WorkloadRequest, objective: Objective, seconds: float) -> list[float]:
-    """Return the seconds of a step of SGD in the training loop, one value per rank: every rank trains alone."""
-    from mpi4py import MPI
-
+    """Return the seconds of a step in the training loop, one value per rank: Local SGD that never averages."""
     from hooke.comm.mpi.communicator import MpiComm as World
     from hooke.loop.train import train_rank
 
     batches = Batches(objective.train_size, LOOP_BATCH, 0, comm.rank, comm.size, "iid")
     once = comm.control.allreduce((min(_gradients(objective, batches, 3)),))[0] / comm.size
     steps = max(8, min(4000, int(seconds / once)))
-    spec = _sgd(wanted, steps)
-    mine = World("tree", MPI.COMM_SELF)
-    comm.barrier()
-    done = train_rank(mine, spec, objective=objective).done
-    mine.close()
+    world = World("tree", comm.world)
+    done = train_rank(world, _local(wanted, steps, comm.size), objective=objective).done
+    world.close()
     taken = np.array([done.clock / done.step])
     found = np.empty(comm.size)
     comm.world.Allgather(taken, found)
@@ -124,14 +122,16 @@ def _loop(comm: MpiComm, wanted: WorkloadRequest, objective: Objective, seconds:
     return times
 
 
-def _sgd(wanted: WorkloadRequest, steps: int) -> RunSpec:
+def _local(wanted: WorkloadRequest, steps: int, workers: int) -> RunSpec:
+    samples = steps * LOOP_BATCH * workers
     return RunSpec.model_validate(
         {
             "workload": {"name": wanted.name, "parameters": wanted.parameters},
-            "algorithm": {"name": "sgd", "parameters": {"lr": 1e-4}},
+            "algorithm": {"name": "local-sgd", "parameters": LOCAL},
             "batch": LOOP_BATCH,
-            "budget": {"samples": steps * LOOP_BATCH},
-            "evaluation": {"every": steps * LOOP_BATCH},
+            "workers": workers,
+            "budget": {"samples": samples},
+            "evaluation": {"every": samples},
             "compute": {"precision": wanted.precision},
             "checkpoint": "never",
         }

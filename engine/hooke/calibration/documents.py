@@ -99,7 +99,7 @@ class ComputeRate(Frozen):
     alone: Duration
     """A gradient of `loop_batch` samples while the other ranks wait."""
     loop: Duration
-    """A step of SGD of `loop_batch` samples in the training loop of a run: gradient, update and overhead."""
+    """A step of `loop_batch` samples in a run, without exchange: gradient, update and overhead of the loop."""
     loop_batch: int = Field(ge=1)
     accesses: float = Field(ge=0)
     """Vector accesses of the update of that step (`Algorithm.vector_accesses`)."""

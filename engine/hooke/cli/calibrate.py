@@ -135,7 +135,7 @@ def _compute(rate: ComputeRate) -> str:
     rows += [
         ("per step", f"{seconds(rate.line.alpha)} +- {seconds(rate.line.alpha_error)}"),
         ("per sample", f"{seconds(rate.line.beta)} +- {seconds(rate.line.beta_error)}"),
-        (f"step of SGD in a run, batch {rate.loop_batch}", _time(rate.loop)),
+        (f"step in a run, without exchange, batch {rate.loop_batch}", _time(rate.loop)),
         (f"gradient alone, batch {rate.loop_batch}", _time(rate.alone)),
         ("while all ranks compute", f"{rate.sharing:.2f} times as long as alone"),
         ("jitter from gradient to gradient", percent(jitter.independent)),

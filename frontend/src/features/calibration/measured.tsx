@@ -147,7 +147,7 @@ function Gradients({ rate }: { rate: ComputeRate }) {
     [`Gradient of ${loop_batch} samples, one rank alone`, plusMinus(alone)],
     ["Per step", `${formatSeconds(line.alpha)} ± ${formatSeconds(line.alpha_error)}`],
     ["Per sample", `${formatSeconds(line.beta)} ± ${formatSeconds(line.beta_error)}`],
-    [`Step of SGD in a run, ${loop_batch} samples`, plusMinus(loop)],
+    [`Step in a run, without exchange, ${loop_batch} samples`, plusMinus(loop)],
     ["All ranks at once over alone", together ? `${formatNumber(together.seconds / alone.seconds)}×` : "–"],
     ["Jitter from gradient to gradient", formatPercent(jitter.independent)],
     [`Jitter kept for ${jitter.steps} gradients`, formatPercent(jitter.slow)],
