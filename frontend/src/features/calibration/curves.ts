@@ -73,10 +73,12 @@ export function curveSeries(curves: readonly Curve[]): ChartSeries[] {
   });
 }
 
-/** Curves of messages and memory, and those of operations of all ranks. */
-export function grouped(calibration: Calibration): { alone: Curve[]; together: Curve[] } {
-  const together = calibration.curves.filter(({ kind }) => kind === "all-reduce" || kind === "all-gather");
-  return { alone: calibration.curves.filter((curve) => !together.includes(curve)), together };
+/** Curves of messages, of memory and windows, and of operations of all ranks. */
+export function grouped({ curves }: Calibration): { messages: Curve[]; memory: Curve[]; together: Curve[] } {
+  const messages = curves.filter(({ kind }) => kind === "message" || kind === "stream");
+  const together = curves.filter(({ kind }) => kind === "all-reduce" || kind === "all-gather");
+  const memory = curves.filter((curve) => !messages.includes(curve) && !together.includes(curve));
+  return { messages, memory, together };
 }
 
 /** Values from the first to the last one, closely enough for a bent line: a straight one is bent on these axes. */

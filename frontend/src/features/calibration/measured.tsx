@@ -13,7 +13,7 @@ const SHARED_LOAD = 0.5;
 
 /** Facts, curves, lines and gradients of one calibration. */
 export function Measured({ calibration }: { calibration: Calibration }) {
-  const { alone, together } = grouped(calibration);
+  const { messages, memory, together } = grouped(calibration);
   const { at, workers, hosts, cores, took, start, load, hardware, versions } = calibration;
   return (
     <>
@@ -31,12 +31,19 @@ export function Measured({ calibration }: { calibration: Calibration }) {
           <Fact name="Start-up">{`${formatSeconds(start.seconds)} ± ${formatSeconds(start.error)}`}</Fact>
         </dl>
       </Section>
-      <Section title="Messages and memory">
-        <Chart title="Time by size" curves={alone} testId="message-curves" />
-      </Section>
+      {messages.length > 0 && (
+        <Section title="Messages">
+          <Chart title="Time by size" curves={messages} testId="message-curves" />
+        </Section>
+      )}
       {together.length > 0 && (
         <Section title={`All-reduces and all-gathers of ${workers} ranks`}>
           <Chart title="Time by size of the vector" curves={together} testId="sum-curves" />
+        </Section>
+      )}
+      {memory.length > 0 && (
+        <Section title="Memory and one-sided operations">
+          <Chart title="Time by size" curves={memory} testId="memory-curves" />
         </Section>
       )}
       <Section title="Fitted lines" testId="lines">
