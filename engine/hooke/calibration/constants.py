@@ -117,6 +117,7 @@ def _overhead(calibration: Calibration, message: Curve) -> float:
 
 def _operations(calibration: Calibration) -> dict[Operation, OperationCost]:
     curves: dict[Operation, Curve | None] = {name: calibration.curve("all-reduce", name) for name in _SUMS}
+    curves["background"] = calibration.curve("background", "halving")
     curves |= {"gather": calibration.curve("all-gather"), "window": calibration.curve("window get")}
     return {
         name: OperationCost(seconds_per_message=curve.line.alpha, seconds_per_byte=curve.line.beta)

@@ -12,9 +12,12 @@ from hooke.errors import CalibrationError
 from hooke.spec.frozen import Frozen, Label
 from hooke.spec.pointers import faults
 
-Kind = Literal["message", "stream", "all-reduce", "all-gather", "window get", "window add", "copy", "add"]
+Kind = Literal[
+    "message", "stream", "all-reduce", "all-gather", "window get", "window add", "copy", "add", "background"
+]
 """message: half a round trip. stream: one of many messages in one direction. window: one-sided operations. copy,
-add: of vectors in a rank's own memory, all ranks at once."""
+add: of vectors in a rank's own memory, all ranks at once. background: what an all-reduce behind a computation adds
+to its time."""
 
 
 class Duration(Frozen):

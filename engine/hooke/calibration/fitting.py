@@ -46,7 +46,8 @@ def line(messages: Sequence[float], size: Sequence[float], points: Sequence[Dura
     if len(points) < 2:
         return None
     measured = np.array([p.seconds for p in points])
-    errors = np.array([math.hypot(p.error, _LEAST_ERROR * p.seconds) or 1e-12 for p in points])
+    shortest = min((p.seconds for p in points if p.seconds > 0), default=1.0)  # the error of one that is 0
+    errors = np.array([math.hypot(p.error, _LEAST_ERROR * p.seconds) or shortest for p in points])
     basis = np.column_stack([np.asarray(messages, float), np.asarray(size, float)])
     scale = np.maximum(np.abs(basis).max(axis=0), 1e-300)  # bytes and messages differ by orders of magnitude
     weighted, target = basis / scale / errors[:, None], measured / errors

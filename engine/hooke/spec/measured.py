@@ -11,8 +11,10 @@ from pydantic import Field, StringConstraints
 
 from hooke.spec.frozen import Frozen
 
-Operation = Literal["tree", "halving", "ring", "gather", "window"]
-"""Operations with constants of their own: all-reduces by their schedule, all-gathers, one-sided operations."""
+Operation = Literal["tree", "halving", "ring", "gather", "window", "background"]
+"""Operations with constants of their own: all-reduces by their schedule, all-gathers, one-sided operations.
+
+`background`: what a message of an all-reduce or all-gather in the background takes from the rank's computation."""
 
 
 def _absent(value: Any) -> bool:
@@ -75,7 +77,8 @@ class MeasuredConstants(Frozen):
         default_factory=dict,
         exclude_if=_absent,
         title="Operations",
-        description="Time of the messages of an operation, instead of the constants of all messages.",
+        description="Time of the messages of an operation, instead of the constants of all messages; "
+        "`background`: time that they take from the computation that hides them.",
     )
     jitter_between_ranks: float = Field(
         0,

@@ -5,7 +5,8 @@ import pytest
 from hooke.calibration.constants import constants, resolve_experiment, resolve_run, resolved
 from hooke.calibration.documents import load, text
 from hooke.calibration.drift import drift, told
-from hooke.calibration.network import counts, critical, pairs
+from hooke.calibration.network import critical
+from hooke.calibration.operations import counts, pairs
 from hooke.catalogue.validation import validate_experiment, validate_run
 from hooke.comm.virtual.communicator import run_virtual
 from hooke.errors import CalibrationError, SpecError
@@ -152,6 +153,19 @@ def test_windows_and_gathers_have_constants_of_their_own():
 
     assert seconds_of(network, read) == pytest.approx(1e-4)
     assert seconds_of(network, lambda comm, x: comm.allgather(x)) == pytest.approx(3e-4)
+
+
+def test_an_all_reduce_in_the_background_takes_its_part_of_the_computation():
+    own = {"background": {"seconds_per_message": 1e-4, "seconds_per_byte": 1e-8}}
+    network = VirtualCluster(latency=1e-6, seconds_per_byte=1e-9, operations=own)
+
+    def behind(comm, x):
+        pending = comm.iallreduce(x)
+        comm.charge(1.0)
+        pending.wait()
+
+    assert seconds_of(network, behind) == pytest.approx(1.0 + 2 * (1e-4 + SIZE * 1e-8))
+    assert seconds_of(network, lambda comm, x: comm.allreduce(x)) == pytest.approx(2 * (1e-6 + SIZE * 1e-9))
 
 
 def test_pairs_are_all_or_a_sample_and_counts_are_powers_of_two_and_all():

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from hooke.calibration.documents import load
-from hooke.calibration.network import SUMS
+from hooke.calibration.operations import SUMS
 from hooke.calibration.starting import calibrate
 from hooke.cli.group import load as load_command
 from hooke.errors import CalibrationError
@@ -33,7 +33,15 @@ def test_it_measures_everything(calibrated):
         assert (curve.line is None) == (collective == "library")
     message = found.curve("message")
     assert message.points[-1].seconds > message.points[0].seconds > 0
-    assert {c.kind for c in found.curves} >= {"stream", "all-gather", "window get", "window add", "copy", "add"}
+    assert {c.kind for c in found.curves} >= {
+        "stream",
+        "all-gather",
+        "window get",
+        "window add",
+        "copy",
+        "add",
+        "background",
+    }
     (rate,) = found.compute
     assert (rate.workload, rate.precision) == ("digits-mlp", "fp32")
     small, _, large = rate.points

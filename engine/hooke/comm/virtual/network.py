@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from hooke.comm.schedule import Round
 from hooke.spec.measured import Operation
 from hooke.spec.specification import VirtualCluster
 
@@ -53,6 +56,14 @@ class Network:
             whole = own.seconds_per_message + size * own.seconds_per_byte
             return whole - self.latency - self.price(source, target, size)
         return self._overhead + size * (self._copy + (self._addition if adds else 0.0))
+
+    def background(self, rounds: Sequence[Round], itemsize: int) -> float:
+        """Return the seconds that these rounds take from the computation which they run behind."""
+        own = self._operations.get("background")
+        if own is None:
+            return 0.0
+        elements = sum(max(len(r.send or ()), len(r.receive or ())) for r in rounds)
+        return len(rounds) * own.seconds_per_message + elements * itemsize * own.seconds_per_byte
 
     def transfer(
         self,

@@ -19,14 +19,15 @@ export function critical(
 ): { messages: number; size: number } {
   const whole = 2 ** Math.floor(Math.log2(ranks));
   const levels = Math.log2(whole);
-  const beside = kind === "all-reduce" && collective !== "ring" && ranks > whole ? 2 : 0;
-  if (kind === "all-reduce" && collective === "tree") {
+  const sums = kind === "all-reduce" || kind === "background";
+  const beside = sums && collective !== "ring" && ranks > whole ? 2 : 0;
+  if (sums && collective === "tree") {
     return { messages: 2 * levels + beside, size: (2 * levels + beside) * bytes };
   }
-  if (kind === "all-reduce" && collective === "halving") {
+  if (sums && collective === "halving") {
     return { messages: 2 * levels + beside, size: ((2 * (whole - 1)) / whole + beside) * bytes };
   }
-  if (kind === "all-reduce" && collective === "ring") {
+  if (sums && collective === "ring") {
     return { messages: 2 * (ranks - 1), size: ((2 * (ranks - 1)) / ranks) * bytes };
   }
   if (kind === "all-gather") {
@@ -76,7 +77,7 @@ export function curveSeries(curves: readonly Curve[]): ChartSeries[] {
 /** Curves of messages, of memory and windows, and of operations of all ranks. */
 export function grouped({ curves }: Calibration): { messages: Curve[]; memory: Curve[]; together: Curve[] } {
   const messages = curves.filter(({ kind }) => kind === "message" || kind === "stream");
-  const together = curves.filter(({ kind }) => kind === "all-reduce" || kind === "all-gather");
+  const together = curves.filter(({ kind }) => ["all-reduce", "all-gather", "background"].includes(kind));
   const memory = curves.filter((curve) => !messages.includes(curve) && !together.includes(curve));
   return { messages, memory, together };
 }

@@ -814,7 +814,7 @@ export type Curve = {
     /**
      * Kind
      */
-    kind: 'message' | 'stream' | 'all-reduce' | 'all-gather' | 'window get' | 'window add' | 'copy' | 'add';
+    kind: 'message' | 'stream' | 'all-reduce' | 'all-gather' | 'window get' | 'window add' | 'copy' | 'add' | 'background';
     line?: Line | null;
     /**
      * Points
@@ -2656,7 +2656,7 @@ export type VirtualCluster = {
     /**
      * Operations
      *
-     * Time of the messages of an operation, instead of the constants of all messages.
+     * Time of the messages of an operation, instead of the constants of all messages; `background`: time that they take from the computation that hides them.
      */
     operations?: {
         [key: string]: OperationCost;
