@@ -153,7 +153,7 @@ def _of_sums(count: int, group: MpiComm | None) -> Iterator[Step]:
         yield Step(Measured("all-gather", size, count), group, gather, prepare=_writing(blocks))
 
 
-def _sum(group: MpiComm | None, vector: Any, collective: Literal[tree, halving, ring, library]) -> None:
+def _sum(group: MpiComm | None, vector: Any, collective: Collective) -> None:
     if group is not None:
         group.collective = collective
         group.allreduce(vector)
