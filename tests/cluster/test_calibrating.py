@@ -22,12 +22,15 @@ class Client:
 def test_it_measures_once_and_repeats_its_answer(tmp_path, monkeypatch):
     monkeypatch.setattr(calibrating, "_RETRY_SECONDS", 0.01)
     client, home = Client(failures=2), Home(tmp_path)
-    order = CalibrationOrder(id="cal_1", workers=2, workloads=["digits-mlp"], seconds=1)
+    order = CalibrationOrder(id="cal_1", workers=3, workloads=["digits-mlp"], seconds=1)
     calibrating.calibrate(home, order, client)
     (report,) = client.reports
     assert report.why == ""
     found = Calibration.model_validate(report.document)
-    assert (found.workers, found.compute[0].workload) == (2, "digits-mlp")
+    assert (found.workers, found.compute[0].workload) == (3, "digits-mlp")
+    curve = found.curve("all-reduce", "tree")
+    assert {point.ranks for point in curve.points} == {2, 3}  # a part of the ranks, too
+    assert {point.pair for point in found.curve("message").points} == {(0, 1), (0, 2), (1, 2)}
     monkeypatch.setattr(calibrating, "_run", lambda *_: "measured again")
     calibrating.calibrate(home, order, client)  # a message may arrive twice
     assert client.reports[1] == report
