@@ -51,7 +51,7 @@ def timed(
 
 
 def slowest(comm: MpiComm, taken: Any) -> list[float]:
-    """Return the maximum over ranks of each element; by `comm`, because a part of a communicator has no `world`."""
+    """Return the maximum over ranks of each element; by `comm`, as the `world` of a part of the ranks is freed."""
     own = len(taken)
     found = np.zeros(own * comm.size, np.float32)
     found[comm.rank * own : (comm.rank + 1) * own] = taken
