@@ -14,6 +14,7 @@ from hooke_api.base.cursors import Cursors
 from hooke_api.base.schema import ProblemDetails
 from hooke_api.base.security import API, Gate, Sessions
 from hooke_api.base.settings import Settings
+from hooke_api.calibration import endpoints as calibration
 from hooke_api.clusters import agents
 from hooke_api.clusters import endpoints as clusters
 from hooke_api.comparisons import endpoints as comparisons
@@ -39,6 +40,8 @@ ROOMS = (
     comparisons.router,
     clusters.router,
     waiting.router,
+    calibration.router,
+    calibration.of_agents,
     stream.router,
     ingest.router,
     agents.router,

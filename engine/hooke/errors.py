@@ -81,3 +81,7 @@ class JournalError(HookeError):
 
 class LaunchError(HookeError):
     """A process of an attempt could not be started."""
+
+
+class CalibrationError(HookeError):
+    """A calibration could not be made, read or used."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import httpx
 import numpy as np
 from fastapi import FastAPI
+from hooke.spec.calibrating import CalibrationOrder
 from hooke.spec.events import (
     STEP_COLUMNS,
     Done,
@@ -58,6 +59,7 @@ class OrderLine:
         self.launched: list[tuple[str, list[LaunchOrder]]] = []
         self.cancelled: list[tuple[str, str, int]] = []
         self.probed: list[tuple[str, str, int]] = []
+        self.calibrated: list[tuple[str, CalibrationOrder]] = []
         self.down = False
 
     def _check(self) -> None:
@@ -75,6 +77,10 @@ class OrderLine:
     def probe(self, cluster: str, run: str, attempt: int) -> None:
         self._check()
         self.probed.append((cluster, run, attempt))
+
+    def calibrate(self, cluster: str, order: CalibrationOrder) -> None:
+        self._check()
+        self.calibrated.append((cluster, order))
 
 
 @dataclass

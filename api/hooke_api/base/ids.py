@@ -19,6 +19,11 @@ def token_id() -> str:
     return f"tok_{uuid7().hex}"
 
 
+def calibration_id() -> str:
+    """Return a new id of a calibration."""
+    return f"cal_{uuid7().hex}"
+
+
 def run_id() -> str:
     """Return a new id of a run."""
     return f"run_{uuid7().hex}"

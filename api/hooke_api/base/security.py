@@ -35,7 +35,9 @@ from hooke_api.base.settings import Settings
 API = "/api/v1"
 OPEN = frozenset({"/livez", "/readyz", "/version", f"{API}/livez", f"{API}/readyz", f"{API}/version", "/login"})
 """Paths that need no token."""
-OTHER_TOKENS = frozenset({f"{API}/ingest", f"{API}/agents/hello", f"{API}/agents/proof"})
+OTHER_TOKENS = frozenset(
+    {f"{API}/ingest", f"{API}/agents/hello", f"{API}/agents/proof", f"{API}/agents/calibration"}
+)
 """Paths whose endpoints check a different token."""
 OWNER = "owner"
 """The only user at present: the holder of the start-up token."""

@@ -24,7 +24,7 @@ from hooke_api.clusters.schemas import (
     WorkloadList,
     WorkloadView,
 )
-from hooke_api.models import DEFAULT_PROJECT, CatalogueEntry, Cluster, Run, now
+from hooke_api.models import DEFAULT_PROJECT, CatalogueEntry, Cluster, Run, StoredCalibration, now
 from hooke_api.scheduling.lifecycle import ACTIVE
 from hooke_api.storage.outbox import announce, wake_scheduler
 
@@ -73,6 +73,7 @@ def remove(session: Session, name: str) -> None:
         )
     tokens.revoke_all(session, name)
     session.execute(delete(CatalogueEntry).where(CatalogueEntry.cluster == name))
+    session.execute(delete(StoredCalibration).where(StoredCalibration.cluster == name))
     session.delete(cluster)
     session.flush()
     announce(session, "clusters", {})

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import timedelta
 from typing import Any
 
+from hooke.calibration.constants import resolve_experiment
 from hooke.catalogue.expand import PlannedRun
 from hooke.errors import Fault
 from hooke.spec.specification import ExperimentSpec, fingerprint
@@ -20,6 +21,7 @@ from sqlalchemy.orm import Session
 from hooke_api.base import ids
 from hooke_api.base.cursors import Cursors
 from hooke_api.base.errors import Conflict, Invalid, ResourceNotFound
+from hooke_api.calibration.service import latest
 from hooke_api.experiments.schemas import DryRun, ExperimentPage, ExperimentSummary, ExperimentView, PlannedRunView
 from hooke_api.experiments.warnings import warnings
 from hooke_api.models import DEFAULT_PROJECT, Experiment, IdempotencyKey, Run, now
@@ -40,7 +42,8 @@ def dry_run(session: Session, asked: ExperimentSpec, who: str) -> DryRun:
     Raises SpecError like `create`, also where the user's limit of waiting runs would refuse it.
     """
     plain = expanded(asked)
-    with plain.telling() as spec:
+    with plain.telling() as unresolved:
+        spec = resolve_experiment(unresolved, latest(session))
         plan = plan_of(session, spec)
         planned = plan.first().runs
         _check_limits(session, spec, who, planned)
@@ -112,7 +115,9 @@ def _made_with(session: Session, key: str | None, who: str, spec: ExperimentSpec
     return session.get_one(Experiment, found.experiment_id)
 
 
-def _insert(session: Session, spec: ExperimentSpec, asked: Submission) -> Experiment:
+def _insert(session: Session, sent: ExperimentSpec, asked: Submission) -> Experiment:
+    """Store an experiment with its constants resolved, so that later calibrations do not change its runs."""
+    spec = resolve_experiment(sent, latest(session))
     step = plan_of(session, spec).first()
     _check_limits(session, spec, asked.who, step.runs)
     at = now()
@@ -143,7 +148,7 @@ def _insert(session: Session, spec: ExperimentSpec, asked: Submission) -> Experi
             IdempotencyKey(
                 key=asked.key,
                 created_by=asked.who,
-                body_sha256=experiment.fingerprint,
+                body_sha256=fingerprint(sent),
                 experiment_id=experiment.id,
                 created_at=at,
             )

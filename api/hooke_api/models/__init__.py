@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from hooke_api.models.base import DEFAULT_PROJECT, Base, Moment, Owned, Serial, State, now
 from hooke_api.models.records import Checkpoint, Chunk, DroppedWorker, Log, RankTotals, StoredEvaluation
-from hooke_api.models.sites import CatalogueEntry, Cluster, ClusterToken
+from hooke_api.models.sites import CatalogueEntry, Cluster, ClusterToken, StoredCalibration
 from hooke_api.models.work import (
     Attempt,
     Event,
@@ -35,6 +35,7 @@ __all__ = [
     "NumberSequence",
     "DEFAULT_PROJECT",
     "DroppedWorker",
+    "StoredCalibration",
     "StoredEvaluation",
     "Event",
     "Experiment",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Boolean, ForeignKey, Index, String
+from sqlalchemy import JSON, Boolean, ForeignKey, Index, String, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from hooke_api.models.base import Base, Owned
@@ -53,6 +53,27 @@ class ClusterToken(Owned, Base):
     used_at: Mapped[datetime | None]
     """When it was last used, to within a minute."""
     revoked_at: Mapped[datetime | None]
+
+
+class StoredCalibration(Owned, Base):
+    """A calibration of a cluster: requested, being measured, or with its document."""
+
+    __tablename__ = "calibrations"
+
+    id: Mapped[str] = mapped_column(String(40), primary_key=True)
+    cluster: Mapped[str] = mapped_column(String(64), ForeignKey("clusters.name"), index=True)
+    state: Mapped[str] = mapped_column(String(16))
+    """queued, running, succeeded or failed."""
+    workers: Mapped[int]
+    workloads: Mapped[list[str]]
+    precisions: Mapped[list[str]]
+    document: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
+    """A `hooke.calibration/1` document."""
+    why: Mapped[str] = mapped_column(Text(), default="")
+    """Why it failed."""
+    created_at: Mapped[datetime]
+    sent_at: Mapped[datetime | None]
+    ended_at: Mapped[datetime | None]
 
 
 class CatalogueEntry(Base):

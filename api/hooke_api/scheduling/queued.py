@@ -10,10 +10,11 @@ from sqlalchemy import exists, or_, select
 from sqlalchemy.orm import Session, undefer
 
 from hooke_api.base.settings import Settings
-from hooke_api.models import Attempt, Cluster, Run, now
+from hooke_api.models import Attempt, Cluster, Run, StoredCalibration, now
 from hooke_api.queue.policies import following
 from hooke_api.queue.settings import Order
 from hooke_api.scheduling import waiting
+from hooke_api.scheduling.calibrations import OPEN
 from hooke_api.scheduling.lifecycle import ACTIVE
 
 BATCH = 64
@@ -21,14 +22,15 @@ BATCH = 64
 
 
 def free_hosts(session: Session, seen_since: datetime) -> list[str]:
-    """Return the clusters that are online and not draining, have queued runs, and have no active run.
+    """Return the clusters that are online, not draining, have queued runs, and no active run or calibration.
 
     Every run occupies its whole cluster: a timed MPI run must not share cores, and a virtual one uses all of them.
     """
     taken = exists().where(Run.host == Cluster.name, Run.state.in_(ACTIVE))
     wanted = exists().where(Run.host == Cluster.name, Run.state == RunState.QUEUED)
-    open_now = (Cluster.seen_at >= seen_since) & ~Cluster.draining
-    return list(session.scalars(select(Cluster.name).where(open_now, wanted, ~taken).order_by(Cluster.name)))
+    calibrating = exists().where(StoredCalibration.cluster == Cluster.name, StoredCalibration.state.in_(OPEN))
+    free = (Cluster.seen_at >= seen_since) & ~Cluster.draining & ~taken & ~calibrating
+    return list(session.scalars(select(Cluster.name).where(free, wanted).order_by(Cluster.name)))
 
 
 def choose(session: Session, host: str) -> list[Run]:
@@ -58,7 +60,7 @@ def choose(session: Session, host: str) -> list[Run]:
 def _next_experiment(session: Session, cluster: Cluster) -> tuple[str, int | None] | None:
     """Return the experiment that comes first and the largest number of its runs that may start."""
     policy = waiting.policy_of(cluster)
-    if policy.order is Order.FIRST_COME and not getattr(cluster, "draining", False):
+    if policy.order is Order.FIRST_COME and not cluster.draining:
         # ids are ordered by time: the oldest experiment is found without reading the rest of the queue; no run is
         # active here, so no limit of active runs is reached
         query = select(Run.experiment_id).where(Run.host == cluster.name, Run.state == RunState.QUEUED)

@@ -15,6 +15,7 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 import structlog
+from hooke.spec.calibrating import CalibrationOrder
 from hooke.spec.events import LaunchOrder
 from hooke.spec.states import RunState
 from sqlalchemy import delete, select, update
@@ -24,7 +25,7 @@ from hooke_api.base.security import attempt_token, digest
 from hooke_api.base.settings import Settings
 from hooke_api.events.bus import Bus
 from hooke_api.models import Attempt, Event, NumberSequence, Run, now
-from hooke_api.scheduling import leases
+from hooke_api.scheduling import calibrations, leases
 from hooke_api.scheduling.leader import Leadership
 from hooke_api.scheduling.lifecycle import Cause, move
 from hooke_api.scheduling.queued import choose, free_hosts, unsent
@@ -48,6 +49,9 @@ class OrderSender(Protocol):
 
     def probe(self, cluster: str, run: str, attempt: int) -> None:
         """Ask whether an attempt is alive."""
+
+    def calibrate(self, cluster: str, order: CalibrationOrder) -> None:
+        """Order a calibration."""
 
 
 def celery_orders(redis_url: str) -> OrderSender:
@@ -112,10 +116,12 @@ class Scheduler(threading.Thread):
         self._expire()
         self._plan()
         self._dispatch()
+        calibrations.expire(self.database)
         if time.monotonic() >= self._silent_until:
             try:
                 self._send()
                 self._ask()
+                self._calibrate()
             except LineDown as error:
                 self._silent_until = time.monotonic() + PAUSE
                 log.warning("an order could not be sent; it will be sent again", error=str(error)[:300])
@@ -180,6 +186,13 @@ class Scheduler(threading.Thread):
                     line.probe(run.host, run.id, run.attempt)
             with self.database.write() as session:
                 _mark(session, run, asked_at=at)
+
+    def _calibrate(self) -> None:
+        since = now() - timedelta(seconds=self.settings.agent_seconds)
+        for cluster, order in calibrations.due(self.database, since):
+            with self._line() as line:
+                line.calibrate(cluster, order)
+            calibrations.sent(self.database, order.id)
 
     @contextmanager
     def _line(self) -> Iterator[OrderSender]:

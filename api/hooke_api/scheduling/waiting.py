@@ -74,7 +74,7 @@ def read(session: Session, cluster: Cluster, at: datetime, silence: timedelta, p
         usage=usage,
         online=at - cluster.seen_at <= silence,
         seen_at=cluster.seen_at.timestamp(),
-        drained=bool(getattr(cluster, "draining", False)),
+        drained=cluster.draining,
     )
     return Queue(state, turns, known)
 

@@ -6,10 +6,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from hooke.calibration.constants import resolve_run
+from hooke.calibration.documents import Calibration, load
 from hooke.catalogue.expand import AUTO_WORKERS, resolve
 from hooke.catalogue.validation import validate_experiment, validate_run
 from hooke.catalogue.warnings import of_earlier_names
-from hooke.errors import Fault, SpecError
+from hooke.errors import CalibrationError, Fault, SpecError
 from hooke.hardware.description import usable_cores
 from hooke.spec.specification import ClusterChoice, ExperimentSpec, RunSpec, VirtualCluster
 
@@ -61,7 +63,17 @@ def load_run(
         run = dict(document)
     else:
         raise SpecError([Fault("/schema", f"expected {RUN!r} or {EXPERIMENT!r}, not {schema!r}")])
-    return validate_run(_overridden(run, workers, world, seed))
+    return resolve_run(validate_run(_overridden(run, workers, world, seed)), _calibration)
+
+
+def _calibration(name: str) -> Calibration:
+    """Return the calibration in a file: `hooke run` knows no cluster. Raises CalibrationError."""
+    if not Path(name).is_file():
+        raise CalibrationError(
+            f"{name!r} is no file: without a server, `like` names the file of a calibration "
+            "(`hooke calibrate --save FILE`)"
+        )
+    return load(Path(name))
 
 
 def _overridden(run: dict[str, Any], workers: int | None, world: str | None, seed: int | None) -> dict[str, Any]:

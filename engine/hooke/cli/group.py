@@ -26,6 +26,7 @@ OWN = {
     "agent": "hooke.cli.agent:agent",
     "clusters": "hooke.cli.clusters:app",
     "submit": "hooke.cli.submit:submit",
+    "calibrate": "hooke.cli.calibrate:calibrate",
 }
 """Name -> "module:function", or "module:app" of a group, of the engine's own commands, as the help lists them."""
 GROUP = "hooke.commands"

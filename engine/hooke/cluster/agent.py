@@ -25,12 +25,13 @@ from celery import Celery
 from celery.worker import state
 from pydantic import TypeAdapter
 
-from hooke.cluster import broker, orders, site
+from hooke.cluster import broker, calibrating, orders, site
 from hooke.cluster.hello import ApiClient, Heartbeat
 from hooke.cluster.lock import Lock
 from hooke.cluster.places import Home
 from hooke.cluster.site import Site
 from hooke.errors import HookeError, LaunchError
+from hooke.spec.calibrating import CalibrationOrder
 from hooke.spec.events import LaunchOrder
 
 CONCURRENCY = 4
@@ -43,7 +44,7 @@ _log = logging.getLogger(__name__)
 
 
 def register(app: Celery, home: Home, api: str, client: ApiClient) -> None:
-    """Register the application's three tasks."""
+    """Register the application's tasks."""
 
     def launch(documents: list[dict[str, Any]]) -> None:
         orders.launch(home, api, _ORDERS.validate_python(documents))
@@ -54,10 +55,14 @@ def register(app: Celery, home: Home, api: str, client: ApiClient) -> None:
     def probe(run: str, attempt: int) -> None:
         client.proof(orders.prove(home, api, run, attempt))
 
+    def calibrate(order: dict[str, Any]) -> None:
+        calibrating.calibrate(home, CalibrationOrder.model_validate(order), client)
+
     tasks: dict[str, Callable[..., None]] = {
         broker.LAUNCH: launch,
         broker.CANCEL: cancel,
         broker.PROBE: probe,
+        broker.CALIBRATE: calibrate,
     }
     for name, function in tasks.items():
         app.task(function, name=name)

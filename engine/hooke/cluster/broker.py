@@ -5,17 +5,20 @@ Tasks carry short orders only and may be delivered twice. Arguments are JSON:
     LAUNCH  [orders]         orders: list of `hooke.spec.events.LaunchOrder`; several share processes
     CANCEL  [run, attempt]
     PROBE   [run, attempt]   answered by POST /api/v1/agents/proof with a `hooke.spec.events.AgentProof`
+    CALIBRATE [order]        a `hooke.spec.calibrating.CalibrationOrder`, answered by /api/v1/agents/calibration
 """
 
 from __future__ import annotations
 
 from celery import Celery
 
+from hooke.spec.calibrating import CalibrationOrder
 from hooke.spec.events import LaunchOrder
 
 LAUNCH = "hooke.cluster.launch"
 CANCEL = "hooke.cluster.cancel"
 PROBE = "hooke.cluster.probe"
+CALIBRATE = "hooke.cluster.calibrate"
 
 VISIBILITY_SECONDS = 60
 """Seconds after which Redis delivers an unacknowledged task again; tasks are idempotent."""
@@ -68,6 +71,10 @@ class Orders:
     def probe(self, cluster: str, run: str, attempt: int) -> None:
         """Ask the agent whether an attempt is alive."""
         self._send(cluster, PROBE, [run, attempt])
+
+    def calibrate(self, cluster: str, order: CalibrationOrder) -> None:
+        """Ask the agent to calibrate its cluster, on which no run is active."""
+        self._send(cluster, CALIBRATE, [order.model_dump(mode="json")])
 
     def _send(self, cluster: str, task: str, arguments: list[object]) -> None:
         self._app.send_task(task, args=arguments, queue=queue(cluster), retry=False)

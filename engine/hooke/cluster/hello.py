@@ -20,6 +20,7 @@ from hooke.catalogue.items import Kind
 from hooke.errors import DataMissing, HookeError
 from hooke.hardware import description
 from hooke.hardware.equipment import equipment
+from hooke.spec.calibrating import CalibrationReport
 from hooke.spec.events import AgentHello, AgentProof, AgentWelcome
 from hooke.spec.protocol import OLDEST, PROTOCOL, refusal
 
@@ -59,6 +60,10 @@ class ApiClient:
     def proof(self, proof: AgentProof) -> None:
         """Send the response to a probe. Raises Refused, httpx.HTTPError or OSError."""
         self._post("proof", proof.model_dump_json())
+
+    def calibration(self, report: CalibrationReport) -> None:
+        """Send the result of a calibration. Raises Refused, httpx.HTTPError or OSError."""
+        self._post("calibration", report.model_dump_json())
 
     def _post(self, what: str, body: str) -> httpx.Response:
         headers = {

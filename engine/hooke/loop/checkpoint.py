@@ -64,7 +64,7 @@ def _save(r: RecordedRank, place: Path, stopped: float) -> None:
         "evaluated": r.schedule.evaluated,
         "turn": r.turn,
         "batches": r.batches.cursor(),
-        "jitter": r.jitter.bit_generator.state,
+        **r.compute_time.state(),
         "seconds": {str(phase): seconds for phase, seconds in r.ledger.seconds.items()},
     }
     path = place / f"rank.{r.rank}.npz"
@@ -140,5 +140,5 @@ def restore(r: RecordedRank, place: Path) -> None:
     r.schedule.evaluated = int(meta["evaluated"])
     r.turn = int(meta["turn"])
     r.batches.restore(meta["batches"])
-    r.jitter.bit_generator.state = meta["jitter"]
+    r.compute_time.restore(meta)
     r.restored_seconds = {Phase(name): seconds for name, seconds in meta["seconds"].items()}

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
 from typing_extensions import override
 
 from hooke.catalogue.algorithm import Algorithm
@@ -19,6 +18,7 @@ from hooke.comm.shared import Shared
 from hooke.comm.wrappers.timed import Timed
 from hooke.errors import NumericalError
 from hooke.hardware.placing import Placed
+from hooke.loop.compute_time import ComputeTime
 from hooke.loop.decisions import Decision, RunSchedule
 from hooke.loop.replay import ExchangeOrder
 from hooke.objective.batches import Batches
@@ -105,7 +105,7 @@ class RankState(Rank):
         objective.bind(self.params, self._gradient)
         self._sum = objective.allocate() if self.schedule.accumulation > 1 else None
         self.batches = Batches(objective.train_size, spec.batch, spec.seed, self.rank, spec.workers, spec.sharding)
-        self.jitter = np.random.Generator(np.random.PCG64(np.random.SeedSequence([spec.seed, self.rank, 1])))
+        self.compute_time = ComputeTime(spec, self.rank)
 
     @property
     @override
@@ -155,7 +155,7 @@ class RankState(Rank):
             self.objective.prefetch(self.batches.peek())
         self.ledger.enter(Phase.COMPUTE)
         if self.spec.virtual is not None:
-            self.comm.charge(self._compute_seconds())
+            self.comm.charge(self.compute_time.seconds())
         if self.objective.independent:
             return self.comm.alongside(lambda: self.objective.gradient(batch))
         return self.objective.gradient(batch)
@@ -171,13 +171,6 @@ class RankState(Rank):
             total.add_(self._gradient)
         self._gradient.copy_(total).mul_(1 / count)
         return loss / count
-
-    def _compute_seconds(self) -> float:
-        network = self.spec.virtual
-        assert network is not None  # noqa: S101 - the caller asked
-        sigma = network.compute_jitter
-        factor = float(self.jitter.lognormal(-sigma * sigma / 2, sigma)) if sigma else 1.0
-        return self.spec.batch * network.compute_seconds_per_sample * factor
 
     def charge_update(self) -> None:
         """Charge the vector arithmetic of a step to this step, not to the next operation.

@@ -162,6 +162,11 @@ def run_spec_virtual(
 
     if spec.virtual is None:
         raise LaunchError("the virtual world needs the constants of its network: spec.virtual is empty")
+    if spec.virtual.like is not None:
+        raise LaunchError(
+            f"the constants like those of {spec.virtual.like!r} were not resolved: submit the experiment to the "
+            "API, or use `hooke run` with the file of a calibration"
+        )
 
     def main(comm: Comm) -> Outcome:
         objective = make_objective() if make_objective else None

@@ -37,7 +37,8 @@ def calibrated(spec: RunSpec, seconds: float = SECONDS) -> RunSpec:
         f"measured on {threads(spec.compute)} thread(s) of {cpu_model()[:60]}: median of {len(taken)} batches of "
         f"{spec.batch}, quartiles {low * 1e6:.4g} to {high * 1e6:.4g} us"
     )
-    update = {"compute_seconds_per_sample": middle, "compute_source": source}
+    # the measured time is that of whole batches: nothing is left per step
+    update = {"compute_seconds_per_sample": middle, "compute_source": source, "compute_seconds_per_step": 0.0}
     return spec.model_copy(update={"virtual": spec.virtual.model_copy(update=update)})
 
 

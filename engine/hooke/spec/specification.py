@@ -16,6 +16,7 @@ from pydantic import BaseModel, Field, ModelWrapValidatorHandler, PrivateAttr, S
 from hooke.spec.communication import Communication
 from hooke.spec.frozen import Frozen, Label, Name, Parameter
 from hooke.spec.limits import Budget, EvaluationSettings
+from hooke.spec.measured import MeasuredConstants
 from hooke.spec.spaces import Scalar, Space
 from hooke.spec.tuning import Tuning
 
@@ -81,7 +82,7 @@ class Variant(Frozen):
     )
 
 
-class VirtualCluster(Frozen):
+class VirtualCluster(MeasuredConstants):
     """A simulated network and processor: the same algorithm code in virtual time; results are labelled."""
 
     latency: float = Field(7.2e-6, ge=0, le=10, title="Latency", description="Seconds per message (A).")

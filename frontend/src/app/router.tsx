@@ -61,6 +61,15 @@ const queue = createRoute({
   component: lazyRouteComponent(() => import("@/features/clusters-queue/queue-screen"), "QueueScreen"),
 });
 
+const calibration = createRoute({
+  getParentRoute: () => root,
+  path: "/clusters/$name/calibration",
+  component: lazyRouteComponent(
+    () => import("@/features/calibration/calibration-screen"),
+    "CalibrationScreen",
+  ),
+});
+
 const run = createRoute({
   getParentRoute: () => root,
   path: "/runs/$runId",
@@ -75,6 +84,7 @@ const routeTree = root.addChildren([
   leaderboard,
   clusters,
   queue,
+  calibration,
   run,
 ]);
 

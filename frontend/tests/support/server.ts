@@ -7,6 +7,8 @@ import { client } from "@/lib/client/client.gen";
 import type {
   AlgorithmList,
   BandAnswer,
+  CalibrationList,
+  CalibrationView,
   ClusterList,
   ClusterTokenList,
   ClusterTokenView,
@@ -40,6 +42,8 @@ interface Operations {
   "GET /clusters/*/tokens": ClusterTokenList;
   "POST /clusters/*/tokens": NewClusterToken;
   "POST /cluster-tokens/*/revoke": ClusterTokenView;
+  "GET /clusters/*/calibrations": CalibrationList;
+  "POST /clusters/*/calibrations": CalibrationView;
   "GET /experiments": ExperimentPage;
   "POST /experiments": ExperimentView;
   "POST /experiments/dry-run": DryRun;
@@ -99,6 +103,7 @@ const names = new Set([
   "dry-run",
 ]);
 const verbs = new Set([
+  "calibrations",
   "bands",
   "comparison",
   "tuning",

@@ -17,6 +17,7 @@ from hooke.comm.schedule import Part, Schedule
 from hooke.comm.virtual.group import Group
 from hooke.comm.virtual.transfer import Transfer
 from hooke.errors import CommError
+from hooke.spec.measured import Operation as Priced
 
 Form = Callable[[list[Array]], None]
 """Overwrites the arrays of all ranks with the result of a reduction."""
@@ -25,14 +26,24 @@ Form = Callable[[list[Array]], None]
 class Operation:
     """One collective of a group; `arrays` fills as the ranks post their parts."""
 
-    def __init__(self, number: int, kind: str, elements: int, schedule: Schedule, form: Form | None) -> None:
+    def __init__(
+        self,
+        number: int,
+        kind: str,
+        elements: int,
+        schedule: Schedule,
+        form: Form | None,
+        priced: Priced | None,
+    ) -> None:
         self.number = number
         self.kind = kind
+        self.priced = priced
         self.elements = elements
         self.schedule = schedule
         self.form = form
         self.arrays: dict[int, Array] = {}
-        self.waiting: dict[tuple[int, int], RankShare] = {}
+        self.waiting: dict[tuple[int, int], tuple[RankShare, bool]] = {}
+        """(sender, receiver) -> the end that has entered, and whether it adds what it receives."""
         self.finished = 0
 
 
@@ -60,7 +71,12 @@ class Collectives:
         """Begin this rank's part of an all-reduce."""
         collective = self._group.collective
         schedule = collectives.allreduce(self._group.size, array.size, collective)
-        return self._post("an all-reduce", rank, array, schedule, lambda parts: _sum_everywhere(parts, collective))
+        priced = None if collective == "library" else collective
+
+        def form(parts: list[Array]) -> None:
+            _sum_everywhere(parts, collective)
+
+        return self._post("an all-reduce", rank, array, schedule, form, priced)
 
     def broadcast(self, rank: int, array: Array, root: int) -> Transfer:
         """Begin this rank's part of a broadcast."""
@@ -75,7 +91,7 @@ class Collectives:
     def allgather(self, rank: int, array: Array, block: int) -> Transfer:
         """Begin this rank's part of an all-gather of blocks."""
         schedule = collectives.allgather(self._group.size, block, self._group.collective)
-        return self._post("an all-gather", rank, array, schedule, None)
+        return self._post("an all-gather", rank, array, schedule, None, "gather")
 
     def reduce(self, rank: int, array: Array, root: int) -> Transfer:
         """Begin this rank's part of a reduce; scratch vectors become NaN, so that reading them is noticed.
@@ -88,12 +104,21 @@ class Collectives:
             elements.spoil(array)
         return self._post(f"a reduce to rank {root}", rank, offered, schedule, lambda parts: _sum_at(parts, root))
 
-    def _post(self, kind: str, rank: int, array: Array, schedule: Schedule, form: Form | None) -> Transfer:
+    def _post(
+        self,
+        kind: str,
+        rank: int,
+        array: Array,
+        schedule: Schedule,
+        form: Form | None,
+        priced: Priced | None = None,
+    ) -> Transfer:
         group = self._group
         group.turn(rank)
         number = self._posted[rank]
         self._posted[rank] += 1
-        operation = self._operations.setdefault(number, Operation(number, kind, array.size, schedule, form))
+        fresh = Operation(number, kind, array.size, schedule, form, priced)
+        operation = self._operations.setdefault(number, fresh)
         if (operation.kind, operation.elements) != (kind, array.size):
             raise CommError(
                 f"rank {rank} is in {kind} of {array.size} elements while ranks {sorted(operation.arrays)} "
@@ -118,20 +143,26 @@ class Collectives:
         if following.send is not None:
             self._meet(share, (share.rank, following.peer), following.send, now)
         if following.receive is not None:
-            self._meet(share, (following.source, share.rank), following.receive, now)
+            self._meet(share, (following.source, share.rank), following.receive, now, following.add)
 
-    def _meet(self, share: RankShare, ends: tuple[int, int], part: Part, now: float) -> None:
-        """Begin the message (sender, receiver) = `ends` if the other end has entered before."""
+    def _meet(self, share: RankShare, ends: tuple[int, int], part: Part, now: float, adds: bool = False) -> None:
+        """Begin the message (sender, receiver) = `ends` if the other end has entered before.
+
+        `adds`: this end is the receiver and adds the message to its vector.
+        """
         operation = share.operation
-        other = operation.waiting.pop(ends, None)
-        if other is None:
-            operation.waiting[ends] = share
+        met = operation.waiting.pop(ends, None)
+        if met is None:
+            operation.waiting[ends] = share, adds
             return
+        other, added = met
         source, target = (operation.arrays[rank] for rank in ends)
         if operation.form is None:  # else the result was formed when the last rank posted
             target[part.start : part.stop] = source[part.start : part.stop]
         members, size = self._group.members, len(part) * source.itemsize
-        end = self._group.links.transfer(now, members[ends[0]], members[ends[1]], size)
+        source_rank, target_rank = members[ends[0]], members[ends[1]]
+        links = self._group.links
+        end = links.transfer(now, source_rank, target_rank, size, operation.priced, adds or added)
         self._group.baton.at(end, lambda time: self._arrived(share, other, time))
 
     def _arrived(self, share: RankShare, other: RankShare, now: float) -> None:

@@ -20,6 +20,7 @@ import numpy as np
 
 from hooke.comm import collectives
 from hooke.comm.arrays import (
+    Array,
     Words,
     array_of,
     block_length,
@@ -113,14 +114,15 @@ class VirtualComm:
 
     def allreduce(self, x: Any) -> None:
         """Overwrite x everywhere by the sum over ranks."""
-        self.iallreduce(x).wait()
+        self._begin_sum(landing(x, None)).wait()
 
     def iallreduce(self, x: Any, into: Any | None = None) -> Pending:
         """Begin an all-reduce that proceeds while this rank charges work to its clock."""
         array = landing(x, into)
+        pending = self._begin_sum(array)
         rounds = collectives.allreduce(self.size, array.size, self._group.collective)[self.rank]
-        count_collective(self.traffic, array, rounds, asked=self.size > 1)
-        return self._collectives.allreduce(self.rank, array)
+        pending.busy = self._group.links.background(rounds, array.itemsize)
+        return pending
 
     def gather(self, x: Any, root: int = 0) -> None:
         """Collect the blocks of all ranks on the root."""
@@ -132,15 +134,16 @@ class VirtualComm:
 
     def allgather(self, x: Any) -> None:
         """Collect the blocks of all ranks on every rank."""
-        self.iallgather(x).wait()
+        self._begin_gather(array_of(x)).wait()
 
     def iallgather(self, x: Any) -> Pending:
         """Begin to collect the blocks of all ranks on every rank."""
         array = array_of(x)
+        pending = self._begin_gather(array)
         block = block_length(array, self.size)
         rounds = collectives.allgather(self.size, block, self._group.collective)[self.rank]
-        count_gather(self.traffic, array, block, rounds, asked=self.size > 1)
-        return self._collectives.allgather(self.rank, array, block)
+        pending.busy = self._group.links.background(rounds, array.itemsize)
+        return pending
 
     def send(self, x: Any, to: int, tag: int = 0) -> None:
         """Send x; return when it has been received."""
@@ -190,6 +193,17 @@ class VirtualComm:
     def _divide(self, choices: list[tuple[int, int]]) -> dict[int, tuple[Group, Collectives]]:
         groups = self._group.divide(choices)
         return {color: (group, Collectives(group)) for color, group in groups.items()}
+
+    def _begin_sum(self, array: Array) -> Transfer:
+        rounds = collectives.allreduce(self.size, array.size, self._group.collective)[self.rank]
+        count_collective(self.traffic, array, rounds, asked=self.size > 1)
+        return self._collectives.allreduce(self.rank, array)
+
+    def _begin_gather(self, array: Array) -> Transfer:
+        block = block_length(array, self.size)
+        rounds = collectives.allgather(self.size, block, self._group.collective)[self.rank]
+        count_gather(self.traffic, array, block, rounds, asked=self.size > 1)
+        return self._collectives.allgather(self.rank, array, block)
 
     def _peer(self, rank: int) -> int:
         return check_rank(rank, self.size)

@@ -53,8 +53,10 @@ class VirtualExchange(Transfer):
             self._baton.at(self.posted + window.access_seconds(2, self._into), self._reply)
         else:
             links = window.group.links
-            arrival = links.transfer(self.posted, window.place, window.me, size)
-            self._baton.at(arrival - links.latency - size * links.seconds_per_byte, self._read)
+            arrival = links.transfer(self.posted, window.place, window.me, size, "window")
+            departure = arrival - links.latency - size * links.seconds_per_byte
+            departure -= links.surcharge(window.place, window.me, size, "window", False)
+            self._baton.at(departure, self._read)
             self._baton.at(arrival, self._reply)
         return self
 

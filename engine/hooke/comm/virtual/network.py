@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from hooke.comm.schedule import Round
+from hooke.spec.measured import Operation
 from hooke.spec.specification import VirtualCluster
 
 
@@ -13,12 +17,20 @@ class Network:
     workers is thus limited by its own link, which a model of latency and bandwidth alone would not show.
 
     Without latency and seconds per byte the ranks share one host's memory.
+
+    A message also takes its overhead on both ends, copies, and additions where it is added to a vector. These are
+    0 unless they are given (`hooke.spec.measured`). An operation with constants of its own takes those instead of
+    all others.
     """
 
     def __init__(self, size: int, constants: VirtualCluster, workers: int | None = None) -> None:
         self.latency = constants.latency
         self.seconds_per_byte = constants.seconds_per_byte
         self.memory_bandwidth = constants.memory_bandwidth
+        self._operations = constants.operations
+        self._overhead = 2 * constants.message_overhead
+        self._copy = constants.copy_seconds_per_byte
+        self._addition = constants.addition_seconds_per_byte
         host = constants.host_seconds_per_byte
         self._host_seconds_per_byte = constants.seconds_per_byte if host is None else host
         self._workers = size if workers is None else workers
@@ -37,9 +49,37 @@ class Network:
         self._receive_free.append(0.0)
         return len(self._send_free) - 1
 
-    def transfer(self, now: float, source: int, target: int, size: int) -> float:
-        """Send `size` bytes as soon as both links are free, first come, first served; return the end time, s."""
+    def surcharge(self, source: int, target: int, size: int, operation: Operation | None, adds: bool) -> float:
+        """Return the seconds of a message beyond latency and bytes; negative where its operation takes less."""
+        own = self._operations.get(operation) if operation else None
+        if own is not None:
+            whole = own.seconds_per_message + size * own.seconds_per_byte
+            return whole - self.latency - self.price(source, target, size)
+        return self._overhead + size * (self._copy + (self._addition if adds else 0.0))
+
+    def background(self, rounds: Sequence[Round], itemsize: int) -> float:
+        """Return the seconds that these rounds take from the computation which they run behind."""
+        own = self._operations.get("background")
+        if own is None:
+            return 0.0
+        elements = sum(max(len(r.send or ()), len(r.receive or ())) for r in rounds)
+        return len(rounds) * own.seconds_per_message + elements * itemsize * own.seconds_per_byte
+
+    def transfer(
+        self,
+        now: float,
+        source: int,
+        target: int,
+        size: int,
+        operation: Operation | None = None,
+        adds: bool = False,
+    ) -> float:
+        """Send `size` bytes as soon as both links are free, first come, first served; return the end time, s.
+
+        `operation`: the one that the message belongs to; `adds`: whether it is added to a vector where it arrives.
+        """
         start = max(now, self._send_free[source], self._receive_free[target])
         end = start + self.latency + self.price(source, target, size)
+        end += self.surcharge(source, target, size, operation, adds)
         self._send_free[source] = self._receive_free[target] = end
         return end

@@ -14,6 +14,8 @@ class Transfer:
 
     def __init__(self, baton: Baton, owner: int, reason: str) -> None:
         self.hidden = 0.0
+        self.busy = 0.0
+        """Seconds that the transfer takes from the computation which it runs behind; `wait` adds them."""
         self.source = ANY
         self.posted = baton.time[owner]
         self._baton = baton
@@ -33,6 +35,7 @@ class Transfer:
         """Return when the transfer has ended; only the first call counts."""
         if self._waited:
             return
+        self._baton.time[self._owner] += self.busy
         entered = self._baton.time[self._owner]
         if self._end is None:
             self._asleep = True

@@ -53,8 +53,9 @@ class VirtualWindow:
         if self.shared:
             arrival = time[self.me] + self.access_seconds(_READ, array)
         else:
-            arrival = links.transfer(time[self.me], self.place, self.me, array.nbytes)
+            arrival = links.transfer(time[self.me], self.place, self.me, array.nbytes, "window")
             time[self.me] = arrival - links.latency - links.price(self.place, self.me, array.nbytes)
+            time[self.me] -= links.surcharge(self.place, self.me, array.nbytes, "window", False)
             self.group.turn(self.rank)
         array[:] = memory
         time[self.me] = arrival
@@ -103,7 +104,7 @@ class VirtualWindow:
     def arrival(self, now: float, array: Array, accesses: int = _ADD) -> float:
         """Return when a vector that leaves this rank now has been worked in."""
         if not self.shared:
-            now = self.group.links.transfer(now, self.me, self.place, array.nbytes)
+            now = self.group.links.transfer(now, self.me, self.place, array.nbytes, "window")
         return now + self.access_seconds(accesses, array)
 
     def access_seconds(self, count: int, array: Array) -> float:

@@ -1,5 +1,6 @@
 import { Button, Group } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import {
   drainClusterMutation,
   listClustersQueryKey,
@@ -28,6 +29,12 @@ export function ClusterPart({ cluster }: { cluster: ClusterView }) {
           {state.words}
         </span>
         <span>launcher {cluster.launcher}</span>
+        <Link to="/clusters/$clusterName/queue" params={{ clusterName: cluster.name }}>
+          Queue and policy
+        </Link>
+        <Link to="/clusters/$name/calibration" params={{ name: cluster.name }}>
+          Calibration
+        </Link>
       </p>
       <div className={styles.tables}>
         <Facts title="Hardware" rows={hardwareRows(cluster.hardware)} />

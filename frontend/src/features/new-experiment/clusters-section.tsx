@@ -4,7 +4,15 @@ import type { ClusterView } from "@/lib/client/types.gen";
 import { Section } from "@/lib/ui/section";
 import { Tag } from "@/lib/ui/tag";
 import { isJson, type Json, objectsAt, type Path } from "./document";
-import { PRESETS, withCluster, withoutCluster, withVirtualCluster, workersFrom, workersText } from "./draft";
+import {
+  PRESETS,
+  withCluster,
+  withoutCluster,
+  withVirtualCluster,
+  withVirtualLike,
+  workersFrom,
+  workersText,
+} from "./draft";
 import { ChoiceField, NumberField, TextField } from "./fields";
 import styles from "./form.module.css";
 import { useField, useForm } from "./form-context";
@@ -65,6 +73,11 @@ export function ClustersSection({ clusters }: { clusters: readonly ClusterView[]
                   {preset.label}
                 </Menu.Item>
               ))}
+              {clusters.map(({ name }) => (
+                <Menu.Item key={`like ${name}`} onClick={() => change((old) => withVirtualLike(old, name))}>
+                  Like {name}, as calibrated
+                </Menu.Item>
+              ))}
             </Menu.Dropdown>
           </Menu>
         </Group>
@@ -111,6 +124,7 @@ function ClusterCard({ index, cluster, clusters }: CardProps) {
   const { change } = useForm();
   const path = ["clusters", index] as const;
   const virtual = isJson(cluster.virtual);
+  const like = isJson(cluster.virtual) && cluster.virtual.like !== undefined;
   const registered = clusters.map((one) => ({
     value: one.name,
     label: one.online ? one.name : `${one.name} (offline)`,
@@ -156,7 +170,15 @@ function ClusterCard({ index, cluster, clusters }: CardProps) {
           description="Runs per variant; 3 or more to compare"
           fallback={3}
         />
+        {like && (
+          <TextField
+            path={[...path, "virtual", "like"]}
+            label="Like"
+            description="Cluster whose latest calibration gives the constants"
+          />
+        )}
         {virtual &&
+          !like &&
           VIRTUAL_FIELDS.map(([name, label, description, fallback]) => (
             <NumberField
               key={name}
@@ -167,7 +189,7 @@ function ClusterCard({ index, cluster, clusters }: CardProps) {
               nullable={fallback === null}
             />
           ))}
-        {virtual && (
+        {virtual && !like && (
           <TextField
             path={[...path, "virtual", "compute_source"]}
             label="Source of the compute time"

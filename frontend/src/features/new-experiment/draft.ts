@@ -111,6 +111,18 @@ export function withVirtualCluster(draft: Json, preset: Preset, host: string): J
   return { ...draft, clusters: [...objectsAt(draft, ["clusters"]), cluster] };
 }
 
+/** A virtual cluster with the constants of a registered one's latest calibration, computed on that one. */
+export function withVirtualLike(draft: Json, name: string): Json {
+  const cluster = {
+    name: freeName(`like-${name}`, clusterNames(draft), "-"),
+    computed_on: name,
+    workers: [8],
+    seeds: 5,
+    virtual: { like: name },
+  };
+  return { ...draft, clusters: [...objectsAt(draft, ["clusters"]), cluster] };
+}
+
 export function withoutCluster(draft: Json, index: number): Json {
   return { ...draft, clusters: objectsAt(draft, ["clusters"]).toSpliced(index, 1) };
 }

@@ -2,7 +2,7 @@
 
 import type { Client, ClientMeta, Options as Options2, RequestResult, ServerSentEventsResult, TDataShape } from './client';
 import { client } from './client.gen';
-import type { CancelExperimentData, CancelExperimentErrors, CancelExperimentResponses, CancelRunData, CancelRunErrors, CancelRunResponses, CheckpointRunData, CheckpointRunErrors, CheckpointRunResponses, CreateExperimentData, CreateExperimentErrors, CreateExperimentResponses, DrainClusterData, DrainClusterErrors, DrainClusterResponses, ListAlgorithmsData, ListAlgorithmsErrors, ListAlgorithmsResponses, ListClustersData, ListClustersErrors, ListClustersResponses, ListClusterTokensData, ListClusterTokensErrors, ListClusterTokensResponses, ListExperimentsData, ListExperimentsErrors, ListExperimentsResponses, ListRunsData, ListRunsErrors, ListRunsResponses, ListWorkloadsData, ListWorkloadsErrors, ListWorkloadsResponses, LivezData, LivezErrors, LivezResponses, MakeClusterTokenData, MakeClusterTokenErrors, MakeClusterTokenResponses, QuerySeriesData, QuerySeriesErrors, QuerySeriesResponses, ReadBandsData, ReadBandsErrors, ReadBandsResponses, ReadClusterData, ReadClusterErrors, ReadClusterResponses, ReadComparisonData, ReadComparisonErrors, ReadComparisonResponses, ReadExperimentData, ReadExperimentErrors, ReadExperimentResponses, ReadLeaderboardData, ReadLeaderboardErrors, ReadLeaderboardResponses, ReadLogsData, ReadLogsErrors, ReadLogsResponses, ReadQueueData, ReadQueueErrors, ReadQueueResponses, ReadRunData, ReadRunErrors, ReadRunResponses, ReadTraceData, ReadTraceErrors, ReadTraceResponses, ReadTuningData, ReadTuningErrors, ReadTuningResponses, ReadyzData, ReadyzErrors, ReadyzResponses, RemoveClusterData, RemoveClusterErrors, RemoveClusterResponses, ResumeClusterData, ResumeClusterErrors, ResumeClusterResponses, RevokeClusterTokenData, RevokeClusterTokenErrors, RevokeClusterTokenResponses, SetPolicyData, SetPolicyErrors, SetPolicyResponses, SetPriorityData, SetPriorityErrors, SetPriorityResponses, StreamEventsData, StreamEventsErrors, StreamEventsResponses, ValidateExperimentData, ValidateExperimentErrors, ValidateExperimentResponses, VersionData, VersionErrors, VersionResponses } from './types.gen';
+import type { CancelExperimentData, CancelExperimentErrors, CancelExperimentResponses, CancelRunData, CancelRunErrors, CancelRunResponses, CheckpointRunData, CheckpointRunErrors, CheckpointRunResponses, CreateExperimentData, CreateExperimentErrors, CreateExperimentResponses, DrainClusterData, DrainClusterErrors, DrainClusterResponses, ListAlgorithmsData, ListAlgorithmsErrors, ListAlgorithmsResponses, ListCalibrationsData, ListCalibrationsErrors, ListCalibrationsResponses, ListClustersData, ListClustersErrors, ListClustersResponses, ListClusterTokensData, ListClusterTokensErrors, ListClusterTokensResponses, ListExperimentsData, ListExperimentsErrors, ListExperimentsResponses, ListRunsData, ListRunsErrors, ListRunsResponses, ListWorkloadsData, ListWorkloadsErrors, ListWorkloadsResponses, LivezData, LivezErrors, LivezResponses, MakeClusterTokenData, MakeClusterTokenErrors, MakeClusterTokenResponses, QuerySeriesData, QuerySeriesErrors, QuerySeriesResponses, ReadBandsData, ReadBandsErrors, ReadBandsResponses, ReadClusterData, ReadClusterErrors, ReadClusterResponses, ReadComparisonData, ReadComparisonErrors, ReadComparisonResponses, ReadExperimentData, ReadExperimentErrors, ReadExperimentResponses, ReadLeaderboardData, ReadLeaderboardErrors, ReadLeaderboardResponses, ReadLogsData, ReadLogsErrors, ReadLogsResponses, ReadQueueData, ReadQueueErrors, ReadQueueResponses, ReadRunData, ReadRunErrors, ReadRunResponses, ReadTraceData, ReadTraceErrors, ReadTraceResponses, ReadTuningData, ReadTuningErrors, ReadTuningResponses, ReadyzData, ReadyzErrors, ReadyzResponses, RemoveClusterData, RemoveClusterErrors, RemoveClusterResponses, ResumeClusterData, ResumeClusterErrors, ResumeClusterResponses, RevokeClusterTokenData, RevokeClusterTokenErrors, RevokeClusterTokenResponses, SetPolicyData, SetPolicyErrors, SetPolicyResponses, SetPriorityData, SetPriorityErrors, SetPriorityResponses, StartCalibrationData, StartCalibrationErrors, StartCalibrationResponses, StreamEventsData, StreamEventsErrors, StreamEventsResponses, ValidateExperimentData, ValidateExperimentErrors, ValidateExperimentResponses, VersionData, VersionErrors, VersionResponses } from './types.gen';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -54,6 +54,27 @@ export const removeCluster = <ThrowOnError extends boolean = false>(options: Opt
  * Read one cluster.
  */
 export const readCluster = <ThrowOnError extends boolean = false>(options: Options<ReadClusterData, ThrowOnError>): RequestResult<ReadClusterResponses, ReadClusterErrors, ThrowOnError> => (options.client ?? client).get<ReadClusterResponses, ReadClusterErrors, ThrowOnError>({ url: '/api/v1/clusters/{name}', ...options });
+
+/**
+ * List Calibrations
+ *
+ * List the latest 20 calibrations of a cluster, newest first, each with its drift.
+ */
+export const listCalibrations = <ThrowOnError extends boolean = false>(options: Options<ListCalibrationsData, ThrowOnError>): RequestResult<ListCalibrationsResponses, ListCalibrationsErrors, ThrowOnError> => (options.client ?? client).get<ListCalibrationsResponses, ListCalibrationsErrors, ThrowOnError>({ url: '/api/v1/clusters/{name}/calibrations', ...options });
+
+/**
+ * Start Calibration
+ *
+ * Calibrate a cluster as soon as it has no active run; until then, and meanwhile, it starts no other run.
+ */
+export const startCalibration = <ThrowOnError extends boolean = false>(options: Options<StartCalibrationData, ThrowOnError>): RequestResult<StartCalibrationResponses, StartCalibrationErrors, ThrowOnError> => (options.client ?? client).post<StartCalibrationResponses, StartCalibrationErrors, ThrowOnError>({
+    url: '/api/v1/clusters/{name}/calibrations',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
 
 /**
  * Drain Cluster

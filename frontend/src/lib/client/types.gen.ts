@@ -276,6 +276,30 @@ export type BandAnswer = {
 };
 
 /**
+ * BatchTime
+ *
+ * The time of a gradient of a batch; all ranks compute at once.
+ */
+export type BatchTime = {
+    /**
+     * Batch
+     */
+    batch: number;
+    /**
+     * Error
+     */
+    error: number;
+    /**
+     * Samples
+     */
+    samples: number;
+    /**
+     * Seconds
+     */
+    seconds: number;
+};
+
+/**
  * Board
  *
  * The methods on one cluster with one number of workers.
@@ -365,6 +389,142 @@ export type Budget = {
      * Over which schedules of the learning rate run; empty: the samples of the budget. Trials have those of the whole budget.
      */
     schedule_samples?: number | null;
+};
+
+/**
+ * Calibration
+ *
+ * What ranks of a cluster measured.
+ */
+export type Calibration = {
+    /**
+     * At
+     */
+    at: string;
+    /**
+     * Compute
+     */
+    compute: Array<ComputeRate>;
+    /**
+     * Cores
+     */
+    cores: number;
+    /**
+     * Curves
+     */
+    curves: Array<Curve>;
+    /**
+     * Hardware
+     */
+    hardware: {
+        [key: string]: string | number | number;
+    };
+    /**
+     * Hosts
+     */
+    hosts: number;
+    /**
+     * Load
+     */
+    load: number;
+    /**
+     * Schema
+     */
+    schema?: 'hooke.calibration/1';
+    start: Duration;
+    /**
+     * Took
+     */
+    took: number;
+    /**
+     * Versions
+     */
+    versions: {
+        [key: string]: string;
+    };
+    /**
+     * Workers
+     */
+    workers: number;
+};
+
+/**
+ * CalibrationList
+ *
+ * The latest calibrations of a cluster, newest first.
+ */
+export type CalibrationList = {
+    /**
+     * Items
+     */
+    items: Array<CalibrationView>;
+};
+
+/**
+ * CalibrationRequest
+ *
+ * What a calibration measures; everything has a default.
+ */
+export type CalibrationRequest = {
+    /**
+     * Precisions
+     */
+    precisions?: Array<'fp32' | 'bf16'>;
+    /**
+     * Workers
+     *
+     * Ranks; empty: one per slot, at most 8.
+     */
+    workers?: number | null;
+    /**
+     * Workloads
+     */
+    workloads?: Array<string>;
+};
+
+/**
+ * CalibrationView
+ *
+ * A calibration of a cluster.
+ */
+export type CalibrationView = {
+    calibration: Calibration | null;
+    /**
+     * Cluster
+     */
+    cluster: string;
+    /**
+     * Created At
+     */
+    created_at: string;
+    /**
+     * Drift
+     */
+    drift: Array<string>;
+    /**
+     * Ended At
+     */
+    ended_at: string | null;
+    /**
+     * Id
+     */
+    id: string;
+    /**
+     * State
+     */
+    state: 'queued' | 'running' | 'succeeded' | 'failed';
+    /**
+     * Why
+     */
+    why: string;
+    /**
+     * Workers
+     */
+    workers: number;
+    /**
+     * Workloads
+     */
+    workloads: Array<string>;
 };
 
 /**
@@ -733,6 +893,48 @@ export type Compute = {
 };
 
 /**
+ * ComputeRate
+ *
+ * The time of a workload's gradients on every rank.
+ */
+export type ComputeRate = {
+    /**
+     * Accesses
+     */
+    accesses: number;
+    alone: Duration;
+    /**
+     * Elements
+     */
+    elements: number;
+    jitter: Jitter;
+    line: Line;
+    loop: Duration;
+    /**
+     * Loop Batch
+     */
+    loop_batch: number;
+    /**
+     * Parameters
+     */
+    parameters?: {
+        [key: string]: unknown;
+    };
+    /**
+     * Points
+     */
+    points: Array<BatchTime>;
+    /**
+     * Precision
+     */
+    precision: 'fp32' | 'bf16';
+    /**
+     * Workload
+     */
+    workload: string;
+};
+
+/**
  * Counted
  *
  * An experiment that counts.
@@ -750,6 +952,27 @@ export type Counted = {
      * Number
      */
     number: number;
+};
+
+/**
+ * Curve
+ *
+ * The points of one operation and the line through them.
+ */
+export type Curve = {
+    /**
+     * Collective
+     */
+    collective?: 'tree' | 'halving' | 'ring' | 'library' | null;
+    /**
+     * Kind
+     */
+    kind: 'message' | 'stream' | 'all-reduce' | 'all-gather' | 'window get' | 'window add' | 'copy' | 'add' | 'background';
+    line?: Line | null;
+    /**
+     * Points
+     */
+    points: Array<Point>;
 };
 
 /**
@@ -802,6 +1025,26 @@ export type DryRun = {
      * Warnings
      */
     warnings: Array<Fault>;
+};
+
+/**
+ * Duration
+ *
+ * A median duration in seconds with its standard error.
+ */
+export type Duration = {
+    /**
+     * Error
+     */
+    error: number;
+    /**
+     * Samples
+     */
+    samples: number;
+    /**
+     * Seconds
+     */
+    seconds: number;
 };
 
 /**
@@ -1147,6 +1390,34 @@ export type FileFault = {
 };
 
 /**
+ * Jitter
+ *
+ * Standard deviations of the logarithm of a gradient's time, by what they persist over.
+ */
+export type Jitter = {
+    /**
+     * Between Ranks
+     */
+    between_ranks: number;
+    /**
+     * Common
+     */
+    common: number;
+    /**
+     * Independent
+     */
+    independent: number;
+    /**
+     * Slow
+     */
+    slow: number;
+    /**
+     * Steps
+     */
+    steps: number;
+};
+
+/**
  * Leaderboard
  *
  * All boards, those with the most workloads first.
@@ -1164,6 +1435,34 @@ export type Leaderboard = {
      * Tau Max
      */
     tau_max: number;
+};
+
+/**
+ * Line
+ *
+ * Seconds = alpha x messages + beta x bytes: fitted by weighted least squares.
+ */
+export type Line = {
+    /**
+     * Alpha
+     */
+    alpha: number;
+    /**
+     * Alpha Error
+     */
+    alpha_error: number;
+    /**
+     * Beta
+     */
+    beta: number;
+    /**
+     * Beta Error
+     */
+    beta_error: number;
+    /**
+     * Misfit
+     */
+    misfit: number;
 };
 
 /**
@@ -1307,6 +1606,22 @@ export type NewClusterToken = {
 };
 
 /**
+ * OperationCost
+ *
+ * The time of one message of an operation: it includes overheads, additions and copies.
+ */
+export type OperationCost = {
+    /**
+     * Seconds per byte
+     */
+    seconds_per_byte: number;
+    /**
+     * Seconds per message
+     */
+    seconds_per_message: number;
+};
+
+/**
  * Order
  *
  * What decides which experiment comes first.
@@ -1433,6 +1748,41 @@ export type PlannedRunView = {
      * Workers
      */
     workers: number;
+};
+
+/**
+ * Point
+ *
+ * The time of an operation on `bytes` bytes.
+ */
+export type Point = {
+    /**
+     * Bytes
+     */
+    bytes: number;
+    /**
+     * Error
+     */
+    error: number;
+    /**
+     * Pair
+     */
+    pair?: [
+        number,
+        number
+    ] | null;
+    /**
+     * Ranks
+     */
+    ranks?: number;
+    /**
+     * Samples
+     */
+    samples: number;
+    /**
+     * Seconds
+     */
+    seconds: number;
 };
 
 /**
@@ -2680,6 +3030,12 @@ export type Version = {
  */
 export type VirtualCluster = {
     /**
+     * Additions
+     *
+     * Seconds per received byte for adding it to a vector, in reduces and all-reduces.
+     */
+    addition_seconds_per_byte?: number;
+    /**
      * Jitter
      *
      * Sigma of the log-normal factor on each step's compute.
@@ -2692,11 +3048,23 @@ export type VirtualCluster = {
      */
     compute_seconds_per_sample?: number;
     /**
+     * Compute time per step
+     *
+     * Seconds per gradient that do not depend on the batch, the step's own overhead included.
+     */
+    compute_seconds_per_step?: number;
+    /**
      * Source of the compute time
      *
      * What the compute time was measured on; empty: it is an assumption, and results say so.
      */
     compute_source?: string | null;
+    /**
+     * Copies
+     *
+     * Seconds per byte of a message for copies between the network and a vector.
+     */
+    copy_seconds_per_byte?: number;
     /**
      * Seconds per byte to a server
      *
@@ -2704,11 +3072,41 @@ export type VirtualCluster = {
      */
     host_seconds_per_byte?: number | null;
     /**
+     * Jitter between ranks
+     *
+     * Sigma of a log-normal factor on a rank's compute that it keeps for the whole run.
+     */
+    jitter_between_ranks?: number;
+    /**
+     * Common jitter
+     *
+     * Sigma of a factor that all ranks have in common for `jitter_steps` gradients.
+     */
+    jitter_common?: number;
+    /**
+     * Slow jitter
+     *
+     * Sigma of a factor that a rank keeps for `jitter_steps` gradients.
+     */
+    jitter_slow?: number;
+    /**
+     * Steps of the slow jitter
+     *
+     * Gradients for which slow and common jitter stay the same.
+     */
+    jitter_steps?: number;
+    /**
      * Latency
      *
      * Seconds per message (A).
      */
     latency?: number;
+    /**
+     * Like
+     *
+     * Name of a cluster whose latest calibration gives the constants that are not given here; for `hooke run`, the file of a calibration.
+     */
+    like?: string | null;
     /**
      * Memory bandwidth
      *
@@ -2716,11 +3114,31 @@ export type VirtualCluster = {
      */
     memory_bandwidth?: number;
     /**
+     * Message overhead
+     *
+     * Processor seconds per message on each of its two ends.
+     */
+    message_overhead?: number;
+    /**
+     * Operations
+     *
+     * Time of the messages of an operation, instead of the constants of all messages; `background`: time that they take from the computation that hides them.
+     */
+    operations?: {
+        [key: string]: OperationCost;
+    };
+    /**
      * Seconds per byte
      *
      * Inverse bandwidth of one link direction (B).
      */
     seconds_per_byte?: number;
+    /**
+     * Source
+     *
+     * The calibration that gave the constants.
+     */
+    source?: string | null;
 };
 
 /**
@@ -2978,6 +3396,66 @@ export type ReadClusterResponses = {
 };
 
 export type ReadClusterResponse = ReadClusterResponses[keyof ReadClusterResponses];
+
+export type ListCalibrationsData = {
+    body?: never;
+    path: {
+        /**
+         * Name
+         */
+        name: string;
+    };
+    query?: never;
+    url: '/api/v1/clusters/{name}/calibrations';
+};
+
+export type ListCalibrationsErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type ListCalibrationsError = ListCalibrationsErrors[keyof ListCalibrationsErrors];
+
+export type ListCalibrationsResponses = {
+    /**
+     * Successful Response
+     */
+    200: CalibrationList;
+};
+
+export type ListCalibrationsResponse = ListCalibrationsResponses[keyof ListCalibrationsResponses];
+
+export type StartCalibrationData = {
+    body: CalibrationRequest;
+    path: {
+        /**
+         * Name
+         */
+        name: string;
+    };
+    query?: never;
+    url: '/api/v1/clusters/{name}/calibrations';
+};
+
+export type StartCalibrationErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type StartCalibrationError = StartCalibrationErrors[keyof StartCalibrationErrors];
+
+export type StartCalibrationResponses = {
+    /**
+     * Successful Response
+     */
+    202: CalibrationView;
+};
+
+export type StartCalibrationResponse = StartCalibrationResponses[keyof StartCalibrationResponses];
 
 export type DrainClusterData = {
     body?: never;

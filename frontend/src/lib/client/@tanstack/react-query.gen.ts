@@ -3,8 +3,8 @@
 import { queryOptions, type UseMutationOptions } from '@tanstack/react-query';
 
 import { client } from '../client.gen';
-import { cancelExperiment, cancelRun, checkpointRun, createExperiment, drainCluster, listAlgorithms, listClusters, listClusterTokens, listExperiments, listRuns, listWorkloads, livez, makeClusterToken, type Options, querySeries, readBands, readCluster, readComparison, readExperiment, readLeaderboard, readLogs, readQueue, readRun, readTrace, readTuning, readyz, removeCluster, resumeCluster, revokeClusterToken, setPolicy, setPriority, validateExperiment, version } from '../sdk.gen';
-import type { CancelExperimentData, CancelExperimentError, CancelExperimentResponse, CancelRunData, CancelRunError, CancelRunResponse, CheckpointRunData, CheckpointRunError, CheckpointRunResponse, CreateExperimentData, CreateExperimentError, CreateExperimentResponse, DrainClusterData, DrainClusterError, DrainClusterResponse, ListAlgorithmsData, ListAlgorithmsError, ListAlgorithmsResponse, ListClustersData, ListClustersError, ListClustersResponse, ListClusterTokensData, ListClusterTokensError, ListClusterTokensResponse, ListExperimentsData, ListExperimentsError, ListExperimentsResponse, ListRunsData, ListRunsError, ListRunsResponse, ListWorkloadsData, ListWorkloadsError, ListWorkloadsResponse, LivezData, LivezError, LivezResponse, MakeClusterTokenData, MakeClusterTokenError, MakeClusterTokenResponse, QuerySeriesData, QuerySeriesError, QuerySeriesResponse, ReadBandsData, ReadBandsError, ReadBandsResponse, ReadClusterData, ReadClusterError, ReadClusterResponse, ReadComparisonData, ReadComparisonError, ReadComparisonResponse, ReadExperimentData, ReadExperimentError, ReadExperimentResponse, ReadLeaderboardData, ReadLeaderboardError, ReadLeaderboardResponse, ReadLogsData, ReadLogsError, ReadLogsResponse, ReadQueueData, ReadQueueError, ReadQueueResponse, ReadRunData, ReadRunError, ReadRunResponse, ReadTraceData, ReadTraceError, ReadTraceResponse, ReadTuningData, ReadTuningError, ReadTuningResponse, ReadyzData, ReadyzError, ReadyzResponse, RemoveClusterData, RemoveClusterError, RemoveClusterResponse, ResumeClusterData, ResumeClusterError, ResumeClusterResponse, RevokeClusterTokenData, RevokeClusterTokenError, RevokeClusterTokenResponse, SetPolicyData, SetPolicyError, SetPolicyResponse, SetPriorityData, SetPriorityError, SetPriorityResponse, ValidateExperimentData, ValidateExperimentError, ValidateExperimentResponse, VersionData, VersionError, VersionResponse } from '../types.gen';
+import { cancelExperiment, cancelRun, checkpointRun, createExperiment, drainCluster, listAlgorithms, listCalibrations, listClusters, listClusterTokens, listExperiments, listRuns, listWorkloads, livez, makeClusterToken, type Options, querySeries, readBands, readCluster, readComparison, readExperiment, readLeaderboard, readLogs, readQueue, readRun, readTrace, readTuning, readyz, removeCluster, resumeCluster, revokeClusterToken, setPolicy, setPriority, startCalibration, validateExperiment, version } from '../sdk.gen';
+import type { CancelExperimentData, CancelExperimentError, CancelExperimentResponse, CancelRunData, CancelRunError, CancelRunResponse, CheckpointRunData, CheckpointRunError, CheckpointRunResponse, CreateExperimentData, CreateExperimentError, CreateExperimentResponse, DrainClusterData, DrainClusterError, DrainClusterResponse, ListAlgorithmsData, ListAlgorithmsError, ListAlgorithmsResponse, ListCalibrationsData, ListCalibrationsError, ListCalibrationsResponse, ListClustersData, ListClustersError, ListClustersResponse, ListClusterTokensData, ListClusterTokensError, ListClusterTokensResponse, ListExperimentsData, ListExperimentsError, ListExperimentsResponse, ListRunsData, ListRunsError, ListRunsResponse, ListWorkloadsData, ListWorkloadsError, ListWorkloadsResponse, LivezData, LivezError, LivezResponse, MakeClusterTokenData, MakeClusterTokenError, MakeClusterTokenResponse, QuerySeriesData, QuerySeriesError, QuerySeriesResponse, ReadBandsData, ReadBandsError, ReadBandsResponse, ReadClusterData, ReadClusterError, ReadClusterResponse, ReadComparisonData, ReadComparisonError, ReadComparisonResponse, ReadExperimentData, ReadExperimentError, ReadExperimentResponse, ReadLeaderboardData, ReadLeaderboardError, ReadLeaderboardResponse, ReadLogsData, ReadLogsError, ReadLogsResponse, ReadQueueData, ReadQueueError, ReadQueueResponse, ReadRunData, ReadRunError, ReadRunResponse, ReadTraceData, ReadTraceError, ReadTraceResponse, ReadTuningData, ReadTuningError, ReadTuningResponse, ReadyzData, ReadyzError, ReadyzResponse, RemoveClusterData, RemoveClusterError, RemoveClusterResponse, ResumeClusterData, ResumeClusterError, ResumeClusterResponse, RevokeClusterTokenData, RevokeClusterTokenError, RevokeClusterTokenResponse, SetPolicyData, SetPolicyError, SetPolicyResponse, SetPriorityData, SetPriorityError, SetPriorityResponse, StartCalibrationData, StartCalibrationError, StartCalibrationResponse, ValidateExperimentData, ValidateExperimentError, ValidateExperimentResponse, VersionData, VersionError, VersionResponse } from '../types.gen';
 
 export type QueryKey<TOptions extends Options> = [
     Pick<TOptions, 'baseUrl' | 'body' | 'headers' | 'path' | 'query'> & {
@@ -138,6 +138,45 @@ export const readClusterOptions = (options: Options<ReadClusterData>) => queryOp
     },
     queryKey: readClusterQueryKey(options)
 });
+
+export const listCalibrationsQueryKey = (options: Options<ListCalibrationsData>) => createQueryKey('listCalibrations', options);
+
+/**
+ * List Calibrations
+ *
+ * List the latest 20 calibrations of a cluster, newest first, each with its drift.
+ */
+export const listCalibrationsOptions = (options: Options<ListCalibrationsData>) => queryOptions<ListCalibrationsResponse, ListCalibrationsError, ListCalibrationsResponse, ReturnType<typeof listCalibrationsQueryKey>>({
+    queryFn: async ({ queryKey, signal }) => {
+        const { data } = await listCalibrations({
+            ...options,
+            ...queryKey[0],
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: listCalibrationsQueryKey(options)
+});
+
+/**
+ * Start Calibration
+ *
+ * Calibrate a cluster as soon as it has no active run; until then, and meanwhile, it starts no other run.
+ */
+export const startCalibrationMutation = (options?: Partial<Options<StartCalibrationData>>): UseMutationOptions<StartCalibrationResponse, StartCalibrationError, Options<StartCalibrationData>> => {
+    const mutationOptions: UseMutationOptions<StartCalibrationResponse, StartCalibrationError, Options<StartCalibrationData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await startCalibration({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
 
 /**
  * Drain Cluster

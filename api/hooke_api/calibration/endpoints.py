@@ -1,0 +1,36 @@
+"""The endpoints of calibrations: for users, and for the agents that measure."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+from hooke.spec.calibrating import CalibrationReport
+
+from hooke_api.base.security import OWNER
+from hooke_api.calibration import service
+from hooke_api.calibration.schemas import CalibrationList, CalibrationRequest, CalibrationView
+from hooke_api.clusters.tokens import CallerOf
+from hooke_api.storage.database import DatabaseOf
+
+router = APIRouter(prefix="/clusters/{name}/calibrations", tags=["clusters"])
+of_agents = APIRouter(prefix="/agents", tags=["agents"])
+
+
+@router.post("", operation_id="start_calibration", status_code=202)
+def start_calibration(name: str, asked: CalibrationRequest, database: DatabaseOf) -> CalibrationView:
+    """Calibrate a cluster as soon as it has no active run; until then, and meanwhile, it starts no other run."""
+    with database.write() as session:
+        return service.request(session, name, asked, OWNER)
+
+
+@router.get("", operation_id="list_calibrations")
+def list_calibrations(name: str, database: DatabaseOf) -> CalibrationList:
+    """List the latest 20 calibrations of a cluster, newest first, each with its drift."""
+    with database.read() as session:
+        return service.listed(session, name)
+
+
+@of_agents.post("/calibration", operation_id="agent_calibration", status_code=204)
+def agent_calibration(who: CallerOf, report: CalibrationReport, database: DatabaseOf) -> None:
+    """Receive the result of a calibration; bearer token of the cluster."""
+    with database.write() as session:
+        service.receive(session, report, who)

@@ -1,0 +1,138 @@
+"""Calibrations of clusters: requested, received from agents, compared, and found by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hooke.calibration.constants import Find
+from hooke.calibration.documents import Calibration
+from hooke.calibration.drift import told
+from hooke.errors import CalibrationError, Fault
+from hooke.spec.calibrating import CalibrationReport
+from hooke.spec.pointers import faults
+from pydantic import ValidationError
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from hooke_api.base import ids
+from hooke_api.base.errors import Conflict, Invalid, ResourceNotFound
+from hooke_api.calibration.schemas import CalibrationList, CalibrationRequest, CalibrationView
+from hooke_api.clusters.tokens import AgentCaller
+from hooke_api.models import Cluster, StoredCalibration, now
+from hooke_api.scheduling.calibrations import OPEN, end
+from hooke_api.storage.outbox import announce, wake_scheduler
+
+SHOWN = 20
+"""Number of calibrations in a list."""
+_USUAL_WORKERS = 8
+
+
+def request(session: Session, cluster: str, asked: CalibrationRequest, who: str) -> CalibrationView:
+    """Queue a calibration. Raises ResourceNotFound, and Conflict while another one has not ended."""
+    found = _cluster(session, cluster, lock=True)
+    before = select(StoredCalibration).where(
+        StoredCalibration.cluster == cluster, StoredCalibration.state.in_(OPEN)
+    )
+    if (other := session.scalars(before).first()) is not None:
+        raise Conflict(f"{cluster} has a calibration already, which is {other.state}: wait for its end")
+    workers = asked.workers or min(found.slots, _USUAL_WORKERS)
+    if workers > found.slots:
+        fault = Fault("/workers", f"{cluster} has {found.slots} slots: a rank without a core measures the others")
+        raise Invalid("this cluster has fewer slots", [fault])
+    row = StoredCalibration(
+        id=ids.calibration_id(),
+        created_by=who,
+        cluster=cluster,
+        state="queued",
+        workers=workers,
+        workloads=list(dict.fromkeys(asked.workloads)),
+        precisions=list(dict.fromkeys(asked.precisions)),
+        document=None,
+        created_at=now(),
+        sent_at=None,
+        ended_at=None,
+    )
+    session.add(row)
+    session.flush()
+    announce(session, "clusters", {})
+    wake_scheduler(session)
+    return _view(row, None)
+
+
+def receive(session: Session, report: CalibrationReport, who: AgentCaller) -> None:
+    """Store an agent's result; nothing if it has one.
+
+    Raises ResourceNotFound, Invalid for a wrong document, Forbidden for the token of another cluster.
+    """
+    row = session.get(StoredCalibration, report.id, with_for_update=True)
+    if row is None:
+        raise ResourceNotFound(f"no calibration has the id {report.id}")
+    who.speaks_for(row.cluster)
+    if row.state not in OPEN:
+        return
+    if report.document is not None:
+        try:
+            Calibration.model_validate(report.document)
+        except ValidationError as error:
+            wrong = faults(error, report.document, "document")
+            raise Invalid("this is not a hooke.calibration/1 document", wrong) from None
+    end(session, row, report.document, report.why)
+
+
+def listed(session: Session, cluster: str) -> CalibrationList:
+    """Return the latest calibrations of a cluster, newest first. Raises ResourceNotFound."""
+    _cluster(session, cluster)
+    query = select(StoredCalibration).where(StoredCalibration.cluster == cluster)
+    # one more than shown: the last one is compared with it
+    rows = session.scalars(query.order_by(StoredCalibration.id.desc()).limit(SHOWN + 1)).all()
+    return CalibrationList(items=[_view(row, _before(rows[i + 1 :])) for i, row in enumerate(rows[:SHOWN])])
+
+
+def latest(session: Session) -> Find:
+    """Return the function that finds the latest calibration of a cluster, for `like` in a specification."""
+
+    def find(name: str) -> Calibration:
+        query = select(StoredCalibration).where(
+            StoredCalibration.cluster == name, StoredCalibration.state == "succeeded"
+        )
+        row = session.scalars(query.order_by(StoredCalibration.id.desc()).limit(1)).first()
+        if row is not None:
+            return Calibration.model_validate(row.document)
+        known = sorted(session.scalars(select(StoredCalibration.cluster).distinct()))
+        there = f"calibrated are: {', '.join(known)}" if known else "no cluster has been calibrated yet"
+        raise CalibrationError(
+            f"no calibration of a cluster {name!r} is stored; {there}. Make one: POST /api/v1/clusters/{name}/"
+            "calibrations, or the cluster's page"
+        )
+
+    return find
+
+
+def _cluster(session: Session, name: str, lock: bool = False) -> Cluster:
+    found = session.get(Cluster, name, with_for_update=lock or None)
+    if found is None:
+        raise ResourceNotFound(f"no cluster is called {name!r}")
+    return found
+
+
+def _before(rows: Sequence[StoredCalibration]) -> StoredCalibration | None:
+    return next((row for row in rows if row.state == "succeeded"), None)
+
+
+def _view(row: StoredCalibration, before: StoredCalibration | None) -> CalibrationView:
+    measured = Calibration.model_validate(row.document) if row.document else None
+    earlier = Calibration.model_validate(before.document) if before is not None else None
+    return CalibrationView.model_validate(
+        {
+            "id": row.id,
+            "cluster": row.cluster,
+            "state": row.state,
+            "workers": row.workers,
+            "workloads": row.workloads,
+            "created_at": row.created_at,
+            "ended_at": row.ended_at,
+            "why": row.why,
+            "calibration": measured,
+            "drift": told(earlier, measured) if measured and earlier else [],
+        }
+    )

@@ -1,0 +1,65 @@
+"""Calibrations in the queue: a cluster with one starts no run, and calibrates when its last run has ended."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from hooke.spec.calibrating import CalibrationOrder
+from sqlalchemy import exists, select, update
+from sqlalchemy.orm import Session
+
+from hooke_api.models import Cluster, Run, StoredCalibration, now
+from hooke_api.scheduling.lifecycle import ACTIVE
+from hooke_api.storage.database import Database
+from hooke_api.storage.outbox import announce, wake_scheduler
+
+OPEN = ("queued", "running")
+"""States of a calibration that has not ended."""
+LIMIT = timedelta(seconds=600)
+"""After this time without a result a calibration has failed: its agent ended, or the order was lost."""
+
+
+def due(database: Database, seen_since: datetime) -> list[tuple[str, CalibrationOrder]]:
+    """Return the queued calibrations of clusters that are online and have no active run."""
+    with database.read() as session:
+        taken = exists().where(Run.host == StoredCalibration.cluster, Run.state.in_(ACTIVE))
+        query = (
+            select(StoredCalibration)
+            .join(Cluster, Cluster.name == StoredCalibration.cluster)
+            .where(StoredCalibration.state == "queued", Cluster.seen_at >= seen_since, ~taken)
+            .order_by(StoredCalibration.id)
+        )
+        return [(row.cluster, _order(row)) for row in session.scalars(query)]
+
+
+def _order(row: StoredCalibration) -> CalibrationOrder:
+    return CalibrationOrder(id=row.id, workers=row.workers, workloads=row.workloads, precisions=row.precisions)
+
+
+def sent(database: Database, id: str) -> None:
+    """Note that the order was sent; the result may have arrived before."""
+    with database.write() as session:
+        query = update(StoredCalibration).where(StoredCalibration.id == id, StoredCalibration.state == "queued")
+        session.execute(query.values(state="running", sent_at=now()))
+        announce(session, "clusters", {})
+
+
+def expire(database: Database) -> None:
+    """End calibrations without a result in time."""
+    overdue = select(StoredCalibration).where(
+        StoredCalibration.state == "running", StoredCalibration.sent_at < now() - LIMIT
+    )
+    with database.read() as session:
+        if session.scalars(overdue.limit(1)).first() is None:
+            return
+    with database.write() as session:
+        for row in session.scalars(overdue.with_for_update()).all():
+            end(session, row, None, f"the agent sent no result within {LIMIT.total_seconds():.0f} s")
+
+
+def end(session: Session, row: StoredCalibration, document: dict[str, object] | None, why: str = "") -> None:
+    """Store the result of a calibration; the cluster's runs go on."""
+    row.state = "failed" if document is None else "succeeded"
+    row.document, row.why, row.ended_at = document, why, now()
+    announce(session, "clusters", {})
+    wake_scheduler(session)

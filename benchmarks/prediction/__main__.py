@@ -1,0 +1,61 @@
+"""Predicted against measured step time and exposed share of ten methods.
+
+    python -m benchmarks.prediction run [--place local hosts-2 hosts-4 hosts-8]   below 15 minutes for all places
+    python -m benchmarks.prediction publish                                      writes docs/results/prediction.md
+
+Emulated hosts need root (docs/netlab.md). Leave the machine alone meanwhile. Results lie in `.results/prediction/`
+(not in version control), one file per place.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from benchmarks.prediction.conditions import PLACES
+
+ROOT = Path(__file__).resolve().parents[2]
+STORE = ROOT / ".results" / "prediction"
+PAGE = ROOT / "docs" / "results" / "prediction.md"
+
+
+def main() -> int:
+    """Run or publish; return the exit status."""
+    parser = argparse.ArgumentParser(
+        prog="benchmarks.prediction", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    commands = parser.add_subparsers(dest="command", required=True)
+    run = commands.add_parser("run", help="calibrate, measure and predict")
+    run.add_argument("--place", nargs="+", choices=PLACES, default=list(PLACES))
+    run.add_argument("--seconds", type=float, default=4.0, help="of each real run")
+    run.add_argument("--calibration-seconds", type=float, default=25.0)
+    run.add_argument("--rounds", type=int, default=1, help="real runs of each method")
+    commands.add_parser("publish", help="write the page of what has been run")
+    options = parser.parse_args()
+    if options.command == "publish":
+        return _publish()
+    from benchmarks.prediction.running import measure
+
+    STORE.mkdir(parents=True, exist_ok=True)
+    for name in options.place:
+        found = measure(PLACES[name], options.seconds, options.calibration_seconds, options.rounds)
+        (STORE / f"{name}.json").write_text(json.dumps(found, indent=1) + "\n")
+    return 0
+
+
+def _publish() -> int:
+    from benchmarks.prediction.page import page
+
+    found = [json.loads(file.read_text()) for name in PLACES if (file := STORE / f"{name}.json").exists()]
+    if not found:
+        print("nothing was run yet: python -m benchmarks.prediction run", file=sys.stderr)
+        return 1
+    PAGE.write_text(page(found))
+    print(f"wrote {PAGE}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,69 @@
+"""The page docs/results/prediction.md from stored results."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from benchmarks.prediction.conditions import BATCH, MEDIAN_LIMIT, PLACES, WORKLOAD, WORST_LIMIT
+from benchmarks.prediction.running import errors
+
+HEAD = (
+    "| method | step predicted, ms | step measured, ms | error, % | exposed predicted, % | exposed measured, % "
+    "| difference, points |\n|---|---|---|---|---|---|---|"
+)
+
+
+def page(found: Sequence[dict[str, Any]]) -> str:
+    """Return the page; predictions are simulated, and said to be."""
+    parts = [
+        "# Predicted and measured step times\n",
+        f"Ten methods on {WORKLOAD}, batch {BATCH} per worker, all-reduces by halving. Predictions are simulated: "
+        "virtual time with the constants of a calibration made just before the runs "
+        "([calibration](../calibration.md)). The step time is train seconds per step of a worker. "
+        "Made by `python -m benchmarks.prediction run` and `publish`.\n",
+        _verdict(found),
+    ]
+    return "\n".join([*parts, *(_place(each) for each in found)])
+
+
+def _verdict(found: Sequence[dict[str, Any]]) -> str:
+    rows = [errors(row) for place in found for row in place["methods"]]
+    steps = [abs(each["step"]) for each in rows]
+    shares = [abs(each["exposed"]) for each in rows]
+    met = statistics.median(steps) <= MEDIAN_LIMIT and max(steps) <= WORST_LIMIT
+    return (
+        f"Step time over {len(rows)} predictions: median error {100 * statistics.median(steps):.0f} %, worst "
+        f"{100 * max(steps):.0f} % (aim: {100 * MEDIAN_LIMIT:.0f} % and {100 * WORST_LIMIT:.0f} %; "
+        f"{'met' if met else 'not met'}). Exposed share: median difference "
+        f"{100 * statistics.median(shares):.0f} percentage points, worst {100 * max(shares):.0f}.\n"
+    )
+
+
+def _place(found: dict[str, Any]) -> str:
+    calibration, place = found["calibration"], PLACES[found["place"]]
+    when = datetime.fromtimestamp(found["at"], UTC)
+    cores = calibration["cores"]
+    notes = [f"{calibration['hardware'].get('cpu', '?')}, {cores} cores, {when:%Y-%m-%d}."]
+    if place.workers > cores:
+        notes.append(f"Oversubscribed: {place.workers} ranks share {cores} cores.")
+    if calibration["load"] >= 0.5:
+        notes.append(f"Other processes were running (load {calibration['load']:.1f}): not to be trusted.")
+    rows = [_row(row) for row in found["methods"]]
+    return "\n".join([f"## {place.title[0].upper()}{place.title[1:]}\n", " ".join(notes), "", HEAD, *rows, ""])
+
+
+def _row(row: dict[str, Any]) -> str:
+    wrong, predicted = errors(row), row["predicted"]
+    cells = (
+        row["method"],
+        f"{1e3 * predicted['step']:.3g}",
+        f"{1e3 * wrong['measured_step']:.3g}",
+        f"{100 * wrong['step']:+.0f}",
+        f"{100 * predicted['exposed']:.0f}",
+        f"{100 * wrong['measured_exposed']:.0f}",
+        f"{100 * wrong['exposed']:+.0f}",
+    )
+    return f"| {' | '.join(cells)} |"

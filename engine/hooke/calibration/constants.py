@@ -1,0 +1,141 @@
+"""The constants of a virtual cluster from a calibration (`like` in a specification)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+from hooke.calibration.documents import Calibration, ComputeRate, Curve
+from hooke.errors import CalibrationError, Fault, SpecError
+from hooke.spec.measured import Operation, OperationCost
+from hooke.spec.pointers import pointer
+from hooke.spec.specification import Compute, ExperimentSpec, RunSpec, VirtualCluster, WorkloadChoice
+
+_SUMS: tuple[Literal["tree", "halving", "ring"], ...] = ("tree", "halving", "ring")
+_SOURCE_LENGTH = 240
+
+
+def constants(
+    calibration: Calibration, name: str, workload: WorkloadChoice, compute: Compute | None = None
+) -> dict[str, Any]:
+    """Return the constants as fields of `VirtualCluster`.
+
+    `name`: of the cluster or file, for their source. The calibration's own number of ranks shared its cores while
+    it was made. Raises CalibrationError if it measured one rank, or another workload or precision than this.
+    """
+    message = calibration.curve("message")
+    if message is None or message.line is None:
+        raise CalibrationError(
+            f"the calibration of {name} has no messages: it was made with one rank, and a virtual cluster needs "
+            "at least two (`hooke calibrate --workers 2`)"
+        )
+    precision = compute.precision if compute else "fp32"
+    rate = _rate(calibration, name, workload, precision)
+    overhead = _overhead(calibration, message)
+    found: dict[str, Any] = {
+        "latency": max(0.0, message.line.alpha - 2 * overhead),
+        "seconds_per_byte": message.line.beta,
+        "message_overhead": overhead,
+        "operations": _operations(calibration),
+    }
+    add = calibration.curve("add")
+    if add is not None and add.line is not None and add.line.beta > 0:
+        found["addition_seconds_per_byte"] = add.line.beta
+        found["memory_bandwidth"] = max(1.0, 3 / add.line.beta)  # two vectors are read and one is written
+    found |= _compute(rate, found.get("memory_bandwidth", VirtualCluster().memory_bandwidth))
+    day = f"{calibration.at:%Y-%m-%d %H:%M} UTC"
+    found["source"] = f"calibration of {name}, {calibration.workers} ranks, {day}"[:_SOURCE_LENGTH]
+    found["compute_source"] = f"measured by the {found['source']}"[:_SOURCE_LENGTH]
+    return found
+
+
+def resolved(virtual: VirtualCluster, found: Mapping[str, Any]) -> VirtualCluster:
+    """Return `virtual` without `like`: constants that it does not give are those of `found`."""
+    given = {name: value for name, value in virtual.model_dump().items() if name in virtual.model_fields_set}
+    given.pop("like", None)
+    if "compute_seconds_per_sample" in given:  # the source belongs to the value
+        found = {key: value for key, value in found.items() if key != "compute_source"}
+    return VirtualCluster.model_validate({**found, **given})
+
+
+Find = Callable[[str], Calibration]
+"""Returns the calibration with a name, or raises CalibrationError."""
+
+
+def resolve_run(spec: RunSpec, find: Find) -> RunSpec:
+    """Return a run whose constants are resolved; the same run if they are. Raises SpecError."""
+    if spec.virtual is None or spec.virtual.like is None:
+        return spec
+    return spec.model_copy(update={"virtual": _found(spec.virtual, spec, find, "virtual", "like")})
+
+
+def resolve_experiment(spec: ExperimentSpec, find: Find) -> ExperimentSpec:
+    """Return an experiment all of whose constants are resolved; the same if they are. Raises SpecError."""
+    clusters, faults = [], []
+    for i, cluster in enumerate(spec.clusters):
+        if cluster.virtual is not None and cluster.virtual.like is not None:
+            try:
+                virtual = _found(cluster.virtual, spec, find, "clusters", i, "virtual", "like")
+                cluster = cluster.model_copy(update={"virtual": virtual})  # noqa: PLW2901 - the resolved one
+            except SpecError as error:
+                faults += error.faults
+        clusters.append(cluster)
+    if faults:
+        raise SpecError(faults)
+    return spec.model_copy(update={"clusters": clusters})
+
+
+def _found(virtual: VirtualCluster, spec: ExperimentSpec | RunSpec, find: Find, *place: object) -> VirtualCluster:
+    name = virtual.like or ""
+    try:
+        return resolved(virtual, constants(find(name), name, spec.workload, spec.compute))
+    except CalibrationError as error:
+        raise SpecError([Fault(pointer(*place), str(error))]) from None
+
+
+def _rate(calibration: Calibration, name: str, workload: WorkloadChoice, precision: str) -> ComputeRate:
+    same = [rate for rate in calibration.compute if rate.workload == workload.name and rate.precision == precision]
+    for rate in same:
+        if rate.parameters == workload.parameters:
+            return rate
+    if same:
+        return same[0]
+    known = ", ".join(f"{rate.workload} ({rate.precision})" for rate in calibration.compute) or "none"
+    raise CalibrationError(
+        f"the calibration of {name} measured no gradients of {workload.name} in {precision}; it has: {known}. "
+        f"Calibrate again with --workload {workload.name}"
+    )
+
+
+def _overhead(calibration: Calibration, message: Curve) -> float:
+    """Return the processor time of a message on each end: what follows one another in a stream of short ones."""
+    stream = calibration.curve("stream")
+    least = min((p.seconds for p in stream.points), default=0.0) if stream else 0.0
+    latency = message.line.alpha if message.line else 0.0
+    return min(least, latency / 2)
+
+
+def _operations(calibration: Calibration) -> dict[Operation, OperationCost]:
+    curves: dict[Operation, Curve | None] = {name: calibration.curve("all-reduce", name) for name in _SUMS}
+    curves["background"] = calibration.curve("background", "halving")
+    curves |= {"gather": calibration.curve("all-gather"), "window": calibration.curve("window get")}
+    return {
+        name: OperationCost(seconds_per_message=curve.line.alpha, seconds_per_byte=curve.line.beta)
+        for name, curve in curves.items()
+        if curve is not None and curve.line is not None
+    }
+
+
+def _compute(rate: ComputeRate, bandwidth: float) -> dict[str, Any]:
+    update = 4 * rate.elements * rate.accesses / bandwidth
+    beside = rate.loop.seconds - rate.loop_batch * rate.line.beta - update
+    jitter = rate.jitter
+    return {
+        "compute_seconds_per_sample": max(rate.line.beta, 1e-12),
+        "compute_seconds_per_step": max(0.0, beside),
+        "compute_jitter": min(2.0, jitter.independent),
+        "jitter_slow": min(2.0, jitter.slow),
+        "jitter_common": min(2.0, jitter.common),
+        "jitter_between_ranks": min(2.0, jitter.between_ranks),
+        "jitter_steps": jitter.steps,
+    }

@@ -1,0 +1,94 @@
+"""Measurements of the network and of memory, by the communicator that methods use."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from hooke.calibration.documents import Curve, Kind, Point
+from hooke.calibration.fitting import estimate, line
+from hooke.calibration.operations import Measured, Step, counts, number_of_steps, steps
+from hooke.calibration.timing import ROUNDS, timed
+from hooke.comm import collectives
+from hooke.comm.collectives import Collective
+
+if TYPE_CHECKING:
+    from hooke.comm.mpi.communicator import MpiComm
+
+Found = dict[Measured, list[list[float]]]
+"""Samples of each round."""
+
+
+def measure(comm: MpiComm, seconds: float) -> list[Curve]:
+    """Measure everything within about `seconds`; the same curves on every rank."""
+    found: Found = {}
+    number = number_of_steps(comm.size)
+    with _groups(comm) as groups:
+        for _ in range(ROUNDS):
+            for each in steps(comm, groups):
+                share = seconds / ROUNDS / number
+                taken = _taken(each, share)
+                found.setdefault(each.what, []).append([duration / each.parts for duration in taken])
+    return curves(found) if comm.rank == 0 else []
+
+
+def _taken(step: Step, seconds: float) -> list[float]:
+    if step.group is None:
+        return []
+    taken = timed(step.group, step.operation, seconds, step.prepare)
+    if step.without is None:
+        return taken
+    usual = statistics.median(timed(step.group, step.without, seconds))
+    return [max(0.0, duration - usual) for duration in taken]
+
+
+def curves(found: Found) -> list[Curve]:
+    """Return the curves of all samples with their lines."""
+    grouped: dict[tuple[Kind, Collective | None], list[Point]] = {}
+    for what, rounds in found.items():
+        known = estimate(rounds)
+        point = Point(**known.model_dump(), bytes=what.bytes, ranks=what.ranks, pair=what.pair)
+        grouped.setdefault((what.kind, what.collective), []).append(point)
+    return [Curve(kind=k, collective=c, points=p, line=_line(k, c, p)) for (k, c), p in grouped.items()]
+
+
+def _line(kind: Kind, collective: Collective | None, points: list[Point]) -> Any:
+    if collective == "library":
+        return None
+    path = [critical(kind, collective, point.ranks, point.bytes) for point in points]
+    return line([messages for messages, _ in path], [size for _, size in path], points)
+
+
+def critical(kind: Kind, collective: Collective | None, ranks: int, size: int) -> tuple[int, float]:
+    """Return (messages, bytes) that rank 0 handles one after the other: its rounds are a longest path."""
+    if kind in ("all-reduce", "background") and collective:
+        rounds = collectives.allreduce(ranks, size // 4, collective)[0]
+    elif kind == "all-gather":
+        rounds = collectives.allgather(ranks, size // 4 // ranks, "tree")[0]
+    else:
+        return 1, float(size)
+    longest = [max(len(r.send or ()), len(r.receive or ())) for r in rounds]
+    return len(rounds), 4.0 * sum(longest)
+
+
+@contextmanager
+def _groups(comm: MpiComm) -> Iterator[dict[int, MpiComm | None]]:
+    """Make a communicator of the first ranks for every number of ranks; None on the other ranks."""
+    made: dict[int, MpiComm | None] = {}
+    all_made = []
+    for count in counts(comm.size):
+        if count == comm.size:
+            made[count] = comm
+            continue
+        part = comm.split(0 if comm.rank < count else 1)
+        all_made.append(part)
+        made[count] = part if comm.rank < count else None
+    usual = comm.collective
+    try:
+        yield made
+    finally:
+        comm.collective = usual
+        for part in all_made:
+            part.close()

@@ -1,0 +1,77 @@
+"""The virtual time of a gradient: a mean, with jitter of which a part stays the same for several steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hooke.spec.specification import RunSpec
+
+_BETWEEN, _SLOW, _COMMON = 2, 3, 4
+"""Streams of random numbers beside the independent one, which is 1."""
+
+
+class ComputeTime:
+    """Draws the seconds of one rank's gradients; every factor has the mean 1.
+
+    ============  ==================================================================================
+    part          drawn
+    ============  ==================================================================================
+    independent   for every gradient, from a generator whose state is in checkpoints
+    slow          for every `jitter_steps` gradients of a rank
+    common        for every `jitter_steps` gradients, the same on all ranks
+    between       once per rank
+    ============  ==================================================================================
+
+    The last three are functions of seed, rank and number of the gradient, so a restart draws them again.
+    """
+
+    def __init__(self, spec: RunSpec, rank: int) -> None:
+        self.spec = spec
+        self.rank = rank
+        self.drawn = 0
+        """Gradients so far; part of a checkpoint."""
+        self.random = np.random.Generator(np.random.PCG64(np.random.SeedSequence([spec.seed, rank, 1])))
+        self._block: int | None = None
+        self._factor = 1.0
+
+    def seconds(self) -> float:
+        """Return the virtual seconds of the next gradient; only in a virtual world."""
+        network = self.spec.virtual
+        assert network is not None  # noqa: S101 - the caller asked
+        sigma = network.compute_jitter
+        factor = float(self.random.lognormal(-sigma * sigma / 2, sigma)) if sigma else 1.0
+        mean = self.spec.batch * network.compute_seconds_per_sample + network.compute_seconds_per_step
+        block = self.drawn // network.jitter_steps
+        self.drawn += 1
+        if block != self._block:
+            self._block, self._factor = block, self._kept(block)
+        return mean * factor * self._factor
+
+    def state(self) -> dict[str, Any]:
+        """Return what a checkpoint keeps."""
+        return {"jitter": self.random.bit_generator.state, "gradients": self.drawn}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Continue from `state`; checkpoints of earlier versions do not count gradients."""
+        self.random.bit_generator.state = state["jitter"]
+        self.drawn = int(state.get("gradients", 0))
+        self._block = None
+
+    def _kept(self, block: int) -> float:
+        """Return the product of the factors that last for several gradients."""
+        network, seed = self.spec.virtual, self.spec.seed
+        assert network is not None  # noqa: S101 - the caller asked
+        return (
+            _factor(network.jitter_between_ranks, seed, self.rank, _BETWEEN)
+            * _factor(network.jitter_slow, seed, self.rank, _SLOW, block)
+            * _factor(network.jitter_common, seed, _COMMON, block)
+        )
+
+
+def _factor(sigma: float, *words: int) -> float:
+    if sigma == 0:
+        return 1.0
+    drawn = np.random.Generator(np.random.PCG64(np.random.SeedSequence(words))).standard_normal()
+    return float(np.exp(sigma * drawn - sigma * sigma / 2))

@@ -1,0 +1,149 @@
+import { Button, Skeleton } from "@mantine/core";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
+import { useEffect } from "react";
+import { listCalibrationsOptions, startCalibrationMutation } from "@/lib/client/@tanstack/react-query.gen";
+import type { CalibrationView } from "@/lib/client/types.gen";
+import { useRefresh } from "@/lib/events/use-refresh";
+import { useStream } from "@/lib/events/use-stream";
+import { formatMoment } from "@/lib/format/time";
+import { ErrorPanel } from "@/lib/ui/error-panel";
+import { LinkButton } from "@/lib/ui/link-button";
+import { Section } from "@/lib/ui/section";
+import ui from "@/lib/ui/ui.module.css";
+import styles from "./calibration.module.css";
+import { Measured } from "./measured";
+
+const route = getRouteApi("/clusters/$name/calibration");
+const STATES = {
+  queued: "It begins when the cluster is online and its active run has ended.",
+  running: "It takes about a minute. The cluster starts no run meanwhile.",
+} as const;
+
+/** What was measured on a cluster, and the button that measures again. */
+export function CalibrationScreen() {
+  const { name } = route.useParams();
+  const options = listCalibrationsOptions({ path: { name } });
+  const query = useQuery(options);
+  const client = useQueryClient();
+  const start = useMutation({
+    ...startCalibrationMutation(),
+    onSettled: () => client.invalidateQueries({ queryKey: options.queryKey }),
+  });
+  const refresh = useRefresh(options.queryKey, 1000);
+  useStream({}, (event) => {
+    if (event.kind === "clusters" || event.kind === "reset") refresh();
+  });
+  useEffect(() => {
+    document.title = `Calibration of ${name} · Hooke`;
+  }, [name]);
+  const items = query.data?.items ?? [];
+  const open = items.find(({ state }) => state === "queued" || state === "running");
+  const latest = items.find(({ calibration }) => calibration !== null);
+  const failed = items[0]?.state === "failed" ? items[0] : undefined;
+  return (
+    <>
+      <div className={styles.head}>
+        <h1 className={styles.title}>Calibration of {name}</h1>
+        <div className={styles.actions}>
+          {latest && (
+            <LinkButton to="/new" variant="default">
+              New experiment
+            </LinkButton>
+          )}
+          <Button
+            onClick={() => start.mutate({ path: { name }, body: {} })}
+            disabled={open !== undefined}
+            loading={start.isPending}
+            data-testid="calibrate"
+          >
+            Calibrate
+          </Button>
+        </div>
+      </div>
+      <p className={styles.intro}>
+        Latency, bandwidth, all-reduces, memory and gradients, measured by ranks of this cluster. A virtual
+        cluster with <code>like: {name}</code> takes its constants from the latest calibration; in the form of
+        a new experiment it is under Add virtual cluster.
+      </p>
+      {query.isError && (
+        <ErrorPanel
+          what="The calibrations could not be read."
+          error={query.error}
+          retry={() => query.refetch()}
+        />
+      )}
+      {start.isError && <ErrorPanel what="The calibration was not started." error={start.error} />}
+      {open && (
+        <p className={styles.state} role="status" data-testid="calibration-state">
+          <strong>{open.state === "queued" ? "Queued." : "Measuring."}</strong>{" "}
+          {STATES[open.state === "queued" ? "queued" : "running"]}
+        </p>
+      )}
+      {failed && (
+        <p className={styles.failure} role="alert" data-testid="calibration-failure">
+          <strong>The latest calibration failed.</strong> {failed.why}
+        </p>
+      )}
+      {query.isPending && <Skeleton height={260} mt={24} />}
+      {query.data && !latest && !open && (
+        <p className={styles.state} data-testid="calibration-none">
+          This cluster has not been calibrated yet.
+        </p>
+      )}
+      {latest?.calibration && (
+        <>
+          <Drift view={latest} />
+          <Measured calibration={latest.calibration} />
+        </>
+      )}
+      {items.length > 1 && <Earlier items={items} />}
+    </>
+  );
+}
+
+/** What has changed since the calibration before. */
+function Drift({ view }: { view: CalibrationView }) {
+  if (view.drift.length === 0) return null;
+  return (
+    <Section title="Drift" testId="drift">
+      <ul className={styles.list}>
+        {view.drift.map((text) => (
+          <li key={text}>{text}</li>
+        ))}
+      </ul>
+    </Section>
+  );
+}
+
+function Earlier({ items }: { items: readonly CalibrationView[] }) {
+  return (
+    <Section title="All calibrations" testId="calibrations">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
+      <section className={ui.tableWrap} aria-label="All calibrations" tabIndex={0}>
+        <table className={ui.table}>
+          <thead>
+            <tr>
+              <th scope="col">Requested</th>
+              <th scope="col">State</th>
+              <th scope="col">Ranks</th>
+              <th scope="col">Workloads</th>
+              <th scope="col">Drift</th>
+            </tr>
+          </thead>
+          <tbody>
+            {items.map(({ id, created_at, state, workers, workloads, drift, why }) => (
+              <tr key={id}>
+                <td>{formatMoment(created_at)}</td>
+                <td>{state}</td>
+                <td>{workers}</td>
+                <td>{workloads.join(", ")}</td>
+                <td className={styles.cell}>{why || drift[0] || ""}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </section>
+    </Section>
+  );
+}

@@ -1,0 +1,118 @@
+import { screen, waitFor, within } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { describe, expect, it } from "vitest";
+import type { Calibration, CalibrationView } from "@/lib/client/types.gen";
+import { openApp } from "../support/app";
+import { CATALOGUE } from "../support/fixtures/catalogue";
+import { apiServer, Refusal } from "../support/server";
+
+const server = apiServer();
+const error = { error: 1e-6, samples: 50 };
+const line = { alpha: 2e-6, alpha_error: 1e-7, beta: 5e-10, beta_error: 1e-11, misfit: 0.04 };
+
+const CALIBRATION: Calibration = {
+  schema: "hooke.calibration/1",
+  at: "2026-11-24T12:00:00Z",
+  took: 40,
+  workers: 2,
+  hosts: 1,
+  cores: 2,
+  load: 0,
+  hardware: { cpu: "Test processor" },
+  versions: { mpi: "MPICH 5" },
+  start: { seconds: 2, ...error },
+  curves: [
+    {
+      kind: "message",
+      collective: null,
+      line,
+      points: [8, 1000].map((bytes) => ({ bytes, ranks: 2, pair: [0, 1], seconds: 1e-5, ...error })),
+    },
+    {
+      kind: "all-reduce",
+      collective: "library",
+      line: null,
+      points: [4096, 1e6].map((bytes) => ({ bytes, ranks: 2, pair: null, seconds: 1e-4, ...error })),
+    },
+  ],
+  compute: [
+    {
+      workload: "digits-mlp",
+      parameters: {},
+      precision: "fp32",
+      elements: 50_826,
+      points: [{ batch: 32, seconds: 6e-4, ...error }],
+      line,
+      alone: { seconds: 4e-4, ...error },
+      loop: { seconds: 7e-4, ...error },
+      loop_batch: 32,
+      accesses: 3,
+      jitter: { independent: 0.06, slow: 0.02, common: 0.01, between_ranks: 0, steps: 16 },
+    },
+  ],
+};
+
+const view = (changes: Partial<CalibrationView> = {}): CalibrationView => ({
+  id: "cal_1",
+  cluster: "lab",
+  state: "succeeded",
+  workers: 2,
+  workloads: ["digits-mlp"],
+  created_at: "2026-11-24T12:00:00Z",
+  ended_at: "2026-11-24T12:01:00Z",
+  why: "",
+  calibration: CALIBRATION,
+  drift: [],
+  ...changes,
+});
+
+async function open(items: CalibrationView[]) {
+  server.on("GET /algorithms", CATALOGUE);
+  server.on("GET /clusters/*/calibrations", { items });
+  return openApp(server, "/clusters/lab/calibration");
+}
+
+describe("the calibration of a cluster", () => {
+  it("shows lines, curves and gradients with units and errors", async () => {
+    await open([view()]);
+    const lines = within(await screen.findByTestId("lines"));
+    expect(lines.getByRole("row", { name: /^message/ })).toHaveTextContent(
+      "message2 µs ± 0.1 µs0.5 ± 0.01 ns2 GB/s4%",
+    );
+    expect(lines.queryByRole("row", { name: /library/ })).toBeNull();
+    expect(screen.getByTestId("message-curves")).toHaveAttribute("data-points", "43");
+    expect(screen.getByTestId("sum-curves")).toHaveAttribute("data-points", "2");
+    expect(screen.getByTestId("gradients")).toHaveTextContent("All ranks at once over alone1.5×");
+    expect(screen.getByTestId("measured")).toHaveTextContent("Test processor");
+    expect(screen.queryByText(/Other processes/)).toBeNull();
+    expect(document.title).toBe("Calibration of lab · Hooke");
+  });
+
+  it("starts one, and says that the cluster is occupied", async () => {
+    await open([]);
+    expect(await screen.findByTestId("calibration-none")).toBeVisible();
+    const running = view({ state: "running", calibration: null, ended_at: null });
+    server.on("POST /clusters/*/calibrations", running);
+    server.on("GET /clusters/*/calibrations", { items: [running] });
+    await userEvent.click(screen.getByTestId("calibrate"));
+    expect(await screen.findByTestId("calibration-state")).toHaveTextContent("starts no run meanwhile");
+    expect(screen.getByTestId("calibrate")).toBeDisabled();
+  });
+
+  it("says why it was refused, and why one failed", async () => {
+    await open([view({ state: "failed", calibration: null, why: "no mpirun" })]);
+    expect(await screen.findByTestId("calibration-failure")).toHaveTextContent("no mpirun");
+    server.on("POST /clusters/*/calibrations", new Refusal(409, "wait for its end"));
+    await userEvent.click(screen.getByTestId("calibrate"));
+    await waitFor(() => expect(screen.getByTestId("error")).toHaveTextContent("wait for its end"));
+  });
+
+  it("tells drift and other load, and lists earlier ones", async () => {
+    const drift = ["message of 8 bytes takes 1.50 times as long as before"];
+    const busy = { ...CALIBRATION, load: 3.2 };
+    await open([view({ id: "cal_2", drift, calibration: busy }), view()]);
+    expect(await screen.findByTestId("drift")).toHaveTextContent("1.50 times as long");
+    expect(screen.getByTestId("measured")).toHaveTextContent("Other processes were running (load 3.2)");
+    expect(within(screen.getByTestId("calibrations")).getAllByRole("row")).toHaveLength(3);
+  });
+});

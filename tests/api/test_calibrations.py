@@ -1,0 +1,142 @@
+"""Calibrations over HTTP: queued, exclusive, received from the agent, compared, and used by name."""
+
+from datetime import timedelta
+
+import pytest
+from hooke_api.models import StoredCalibration, now
+from hooke_api.scheduling import calibrations
+from sqlalchemy import update
+
+from tests.api.hands import ALONE, SPEC
+from tests.engine.calibration.documents_for_tests import made
+
+PATH = "/clusters/local/calibrations"
+VIRTUAL = {
+    "variants": SPEC["variants"][:1],
+    "baseline": "sync",
+    "clusters": [
+        {"name": "v", "computed_on": "local", "workers": [2], "seeds": 1, "virtual": {"like": "local"}},
+    ],
+}
+
+
+def document(**changes):
+    return made(**changes).model_dump(mode="json", by_alias=True)
+
+
+def calibrate(service, **changes):
+    """Order a calibration, let the scheduler send it, and answer as the agent does."""
+    answer = service.client.post(PATH, json={})
+    assert answer.status_code == 202, answer.text
+    service.scheduler.look()
+    body = {"id": answer.json()["id"], "document": document(**changes)}
+    assert service.agent.post("/agents/calibration", json=body).status_code == 204
+    return answer.json()["id"]
+
+
+def test_a_calibration_waits_for_the_run_and_keeps_others_waiting(service):
+    supervisor = service.launch(**ALONE)
+    first = service.client.post(PATH, json={"workloads": ["digits-mlp"], "workers": 2}).json()
+    assert first["state"] == "queued"
+    service.submit(name="second")
+    service.scheduler.look()
+    assert service.line.calibrated == []  # a run is active
+    launched = len(service.line.launched)
+    supervisor.report("starting", "running", "succeeded")
+    service.scheduler.look()
+    ((cluster, order),) = service.line.calibrated
+    assert (cluster, order.id, order.workers, order.workloads) == ("local", first["id"], 2, ["digits-mlp"])
+    service.scheduler.look()
+    assert len(service.line.calibrated) == 1
+    assert len(service.line.launched) == launched  # the cluster is occupied
+    assert service.get(PATH)["items"][0]["state"] == "running"
+    body = {"id": order.id, "document": document()}
+    assert service.agent.post("/agents/calibration", json=body).status_code == 204
+    service.scheduler.look()
+    assert len(service.line.launched) == launched + 1
+    (shown,) = service.get(PATH)["items"]
+    assert (shown["state"], shown["calibration"]["workers"], shown["drift"]) == ("succeeded", 2, [])
+
+
+def test_drift_is_told(service):
+    service.hello()
+    calibrate(service)
+    calibrate(service, slower=1.5)
+    newest, oldest = service.get(PATH)["items"]
+    assert oldest["drift"] == []
+    assert any("1.50 times as long as before" in text for text in newest["drift"])
+
+
+def test_a_failure_is_stored_with_its_reason(service):
+    service.hello()
+    asked = service.client.post(PATH, json={}).json()
+    assert service.client.post(PATH, json={}).status_code == 409
+    service.scheduler.look()
+    service.agent.post("/agents/calibration", json={"id": asked["id"], "why": "no mpirun"})
+    (shown,) = service.get(PATH)["items"]
+    assert (shown["state"], shown["why"], shown["calibration"]) == ("failed", "no mpirun", None)
+    again = service.agent.post("/agents/calibration", json={"id": asked["id"], "document": document()})
+    assert again.status_code == 204  # a repeated message changes nothing
+    assert service.get(PATH)["items"][0]["state"] == "failed"
+
+
+def test_without_a_result_it_fails_and_the_queue_goes_on(service):
+    service.submit(**ALONE)
+    service.client.post(PATH, json={})
+    service.scheduler.look()
+    assert service.line.launched == []
+    with service.database.write() as session:
+        session.execute(
+            update(StoredCalibration).values(sent_at=now() - calibrations.LIMIT - timedelta(seconds=1))
+        )
+    service.scheduler.look()
+    assert "no result" in service.get(PATH)["items"][0]["why"]
+    service.scheduler.look()
+    assert len(service.line.launched) == 1
+
+
+def test_like_takes_the_latest_calibration_and_stays_what_it_was(service):
+    service.hello()
+    refused = service.client.post("/experiments", json=SPEC | VIRTUAL)
+    assert refused.status_code == 422
+    (fault,) = refused.json()["errors"]
+    assert fault["pointer"] == "/clusters/0/virtual/like"
+    assert "no cluster has been calibrated" in fault["message"]
+    calibrate(service)
+    headers = {"Idempotency-Key": "once"}
+    sent = service.client.post("/experiments", json=SPEC | VIRTUAL, headers=headers)
+    assert sent.status_code == 201, sent.text
+    calibrate(service, slower=2.0)
+    repeated = service.client.post("/experiments", json=SPEC | VIRTUAL, headers=headers)
+    assert repeated.json()["id"] == sent.json()["id"]
+    (run,) = service.runs(experiment_id=sent.json()["id"])
+    virtual = service.run(run["id"])["spec"]["virtual"]
+    assert "like" not in virtual
+    assert virtual["seconds_per_byte"] == 1e-9
+    assert "calibration of local" in virtual["source"]
+    assert service.client.post("/experiments/dry-run", json=SPEC | VIRTUAL).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status"),
+    [
+        ("/clusters/nowhere/calibrations", {}, 404),
+        (PATH, {"workers": 64}, 422),
+        (PATH, {"workloads": ["../x"]}, 422),
+        (PATH, {"unknown": 1}, 422),
+    ],
+)
+def test_wrong_requests_are_refused(service, path, body, status):
+    service.hello()
+    assert service.client.post(path, json=body).status_code == status
+
+
+def test_only_agents_report(service):
+    service.hello()
+    asked = service.client.post(PATH, json={}).json()
+    body = {"id": asked["id"], "document": document()}
+    assert service.client.post("/agents/calibration", json=body).status_code == 401
+    assert service.agent.post("/agents/calibration", json=body | {"id": "cal_x"}).status_code == 404
+    wrong = service.agent.post("/agents/calibration", json=body | {"document": {"schema": "x"}})
+    assert wrong.status_code == 422
+    assert service.agent.post("/agents/calibration", json={"id": asked["id"]}).status_code == 422
