@@ -9,6 +9,7 @@ import uuid
 from pathlib import Path
 
 from hooke.cluster.job import Job, Order, Timing
+from hooke.cluster.launchers.settings import LocalSettings
 from hooke.cluster.places import Home, write_atomically
 from hooke.cluster.processes import children, members, sweep
 from hooke.spec.journal import unpack
@@ -49,11 +50,18 @@ class Bench:
     def run_name(self):
         return f"run_{uuid.uuid4().hex[:12]}"
 
-    def job(self, runs, *options, specs=None, timing=FAST):
+    def job(self, runs, *options, specs=None, timing=FAST, launcher=None, program=None):
         """Write the job folder of these runs (attempt 1) and return it."""
         specs = specs or {}
         orders = [Order(run=run, attempt=1, spec=specs.get(run, spec())) for run in runs]
-        job = Job(api=self.api.url, orders=orders, program=("-m", "mpi4py", PROGRAM, *options), timing=timing)
+        program = program or ("-m", "mpi4py", PROGRAM, *options)
+        job = Job(
+            api=self.api.url,
+            orders=orders,
+            program=program,
+            timing=timing,
+            launcher=launcher or LocalSettings(),
+        )
         folder = self.home.job(job.name)
         folder.path.mkdir(parents=True)
         tokens = {f"{run}.1": f"secret-{run}" for run in runs}
