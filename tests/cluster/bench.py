@@ -50,10 +50,10 @@ class Bench:
     def run_name(self):
         return f"run_{uuid.uuid4().hex[:12]}"
 
-    def job(self, runs, *options, specs=None, timing=FAST, launcher=None, program=None):
-        """Write the job folder of these runs (attempt 1) and return it."""
+    def job(self, runs, *options, specs=None, timing=FAST, launcher=None, program=None, attempt=1):
+        """Write the job folder of these runs and return it."""
         specs = specs or {}
-        orders = [Order(run=run, attempt=1, spec=specs.get(run, spec())) for run in runs]
+        orders = [Order(run=run, attempt=attempt, spec=specs.get(run, spec())) for run in runs]
         program = program or ("-m", "mpi4py", PROGRAM, *options)
         job = Job(
             api=self.api.url,
@@ -64,10 +64,10 @@ class Bench:
         )
         folder = self.home.job(job.name)
         folder.path.mkdir(parents=True)
-        tokens = {f"{run}.1": f"secret-{run}" for run in runs}
+        tokens = {f"{run}.{attempt}": f"secret-{run}" for run in runs}
         write_atomically(folder.tokens, json.dumps(tokens), 0o600)
         write_atomically(folder.description, job.model_dump_json())
-        self.api.tokens |= {(run, 1): tokens[f"{run}.1"] for run in runs}
+        self.api.tokens |= {(run, attempt): tokens[f"{run}.{attempt}"] for run in runs}
         self.ids |= set(tokens)
         return folder
 

@@ -107,14 +107,51 @@ def finish_waiting(site, supervisor, run):
     assert (end.state, site.api.records[run, 1, 0]) == ("cancelled", [])
 
 
-def test_the_time_limit_of_a_job_is_a_time_out_with_every_rank_ending_together(slurm, site):
+SLOW = """
+import time
+import torch
+
+def model():
+    return torch.nn.Linear(2, 2)
+
+def data():
+    x = torch.randn(64, 2, generator=torch.Generator().manual_seed(0))
+    return (x, (x[:, 0] > 0).long()), (x, (x[:, 0] > 0).long())
+
+def loss(output, labels):
+    time.sleep(0.05)
+    return torch.nn.functional.cross_entropy(output, labels)
+
+def score(output, labels):
+    return float((output.argmax(1) == labels).float().mean())
+"""
+"""Trains for as long as a test lets it, and needs no processor for it."""
+
+
+def test_a_time_limit_is_a_time_out_with_a_checkpoint_from_which_the_next_attempt_goes_on(
+    slurm, site, tmp_path, monkeypatch
+):
+    (tmp_path / "own" / "workloads").mkdir(parents=True)
+    (tmp_path / "own" / "workloads" / "slow.py").write_text(SLOW)
+    monkeypatch.setenv("HOOKE_PATH", str(tmp_path / "own"))
+    document = spec() | {"workload": {"name": "slow"}, "budget": {"samples": 10**9}, "evaluation": {"every": 6400}}
     soon = SITE.model_copy(update={"time_limit": "1", "signal_seconds": 60})
-    run, supervisor = site.start("--steps", "100000", launcher=soon)
-    finish(site, supervisor)
+    run, started = site.run_name(), []
+    for attempt in (1, 2):
+        more = {"launcher": soon, "program": ("-m", "mpi4py", "-m", "hooke.loop.train"), "attempt": attempt}
+        supervisor = site.supervise(site.job([run], specs={run: document}, **more))
+        if attempt == 2:
+            wait_for(lambda: "running" in site.api.states(run, 2), "the second attempt to be running")
+            site.api.cancel.add((run, 2))
+        finish(site, supervisor)
+        started.append(site.api.records[run, attempt, 0][0])
     end = site.api.end(run)
     assert end.state == "timed_out", end
     assert "time limit" in end.why and "with a checkpoint" in end.why
-    assert [site.api.records[run, 1, rank][-1].reason for rank in (0, 1)] == ["cancelled"] * 2
+    ended = [site.api.records[run, 1, rank][-1] for rank in (0, 1)]
+    assert [done.reason for done in ended] == ["cancelled"] * 2
+    assert [record.restored_step for record in started] == [None, ended[0].step]
+    assert site.api.end(run, 2).state == "cancelled"
 
 
 def test_an_operators_scancel_and_a_lost_node_are_told_in_slurms_words(slurm, site):
@@ -129,7 +166,7 @@ def test_an_operators_scancel_and_a_lost_node_are_told_in_slurms_words(slurm, si
     site.running(run)
     slurm.ask("scontrol", "update", f"nodename={slurm.node}", "state=down", "reason=power")
     assert supervisor.wait(LIMIT) == 0, site.complaints()
-    slurm.ask("scontrol", "update", f"nodename={slurm.node}", "state=resume")
+    slurm.ask("scontrol", "update", f"nodename={slurm.node}", "state=resume", check=False)
     end = site.api.end(run)
     assert (end.state, "NODE_FAIL" in end.why, slurm.node in end.why) == ("failed_infra", True, True), end
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from hooke.catalogue.algorithm import ranks_of
 from hooke.catalogue.discovery import built_in
 from hooke.catalogue.validation import validate_run
+from hooke.cluster.earlier import adopt_checkpoint
 from hooke.cluster.job import Order
 from hooke.cluster.places import AttemptFolder, write_atomically
 from hooke.cluster.shipper import Shipper
@@ -118,12 +119,16 @@ class SupervisedAttempt:
             why = f"all {self.witness.ranks} ranks are in their loop"
             self.report(StateReport(state="running", unix=time.time(), why=why, host=os.uname().nodename))
 
-    def prepare(self) -> None:
-        """Write the files that the ranks read, and remove those of an earlier shared process."""
+    def prepare(self) -> bool:
+        """Write the files that the ranks read, and remove those of an earlier shared process.
+
+        Return whether there is a checkpoint to go on from, of an earlier attempt.
+        """
         if self.spec is not None:
             write_atomically(self.folder.spec, canonical(self.spec))
         for rank in range(self.witness.ranks):
             self.folder.exit(rank).unlink(missing_ok=True)
+        return adopt_checkpoint(self.folder)
 
     def end_unstarted(self) -> bool:
         """Report the end of an attempt that must not start; return whether it must not."""

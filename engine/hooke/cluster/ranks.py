@@ -75,8 +75,9 @@ class Ranks:
 
     async def run(self) -> list[SupervisedAttempt]:
         """Start, watch and end the ranks, and report; return the attempts that have not run yet."""
-        for attempt in self._attempts if self._found is None else ():
-            attempt.prepare()
+        prepared = [attempt.prepare() for attempt in self._attempts if self._found is None]
+        if any(prepared):  # a run without a checkpoint starts from the beginning all the same
+            self._launch = replace(self._launch, program=(*self._launch.program, "--resume"))
         self._attempts[0].starting()
         try:
             runner = self._start()
