@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import shutil
 import signal
 import subprocess
@@ -33,6 +34,7 @@ SchedulerParameters=batch_sched_delay=0,sched_min_interval=0,sched_interval=2,bf
 SlurmdParameters=config_overrides
 KillWait=5
 MinJobAge=60
+FirstJobId={first}
 ReturnToService=2
 MessageTimeout=5
 JobRequeue=0
@@ -65,7 +67,9 @@ class Slurm:
         key = folder / "munge" / "key"
         key.write_bytes(os.urandom(1024))
         key.chmod(0o400)
-        text = CONF.format(host=self.node, folder=folder, controller=free_port(), daemon=free_port())
+        first = random.SystemRandom().randrange(10_000, 60_000_000)  # MPICH names its shared memory after the job
+        ports = {"controller": free_port(), "daemon": free_port()}
+        text = CONF.format(host=self.node, folder=folder, first=first, **ports)
         self.conf.write_text(text)
         self.environment = os.environ | {"SLURM_CONF": str(self.conf), "PATH": _path()}
 

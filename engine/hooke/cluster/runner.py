@@ -16,7 +16,7 @@ import psutil
 from hooke.cluster.launchers.base import Launch, Launcher
 from hooke.cluster.processes import children, lives, members
 from hooke.cluster.tail import last_lines
-from hooke.cluster.verdict import Outside, faults
+from hooke.cluster.verdict import Outside, faults, signal_name
 from hooke.cluster.watchdog import Watchdog
 from hooke.cluster.witness import Witness
 
@@ -62,11 +62,12 @@ class RankRunner:
         self._family = launcher.family(launch)
         self._say = say or (lambda _: None)
         self._proxy: psutil.Process | None = None
+        self._killed = False
         self._failed_at: float | None = None
         self.cause = ""
         """Failure detected by this process, for which it ended the ranks."""
         self.cause_at = 0.0
-        """Time at which the proxy was last seen alive (monotonic)."""
+        """Time at which the proxy, or Open MPI's mpirun, was last seen alive (monotonic)."""
         tether = [sys.executable, "-m", "hooke.cluster.guard", "--tether", str(os.getpid()), "--"]
         with output.open("ab") as log:
             self.process = subprocess.Popen(
@@ -116,6 +117,7 @@ class RankRunner:
 
     def kill(self, why: str) -> None:
         """Kill mpirun (SIGKILL); `finish` kills the remaining processes."""
+        self._killed = True
         self.process.kill()
         self.process.wait()
         self._say(why)  # last, because it fails on a full disk
@@ -123,6 +125,8 @@ class RankRunner:
     def finish(self) -> tuple[int, list[int]]:
         """Wait for the end; return the status and the processes that could not be killed."""
         status = self.process.wait()
+        if self._family == "openmpi" and status < 0 and not (self.cause or self._killed):
+            self.cause = f"mpirun was killed by {signal_name(-status)}; its ranks ended because of that"
         if status > 0 and not self.cause and self._proxy and self._mpirun_lost_it():
             self.cause = self._proxy_died()
         return status, self._launcher.sweep(self._launch.ids)
@@ -144,6 +148,7 @@ class RankRunner:
     def _watch_proxy(self) -> None:
         """Detect that Hydra's proxy was killed: mpirun alone would wait for the orphaned ranks."""
         if self._family != "hydra":
+            self.cause_at = time.monotonic()
             return  # the end of Open MPI's mpirun is that of its daemon on this host
         now = time.monotonic()
         if self._proxy is None:

@@ -70,7 +70,7 @@ def judge(evidence: Evidence) -> StateReport:
     """Return the terminal report."""
     report = _judge(evidence)
     if evidence.launcher and report.state == "failed_infra":
-        said = "\n".join(evidence.launcher[-LINES_QUOTED:])
+        said = "\n".join(evidence.launcher)
         report = report.model_copy(update={"why": f"{report.why}\nThe launcher said:\n{said}"[:_LONGEST]})
     if evidence.left:
         pids = ", ".join(map(str, evidence.left))

@@ -86,11 +86,13 @@ def _asked(path: str) -> Mpirun:
 
 def parse_version(path: str, text: str) -> Mpirun:
     """Return what `mpirun --version` says of itself. Raises LaunchError for an mpirun of an unknown kind."""
-    if found := re.search(r"\(Open MPI\)\s*v?([\d.]+)", text) or re.search(r"Open MPI\s+v?([\d.]+)", text):
+    if found := re.search(r"\((?:Open MPI|OpenRTE)\)\s*v?([\d.]+)", text):
         return Mpirun(path, "openmpi", _numbers(found[1]))
     if "HYDRA" in text or "Intel(R) MPI" in text:
         numbers = re.search(r"Version:?\s*([\d.]+)", text)
         return Mpirun(path, "hydra", _numbers(numbers[1]) if numbers else (0,))
+    if "PRRTE" in text or "PMIx Reference RunTime" in text:
+        return Mpirun(path, "openmpi", (5,))  # Open MPI 5 starts ranks with it, and calls itself by its name
     first = next(iter(text.strip().splitlines()), "nothing")
     raise LaunchError(
         f"{path} is neither MPICH's nor Open MPI's: `--version` says {first!r}; "

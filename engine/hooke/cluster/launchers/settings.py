@@ -132,37 +132,10 @@ class SlurmSettings(_Mpi):
         return self.number_of_slots
 
 
-class PsijSettings(_Mpi):
-    """A job of another scheduler per launch, through PSI/J (`psij-python`)."""
-
-    kind: Literal["psij"]
-    number_of_slots: int = Field(alias="slots", ge=1)
-    executor: Word
-    """PSI/J's name of the scheduler: pbs, pbs_classic, lsf, flux, cobalt, slurm, local."""
-    queue: Word | None = None
-    account: Word | None = None
-    reservation: Word | None = None
-    minutes: int | None = Field(None, ge=1)
-    """Time limit; ranks are asked to end `signal_seconds` before it."""
-    signal_seconds: int = Field(90, ge=1)
-    nodes: int | None = Field(None, ge=1)
-    cpus_per_rank: int | None = Field(None, ge=1)
-    gpus_per_rank: int | None = Field(None, ge=1)
-    attributes: dict[str, str] = Field(default_factory=dict)
-    """The executor's own attributes, as in `{"pbs.l": "place=excl"}`."""
-
-    def slots(self, cores: int) -> int:
-        """Return the slots of the cluster, as given."""
-        del cores
-        return self.number_of_slots
-
-
-LauncherSettings = Annotated[
-    LocalSettings | HostsSettings | SlurmSettings | PsijSettings, Field(discriminator="kind")
-]
+LauncherSettings = Annotated[LocalSettings | HostsSettings | SlurmSettings, Field(discriminator="kind")]
 """The settings of one launcher, told apart by `kind`."""
 _ADAPTER: TypeAdapter[LauncherSettings] = TypeAdapter(LauncherSettings)
-_KINDS = "local, hosts, slurm, psij"
+_KINDS = "local, hosts, slurm"
 
 
 def launcher_settings(document: dict[str, Any]) -> LauncherSettings:

@@ -46,10 +46,9 @@ class SlurmLauncher(BatchLauncher):
         """Return the environment of sbatch, which the job inherits: that of a surrounding job is left out."""
         outer = {k: v for k, v in inherited.items() if not k.startswith("SLURM_") or k == "SLURM_CONF"}
         found = base.environment(launch, outer) | {"UCX_LOG_LEVEL": "error"}
-        if (self.settings.nodes or 1) > 1:
-            found |= base.transport(inherited)
         if launch.world == "virtual":
             return found
+        found |= base.transport(inherited)  # how many nodes it gets is not known yet
         if self.settings.start == "mpirun":
             mpirun = mpi.find(self.settings.mpirun)
             return found | {"HOOKE_MPIRUN": mpirun.family} | mpi.library_variables(mpirun, self.settings.libmpi)
