@@ -30,13 +30,13 @@ def site(program_path):
     ],
 )
 def test_an_mpirun_is_known_by_its_words(text, family, version):
-    found = parse_version("/opt/mpirun", text)
+    found = parse_version("site/mpirun", text)
     assert (found.family, found.version) == (family, version)
 
 
 def test_an_mpirun_of_another_kind_is_refused_with_its_words():
-    with pytest.raises(LaunchError, match="/opt/mpirun is neither .* says 'mpirun of Acme'"):
-        parse_version("/opt/mpirun", "mpirun of Acme\n")
+    with pytest.raises(LaunchError, match="site/mpirun is neither .* says 'mpirun of Acme'"):
+        parse_version("site/mpirun", "mpirun of Acme\n")
 
 
 def test_open_mpi_is_told_of_more_ranks_than_cores_and_of_root_only_where_they_are():
@@ -81,6 +81,16 @@ def test_why_ranks_never_started_is_in_the_reason(bench, site):
     end = bench.api.end(run)
     assert end.state == "failed_infra"
     assert "The launcher said:" in end.why and "no-such-host-of-hooke" in end.why
+
+
+@pytest.mark.needs("openmpi")
+def test_a_library_that_does_not_understand_the_launcher_is_named(bench, site):
+    hydra = LocalSettings(libmpi=Path("libmpi.so.40"))  # Open MPI's library under MPICH's mpirun
+    run, supervisor = bench.start(launcher=hydra)
+    bench.finish(supervisor)
+    end = bench.api.end(run)
+    assert end.state == "failed_infra"
+    assert "started 2 processes (PMI_SIZE), but each of them is alone: mpi4py has loaded Open MPI v4" in end.why
 
 
 def test_an_open_mpi_without_its_library_fails_with_a_sentence(bench, tmp_path):

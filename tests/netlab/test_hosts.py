@@ -83,7 +83,7 @@ def finished(run):
 
 
 def killers(attempt):
-    named = [process.info["cmdline"] or [] for process in psutil.process_iter(["cmdline"])]
+    named = [" ".join(process.info["cmdline"] or []) for process in psutil.process_iter(["cmdline"])]
     return [line for line in named if attempt in line and "hooke.cluster.launchers.later" in line]
 
 

@@ -61,6 +61,11 @@ class Question:
             self._err.close()
         return self._given
 
+    def drop(self) -> None:
+        """End the command: nobody wants its answer any more."""
+        self._until = 0.0
+        self.answer()
+
 
 def _read(file: IO[bytes]) -> str:
     file.seek(0)

@@ -131,6 +131,9 @@ class HostsLauncher(Launcher):
 
         On hosts that do not answer they are killed when these come back, by a process that outlives this one.
         """
+        for question in self._asked.values():
+            question.drop()
+        self._asked.clear()
         left = super().sweep(ids)
         silent = []
         for address, (pids, _) in self._everywhere("kill", ids).items():
