@@ -28,6 +28,7 @@ DEAREST = (
 
 COMMANDS = {
     "postgres": ("postgres", "/usr/lib/postgresql/*/bin/postgres"),
+    "openmpi": ("mpirun.openmpi", None),
     "redis": ("redis-server", None),
 }
 """Program of `needs(...)` -> the command on PATH, and where distributions hide it from PATH."""

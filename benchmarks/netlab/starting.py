@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from hooke.cluster.launchers import base
-from hooke.cluster.launchers.base import Launch
+from hooke.cluster.launchers.base import Launch, Launcher
 from hooke.cluster.launchers.local import mpirun
 from hooke.hardware.description import usable_cores
 
@@ -57,8 +57,8 @@ def environment(lab: Lab, inherited: Mapping[str, str]) -> dict[str, str]:
     return {**inherited, **EVERYWHERE, **TRANSPORTS.get(transport(), {}), "NETLAB": lab.name}
 
 
-class NetlabLauncher:
-    """Starts the ranks of a Hooke run on the hosts of a lab (a `hooke.cluster.launchers.base.Launcher`)."""
+class NetlabLauncher(Launcher):
+    """Starts the ranks of a Hooke run on the hosts of a lab; unlike `hosts`, with mpirun on one of them."""
 
     def __init__(self, lab: Lab) -> None:
         self.lab = lab

@@ -192,7 +192,8 @@ class Supervisor:
     def report(self, *states: str, **evidence) -> IngestAnswer:
         """Report states, oldest first, and send."""
         for state in states:
-            self.reports.append(StateReport(state=state, unix=time.time(), why=f"it is {state}", **evidence))
+            told = {"why": f"it is {state}", **evidence}
+            self.reports.append(StateReport(state=state, unix=time.time(), **told))
         return self.send()
 
 

@@ -268,6 +268,16 @@ def test_reports_are_applied_once_and_illegal_ones_refused(service):
     assert [t["state"] for t in run["history"]] == ["queued", "dispatched", "starting", "running", "failed_infra"]
 
 
+def test_a_scheduler_s_further_reasons_for_waiting_are_in_the_history(service):
+    supervisor = service.launch()
+    supervisor.report("starting")
+    supervisor.report("starting", why="job 7 waits in Slurm's queue: PENDING (Priority)")
+    run = service.run(supervisor.id)
+    assert run["state"] == "starting"
+    assert [t["state"] for t in run["history"]] == ["queued", "dispatched", "starting", "starting"]
+    assert run["history"][-1]["why"] == "job 7 waits in Slurm's queue: PENDING (Priority)"
+
+
 def test_data_after_the_end_is_still_stored(service):
     supervisor = service.launch()
     supervisor.report("starting", "running", "succeeded")

@@ -9,6 +9,7 @@ import uuid
 from pathlib import Path
 
 from hooke.cluster.job import Job, Order, Timing
+from hooke.cluster.launchers.settings import LocalSettings
 from hooke.cluster.places import Home, write_atomically
 from hooke.cluster.processes import children, members, sweep
 from hooke.spec.journal import unpack
@@ -49,17 +50,24 @@ class Bench:
     def run_name(self):
         return f"run_{uuid.uuid4().hex[:12]}"
 
-    def job(self, runs, *options, specs=None, timing=FAST):
-        """Write the job folder of these runs (attempt 1) and return it."""
+    def job(self, runs, *options, specs=None, timing=FAST, launcher=None, program=None, attempt=1):
+        """Write the job folder of these runs and return it."""
         specs = specs or {}
-        orders = [Order(run=run, attempt=1, spec=specs.get(run, spec())) for run in runs]
-        job = Job(api=self.api.url, orders=orders, program=("-m", "mpi4py", PROGRAM, *options), timing=timing)
+        orders = [Order(run=run, attempt=attempt, spec=specs.get(run, spec())) for run in runs]
+        program = program or ("-m", "mpi4py", PROGRAM, *options)
+        job = Job(
+            api=self.api.url,
+            orders=orders,
+            program=program,
+            timing=timing,
+            launcher=launcher or LocalSettings(),
+        )
         folder = self.home.job(job.name)
         folder.path.mkdir(parents=True)
-        tokens = {f"{run}.1": f"secret-{run}" for run in runs}
+        tokens = {f"{run}.{attempt}": f"secret-{run}" for run in runs}
         write_atomically(folder.tokens, json.dumps(tokens), 0o600)
         write_atomically(folder.description, job.model_dump_json())
-        self.api.tokens |= {(run, 1): tokens[f"{run}.1"] for run in runs}
+        self.api.tokens |= {(run, attempt): tokens[f"{run}.{attempt}"] for run in runs}
         self.ids |= set(tokens)
         return folder
 

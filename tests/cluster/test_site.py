@@ -2,7 +2,8 @@
 
 import pytest
 from hooke.cluster import site
-from hooke.errors import ArgumentError
+from hooke.cluster.hello import describe
+from hooke.errors import ArgumentError, HookeError
 from redis.connection import parse_url
 
 OPTIONS = {"cluster": "hpc", "api": "http://h:7450/", "broker": "redis://h:6379/0", "token_file": "/etc/token"}
@@ -24,7 +25,16 @@ def test_the_command_line_takes_precedence_and_paths_of_the_file_are_relative_to
     found = site.read(file, {"cluster": "b", "api": None})
     assert (found.cluster, found.api, found.broker) == ("b", "https://x", "redis://:old@r/1")
     assert (found.token_file, found.home) == (tmp_path / "token", tmp_path / "h")
-    assert found.launcher == {"kind": "local"}
+    assert found.launcher.kind == "local"
+
+
+def test_the_launcher_of_the_file_gives_kind_and_slots(tmp_path):
+    text = 'cluster = "a"\napi = "https://x"\nbroker = "redis://r/1"\ntoken_file = "t"\n'
+    file = written(tmp_path, text + '[launcher]\nkind = "slurm"\nslots = 64\npartition = "gpu"\n')
+    told = describe("a", launcher=site.read(file, {}).launcher)
+    assert (told.launcher, told.slots, told.cores) == ("slurm", 64, 64)
+    with pytest.raises(HookeError, match=r"/launcher/partitoin"):
+        site.read(written(tmp_path, text + '[launcher]\nkind = "slurm"\nslots = 64\npartitoin = "gpu"\n'), {})
 
 
 @pytest.mark.parametrize("password", ["plain", "with:colon", "with@at/slash?#%", "ümlaut"])

@@ -21,7 +21,7 @@ from hooke_api.ingest.figures import Figures
 from hooke_api.ingest.received import Received, inflate, read
 from hooke_api.models import Attempt, Log, Run, now
 from hooke_api.scheduling import leases
-from hooke_api.scheduling.lifecycle import Cause, move
+from hooke_api.scheduling.lifecycle import Cause, move, tell
 from hooke_api.storage.database import Database
 from hooke_api.storage.outbox import announce
 
@@ -100,6 +100,8 @@ def _apply_reports(
         if current and state in TRANSITIONS.get(run.state, frozenset()):
             diverged = state is RunState.FAILED_USER and report.exit_code == DIVERGED
             move(session, run, state, _evidence(report), **({"diverged": True} if diverged else {}))
+        elif current and state is run.state is RunState.STARTING:
+            tell(session, run, _evidence(report))  # another reason why its ranks have not started
         elif current and state is not run.state:
             log.warning("report refused", run=run.id, attempt=attempt.number, state=run.state, report=report.state)
 

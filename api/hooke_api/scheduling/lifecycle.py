@@ -66,6 +66,12 @@ def move(session: Session, run: Run, state: RunState, evidence: Cause, **changes
     return True
 
 
+def tell(session: Session, run: Run, evidence: Cause) -> None:
+    """Store and announce another reason for the present state, as a scheduler's why a run still waits."""
+    session.add(transition(run.id, run.attempt, run.state, run.state, evidence, evidence.at or now()))
+    announce_run(session, run)
+
+
 def _compare_and_set(session: Session, run: Run, values: dict[str, Any]) -> bool:
     session.flush()
     result = session.execute(

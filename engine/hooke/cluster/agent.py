@@ -27,6 +27,7 @@ from pydantic import TypeAdapter
 
 from hooke.cluster import broker, calibrating, orders, site
 from hooke.cluster.hello import ApiClient, Heartbeat
+from hooke.cluster.launchers.settings import LauncherSettings
 from hooke.cluster.lock import Lock
 from hooke.cluster.places import Home
 from hooke.cluster.site import Site
@@ -43,11 +44,13 @@ _ORDERS: TypeAdapter[list[LaunchOrder]] = TypeAdapter(list[LaunchOrder])
 _log = logging.getLogger(__name__)
 
 
-def register(app: Celery, home: Home, api: str, client: ApiClient) -> None:
-    """Register the application's tasks."""
+def register(
+    app: Celery, home: Home, api: str, client: ApiClient, launcher: LauncherSettings | None = None
+) -> None:
+    """Register the application's tasks; `launcher`: by default `local`."""
 
     def launch(documents: list[dict[str, Any]]) -> None:
-        orders.launch(home, api, _ORDERS.validate_python(documents))
+        orders.launch(home, api, _ORDERS.validate_python(documents), launcher)
 
     def cancel(run: str, attempt: int) -> None:
         orders.cancel(home, api, run, attempt)
@@ -56,7 +59,8 @@ def register(app: Celery, home: Home, api: str, client: ApiClient) -> None:
         client.proof(orders.prove(home, api, run, attempt))
 
     def calibrate(order: dict[str, Any]) -> None:
-        calibrating.calibrate(home, CalibrationOrder.model_validate(order), client)
+        kind = launcher.kind if launcher else "local"
+        calibrating.calibrate(home, CalibrationOrder.model_validate(order), client, kind)
 
     tasks: dict[str, Callable[..., None]] = {
         broker.LAUNCH: launch,
@@ -111,8 +115,8 @@ def run(place: Site) -> None:
         raise LaunchError(f"another agent runs with the folder {home.path}: give this one its own with --home")
     client = ApiClient(place.api, place.token_file)
     app = broker.make_app(place.broker)
-    register(app, home, place.api, client)
-    heartbeat = Heartbeat(place.cluster, client, site.identity(home.path))
+    register(app, home, place.api, client, place.launcher)
+    heartbeat = Heartbeat(place.cluster, client, site.identity(home.path), place.launcher)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, functools.partial(_end, heartbeat))
     heartbeat.start()

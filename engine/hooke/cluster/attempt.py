@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from hooke.catalogue.algorithm import ranks_of
 from hooke.catalogue.discovery import built_in
 from hooke.catalogue.validation import validate_run
+from hooke.cluster.earlier import adopt_checkpoint
 from hooke.cluster.job import Order
 from hooke.cluster.places import AttemptFolder, write_atomically
 from hooke.cluster.shipper import Shipper
-from hooke.cluster.tail import LogBook, last_lines
-from hooke.cluster.verdict import Evidence, judge
+from hooke.cluster.tail import LogBook, last_lines, last_words
+from hooke.cluster.verdict import Evidence, Outside, judge
 from hooke.cluster.witness import Witness
 from hooke.errors import SpecError
 from hooke.spec.events import StateReport
@@ -106,19 +107,28 @@ class SupervisedAttempt:
             why = "a supervisor owns it, and its ranks are starting"
             self.report(StateReport(state="starting", unix=time.time(), why=why, host=os.uname().nodename))
 
+    def wait(self, why: str) -> None:
+        """Report why its ranks have not started yet, in the words of a scheduler; once per reason."""
+        if self.reports and self.reports[-1].state == "starting" and self.reports[-1].why != why:
+            self.report(StateReport(state="starting", unix=time.time(), why=why, host=os.uname().nodename))
+
     def look(self) -> None:
         """Read new journal records; report `running` when every rank has started."""
         self.witness.look()
-        if self.witness.all_started and len(self.reports) == 1 and not self.ended:
+        if self.witness.all_started and self.reports and self.reports[-1].state == "starting":
             why = f"all {self.witness.ranks} ranks are in their loop"
             self.report(StateReport(state="running", unix=time.time(), why=why, host=os.uname().nodename))
 
-    def prepare(self) -> None:
-        """Write the files that the ranks read, and remove those of an earlier shared process."""
+    def prepare(self) -> bool:
+        """Write the files that the ranks read, and remove those of an earlier shared process.
+
+        Return whether there is a checkpoint to go on from, of an earlier attempt.
+        """
         if self.spec is not None:
             write_atomically(self.folder.spec, canonical(self.spec))
         for rank in range(self.witness.ranks):
             self.folder.exit(rank).unlink(missing_ok=True)
+        return adopt_checkpoint(self.folder)
 
     def end_unstarted(self) -> bool:
         """Report the end of an attempt that must not start; return whether it must not."""
@@ -144,6 +154,7 @@ class SupervisedAttempt:
         cause: str = "",
         cause_at: float = 0.0,
         left: Sequence[int] = (),
+        outside: Outside | None = None,
     ) -> None:
         """Determine how it ended and report it."""
         self.look()
@@ -160,6 +171,8 @@ class SupervisedAttempt:
             cause_at=cause_at,
             damaged=self.witness.damaged,
             left=left,
+            outside=outside,
+            launcher=() if self.witness.started else last_words(self.folder.launcher_log),
         )
         report = judge(evidence)
         if report.state in ("succeeded", "timed_out") and (found := faults(self.folder.path)):

@@ -33,8 +33,14 @@ class ReportsCalibrations(Protocol):
         """Send the result. Raises httpx.HTTPError or OSError."""
 
 
-def calibrate(home: Home, order: CalibrationOrder, client: ReportsCalibrations) -> None:
+def calibrate(home: Home, order: CalibrationOrder, client: ReportsCalibrations, launcher: str = "local") -> None:
     """Measure and report; a repeated order reports the same result, or nothing while the first one measures."""
+    if launcher != "local":
+        why = (
+            f"calibration starts ranks on the agent's host; under the launcher {launcher} it is not supported yet"
+        )
+        _report(client, CalibrationReport(id=order.id, why=why))
+        return
     with _mutex:
         if order.id in _busy:
             return

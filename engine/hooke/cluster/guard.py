@@ -33,7 +33,8 @@ RANK_VARIABLES = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID
 """Environment variables in which MPICH, PMIx, Open MPI and Slurm pass the rank."""
 FORWARDED = (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1)
 ORPHANED = signal.SIGUSR2
-"""Signal that the kernel sends to the witness when the outer process dies."""
+"""Signal that the kernel sends to the witness when the outer process dies. Sent to the outer process, it means
+SIGTERM: Open MPI's mpirun passes SIGUSR2 on to its ranks, but kills them on SIGTERM."""
 AWAITED = (*FORWARDED, ORPHANED, signal.SIGCHLD)
 """Signals that a guard receives synchronously; they are blocked at all other times. A Python handler would run
 only after the wait, so a signal that arrives just before the wait would be handled late."""
@@ -109,6 +110,8 @@ def _wait(child: int, orphaned: Callable[[], None] | None = None) -> int:
                 until = min(until, time.monotonic() + PATIENCE)
         elif number == ORPHANED and orphaned:
             orphaned()
+        elif number == ORPHANED:
+            os.kill(child, signal.SIGTERM)
         elif number is None:
             sys.stderr.write(f"hooke.cluster.guard: not ended {PATIENCE:g} s after SIGTERM: SIGKILL\n")
             sys.stderr.flush()

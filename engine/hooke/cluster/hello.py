@@ -17,6 +17,7 @@ from pydantic import ValidationError
 
 from hooke.catalogue import discovery as catalogue
 from hooke.catalogue.items import Kind
+from hooke.cluster.launchers.settings import LauncherSettings, LocalSettings
 from hooke.errors import DataMissing, HookeError
 from hooke.hardware import description
 from hooke.hardware.equipment import equipment
@@ -86,16 +87,25 @@ def _detail(response: httpx.Response) -> str:
         return f"status {response.status_code}, and not in the words of a Hooke server: check --api"
 
 
-def describe(name: str, agent: str | None = None, catalogues: dict[str, Any] | None = None) -> AgentHello:
-    """Return the description of this cluster; `catalogues` as returned by `discovery.everything`."""
+def describe(
+    name: str,
+    agent: str | None = None,
+    catalogues: dict[str, Any] | None = None,
+    launcher: LauncherSettings | None = None,
+) -> AgentHello:
+    """Return the description of this cluster; `catalogues` as returned by `discovery.everything`.
+
+    Where the launcher starts ranks elsewhere, the cores are its slots; hardware is that of the agent's host.
+    """
     machine, versions = description.describe()
-    cores = description.usable_cores()
+    launcher = launcher or LocalSettings()
+    slots = launcher.slots(description.usable_cores())
     return AgentHello.model_validate(
         {
             "name": name,
-            "cores": cores,
-            "slots": cores,
-            "launcher": "local",
+            "cores": slots,
+            "slots": slots,
+            "launcher": launcher.kind,
             "hardware": machine | equipment(),
             "versions": versions,
             "protocol": PROTOCOL,
@@ -151,9 +161,11 @@ def _built_in(kind: Kind) -> list[dict[str, Any]]:
 class Heartbeat(threading.Thread):
     """Repeats the hello until stopped. The first one, and every one after a failure, includes the catalogues."""
 
-    def __init__(self, name: str, client: ApiClient, agent: str | None = None) -> None:
+    def __init__(
+        self, name: str, client: ApiClient, agent: str | None = None, launcher: LauncherSettings | None = None
+    ) -> None:
         super().__init__(name="heartbeat", daemon=True)
-        self._cluster, self._line, self._agent = name, client, agent
+        self._cluster, self._line, self._agent, self._launcher = name, client, agent, launcher
         self._stopped = threading.Event()
         self.answered = threading.Event()
         """Set at the first answer of the API, and by `stop`."""
@@ -188,7 +200,7 @@ class Heartbeat(threading.Thread):
 
     def _hello(self, catalogues: dict[str, Any] | None) -> None:
         try:
-            welcome = self._line.hello(describe(self._cluster, self._agent, catalogues))
+            welcome = self._line.hello(describe(self._cluster, self._agent, catalogues, self._launcher))
             remedy = f"install hooke {welcome.version} here, or upgrade the server"
             self.refused = refusal((welcome.protocol, welcome.oldest), "the server", remedy) or ""
         except Refused as error:

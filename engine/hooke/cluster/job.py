@@ -8,6 +8,7 @@ import json
 from pydantic import Field
 
 from hooke.cluster.launchers.base import TRAIN
+from hooke.cluster.launchers.settings import LauncherSettings, LocalSettings
 from hooke.cluster.places import JobFolder
 from hooke.cluster.watchdog import BACKSTOP
 from hooke.spec.frozen import Frozen
@@ -55,6 +56,8 @@ class Job(Frozen):
     program: tuple[str, ...] = TRAIN
     """Program of a rank, as arguments of Python; the attempts' folders are appended."""
     timing: Timing = Timing()
+    launcher: LauncherSettings = LocalSettings()
+    """How its ranks are started: a supervisor that is started again uses the same."""
 
     @property
     def name(self) -> str:

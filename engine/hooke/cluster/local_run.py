@@ -18,7 +18,7 @@ from hooke.cluster.launchers.local import LocalLauncher
 from hooke.cluster.places import AttemptFolder, write_atomically
 from hooke.cluster.processes import members, signal_all
 from hooke.cluster.runner import RankRunner
-from hooke.cluster.tail import last_lines
+from hooke.cluster.tail import last_lines, last_words
 from hooke.cluster.verdict import Evidence, judge
 from hooke.cluster.watchdog import BACKSTOP, Watchdog
 from hooke.cluster.witness import Witness
@@ -105,6 +105,7 @@ class LocalRun:
                 cause=self._runner.cause,
                 cause_at=self._runner.cause_at,
                 damaged=self.witness.damaged,
+                launcher=() if self.witness.started else last_words(self.folder.launcher_log),
                 left=left,
             )
         )

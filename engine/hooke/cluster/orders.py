@@ -17,6 +17,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hooke.cluster.job import Job, Order
+from hooke.cluster.launchers.make import make
+from hooke.cluster.launchers.settings import LauncherSettings, LocalSettings
 from hooke.cluster.lock import held, holder
 from hooke.cluster.places import AttemptFolder, Home, JobFolder, write_atomically
 from hooke.cluster.processes import members
@@ -28,8 +30,11 @@ _OWNED_SECONDS = 5.0
 _SECRETS = frozenset({"HOOKE_REDIS_URL", "HOOKE_DATABASE_URL", "HOOKE_TOKEN", "HOOKE_AGENT_TOKEN"})
 
 
-def launch(home: Home, api: str, orders: Sequence[LaunchOrder]) -> None:
-    """Start one supervisor for these attempts, unless they have been delivered or have an owner."""
+def launch(home: Home, api: str, orders: Sequence[LaunchOrder], launcher: LauncherSettings | None = None) -> None:
+    """Start one supervisor for these attempts, unless they have been delivered or have an owner.
+
+    `launcher`: how a new job starts its ranks, `local` if None; an existing job keeps its own.
+    """
     fresh = []
     for order in orders:
         folder = home.attempt(order.run, order.attempt)
@@ -40,12 +45,13 @@ def launch(home: Home, api: str, orders: Sequence[LaunchOrder]) -> None:
         else:
             fresh.append(order)
     if fresh:
-        start_supervisor(_make_job(home, api, fresh), api)
+        start_supervisor(_make_job(home, api, fresh, launcher or LocalSettings()), api)
 
 
-def _make_job(home: Home, api: str, orders: Sequence[LaunchOrder]) -> JobFolder:
+def _make_job(home: Home, api: str, orders: Sequence[LaunchOrder], launcher: LauncherSettings) -> JobFolder:
     """Create the job's folder atomically."""
-    job = Job(api=api, orders=[Order(run=o.run, attempt=o.attempt, spec=o.spec) for o in orders])
+    listed = [Order(run=o.run, attempt=o.attempt, spec=o.spec) for o in orders]
+    job = Job(api=api, orders=listed, launcher=launcher)
     folder = home.job(job.name)
     folder.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     draft = JobFolder(Path(tempfile.mkdtemp(prefix=".", dir=folder.path.parent)))  # mode 0700
@@ -121,9 +127,25 @@ def prove(home: Home, api: str, run: str, attempt: int) -> AgentProof:
             if _owned(folder):
                 return proof(True, "its supervisor had died; a new one ends it and reports")
             failure = "its supervisor died"
-    if left := members([folder.id]):
-        return proof(True, f"{len(left)} of its processes live")
+    if left := _left(home, folder):
+        return proof(True, left)
     return _declare_dead(folder, proof(False, f"{failure}; no process of it is left"))
+
+
+def _left(home: Home, folder: AttemptFolder) -> str:
+    """Return what is left of an attempt, here and where its launcher starts ranks; empty: nothing.
+
+    A scheduler or a host that does not answer is no proof of death: its answer is in the sentence.
+    """
+    if left := members([folder.id]):
+        return f"{len(left)} of its processes live"
+    if not folder.job.exists():
+        return ""
+    try:
+        job = Job.model_validate_json(home.job(folder.job.read_text()).description.read_text())
+    except FileNotFoundError:
+        return ""
+    return make(job.launcher).alive([folder.id])
 
 
 def _owned(folder: AttemptFolder) -> bool:

@@ -89,6 +89,11 @@ class AttemptFolder:
         """The output of mpirun itself."""
         return self.path / "launcher.log"
 
+    @property
+    def launched(self) -> Path:
+        """The batch job of the launch that begins with this attempt (`hooke.cluster.batch.Launched`)."""
+        return self.path / "launched.json"
+
     def journal(self, rank: int) -> Path:
         """Return the journal of a rank."""
         return self.path / f"journal.{rank}.jsonl"

@@ -5,17 +5,24 @@ from __future__ import annotations
 import asyncio
 import signal
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from hooke.cluster.attempt import SupervisedAttempt
+from hooke.cluster.batch import BatchRunner, Launched
 from hooke.cluster.job import Timing
 from hooke.cluster.launchers.base import Launch, Launcher
+from hooke.cluster.launchers.batch import BatchLauncher
+from hooke.cluster.places import AttemptFolder
 from hooke.cluster.runner import RankRunner
 from hooke.cluster.tail import OutputSource
 from hooke.cluster.watchdog import Watchdog
 from hooke.errors import LaunchError
 
 _COLLECT = 0.5
+Runner = RankRunner | BatchRunner
+Found = tuple[AttemptFolder, Launched]
+"""A job of an earlier supervisor, with the folder of its first attempt."""
 
 
 def _sources(attempt: SupervisedAttempt) -> list[OutputSource]:
@@ -40,10 +47,12 @@ class Ranks:
         program: tuple[str, ...],
         timing: Timing,
         cancel_requested: asyncio.Event,
+        found: Found | None = None,
     ) -> None:
+        """`found`: go on watching the job of an earlier supervisor instead of starting one."""
         first, processes = attempts[0], max(attempt.processes for attempt in attempts)
         self._attempts, self._launcher, self._timing = attempts, launcher, timing
-        self._cancel_requested = cancel_requested
+        self._cancel_requested, self._found = cancel_requested, found
         self._launch = Launch(
             world="virtual" if first.virtual else "mpi",
             ranks=processes,
@@ -66,18 +75,20 @@ class Ranks:
 
     async def run(self) -> list[SupervisedAttempt]:
         """Start, watch and end the ranks, and report; return the attempts that have not run yet."""
-        for attempt in self._attempts:
-            attempt.prepare()
+        prepared = [attempt.prepare() for attempt in self._attempts if self._found is None]
+        if any(prepared):  # a run without a checkpoint starts from the beginning all the same
+            self._launch = replace(self._launch, program=(*self._launch.program, "--resume"))
         self._attempts[0].starting()
         try:
-            place = self._attempts[0].folder.path
-            runner = RankRunner(self._launch, self._launcher, self._launcher_log, self._say, folder=place)
+            runner = self._start()
         except (LaunchError, OSError) as error:
             self._attempts[0].end(None, cause=f"the ranks could not be started: {error}")
             return self._attempts[1:]
         collected = time.monotonic()
         while runner.look(self._attempts[self._current].witness, self._watchdogs[self._current]):
             self._advance()
+            if runner.waiting:
+                self._attempts[self._current].wait(runner.waiting)
             self._end_cancelled()
             self._cancel(runner)
             self._ask_for_checkpoint(runner)
@@ -86,6 +97,16 @@ class Ranks:
                 self._collect(self._current)
             await asyncio.sleep(self._timing.look)
         return self._end(runner)
+
+    def _start(self) -> Runner:
+        """Start the ranks, or find their job again. Raises LaunchError or OSError."""
+        first = self._attempts[0].folder
+        if isinstance(self._launcher, BatchLauncher):
+            place, note = self._found or (first, None)
+            if note is not None:
+                self._launch = replace(self._launch, ids=note.ids)
+            return BatchRunner(self._launch, self._launcher, self._say, folder=place, found=note)
+        return RankRunner(self._launch, self._launcher, self._launcher_log, self._say, folder=first.path)
 
     def _say(self, text: str) -> None:
         self._attempts[self._current].book.say(text)
@@ -112,7 +133,7 @@ class Ranks:
             if attempt.must_end and not attempt.folder.begun():
                 attempt.end_unstarted()
 
-    def _cancel(self, runner: RankRunner) -> None:
+    def _cancel(self, runner: Runner) -> None:
         """Forward a cancel to the ranks: SIGTERM, and SIGKILL after the grace period."""
         current = self._attempts[self._current]
         if self._kill_at is None:
@@ -123,9 +144,10 @@ class Ranks:
                 why = "fenced" if current.fenced else "cancelled"
                 runner.signal(signal.SIGTERM, f"{why}: SIGTERM to every rank")
         elif time.monotonic() > self._kill_at:
+            self._kill_at = time.monotonic() + self._timing.grace  # a scheduler may take its time, or not listen
             runner.kill(f"not ended {self._timing.grace:g} s after SIGTERM: SIGKILL")
 
-    def _ask_for_checkpoint(self, runner: RankRunner) -> None:
+    def _ask_for_checkpoint(self, runner: Runner) -> None:
         """Forward a request for a checkpoint, once: mpirun and the guards pass the signal to every rank."""
         current = self._attempts[self._current]
         witness = current.witness
@@ -154,7 +176,7 @@ class Ranks:
                 self._collect(i, last=True)
                 return
 
-    def _end(self, runner: RankRunner) -> list[SupervisedAttempt]:
+    def _end(self, runner: Runner) -> list[SupervisedAttempt]:
         status, left = runner.finish()
         cause = runner.cause
         self._advance()
@@ -170,5 +192,6 @@ class Ranks:
             cause=cause,
             cause_at=runner.cause_at,
             left=left,
+            outside=runner.outside,
         )
         return [attempt for attempt in waiting if not attempt.end_unstarted()]

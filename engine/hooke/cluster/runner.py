@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
 
 from hooke.cluster.launchers.base import Launch, Launcher
-from hooke.cluster.processes import children, lives, members, sweep
+from hooke.cluster.processes import children, lives, members
 from hooke.cluster.tail import last_lines
-from hooke.cluster.verdict import faults
+from hooke.cluster.verdict import Outside, faults, signal_name
 from hooke.cluster.watchdog import Watchdog
 from hooke.cluster.witness import Witness
 
 PROXY = "hydra_pmi_proxy"
+"""Hydra's process between mpirun and the ranks of a host. Open MPI has none on mpirun's own host: mpirun is it."""
+LAUNCHERS = frozenset({PROXY, "orted", "prted", "ssh"})
+"""Names of the processes through which mpirun starts ranks."""
 _PROXY_APPEARS = 10.0
 """Seconds within which Hydra's proxy appears below mpirun; after that, this MPI has none."""
 _PROXY_GRACE = 1.0
@@ -53,14 +58,16 @@ class RankRunner:
         `folder`: working directory of the ranks; None: that of this process. `say`: receives a message for every
         action on the ranks.
         """
-        self._launch, self._output = launch, output
+        self._launch, self._launcher, self._output = launch, launcher, output
+        self._family = launcher.family(launch)
         self._say = say or (lambda _: None)
         self._proxy: psutil.Process | None = None
+        self._killed = False
         self._failed_at: float | None = None
         self.cause = ""
         """Failure detected by this process, for which it ended the ranks."""
         self.cause_at = 0.0
-        """Time at which the proxy was last seen alive (monotonic)."""
+        """Time at which the proxy, or Open MPI's mpirun, was last seen alive (monotonic)."""
         tether = [sys.executable, "-m", "hooke.cluster.guard", "--tether", str(os.getpid()), "--"]
         with output.open("ab") as log:
             self.process = subprocess.Popen(
@@ -88,19 +95,29 @@ class RankRunner:
         if self._launch.world == "mpi":
             self._watch_proxy()
             self._watch_faults(bool(faults(exits, witness.done)))
+        if not self.cause and (why := self._launcher.cut_off()):
+            self._end_for(why)
         if not self.cause and watchdog is not None and (why := watchdog.look()):
             self._end_for(why)
         return self.process.poll() is None
+
+    waiting = ""
+    """Why the ranks wait to be started: here they start at once."""
+    outside: Outside | None = None
+    """Here no scheduler ends them."""
 
     def signal(self, number: int, why: str = "") -> None:
         """Send a signal to mpirun, which forwards it to every rank; no effect after its end."""
         if why:
             self._say(why)
+        if self._family == "openmpi" and number == signal.SIGTERM:
+            number = signal.SIGUSR2  # on SIGTERM Open MPI kills its ranks; their guards make SIGTERM of this
         if self.process.poll() is None:
             self.process.send_signal(number)
 
     def kill(self, why: str) -> None:
         """Kill mpirun (SIGKILL); `finish` kills the remaining processes."""
+        self._killed = True
         self.process.kill()
         self.process.wait()
         self._say(why)  # last, because it fails on a full disk
@@ -108,16 +125,31 @@ class RankRunner:
     def finish(self) -> tuple[int, list[int]]:
         """Wait for the end; return the status and the processes that could not be killed."""
         status = self.process.wait()
+        if self._family == "openmpi" and status < 0 and not (self.cause or self._killed):
+            self.cause = f"mpirun was killed by {signal_name(-status)}; its ranks ended because of that"
         if status > 0 and not self.cause and self._proxy and self._mpirun_lost_it():
             self.cause = self._proxy_died()
-        return status, sweep(self._launch.ids)
+        return status, self._launcher.sweep(self._launch.ids)
 
     def _end_for(self, cause: str) -> None:
-        self.cause = cause
-        self.kill(cause)
+        self.cause = "; ".join([cause, *self._stopped()])
+        self.kill(self.cause)
+
+    def _stopped(self) -> list[str]:
+        """Return a sentence for each process of the launcher that is stopped: the ranks look as if they hung."""
+        found = []
+        with suppress(psutil.Error):
+            mpirun = psutil.Process(self.process.pid)
+            for process in [mpirun, *(c for c in mpirun.children() if c.name() in LAUNCHERS)]:
+                if process.status() == psutil.STATUS_STOPPED:
+                    found.append(f"{process.name()} (pid {process.pid}) is stopped by a signal")
+        return found
 
     def _watch_proxy(self) -> None:
         """Detect that Hydra's proxy was killed: mpirun alone would wait for the orphaned ranks."""
+        if self._family != "hydra":
+            self.cause_at = time.monotonic()
+            return  # the end of Open MPI's mpirun is that of its daemon on this host
         now = time.monotonic()
         if self._proxy is None:
             if now - self._started < _PROXY_APPEARS:

@@ -24,8 +24,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit, urlunsplit
 
-from pydantic import Field, ValidationError, field_validator
+from pydantic import ValidationError, field_validator
 
+from hooke.cluster.launchers.settings import LauncherSettings, LocalSettings, launcher_settings
 from hooke.cluster.places import write_atomically
 from hooke.errors import ArgumentError
 from hooke.spec.frozen import Frozen, Name
@@ -48,7 +49,7 @@ class Site(Frozen):
     """File with the token of the cluster."""
     home: Path
     """Folder for runs and jobs, and the agent's identity."""
-    launcher: dict[str, Any] = Field(default_factory=dict)
+    launcher: LauncherSettings = LocalSettings()
     """The table `launcher` of the file."""
 
     @field_validator("api")
@@ -69,7 +70,7 @@ class Site(Frozen):
 def read(file: Path | None, given: Mapping[str, Any]) -> Site:
     """Return the site of a file and of options, which take precedence; None: an option that is not given.
 
-    Raises ArgumentError with every fault in a sentence.
+    Raises ArgumentError with every fault in a sentence, SpecError for those of the launcher.
     """
     options = {name: value for name, value in given.items() if value is not None}
     if "broker" in options and urlsplit(options["broker"]).password:
@@ -78,6 +79,7 @@ def read(file: Path | None, given: Mapping[str, Any]) -> Site:
             "put it into a file that only you can read, and give --broker-password-file"
         )
     values = {**_file(file), **options}
+    values["launcher"] = launcher_settings(values)
     password = values.pop("broker_password_file", None)
     values.setdefault("broker", os.environ.get("HOOKE_REDIS_URL"))
     values.setdefault("home", Path.home() / ".hooke-agent" / str(values.get("cluster", "")))

@@ -19,13 +19,15 @@ from typing import Any
 import httpx
 
 from hooke.cluster.attempt import SupervisedAttempt
+from hooke.cluster.batch import read_launched
 from hooke.cluster.delivery import Delivery, make_client
 from hooke.cluster.job import Job, read_job
-from hooke.cluster.launchers.local import LocalLauncher
+from hooke.cluster.launchers.batch import BatchLauncher
+from hooke.cluster.launchers.make import make
 from hooke.cluster.lock import Lock
 from hooke.cluster.places import Home, JobFolder
-from hooke.cluster.processes import become_subreaper, members, sweep
-from hooke.cluster.ranks import Ranks
+from hooke.cluster.processes import become_subreaper, members
+from hooke.cluster.ranks import Found, Ranks
 from hooke.cluster.tail import OutputSource
 
 MOST_PER_PROCESS = 64
@@ -39,6 +41,7 @@ class Supervisor:
         self._home, self._folder = home, folder
         self._job: Job
         self._job, self._tokens = read_job(folder)
+        self._launcher = make(self._job.launcher)
         self._locks: list[Lock] = []
         self.cancel_requested = asyncio.Event()
         """Set (by SIGTERM) to cancel the current run, report, try a short while to deliver, and return.
@@ -94,13 +97,28 @@ class Supervisor:
 
     async def _oversee(self, attempts: list[SupervisedAttempt]) -> None:
         """Run every attempt to its end, one launch after the other."""
+        if isinstance(self._launcher, BatchLauncher):
+            await self._find_again(attempts)
         await self._take_over(attempts)
         waiting = [a for a in attempts if not a.end_unstarted()]
         while waiting and not self.cancel_requested.is_set():
             group = _same_process(waiting)
-            ranks = Ranks(group, LocalLauncher(), self._job.program, self._job.timing, self.cancel_requested)
-            again = await ranks.run()
+            again = await self._ranks(group).run()
             waiting = [a for a in [*again, *waiting[len(group) :]] if not a.end_unstarted()]
+
+    def _ranks(self, group: list[SupervisedAttempt], found: Found | None = None) -> Ranks:
+        job = self._job
+        return Ranks(group, self._launcher, job.program, job.timing, self.cancel_requested, found)
+
+    async def _find_again(self, attempts: list[SupervisedAttempt]) -> None:
+        """Go on watching the batch jobs of a dead predecessor to their ends: the scheduler kept them."""
+        for order in self._job.orders:
+            folder = self._home.attempt(order.run, order.attempt)
+            if (note := read_launched(folder)) is None:
+                continue
+            group = [a for a in attempts if a.folder.id in note.ids and not a.ended and a.spec is not None]
+            if group:
+                await self._ranks(group, (folder, note)).run()
 
     async def _take_over(self, attempts: list[SupervisedAttempt]) -> None:
         """End the processes left by a dead predecessor, and report how its attempts ended."""
@@ -108,7 +126,7 @@ class Supervisor:
         until = time.monotonic() + self._job.timing.grace
         while members(ids) and time.monotonic() < until:  # mpirun got SIGTERM when its supervisor died
             await asyncio.sleep(self._job.timing.look)
-        left = sweep(ids)
+        left = self._launcher.sweep(ids)
         begun = [a for a in attempts if a.folder.begun() and not a.ended]
         for i, attempt in enumerate(begun):
             attempt.starting()

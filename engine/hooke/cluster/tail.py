@@ -109,3 +109,8 @@ def last_lines(path: Path, count: int, window: int = 65536) -> list[str]:
             return file.read().decode(errors="replace").splitlines()[-count:]
     except FileNotFoundError:
         return []
+
+
+def last_words(path: Path, count: int = 30) -> list[str]:
+    """Return the last lines of a launcher's output that say something: no empty ones, no rulers."""
+    return [line.rstrip() for line in last_lines(path, 200) if line.strip(" -=*\t\r")][-count:]

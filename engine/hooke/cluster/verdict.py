@@ -24,6 +24,16 @@ End = Literal["succeeded", "failed_user", "failed_infra", "cancelled", "timed_ou
 
 
 @dataclass(frozen=True)
+class Outside:
+    """An end for which neither the ranks nor Hooke are the cause."""
+
+    how: Literal["limit", "cancelled", "infrastructure"]
+    """The scheduler's time limit; a cancel by somebody else; the loss of a node, or anything of that kind."""
+    why: str
+    """A sentence with the scheduler's own words."""
+
+
+@dataclass(frozen=True)
 class Evidence:
     """The evidence on the end of one attempt."""
 
@@ -43,6 +53,10 @@ class Evidence:
     cause_at: float = 0.0
     """When the failed process was last seen alive (monotonic); a rank that had ended by then failed first."""
     damaged: Mapping[int, str] = field(default_factory=dict)
+    outside: Outside | None = None
+    """The end that a scheduler made of it, if it did."""
+    launcher: Sequence[str] = ()
+    """The last lines of the launcher's own output, if no rank has ever started."""
     left: Sequence[int] = ()
     """Processes that could not be killed."""
 
@@ -55,6 +69,9 @@ def faults(exits: Mapping[int, RankExit], done: Mapping[int, Done]) -> list[Rank
 def judge(evidence: Evidence) -> StateReport:
     """Return the terminal report."""
     report = _judge(evidence)
+    if evidence.launcher and report.state == "failed_infra":
+        said = "\n".join(evidence.launcher)
+        report = report.model_copy(update={"why": f"{report.why}\nThe launcher said:\n{said}"[:_LONGEST]})
     if evidence.left:
         pids = ", ".join(map(str, evidence.left))
         return report.model_copy(update={"why": f"{report.why}; processes that could not be killed: {pids}"})
@@ -66,8 +83,8 @@ def _judge(e: Evidence) -> StateReport:
         return _report("failed_infra", "another attempt owns the run", e)
     if e.status == 0 and len(e.done) == e.ranks and not e.cause:
         return _as_meant(e)
-    if e.cancelled:
-        return _report("cancelled", "cancelled on request; every process is gone", e)
+    if e.cancelled or e.outside is not None:
+        return _ended_by_others(e)
     fault = _first_fault(e)
     if e.cause and not (fault and fault.monotonic < e.cause_at):
         return _report("failed_infra", e.cause, e)
@@ -80,11 +97,23 @@ def _as_meant(e: Evidence) -> StateReport:
     reasons = {done.reason for done in e.done.values()}
     if "timed_out" in reasons:
         return _report("timed_out", "the wall limit was reached", e, exit_code=0)
+    if "cancelled" in reasons and e.outside is not None and not e.cancelled:
+        return _ended_by_others(e)
     if "cancelled" in reasons:
         why = "cancelled on request" if e.cancelled else "its processes were asked to end (SIGTERM)"
         return _report("cancelled", f"{why}; every process is gone", e, exit_code=0)
     why = "the target was reached" if "target" in reasons else "the budget of samples is used up"
     return _report("succeeded", why, e, exit_code=0)
+
+
+def _ended_by_others(e: Evidence) -> StateReport:
+    """Report an end on request, or by the scheduler; the ranks' own ends are its consequences."""
+    if e.cancelled or e.outside is None:
+        return _report("cancelled", "cancelled on request; every process is gone", e)
+    together = len(e.done) == e.ranks
+    how = "its ranks ended together, with a checkpoint" if together else "its ranks did not end by themselves"
+    states: dict[str, End] = {"limit": "timed_out", "cancelled": "cancelled", "infrastructure": "failed_infra"}
+    return _report(states[e.outside.how], f"{e.outside.why}; {how}", e, exit_code=0 if together else None)
 
 
 def _first_fault(e: Evidence) -> RankExit | None:

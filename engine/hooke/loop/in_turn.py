@@ -12,6 +12,7 @@ from typing import cast
 import numpy as np
 from mpi4py import MPI
 
+from hooke.comm.mpi.launched import check_together
 from hooke.errors import CommError
 from hooke.loop.output import write_output_to
 
@@ -44,6 +45,7 @@ def run_in_turn(
     true on any rank. If a run raises, the caller must end all processes: the other ranks wait for this one.
     """
     world, interval = MPI.COMM_WORLD, sys.getswitchinterval()
+    check_together(world.Get_size(), MPI.Get_library_version().splitlines()[0])
     for folder in folders:
         sys.setswitchinterval(interval)  # a run with background messages shortens it
         cancel, skip = _any(world, cancelled(), (folder / "cancel").exists())

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal
+
+from hooke.cluster.processes import members, sweep
 
 TRAIN = ("-m", "mpi4py", "-m", "hooke.loop.train")
 """Program of a rank, as arguments of Python; `-m mpi4py` makes an uncaught exception end all ranks."""
 
 _PASSED_ON = frozenset({"HOOKE_DATA", "HOOKE_PATH"})
 """Variables with one or several folders, separated as in PATH."""
-_NOT_INHERITED = ("HOOKE_", "PMI_", "PMIX_", "OMPI_")
+_NOT_INHERITED = ("HOOKE_", "PMI_", "PMIX_", "OMPI_", "PRTE_")
 
 
 @dataclass(frozen=True)
@@ -32,16 +35,42 @@ class Launch:
     """Arguments of Python; the folders are appended."""
 
 
-class Launcher(Protocol):
+class Launcher(ABC):
     """Starts ranks on a kind of cluster; the supervisor owns the process of `command` until it has ended."""
 
+    @abstractmethod
     def command(self, launch: Launch) -> list[str]:
         """Return the argument list to execute. Raises LaunchError with what is missing."""
 
+    @abstractmethod
     def environment(self, launch: Launch, inherited: Mapping[str, str]) -> dict[str, str]:
         """Return the environment of every process of the launch."""
 
+    def family(self, launch: Launch) -> Literal["hydra", "openmpi"] | None:
+        """Return whose mpirun `command` is, which decides how it is signalled and watched; None: it is none."""
+        return "hydra" if launch.world == "mpi" else None
 
+    def cut_off(self) -> str:
+        """Return why ranks cannot be reached any more, in a sentence; empty if they can. Must not block."""
+        return ""
+
+    def alive(self, ids: Collection[str]) -> str:
+        """Return what is left of these attempts, or why that is unknown, in a sentence; empty: nothing."""
+        left = members(ids)
+        return f"{len(left)} of its processes live" if left else ""
+
+    def sweep(self, ids: Collection[str]) -> list[int]:
+        """Kill every process of these attempts; return those that remain."""
+        return sweep(ids)
+
+
+LOCAL = {
+    "UCX_LOG_LEVEL": "error",  # otherwise its finalize warnings fill the log
+    "HYDRA_LAUNCHER": "fork",
+    "OMPI_MCA_odls_base_sigkill_timeout": "10",  # from SIGTERM to SIGKILL: time for a checkpoint
+    "PRTE_MCA_odls_base_sigkill_timeout": "10",
+}
+"""Variables for an mpirun that starts all ranks on this host."""
 BETWEEN_HOSTS = {"MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "tcp"}
 """MPICH's settings for TCP between hosts. Over UCX, large messages wait for the receiver's next poll
 (measurements: docs/netlab.md)."""

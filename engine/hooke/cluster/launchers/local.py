@@ -2,40 +2,42 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 from collections.abc import Mapping
-from pathlib import Path
 
-from hooke.cluster.launchers import base
-from hooke.cluster.launchers.base import Launch
-from hooke.errors import LaunchError
+from hooke.cluster.launchers import base, mpi
+from hooke.cluster.launchers.base import Launch, Launcher
+from hooke.cluster.launchers.settings import LocalSettings
+from hooke.hardware.description import usable_cores
 
 
 def mpirun() -> str:
     """Return the path of mpirun: the one installed beside this Python, else the first in PATH."""
-    beside = Path(sys.executable).with_name("mpirun")
-    found = str(beside) if beside.exists() else shutil.which("mpirun")
-    if found is None:
-        raise LaunchError(
-            f"no mpirun beside {sys.executable} and none in PATH: install the `compute` extra "
-            "(it brings the mpich wheel), or put a site's MPI into PATH"
-        )
-    return found
+    return mpi.default_path()
 
 
-class LocalLauncher:
-    """The launcher of the cluster `local`."""
+class LocalLauncher(Launcher):
+    """mpirun on this host."""
+
+    def __init__(self, settings: LocalSettings | None = None) -> None:
+        self._settings = settings or LocalSettings()
 
     def command(self, launch: Launch) -> list[str]:
         """Return mpirun with one guard per rank; for a virtual world, the guard alone."""
         if launch.world == "virtual":
             return base.guarded(launch)
-        return [mpirun(), "-n", str(launch.ranks), *base.guarded(launch)]
+        mpirun = mpi.find(self._settings.mpirun)
+        options = [*mpirun.options(launch.ranks, usable_cores()), *self._settings.options]
+        return [mpirun.path, *options, "-n", str(launch.ranks), *base.guarded(launch)]
 
     def environment(self, launch: Launch, inherited: Mapping[str, str]) -> dict[str, str]:
         """Return the common environment, with Hydra set to fork locally even inside a batch allocation."""
-        return base.environment(launch, inherited) | {
-            "UCX_LOG_LEVEL": "error",  # otherwise its finalize warnings fill the log
-            "HYDRA_LAUNCHER": "fork",
-        }
+        return base.environment(launch, inherited) | base.LOCAL | self._library(launch)
+
+    def family(self, launch: Launch) -> mpi.Family | None:
+        """Return whose mpirun starts the ranks; None without one."""
+        return None if launch.world == "virtual" else mpi.find(self._settings.mpirun).family
+
+    def _library(self, launch: Launch) -> dict[str, str]:
+        if launch.world == "virtual":
+            return {}
+        return mpi.library_variables(mpi.find(self._settings.mpirun), self._settings.libmpi)

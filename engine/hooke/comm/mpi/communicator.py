@@ -37,6 +37,7 @@ from hooke.comm.elements import portable
 from hooke.comm.mpi.control import MpiControl, await_any
 from hooke.comm.mpi.counter import MpiCounter
 from hooke.comm.mpi.exchange import Exchange, Scratch
+from hooke.comm.mpi.launched import check_together
 from hooke.comm.mpi.progress import BackgroundMessage, BackgroundSum, Progress
 from hooke.comm.mpi.wait import Patience, sleep_precisely
 from hooke.comm.mpi.window import MpiWindow
@@ -65,10 +66,11 @@ class MpiComm:
         """MPI's communicator of these ranks."""
         world = self.world
         sleep_precisely()
+        self.implementation = " ".join(MPI.Get_library_version().splitlines()[0].split())
+        check_together(MPI.COMM_WORLD.Get_size(), self.implementation)
         self.rank: int = world.Get_rank()
         self.size: int = world.Get_size()
         self.collective = collective
-        self.implementation = " ".join(MPI.Get_library_version().splitlines()[0].split())
         self.traffic = Traffic() if traffic is None else traffic
         self._patience = Patience(world, whole)
         self.ranks_on_this_host = self._patience.ranks_on_this_host

@@ -1,0 +1,114 @@
+"""The table `[launcher]`: options, faults in sentences, slots; and what Slurm's words mean."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+from hooke.cluster.job import Job, Order
+from hooke.cluster.launchers import slurm_words
+from hooke.cluster.launchers.base import Launch
+from hooke.cluster.launchers.make import make
+from hooke.cluster.launchers.settings import LocalSettings, SlurmSettings, launcher_settings
+from hooke.errors import SpecError
+
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "launchers.md"
+
+
+def examples():
+    blocks = DOCS.read_text().split("```toml\n")[1:]
+    return [block.split("```")[0] for block in blocks]
+
+
+@pytest.mark.parametrize("text", examples())
+def test_the_examples_of_the_documentation_are_settings_and_survive_a_job(text):
+    settings = launcher_settings(tomllib.loads(text))
+    job = Job(api="http://x", orders=[Order(run="r", attempt=1, spec={})], launcher=settings)
+    assert Job.model_validate_json(job.model_dump_json()).launcher == settings
+    assert settings.slots(4) == {"local": 4, "hosts": 16, "slurm": 64}[settings.kind]
+    assert make(settings) is not None
+
+
+@pytest.mark.parametrize(
+    ("document", "fault"),
+    [
+        ({"launcher": 3}, "/launcher: must be a table"),
+        ({"launcher": {}}, "/launcher/kind: is missing: one of local, hosts, slurm"),
+        ({"launcher": {"kind": "pbs"}}, "/launcher/kind: is one of local, hosts, slurm, not 'pbs'"),
+        ({"launcher": {"kind": "slurm"}}, "/launcher/slots: is missing: the launcher `slurm` needs it"),
+        ({"launcher": {"kind": "local", "queue": "x"}}, "/launcher/queue: is no option of the launcher `local`"),
+        (
+            {"launcher": {"kind": "slurm", "slots": 1, "time_limit": "soon"}},
+            "/launcher/time_limit: 'soon' is no time",
+        ),
+        ({"launcher": {"kind": "hosts", "hosts": [{"address": "-oProxyCommand=x"}]}}, "/launcher/hosts/0/address"),
+        (
+            {"launcher": {"kind": "hosts", "hosts": [{"address": "a"}, {"address": "a"}]}},
+            "hosts named twice: a",
+        ),
+    ],
+)
+def test_every_fault_is_a_sentence_with_its_place(document, fault):
+    with pytest.raises(SpecError) as raised:
+        launcher_settings(document)
+    assert fault in str(raised.value)
+
+
+def test_without_a_table_ranks_start_here():
+    assert launcher_settings({}) == LocalSettings()
+
+
+def line(state, reason="None"):
+    return slurm_words.Line("7", state, reason, "n1", "hooke.r.1", "")
+
+
+@pytest.mark.parametrize(
+    ("state", "how"),
+    [
+        ("COMPLETED", None),
+        ("FAILED", None),
+        ("CANCELLED", "cancelled"),
+        ("TIMEOUT", "limit"),
+        ("DEADLINE", "limit"),
+        ("NODE_FAIL", "infrastructure"),
+        ("PREEMPTED", "infrastructure"),
+        ("OUT_OF_MEMORY", "infrastructure"),
+        ("BOOT_FAIL", "infrastructure"),
+    ],
+)
+def test_a_state_of_slurm_is_an_end_with_its_words(state, how):
+    found = slurm_words.outside(line(state))
+    assert (found and found.how) == how
+    assert found is None or state in found.why
+
+
+@pytest.mark.parametrize(
+    ("said", "for_good"),
+    [
+        ("sbatch: error: Batch job submission failed: Invalid partition name specified", True),
+        ("sbatch: error: invalid partition specified: nowhere", True),
+        ("sbatch: error: Batch job submission failed: Requested node configuration is not available", True),
+        ("sbatch: error: AssocMaxSubmitJobLimit\nsbatch: error: Batch job submission failed: Job violates "
+         "accounting/QOS policy (job submit limit, user's size and/or time limits)", False),
+        ("sbatch: error: Unable to contact slurm controller (connect failure)", False),
+        ("sbatch: error: Slurm temporarily unable to accept job, sleeping and retrying", False),
+    ],
+)  # fmt: skip
+def test_only_a_refusal_of_settings_is_for_good(said, for_good):
+    assert slurm_words.refused_for_good(said) is for_good
+
+
+def test_a_script_has_every_option_and_the_status_of_a_job_its_signal(tmp_path):
+    settings = launcher_settings(tomllib.loads(examples()[2]))
+    assert isinstance(settings, SlurmSettings)
+    script = make(settings).script(Launch("mpi", 3, (tmp_path,), ("r.1",)), tmp_path)
+    options = [text.removeprefix("#SBATCH ") for text in script.splitlines() if text.startswith("#SBATCH")]
+    wanted = {
+        *("--job-name=hooke.r.1", "--ntasks=3", "--partition=gpu", "--account=lab", "--qos=normal"),
+        *("--time=4:00:00", "--signal=B:USR2@120", "--nodes=4", "--ntasks-per-node=16", "--cpus-per-task=2"),
+        *("--gpus-per-node=a100:4", "--mem=200G", "--constraint=infiniband", "--reservation=course"),
+        *("--exclusive", "--mail-type=FAIL", "--no-requeue"),
+    }
+    assert wanted <= set(options)
+    assert "module load gcc\nexec " in script and " srun --mpi=pmi2 " in script
+    assert slurm_words.exit_status("JobState=FAILED ExitCode=3:0") == 3
+    assert slurm_words.exit_status("JobState=FAILED ExitCode=0:9") == -9

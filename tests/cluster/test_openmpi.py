@@ -1,0 +1,104 @@
+"""Ranks under an mpirun of Open MPI, more of them than cores; and what is told if none starts."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from hooke.cluster.launchers.mpi import Mpirun, parse_version
+from hooke.cluster.launchers.settings import LocalSettings
+from hooke.cluster.processes import children
+from hooke.errors import LaunchError
+
+from tests.cluster.bench import kill9, spec
+from tests.waiting import wait_for
+
+
+@pytest.fixture
+def site(program_path):
+    return LocalSettings(mpirun=Path(program_path("openmpi") or "mpirun"))
+
+
+@pytest.mark.parametrize(
+    ("text", "family", "version"),
+    [
+        ("mpirun (Open MPI) 4.1.4\n\nReport bugs to ...", "openmpi", (4, 1, 4)),
+        ("mpirun.openmpi (OpenRTE) 4.1.4\n", "openmpi", (4, 1, 4)),
+        ("mpirun (Open MPI) 5.0.11\n", "openmpi", (5, 0, 11)),
+        ("HYDRA build details:\n    Version:         5.0.2\n", "hydra", (5, 0, 2)),
+        ("Intel(R) MPI Library for Linux* OS, Version 2021.11 Build 2023", "hydra", (2021, 11)),
+    ],
+)
+def test_an_mpirun_is_known_by_its_words(text, family, version):
+    found = parse_version("site/mpirun", text)
+    assert (found.family, found.version) == (family, version)
+
+
+def test_an_mpirun_of_another_kind_is_refused_with_its_words():
+    with pytest.raises(LaunchError, match="site/mpirun is neither .* says 'mpirun of Acme'"):
+        parse_version("site/mpirun", "mpirun of Acme\n")
+
+
+def test_open_mpi_is_told_of_more_ranks_than_cores_and_of_root_only_where_they_are():
+    four, five = Mpirun("m", "openmpi", (4, 1, 4)), Mpirun("m", "openmpi", (5, 0, 1))
+    root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
+    assert four.options(2, 2) == ["--bind-to", "none", *root]
+    assert four.options(3, 2) == ["--bind-to", "none", *root, "--oversubscribe"]
+    assert five.options(3, 2) == ["--bind-to", "none", *root, "--map-by", ":OVERSUBSCRIBE"]
+    assert Mpirun("m", "hydra", (5,)).options(3, 2) == []
+
+
+@pytest.mark.needs("openmpi")
+def test_more_ranks_than_cores_start_and_a_cancel_ends_them_together(bench, site):
+    run, workers = bench.run_name(), len(os.sched_getaffinity(0)) + 1
+    _, supervisor = bench.start("--steps", "100000", runs=[run], specs={run: spec(workers=workers)}, launcher=site)
+    bench.running(run)
+    wait_for(lambda: bench.written(run, 0) > 3, "steps")
+    bench.folder(run).cancel.touch()
+    bench.finish(supervisor)
+    end = bench.api.end(run)
+    assert end.state == "cancelled"
+    ended = [bench.api.records[run, 1, rank][-1] for rank in range(workers)]
+    assert [getattr(record, "reason", record.kind) for record in ended] == ["cancelled"] * workers
+    bench.assert_complete(run, workers)
+
+
+@pytest.mark.needs("openmpi")
+def test_a_killed_mpirun_is_told_and_leaves_nothing(bench, site):
+    run, supervisor = bench.start("--steps", "100000", launcher=site)
+    bench.running(run)
+    kill9(next(child.pid for child in children(supervisor.pid)))
+    bench.finish(supervisor)
+    end = bench.api.end(run)
+    assert (end.state, "mpirun was killed by SIGKILL" in end.why) == ("failed_infra", True), end
+
+
+@pytest.mark.needs("openmpi")
+def test_why_ranks_never_started_is_in_the_reason(bench, site):
+    refused = site.model_copy(update={"options": ("--host", "no-such-host-of-hooke")})
+    run, supervisor = bench.start(launcher=refused)
+    bench.finish(supervisor)
+    end = bench.api.end(run)
+    assert end.state == "failed_infra"
+    assert "The launcher said:" in end.why and "no-such-host-of-hooke" in end.why
+
+
+@pytest.mark.needs("openmpi")
+def test_a_library_that_does_not_understand_the_launcher_is_named(bench, site):
+    hydra = LocalSettings(libmpi=Path("libmpi.so.40"))  # Open MPI's library under MPICH's mpirun
+    run, supervisor = bench.start(launcher=hydra)
+    bench.finish(supervisor)
+    end = bench.api.end(run)
+    assert end.state == "failed_infra"
+    assert "started 2 processes (PMI_SIZE), but each of them is alone: mpi4py has loaded Open MPI v4" in end.why
+
+
+def test_an_open_mpi_without_its_library_fails_with_a_sentence(bench, tmp_path):
+    (tmp_path / "bin").mkdir()
+    fake = tmp_path / "bin" / "mpirun"
+    fake.write_text("#!/bin/sh\necho 'mpirun (Open MPI) 4.1.4'\n")
+    fake.chmod(0o755)
+    assert shutil.which(str(fake))
+    run, supervisor = bench.start(launcher=LocalSettings(mpirun=fake))
+    bench.finish(supervisor)
+    assert "there is no libmpi.so.40 in" in bench.api.end(run).why
