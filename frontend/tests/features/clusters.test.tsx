@@ -87,4 +87,56 @@ describe("the page of clusters", () => {
     await user.click(await screen.findByTestId("revoke-confirm"));
     await waitFor(() => expect(server.askedFor("POST /cluster-tokens/*/revoke")).toHaveLength(1));
   });
+
+  it("follows the stream, and shows a cluster that joins", async () => {
+    server.on("GET /clusters", { items: [] });
+    server.on("GET /clusters/*/tokens", { items: [] });
+    openApp(server, "/clusters");
+    expect(await screen.findByTestId("add-cluster")).toBeVisible();
+    expect(screen.queryByTestId("cluster-state")).toBeNull();
+    await waitFor(() => expect(server.listening()).toBe(1));
+    server.on("GET /clusters", { items: [cluster("lab", { busy: 1, slots: 2 })] });
+    server.send("clusters", {}, 1);
+    expect(await screen.findByTestId("cluster-state", {}, { timeout: 3000 })).toHaveTextContent(
+      "1 of 2 slots busy",
+    );
+  });
+
+  it("leads to the queue and to the calibration of a cluster", async () => {
+    open();
+    const part = within(await screen.findByTestId("cluster-hpc"));
+    expect(part.getByRole("link", { name: "Queue and policy" })).toHaveAttribute(
+      "href",
+      "/clusters/hpc/queue",
+    );
+    expect(part.getByRole("link", { name: "Calibration" })).toHaveAttribute(
+      "href",
+      "/clusters/hpc/calibration",
+    );
+  });
+
+  it("removes a cluster after asking, and keeps it where the answer is no", async () => {
+    const { user } = open();
+    server.on("DELETE /clusters/*", null);
+    await user.click(await screen.findByTestId("remove"));
+    await user.click(await screen.findByText("Keep it"));
+    expect(server.askedFor("DELETE /clusters/*")).toHaveLength(0);
+    await user.click(screen.getByTestId("remove"));
+    server.on("GET /clusters", { items: [] });
+    await user.click(await screen.findByTestId("remove-confirm"));
+    await waitFor(() => expect(server.askedFor("DELETE /clusters/*")).toHaveLength(1));
+    await waitFor(() => expect(screen.queryByTestId("cluster-hpc")).toBeNull(), { timeout: 5000 });
+  });
+
+  it("says why clusters or tokens cannot be listed", async () => {
+    server.on("GET /clusters", new Refusal(503, "The database is away."));
+    openApp(server, "/clusters");
+    expect(await screen.findByTestId("error", {}, { timeout: 5000 })).toHaveTextContent(
+      "The clusters could not be listed. The database is away.",
+    );
+    server.on("GET /clusters", { items: [cluster("hpc")] });
+    server.on("GET /clusters/*/tokens", new Refusal(503, "The database is away."));
+    await screen.findByText("Try again").then((button) => button.click());
+    expect(await screen.findByText(/The tokens could not be listed/, {}, { timeout: 5000 })).toBeVisible();
+  });
 });
