@@ -13,6 +13,8 @@ depends_on = None
 
 def upgrade() -> None:
     op.add_column("clusters", sa.Column("agent", sa.String(40), nullable=True))
+    op.add_column("clusters", sa.Column("place", sa.Text(), nullable=True))
+    op.add_column("clusters", sa.Column("token", sa.String(40), nullable=True))
     op.add_column("clusters", sa.Column("protocol", sa.Integer(), nullable=False, server_default="1"))
     op.add_column("clusters", sa.Column("draining", sa.Boolean(), nullable=False, server_default=sa.false()))
     op.add_column("clusters", sa.Column("missing_data", sa.JSON(), nullable=False, server_default="{}"))
@@ -38,5 +40,5 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     op.drop_table("cluster_tokens")
-    for name in ("missing_data", "draining", "protocol", "agent"):
+    for name in ("missing_data", "draining", "protocol", "token", "place", "agent"):
         op.drop_column("clusters", name)

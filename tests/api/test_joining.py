@@ -5,6 +5,9 @@ import sqlite3
 import httpx
 import pytest
 from hooke.spec.protocol import OLDEST, PROTOCOL, refusal
+from hooke_api.base.errors import Unauthorized
+from hooke_api.base.security import server_mark
+from hooke_api.clusters import tokens
 
 from tests.api.hands import ALONE, SPEC
 from tests.waiting import LIMIT
@@ -105,6 +108,59 @@ def test_an_agent_with_a_new_home_takes_over_only_when_no_run_is_open(service):
     supervisor.report("failed_user")
     seen(service, "local", "2020-01-01 00:00:00.000000+00:00")
     hello(service, "local", service.settings.agents, agent=OTHER).raise_for_status()
+
+
+def test_a_copied_home_folder_is_refused_while_the_original_reports_or_has_runs(service):
+    """The copy has the same identity, knows the same runs, and would take them over on another host."""
+    service.hello(agent=ONE, place="n1:/home")
+    said = detail(hello(service, "local", service.settings.agents, agent=ONE, place="n2:/home"), 409)
+    assert "n1:/home" in said and "from n2:/home" in said and "remove `agent-id` from the copy" in said
+    service.client.post("/experiments", json=SPEC | ALONE).raise_for_status()
+    service.next()
+    seen(service, "local", "2020-01-01 00:00:00.000000+00:00")
+    assert "with 1 active" in detail(
+        hello(service, "local", service.settings.agents, agent=ONE, place="n2:/home"), 409
+    )
+    hello(service, "local", service.settings.agents, agent=ONE, place="n1:/home").raise_for_status()
+
+
+def test_only_the_agent_of_the_cluster_proves_a_death(service):
+    """Another one, refused or earlier, does not know what the present one has started."""
+    service.hello(agent=ONE)
+    service.client.post("/experiments", json=SPEC | ALONE).raise_for_status()
+    run = service.next().order.run
+    body = {"run": run, "attempt": 1, "alive": False, "why": "nothing of it is on this host"}
+    for agent in ({"agent": OTHER}, {}):
+        answer = service.agent.post("/agents/proof", json=body | agent)
+        assert "is not the agent of 'local'" in detail(answer, 409)
+        assert (service.run(run)["state"], service.run(run)["attempt"]) == ("dispatched", 1)
+    assert service.agent.post("/agents/proof", json=body | {"agent": ONE}).status_code == 204
+    assert service.run(run)["attempt"] == 2
+
+
+def test_a_cluster_is_offline_as_soon_as_the_token_of_its_agent_is_revoked(service):
+    used, other = make(service, "hpc"), make(service, "hpc")
+    hello(service, "hpc", used["token"]).raise_for_status()
+    service.client.post(f"/cluster-tokens/{other['id']}/revoke").raise_for_status()
+    assert service.get("/clusters/hpc")["online"] is True
+    service.client.post(f"/cluster-tokens/{used['id']}/revoke").raise_for_status()
+    assert service.get("/clusters/hpc")["online"] is False
+
+
+def test_a_token_that_is_revoked_during_a_request_does_nothing(service):
+    """The token is read again in the transaction that writes: a hello cannot bring back what has been removed."""
+    made = make(service, "hpc")
+    hello(service, "hpc", made["token"]).raise_for_status()
+    began = tokens.AgentCaller("hpc", made["id"])  # as it was when the request began
+    assert service.client.delete("/clusters/hpc").status_code == 204
+    with pytest.raises(Unauthorized), service.database.write() as session:
+        tokens.confirm(session, began)
+
+
+def test_the_welcome_names_the_broker_without_telling_the_token(service):
+    told = hello(service, "hpc", service.settings.agents).json()["broker"]
+    assert told == server_mark(service.settings.agents)
+    assert service.settings.agents not in told
 
 
 def seen(service, name: str, moment: str) -> None:

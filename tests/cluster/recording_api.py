@@ -5,8 +5,8 @@ import threading
 from collections import defaultdict
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from hooke.spec.events import AgentHello, AgentProof, AgentWelcome, Ingest, IngestAnswer
-from hooke.spec.protocol import OLDEST, PROTOCOL
+from hooke.spec.events import AgentHello, AgentProof, Ingest, IngestAnswer
+from hooke.spec.protocol import OLDEST, PROTOCOL, AgentWelcome
 from pydantic import ValidationError
 
 

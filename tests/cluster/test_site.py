@@ -57,6 +57,9 @@ def test_a_password_of_a_file_reaches_redis_unchanged(tmp_path, password):
         ({"api": "hooke.example.org"}, "api: 'hooke.example.org' is no address of a server"),
         ({"cluster": "Has Blanks"}, "cluster: String should match pattern"),
         ({"broker_password_file": "/nowhere/secret"}, "--broker-password-file /nowhere/secret"),
+        ({"broker": "redis://h/0?password=hidden"}, "every user of this host can read"),
+        ({"broker": "redis://[x"}, "broker: it is a URL of Redis"),
+        ({"api": "http://[x"}, "api: 'http://[x' is no address of a server"),
         ({"lancher": "x"}, "has no option 'lancher'"),
     ],
 )
@@ -87,3 +90,18 @@ def test_the_identity_is_kept_in_the_home_folder(tmp_path):
     other = tmp_path / "other"
     other.mkdir()
     assert site.identity(other) != first
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\n", b"two words\n", b"one\ntwo\n", b"caf\xc3\xa9\n", b"\xff\xfe"], ids=repr
+)
+def test_a_token_is_one_line_of_printable_ascii(tmp_path, content):
+    file = tmp_path / "token"
+    file.write_bytes(content)
+    with pytest.raises(ArgumentError, match=f"--token-file {file}: it must hold the token"):
+        site.token(file)
+    file.write_bytes(b"hooke_cluster_x\n")
+    assert site.token(file) == "hooke_cluster_x"
+    file.unlink()
+    with pytest.raises(ArgumentError, match="No such file"):
+        site.token(file)

@@ -15,6 +15,10 @@ import psycopg
 import pytest
 import redis
 import yaml
+from hooke.cluster import site
+from hooke.cluster.agent import _check_broker
+from hooke.errors import LaunchError
+from hooke.spec.protocol import BROKER_KEY
 
 from tests.e2e.instances import QUICK
 from tests.waiting import LIMIT, wait_for
@@ -146,22 +150,25 @@ def test_an_administrator_gets_from_nothing_to_runs_on_two_clusters(tmp_path, da
     try:
         wait_for(lambda: "is ready" in server.said(), lambda: f"the server: {server.said()}")
         server.environment |= {"HOOKE_API": f"http://127.0.0.1:{port}"}
-        for name, site in sites.items():
+        for name, host in sites.items():
             told = server.run(block("join", name))
             assert "holds the token tok_" in told.stdout, told
-            shutil.copy(server.home / f"{name}.token", site.home)  # as an administrator does by scp
-            assert (site.home / f"{name}.token").stat().st_mode & 0o777 == 0o600
-            (site.home / "redis.password").write_text(PASSWORD)
-            started.append(site.start("exec " + block("agent", name)))
-        wait_for(lambda: _online(server) >= set(sites), lambda: [site.said() for site in sites.values()])
+            shutil.copy(server.home / f"{name}.token", host.home)  # as an administrator does by scp
+            assert (host.home / f"{name}.token").stat().st_mode & 0o777 == 0o600
+            (host.home / "redis.password").write_text(PASSWORD)
+            started.append(host.start("exec " + block("agent", name)))
+        wait_for(lambda: _online(server) >= set(sites), lambda: [host.said() for host in sites.values()])
         told = server.run(block("run").replace("--cluster lab", "--cluster lab --cluster hpc"))
         assert told.returncode == 0, (told, sites["lab"].said(), sites["hpc"].said(), server.said())
-        for name, site in sites.items():
-            assert len(list(site.home.glob(f".hooke-agent/{name}/runs/*/1/delivered"))) == 1
+        for name, host in sites.items():
+            assert len(list(host.home.glob(f".hooke-agent/{name}/runs/*/1/delivered"))) == 1
         _refusals(server, sites)
+        assert started[1].wait(LIMIT) == 1, sites["lab"].said()  # the refused agent takes no orders any more
+        assert "refuses this agent: this token was revoked" in sites["lab"].said()
     finally:
         for process in reversed(started):
-            os.killpg(process.pid, signal.SIGINT)
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGINT)
         for process in started:
             process.wait(LIMIT)
 
@@ -194,12 +201,17 @@ def _refusals(server: Shell, sites: dict[str, Shell]) -> None:
 
 
 def test_an_agent_says_that_the_broker_refuses_its_password(tmp_path, broker):
-    from hooke.cluster.agent import _check_broker
-    from hooke.errors import LaunchError
-
     with pytest.raises(LaunchError, match=r"the broker at redis://127.0.0.1:\d+/0 refuses the password") as caught:
         _check_broker(f"redis://:wrong@127.0.0.1:{broker}/0")
     assert "wrong@" not in str(caught.value)
-    with pytest.raises(LaunchError, match="refuses the password"):
+    with pytest.raises(LaunchError, match="needs a password: give --broker-password-file"):
         _check_broker(f"redis://127.0.0.1:{broker}/0")
+    address = site.with_password(f"redis://127.0.0.1:{broker}", PASSWORD)
+    with pytest.raises(LaunchError, match="is no Redis that an agent can use"):
+        _check_broker(f"{address}/99")
+    with redis.Redis.from_url(f"{address}/1") as client:
+        client.set(BROKER_KEY, "mark")
+    _check_broker(f"{address}/1", "mark")
+    with pytest.raises(LaunchError, match="is not the one that the server uses"):
+        _check_broker(f"{address}/2", "mark")
     _check_broker(f"redis://127.0.0.1:{free_port()}/0")  # one that is not there yet is waited for

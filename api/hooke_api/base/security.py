@@ -65,6 +65,11 @@ def attempt_token(agents: str, run: str, attempt: int) -> str:
     return hmac.new(key, f"{run}.{attempt}".encode(), hashlib.sha256).hexdigest()
 
 
+def server_mark(agents: str) -> str:
+    """Return what the server writes into its Redis, by which agents recognise it; not the token."""
+    return hashlib.sha256(b"hooke broker\0" + agents.encode()).hexdigest()[:32]
+
+
 def same(given: str, expected: str) -> bool:
     """Return whether two secrets are equal, in constant time."""
     return hmac.compare_digest(given.encode(), expected.encode())

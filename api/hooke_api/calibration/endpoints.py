@@ -8,6 +8,7 @@ from hooke.spec.calibrating import CalibrationReport
 from hooke_api.base.security import OWNER
 from hooke_api.calibration import service
 from hooke_api.calibration.schemas import CalibrationList, CalibrationRequest, CalibrationView
+from hooke_api.clusters import tokens
 from hooke_api.clusters.tokens import CallerOf
 from hooke_api.storage.database import DatabaseOf
 
@@ -33,4 +34,5 @@ def list_calibrations(name: str, database: DatabaseOf) -> CalibrationList:
 def agent_calibration(who: CallerOf, report: CalibrationReport, database: DatabaseOf) -> None:
     """Receive the result of a calibration; bearer token of the cluster."""
     with database.write() as session:
+        tokens.confirm(session, who)
         service.receive(session, report, who)

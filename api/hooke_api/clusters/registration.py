@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 from importlib.metadata import version
 from typing import Any
 
-from hooke.spec.events import AgentHello, AgentWelcome, Described
-from hooke.spec.protocol import OLDEST, PROTOCOL, refusal
+from hooke.spec.events import AgentHello, Described
+from hooke.spec.protocol import OLDEST, PROTOCOL, AgentWelcome, refusal
 from sqlalchemy import delete, func, insert, select
 from sqlalchemy.orm import Session
 
@@ -17,8 +17,8 @@ from hooke_api.scheduling.lifecycle import ACTIVE
 from hooke_api.storage.outbox import announce, wake_scheduler
 
 
-def hello(session: Session, said: AgentHello, silence: timedelta) -> AgentWelcome:
-    """Store the hello of an agent; a new or returning cluster wakes the scheduler.
+def hello(session: Session, said: AgentHello, silence: timedelta, token: str | None = None) -> AgentWelcome:
+    """Store the hello of an agent; a new or returning cluster wakes the scheduler. `token`: the id of its token.
 
     Raises Conflict if the agent is of a version that this one cannot work with, or if the cluster has another
     agent.
@@ -34,7 +34,10 @@ def hello(session: Session, said: AgentHello, silence: timedelta) -> AgentWelcom
         session.add(cluster)
     elif said.agent != cluster.agent and cluster.agent is not None:
         _replace(session, cluster, at, silence)
+    elif said.place != cluster.place and cluster.place is not None:
+        _move(session, cluster, said.place, at, silence)
     news = _update(cluster, said) or news
+    cluster.token = token
     cluster.seen_at = at
     session.flush()
     _store_catalogue(session, said.name, "algorithm", said.algorithms)
@@ -59,12 +62,35 @@ def _replace(session: Session, cluster: Cluster, at: datetime, silence: timedelt
             f"the cluster {cluster.name!r} has another agent, on {where}, which reported {ago:.0f} s ago: stop it "
             f"and wait {silence.total_seconds():.0f} s, or start this one with its --home, or under another name"
         )
-    query = select(func.count()).where(Run.host == cluster.name, Run.state.in_(ACTIVE))
-    if active := session.execute(query).scalar_one():
+    if active := _active(session, cluster.name):
         raise Conflict(
             f"the cluster {cluster.name!r} has {active} active run{'s' * (active != 1)} of another agent, "
             f"on {where}, which alone can say whether they live: start that one again, with its --home"
         )
+
+
+def _move(session: Session, cluster: Cluster, place: str | None, at: datetime, silence: timedelta) -> None:
+    """Raise Conflict unless an agent may go on in another place: its home folder may be a copy, and both alive."""
+    runs = _active(session, cluster.name)
+    if cluster.seen_at >= at - silence or runs:
+        last = f"{(at - cluster.seen_at).total_seconds():.0f} s ago" + (f", with {runs} active" if runs else "")
+        raise Conflict(
+            f"the agent of {cluster.name!r} reported from {cluster.place} {last}; now the same identity reports "
+            f"from {place}. If its folder was copied, remove `agent-id` from the copy; if it was moved, start it "
+            f"in the former place until its runs have ended; without any, wait {silence.total_seconds():.0f} s"
+        )
+
+
+def check_agent(session: Session, name: str, agent: str | None) -> None:
+    """Raise Conflict unless this is the present agent of a cluster, if that one has an identity."""
+    cluster = session.get(Cluster, name)
+    if cluster is not None and cluster.agent is not None and cluster.agent != agent:
+        raise Conflict(f"{agent or 'an agent without identity'} is not the agent of {name!r}")
+
+
+def _active(session: Session, name: str) -> int:
+    query = select(func.count()).where(Run.host == name, Run.state.in_(ACTIVE))
+    return session.execute(query).scalar_one()
 
 
 def _update(cluster: Cluster, said: AgentHello) -> bool:
@@ -78,6 +104,7 @@ def _update(cluster: Cluster, said: AgentHello) -> bool:
         "launcher": said.launcher,
         "agent": said.agent,
         "protocol": said.protocol,
+        "place": said.place,
         "missing_data": dict(said.missing_data or {}),
     }
     news = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
 from fastapi import Depends, Request
@@ -16,7 +16,7 @@ from hooke_api.base.ids import token_id
 from hooke_api.base.security import bearer, digest, same
 from hooke_api.base.settings import Settings
 from hooke_api.clusters.schemas import ClusterTokenList, ClusterTokenView, NewClusterToken
-from hooke_api.models import DEFAULT_PROJECT, ClusterToken, now
+from hooke_api.models import DEFAULT_PROJECT, Cluster, ClusterToken, now
 from hooke_api.storage.database import Database
 from hooke_api.storage.outbox import announce
 
@@ -24,6 +24,8 @@ PREFIX = "hooke_cluster_"
 """Beginning of every token, so that scanners for secrets recognise one."""
 MOST = 100
 """Maximum number of valid tokens of a cluster."""
+LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
+"""When an agent whose token was revoked counts as heard last."""
 _TOUCH = timedelta(minutes=1)
 """Least time between two updates of the time of last use."""
 
@@ -71,13 +73,19 @@ CallerOf = Annotated[AgentCaller, Depends(caller)]
 """Parameter of an endpoint of agents."""
 
 
-def touch(session: Session, who: AgentCaller) -> None:
-    """Record that a token has been used."""
+def confirm(session: Session, who: AgentCaller) -> None:
+    """Read the token again in a transaction that writes, and record its use. Raises Unauthorized.
+
+    It may have been revoked, with its cluster removed, since the request began.
+    """
     if who.token is None:
         return
+    found = session.get(ClusterToken, who.token, with_for_update=True)
+    if found is None or found.revoked_at is not None:
+        raise Unauthorized("this token has just been revoked")
     at = now()
-    recent = (ClusterToken.used_at.is_(None)) | (ClusterToken.used_at < at - _TOUCH)
-    session.execute(update(ClusterToken).where(ClusterToken.id == who.token, recent).values(used_at=at))
+    if found.used_at is None or found.used_at < at - _TOUCH:
+        found.used_at = at
 
 
 def make(session: Session, cluster: str, label: str, who: str) -> NewClusterToken:
@@ -110,12 +118,16 @@ def listed(session: Session, cluster: str) -> ClusterTokenList:
 
 
 def revoke(session: Session, token: str) -> ClusterTokenView:
-    """Revoke a token at once; no effect on one that is revoked. Raises ResourceNotFound."""
+    """Revoke a token at once; no effect on one that is revoked. Raises ResourceNotFound.
+
+    The cluster whose agent uses it is offline from now on.
+    """
     row = session.get(ClusterToken, token, with_for_update=True)
     if row is None:
         raise ResourceNotFound(f"no token has the id {token!r}")
     if row.revoked_at is None:
         row.revoked_at = now()
+        session.execute(update(Cluster).where(Cluster.token == token).values(seen_at=LONG_AGO))
         announce(session, "clusters", {})
     return ClusterTokenView.model_validate(row)
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import redis
 import structlog
+from hooke.spec.protocol import BROKER_KEY
 
 CHANNEL = "hooke.events"
 """Messages are JSON: {"position": highest event position, "wake": whether the scheduler should look}."""
@@ -44,6 +45,16 @@ class Bus:
         except redis.RedisError as error:
             self._silent_until = time.monotonic() + PAUSE_SECONDS
             log.warning("redis does not respond: streams poll the database", error=str(error))
+
+    def mark(self, server: str) -> None:
+        """Write which server uses this Redis, so that agents notice another one; without Redis nothing happens."""
+        if time.monotonic() < self._silent_until:
+            return
+        try:
+            self._redis.set(BROKER_KEY, server)
+        except redis.RedisError as error:
+            self._silent_until = time.monotonic() + PAUSE_SECONDS
+            log.warning("redis does not respond: agents cannot check their broker", error=str(error))
 
     def answers(self) -> str | None:
         """Return None if Redis responds, otherwise the reason."""

@@ -28,6 +28,10 @@ class Cluster(Owned, Base):
     """Built-in workload -> what it lacks of its data, with its default parameters."""
     agent: Mapped[str | None] = mapped_column(String(40))
     """Identity of its agent; null: of protocol 1."""
+    place: Mapped[str | None] = mapped_column(Text)
+    """Host and home folder of its agent."""
+    token: Mapped[str | None] = mapped_column(String(40))
+    """Id of the token with which its agent reports; null: the instance's own."""
     protocol: Mapped[int] = mapped_column(default=1)
     """Of its agent's messages: `hooke.spec.protocol`."""
     draining: Mapped[bool] = mapped_column(Boolean, default=False)

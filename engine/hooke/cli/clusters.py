@@ -101,13 +101,18 @@ def token(
     """Make a token for the agent of a cluster; it is shown only now."""
 
     def told(remote: Remote) -> str:
-        if out is not None and out.exists():
-            raise ArgumentError(f"{out} exists: give --out another name, or remove that file")
-        made = remote.post(_path(cluster, "/tokens"), {"label": label})
         if out is None:
-            return str(made["token"])
-        descriptor = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            return str(remote.post(_path(cluster, "/tokens"), {"label": label})["token"])
+        try:  # before the token is made: it is told only once
+            descriptor = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        except OSError as error:
+            raise ArgumentError(f"--out {out}: {error.strerror}") from None
         with os.fdopen(descriptor, "w") as file:
+            try:
+                made = remote.post(_path(cluster, "/tokens"), {"label": label})
+            except ArgumentError:
+                out.unlink()
+                raise
             file.write(made["token"] + "\n")
         return f"{out} holds the token {made['id']} of the cluster {cluster}"
 

@@ -23,6 +23,7 @@ HomeOption = Annotated[
     typer.Option("--home", envvar="HOOKE_HOME", help="Folder of the server here.", show_default="~/.hooke"),
 ]
 WAIT_SECONDS = 30.0
+_LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 class Remote:
@@ -32,7 +33,7 @@ class Remote:
         import httpx
 
         self.base = base.rstrip("/")
-        near = urlsplit(base).hostname in ("127.0.0.1", "::1", "localhost")
+        near = _host(base) in _LOOPBACK
         self._client = httpx.Client(
             base_url=f"{self.base}/api/v1",
             headers={"Authorization": f"Bearer {token}"},
@@ -48,8 +49,13 @@ class Remote:
         """
         place = (home or Path(os.environ.get("HOOKE_HOME") or Path.home() / ".hooke")).expanduser()
         base = api or _running(place)
-        if urlsplit(base).scheme not in ("http", "https") or not urlsplit(base).hostname:
+        host = _host(base)
+        if host is None:
             raise ArgumentError(f"--api {base!r} is no address of a server, such as https://hooke.example.org")
+        if "HOOKE_TOKEN" not in os.environ and api and host not in _LOOPBACK and base.rstrip("/") != _noted(place):
+            raise ArgumentError(
+                f"the token in {place} is that of a server on this host, not of {base}: set HOOKE_TOKEN"
+            )
         token = os.environ.get("HOOKE_TOKEN") or _token(place)
         if not (token.isascii() and token.isprintable() and token):
             raise ArgumentError("the token of the server is one line of text: see HOOKE_TOKEN")
@@ -98,12 +104,27 @@ def _problem(document: Any) -> str:
     return "; ".join([document["detail"], *faults])
 
 
-def _running(home: Path) -> str:
+def _host(base: str) -> str | None:
+    """Return the host of an HTTP address, or None if it is none."""
+    try:
+        parts = urlsplit(base)
+        return parts.hostname if parts.scheme in ("http", "https") and parts.port != 0 else None
+    except ValueError:
+        return None
+
+
+def _noted(home: Path) -> str:
+    """Return the address of the latest server with this home folder; empty if there was none."""
     try:
         url = json.loads((home / "up.json").read_text())["url"]
     except (OSError, ValueError, KeyError, TypeError):
-        url = ""
-    if not isinstance(url, str) or not url:
+        return ""
+    return url if isinstance(url, str) else ""
+
+
+def _running(home: Path) -> str:
+    url = _noted(home)
+    if not url:
         raise ArgumentError(f"no server has run with the folder {home}: start one with `hooke up`, or give --api")
     return url
 

@@ -42,6 +42,9 @@ def submit(
         print(f"{remote.base}/experiments/{experiment['id']}", flush=True)
         if wait and not _well(remote, experiment["id"]):
             raise typer.Exit(1)
+    except KeyboardInterrupt:
+        typer.echo("the experiment continues, once its address has been printed", err=True)
+        raise typer.Exit(130) from None
     except (HookeError, OSError) as error:
         typer.echo(f"hooke submit: {error}", err=True)
         raise typer.Exit(1) from None

@@ -7,7 +7,6 @@ own the runs: they continue when the agent ends, and the agent takes over existi
 from __future__ import annotations
 
 import argparse
-import contextlib
 import faulthandler
 import functools
 import logging
@@ -19,6 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 from typing import Any
+from urllib.parse import urlsplit
 
 import redis
 from celery import Celery
@@ -26,7 +26,7 @@ from celery.worker import state
 from pydantic import TypeAdapter
 
 from hooke.cluster import broker, calibrating, orders, site
-from hooke.cluster.hello import ApiClient, Heartbeat
+from hooke.cluster.hello import ApiClient, Heartbeat, describe
 from hooke.cluster.launchers.settings import LauncherSettings
 from hooke.cluster.lock import Lock
 from hooke.cluster.places import Home
@@ -34,10 +34,12 @@ from hooke.cluster.site import Site
 from hooke.errors import HookeError, LaunchError
 from hooke.spec.calibrating import CalibrationOrder
 from hooke.spec.events import LaunchOrder
+from hooke.spec.protocol import BROKER_KEY
 
 CONCURRENCY = 4
 _PATIENCE = 1.0
 """Seconds from SIGTERM to the end, even if Celery still waits for a task: every task may be repeated."""
+_BROKER_SECONDS = 5.0
 _LAST = 5.0
 """Seconds from SIGTERM until a hanging process is ended by a watchdog that needs no Python lock."""
 _ORDERS: TypeAdapter[list[LaunchOrder]] = TypeAdapter(list[LaunchOrder])
@@ -82,9 +84,16 @@ def _end(heartbeat: Heartbeat, _number: int, _frame: FrameType | None) -> None:
     faulthandler.dump_traceback_later(_LAST, exit=True)  # logs where it hangs
     heartbeat.stop()
     state.should_stop = 0
-    timer = threading.Timer(_PATIENCE, os._exit, args=(0,))
+    timer = threading.Timer(_PATIENCE, _leave, args=(heartbeat,))
     timer.daemon = True
     timer.start()
+
+
+def _leave(heartbeat: Heartbeat) -> None:
+    if heartbeat.refused:
+        sys.stderr.write(f"hooke agent: the server refuses this agent: {heartbeat.refused}\n")
+        sys.stderr.flush()
+    os._exit(1 if heartbeat.refused else 0)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -109,23 +118,38 @@ def run(place: Site) -> None:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s: %(message)s")
     logging.getLogger("httpx").setLevel(logging.WARNING)
     home = Home(place.home)
-    home.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+    try:
+        home.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise LaunchError(f"--home {home.path}: {error.strerror}") from None
     lock = Lock.acquire(home.path / "agent.lock")
     if lock is None:
         raise LaunchError(f"another agent runs with the folder {home.path}: give this one its own with --home")
-    client = ApiClient(place.api, place.token_file)
+    site.token(place.token_file)  # told now, not in the log
+    if site.shared(place.token_file):
+        _log.warning("%s can be read by other users of this host: chmod 600", place.token_file)
+    _check_broker(place.broker)
+    _serve(place, home)
+    lock.release()
+
+
+def _serve(place: Site, home: Home) -> None:
+    """Join the server, then take orders until the end. Raises LaunchError if the server refuses this agent."""
+    agent = site.identity(home.path)
+    client = ApiClient(place.api, place.token_file, agent)
+    heartbeat = Heartbeat(client, lambda told: describe(place.cluster, agent, told, place.launcher, home.path))
     app = broker.make_app(place.broker)
     register(app, home, place.api, client, place.launcher)
-    heartbeat = Heartbeat(place.cluster, client, site.identity(home.path), place.launcher)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, functools.partial(_end, heartbeat))
     heartbeat.start()
+    heartbeat.answered.wait()  # a second agent of a cluster must neither take orders nor take over jobs
+    if heartbeat.stopped:
+        return
+    _check_refused(heartbeat, place.api)
+    _check_broker(place.broker, heartbeat.welcome.broker if heartbeat.welcome else None)
+    heartbeat.on_refused = functools.partial(os.kill, os.getpid(), signal.SIGTERM)
     threading.Thread(target=_recover, args=(home, place.api), name="recover", daemon=True).start()
-    heartbeat.answered.wait()  # a second agent of a cluster must not take the orders of the first
-    if heartbeat.refused:
-        heartbeat.stop()
-        raise LaunchError(f"the server at {place.api} refuses this agent: {heartbeat.refused}")
-    _check_broker(place.broker)
     worker = app.WorkController(
         pool="threads",
         concurrency=CONCURRENCY,
@@ -137,19 +161,39 @@ def run(place: Site) -> None:
         without_heartbeat=True,
     )
     worker.start()
-    lock.release()
+    _check_refused(heartbeat, place.api)
 
 
-def _check_broker(url: str) -> None:
-    """Raise LaunchError if the broker refuses the password; one that does not answer is waited for by Celery."""
-    with contextlib.suppress(redis.ConnectionError, redis.TimeoutError), redis.Redis.from_url(url) as client:
-        try:
-            client.ping()
-        except redis.AuthenticationError as error:
-            shown = site.without_password(url)
-            raise LaunchError(
-                f"the broker at {shown} refuses the password: {error}; see --broker-password-file"
-            ) from None
+def _check_refused(heartbeat: Heartbeat, api: str) -> None:
+    if heartbeat.refused:
+        heartbeat.stop()
+        raise LaunchError(f"the server at {api} refuses this agent: {heartbeat.refused}")
+
+
+def _check_broker(url: str, server: str | None = None) -> None:
+    """Raise LaunchError if the broker refuses the agent, or is not the one that the server uses.
+
+    One that does not answer is waited for by Celery. `server`: what the server has written there, if it told.
+    """
+    shown = site.without_password(url)
+    try:
+        with redis.Redis.from_url(url, socket_timeout=_BROKER_SECONDS, decode_responses=True) as client:
+            found = client.get(BROKER_KEY)
+    except redis.AuthenticationError as error:
+        if not urlsplit(url).password:
+            raise LaunchError(f"the broker at {shown} needs a password: give --broker-password-file") from None
+        raise LaunchError(
+            f"the broker at {shown} refuses the password: {error}; see --broker-password-file"
+        ) from None
+    except (redis.ConnectionError, redis.TimeoutError) as error:
+        _log.warning("the broker at %s does not answer, and is waited for: %s", shown, error)
+        return
+    except (redis.RedisError, ValueError) as error:
+        raise LaunchError(f"the broker at {shown} is no Redis that an agent can use: {error}") from None
+    if server is not None and found != server:
+        raise LaunchError(
+            f"the broker at {shown} is not the one that the server uses: check host, port and database number"
+        )
 
 
 if __name__ == "__main__":

@@ -8,22 +8,23 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
-from pydantic import ValidationError
 
 from hooke.catalogue import discovery as catalogue
 from hooke.catalogue.items import Kind
 from hooke.cluster.launchers.settings import LauncherSettings, LocalSettings
+from hooke.cluster.site import token
 from hooke.errors import DataMissing, HookeError
 from hooke.hardware import description
 from hooke.hardware.equipment import equipment
 from hooke.spec.calibrating import CalibrationReport
-from hooke.spec.events import AgentHello, AgentProof, AgentWelcome
-from hooke.spec.protocol import OLDEST, PROTOCOL, refusal
+from hooke.spec.events import AgentHello, AgentProof
+from hooke.spec.protocol import OLDEST, PROTOCOL, AgentWelcome, refusal
 
 EVERY = 10.0
 READING = 60.0
@@ -46,13 +47,14 @@ class Refused(HookeError):
 class ApiClient:
     """The agent's client of the API. The token is read for every request, so a new one needs no restart."""
 
-    def __init__(self, api: str, token_file: Path) -> None:
+    def __init__(self, api: str, token_file: Path, agent: str | None = None) -> None:
+        """`agent`: the identity with which it proves deaths."""
         self._base = f"{api.rstrip('/')}/api/v1/agents"
-        self._token_file = token_file
+        self._token_file, self._agent = token_file, agent
         self._client = httpx.Client(timeout=5.0, trust_env=urlsplit(api).hostname not in _LOOPBACK)
 
     def hello(self, hello: AgentHello) -> AgentWelcome:
-        """Send the hello; return the answer. Raises Refused, httpx.HTTPError or OSError."""
+        """Send the hello; return the answer. Raises Refused, ArgumentError (the token) or httpx.HTTPError."""
         answer = self._post("hello", hello.model_dump_json())
         if answer.status_code == NO_CONTENT:  # an API of protocol 1
             return AgentWelcome(protocol=1, oldest=1, version="0.1")
@@ -60,7 +62,7 @@ class ApiClient:
 
     def proof(self, proof: AgentProof) -> None:
         """Send the response to a probe. Raises Refused, httpx.HTTPError or OSError."""
-        self._post("proof", proof.model_dump_json())
+        self._post("proof", proof.model_copy(update={"agent": self._agent}).model_dump_json())
 
     def calibration(self, report: CalibrationReport) -> None:
         """Send the result of a calibration. Raises Refused, httpx.HTTPError or OSError."""
@@ -68,7 +70,7 @@ class ApiClient:
 
     def _post(self, what: str, body: str) -> httpx.Response:
         headers = {
-            "Authorization": f"Bearer {self._token_file.read_text().strip()}",
+            "Authorization": f"Bearer {token(self._token_file)}",
             "Content-Type": "application/json",
         }
         response = self._client.post(f"{self._base}/{what}", content=body, headers=headers)
@@ -92,6 +94,7 @@ def describe(
     agent: str | None = None,
     catalogues: dict[str, Any] | None = None,
     launcher: LauncherSettings | None = None,
+    home: Path | None = None,
 ) -> AgentHello:
     """Return the description of this cluster; `catalogues` as returned by `discovery.everything`.
 
@@ -111,6 +114,7 @@ def describe(
             "protocol": PROTOCOL,
             "oldest": OLDEST,
             "agent": agent,
+            "place": f"{os.uname().nodename}:{home}" if home else None,
             "missing_data": missing_data(),
             **(catalogues or {}),
         }
@@ -161,16 +165,19 @@ def _built_in(kind: Kind) -> list[dict[str, Any]]:
 class Heartbeat(threading.Thread):
     """Repeats the hello until stopped. The first one, and every one after a failure, includes the catalogues."""
 
-    def __init__(
-        self, name: str, client: ApiClient, agent: str | None = None, launcher: LauncherSettings | None = None
-    ) -> None:
+    def __init__(self, line: ApiClient, describe: Callable[[dict[str, Any] | None], AgentHello]) -> None:
+        """`describe` returns the hello with the given catalogues, or without."""
         super().__init__(name="heartbeat", daemon=True)
-        self._cluster, self._line, self._agent, self._launcher = name, client, agent, launcher
+        self._line, self._describe = line, describe
         self._stopped = threading.Event()
         self.answered = threading.Event()
         """Set at the first answer of the API, and by `stop`."""
         self.refused = ""
         """Why the API refused the latest hello; empty if it accepted it."""
+        self.welcome: AgentWelcome | None = None
+        """The latest answer of an API that accepted the hello."""
+        self.on_refused: Callable[[], None] = lambda: None
+        """Called after every refusal."""
 
     def run(self) -> None:
         """Send the hello every ten seconds, with the catalogues after a failure, because the API may have lost
@@ -191,7 +198,7 @@ class Heartbeat(threading.Thread):
                 if complaint:
                     _log.warning("the API answers again")
                 told, complaint = stamp, ""
-            except (httpx.HTTPError, OSError, ValidationError, Refused) as error:
+            except Exception as error:  # whatever happens, the agent must learn of it
                 told = None
                 if str(error) != complaint:
                     complaint = str(error)
@@ -200,13 +207,15 @@ class Heartbeat(threading.Thread):
 
     def _hello(self, catalogues: dict[str, Any] | None) -> None:
         try:
-            welcome = self._line.hello(describe(self._cluster, self._agent, catalogues, self._launcher))
+            welcome = self._line.hello(self._describe(catalogues))
             remedy = f"install hooke {welcome.version} here, or upgrade the server"
             self.refused = refusal((welcome.protocol, welcome.oldest), "the server", remedy) or ""
+            self.welcome = welcome
         except Refused as error:
             self.refused = str(error)
         self.answered.set()
         if self.refused:
+            self.on_refused()
             raise Refused(self.refused)
 
     def stop(self) -> None:
@@ -214,13 +223,16 @@ class Heartbeat(threading.Thread):
         self._stopped.set()
         self.answered.set()
 
+    @property
+    def stopped(self) -> bool:
+        """Whether `stop` was called."""
+        return self._stopped.is_set()
+
 
 def _failure(error: Exception) -> str:
     if isinstance(error, Refused):
         return "the API refuses this agent"
-    if isinstance(error, OSError):
-        return "no hello was sent"  # the file with the token
-    return "the API does not answer"
+    return "the API does not answer" if isinstance(error, httpx.HTTPError) else "no hello was sent"
 
 
 def _complain(problems: list[dict[str, Any]]) -> None:

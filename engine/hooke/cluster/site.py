@@ -22,7 +22,7 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlsplit, urlunsplit
+from urllib.parse import SplitResult, quote, urlsplit, urlunsplit
 
 from pydantic import ValidationError, field_validator
 
@@ -55,16 +55,27 @@ class Site(Frozen):
     @field_validator("api")
     @classmethod
     def _web(cls, value: str) -> str:
-        if urlsplit(value).scheme not in ("http", "https") or not urlsplit(value).hostname:
+        parts = _split(value)
+        if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError(f"{value!r} is no address of a server, such as https://hooke.example.org")
         return value.rstrip("/")
 
     @field_validator("broker")
     @classmethod
     def _redis(cls, value: str) -> str:
-        if urlsplit(value).scheme not in BROKERS:
+        parts = _split(value)
+        if parts is None or parts.scheme not in BROKERS:
             raise ValueError("it is a URL of Redis, such as redis://hooke.example.org:6379/0")
         return value
+
+
+def _split(url: str) -> SplitResult | None:
+    """Return the parts of a URL, or None if it cannot be split."""
+    try:
+        parts = urlsplit(url)
+        return parts if parts.port != 0 else None  # reading the port checks it
+    except ValueError:
+        return None
 
 
 def read(file: Path | None, given: Mapping[str, Any]) -> Site:
@@ -73,7 +84,7 @@ def read(file: Path | None, given: Mapping[str, Any]) -> Site:
     Raises ArgumentError with every fault in a sentence, SpecError for those of the launcher.
     """
     options = {name: value for name, value in given.items() if value is not None}
-    if "broker" in options and urlsplit(options["broker"]).password:
+    if "broker" in options and _holds_password(options["broker"]):
         raise ArgumentError(
             "--broker contains a password, which every user of this host can read in the list of processes: "
             "put it into a file that only you can read, and give --broker-password-file"
@@ -87,13 +98,21 @@ def read(file: Path | None, given: Mapping[str, Any]) -> Site:
     if missing:
         told = ", ".join(f"--{name.replace('_', '-')}" for name in missing)
         raise ArgumentError(f"the agent also needs {told}, on the command line or in the file of --config")
-    if password is not None:
-        values["broker"] = with_password(str(values["broker"]), _secret(Path(password)))
+    if password is not None and _split(str(values["broker"])) is not None:  # else told with the other faults
+        values["broker"] = with_password(str(values["broker"]), _secret(Path(str(password))))
     try:
         site = Site.model_validate(values)
     except ValidationError as error:
         raise ArgumentError("; ".join(_sentence(fault) for fault in error.errors())) from None
     return site.model_copy(update={"home": site.home.expanduser().absolute()})
+
+
+def _holds_password(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+    except ValueError:  # told later, with the other faults
+        return False
+    return bool(parts.password) or "password=" in parts.query
 
 
 def _sentence(fault: Any) -> str:
@@ -108,13 +127,13 @@ def _file(file: Path | None) -> dict[str, Any]:
     try:
         with file.open("rb") as opened:
             values = tomllib.load(opened)
-            shared = os.fstat(opened.fileno()).st_mode & (stat.S_IRGRP | stat.S_IROTH)
+            readable = shared(file)
     except OSError as error:
         raise ArgumentError(f"--config {file}: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ArgumentError(f"--config {file}: this is no TOML: {error}") from None
     broker = values.get("broker")
-    if shared and isinstance(broker, str) and urlsplit(broker).password:
+    if readable and isinstance(broker, str) and _holds_password(broker):
         raise ArgumentError(f"{file} contains a password and can be read by other users: chmod 600 {file}")
     for name in _PATHS:
         if isinstance(values.get(name), str):
@@ -141,6 +160,24 @@ def without_password(broker: str) -> str:
     """Return a URL of Redis as it may be shown."""
     parts = urlsplit(broker)
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+
+
+def token(file: Path) -> str:
+    """Return the token in a file. Raises ArgumentError unless it is one line of printable ASCII."""
+    try:
+        text = file.read_text(encoding="ascii").strip()
+    except OSError as error:
+        raise ArgumentError(f"--token-file {file}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        text = ""
+    if not text or not text.isprintable() or " " in text:
+        raise ArgumentError(f"--token-file {file}: it must hold the token of the cluster, one line, nothing else")
+    return text
+
+
+def shared(file: Path) -> bool:
+    """Return whether other users of this host can read a file."""
+    return bool(file.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH))
 
 
 def identity(home: Path) -> str:

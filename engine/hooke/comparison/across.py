@@ -15,7 +15,7 @@ from hooke.comparison.cells import Cell
 from hooke.comparison.effort import Effort
 from hooke.comparison.pooling import Pooled, holm_pooled, pooled
 from hooke.comparison.ranges import Range
-from hooke.comparison.verdict import Verdict, compare, holm, log_ratios
+from hooke.comparison.verdict import LEAST_PAIRS, Verdict, compare, holm, log_ratios
 from hooke.comparison.wording import count, figure
 
 ORDERED = {"faster": 1, "at least": 1, "slower": -1, "at most": -1}
@@ -60,6 +60,8 @@ class Across:
     """Pairs of variants that are shown to have the same order on every cluster."""
     pairs: int
     """Pairs of variants that ran on every cluster."""
+    left_out: Mapping[str, str]
+    """Variant without a pooled ratio -> the reason."""
 
     @property
     def sentences(self) -> list[str]:
@@ -77,30 +79,43 @@ class Across:
         kind = "simulated clusters" if simulated else "clusters"
         head = f"Mean over {len(self.pool)} {kind} ({_listed(self.pool)}) with {count(self.workers, 'worker')}"
         told = [_of_pooled(name, found) for name, found in self.pooled.items()]
-        return f"{head}, against {self.baseline}, 95% intervals: {'; '.join(told) or 'nothing'}."
+        told += [f"{name}: no mean, {why}" for name, why in self.left_out.items()]
+        return f"{head}, against {self.baseline}, 95% intervals: {'; '.join(told)}."
 
     def _of_order(self) -> Iterator[str]:
         for found in self.reversals:
             first, second = found.first, found.second
             yield (
                 f"The order changes with the cluster: {first} is faster than {second} on "
-                f"{_places(found.first_wins)}, and {second} than {first} on "
-                f"{_places({c: v.swapped for c, v in found.second_wins.items()})}."
+                f"{self._places(found.first_wins)}, and {second} than {first} on "
+                f"{self._places({c: v.swapped for c, v in found.second_wins.items()})}."
             )
         if self.pairs and not self.reversals:
             rest = self.pairs - self.agreed
+            kinds = {each.simulated for each in self.clusters}
+            where = {frozenset({True, False}): ", measured or simulated", frozenset({True}): " (all simulated)"}
+            every = f"cluster{where.get(frozenset(kinds), '')}"
             yield (
                 f"No two variants are shown to change their order: {self.agreed} of {count(self.pairs, 'pair')} "
-                f"{'has' if self.agreed == 1 else 'have'} the same order on every cluster"
+                f"{'has' if self.agreed == 1 else 'have'} the same order on every {every}"
                 + (f", and on some cluster {rest} cannot be told apart." if rest else ".")
             )
+
+    def _places(self, verdicts: Mapping[str, Verdict]) -> str:
+        simulated = {each.cluster for each in self.clusters if each.simulated}
+        told = []
+        for cluster, v in verdicts.items():
+            ends = f"{_end(v.low)} to {_end(v.high)}" if v.high is not None else f"at least {_end(v.low)}"
+            mean = f"{figure(v.ratio)}x, " if v.ratio is not None and v.high is not None else ""
+            told.append(f"{cluster} ({'simulated, ' if cluster in simulated else ''}{mean}{ends})")
+        return _listed(told)
 
 
 def across(clusters: Iterable[tuple[int, ComparedCluster]], baseline: str, effort: Effort) -> list[Across]:
     """Return a comparison for every number of workers that several clusters have.
 
     `clusters`: (number of workers, the cluster's variants). Claims need three seeds that ran on every cluster, and
-    are corrected for the number of variants (ratios) or of pairs (order on a cluster) by Holm's method.
+    are corrected by Holm's method for the number of variants (ratios), or of pairs on all clusters (order).
     """
     by_workers: dict[int, list[ComparedCluster]] = defaultdict(list)
     for workers, place in clusters:
@@ -113,10 +128,8 @@ def _across(workers: int, places: list[ComparedCluster], baseline: str, effort: 
     pool = measured or places
     if len(pool) < 2:
         pool = []
-    names = [n for n in places[0].cells if n != baseline and all(n in place.cells for place in places)]
-    logs = {name: _logs(name, pool, baseline) for name in names}
-    found = {name: _pooled(each) for name, each in logs.items() if len(each) == len(pool) > 0}
-    orders = [_order(place, effort) for place in places]
+    found, left_out = _ratios(pool, baseline)
+    orders = _orders(places, effort)
     shared = [pair for pair in orders[0] if all(pair in order for order in orders)]
     reversals, agreed = [], 0
     for pair in shared:
@@ -127,56 +140,76 @@ def _across(workers: int, places: list[ComparedCluster], baseline: str, effort: 
             reversals.append(Reversal(*pair, wins, losses))
         agreed += len(places) in (len(wins), len(losses))
     told = [place.cluster for place in pool]
-    return Across(workers, baseline, places, holm_pooled(found), told, reversals, agreed, len(shared))
+    return Across(workers, baseline, places, holm_pooled(found), told, reversals, agreed, len(shared), left_out)
 
 
-def _pooled(logs: Mapping[str, Mapping[int, Range]]) -> Pooled:
-    """Return the pooled ratio; no claim where less than two clusters have enough pairs."""
-    found = pooled(logs)
-    if found.machines > 1:
-        return found
-    common = set.intersection(*(set(each) for each in logs.values()))
-    return Pooled("no claim", machines=found.machines, seeds=len(common), left_out=found.left_out)
+def _ratios(pool: Sequence[ComparedCluster], baseline: str) -> tuple[dict[str, Pooled], dict[str, str]]:
+    """Return variant -> its pooled ratio, and variant -> the reason why it has none."""
+    found, left_out = dict[str, Pooled](), dict[str, str]()
+    for name in dict.fromkeys(name for place in pool for name in place.cells if name != baseline):
+        logs = {place.cluster: _logs(place, name, baseline) for place in pool}
+        reasons = [f"{each} on {cluster}" for cluster, each in logs.items() if isinstance(each, str)]
+        told = {cluster: each for cluster, each in logs.items() if not isinstance(each, str)}
+        if reasons:
+            left_out[name] = "; ".join(reasons)
+            continue
+        one = pooled(told)
+        few = [cluster for cluster, each in told.items() if len(each) < LEAST_PAIRS]
+        if few:
+            left_out[name] = f"fewer than {LEAST_PAIRS} seeds on {_listed(few)}"
+        elif one.claim == "no claim":
+            left_out[name] = f"fewer than {LEAST_PAIRS} seeds that all clusters have"
+        elif one.ratio is None:
+            left_out[name] = "the target was missed on both sides, so there is no bound"
+        else:
+            found[name] = one
+    return found, left_out
 
 
-def _logs(variant: str, places: Iterable[ComparedCluster], baseline: str) -> dict[str, dict[int, Range]]:
-    """Return the log-ratios by seed of each cluster that allows a claim."""
-    return {
-        place.cluster: log_ratios(place.cells[baseline].crossings(), place.cells[variant].crossings())
-        for place in places
-        if baseline in place.cells and not place.verdicts[variant].unequal
+def _logs(place: ComparedCluster, variant: str, baseline: str) -> dict[int, Range] | str:
+    """Return the log-ratios by seed on a cluster, or why there are none."""
+    if variant not in place.cells or baseline not in place.cells:
+        return f"{variant if variant not in place.cells else baseline} did not run"
+    if place.verdicts[variant].unequal:
+        return "unequal tuning"
+    return log_ratios(place.cells[baseline].crossings(), place.cells[variant].crossings())
+
+
+def _orders(places: Sequence[ComparedCluster], effort: Effort) -> list[dict[tuple[str, str], Verdict]]:
+    """Return for each cluster the verdict on the first of each pair of variants against the second.
+
+    Corrected for all pairs on all clusters: a reversal is claimed where any of them disagree.
+    """
+    crossings = [{name: cell.crossings() for name, cell in place.cells.items()} for place in places]
+    raw = {
+        (k, a, b): compare(each[b], each[a])
+        for k, each in enumerate(crossings)
+        for a, b in combinations(sorted(each), 2)
     }
-
-
-def _order(place: ComparedCluster, effort: Effort) -> dict[tuple[str, str], Verdict]:
-    """Return the verdict on the first of each pair of variants against the second, corrected for their number."""
-    cells = place.cells
-    crossings = {name: cell.crossings() for name, cell in cells.items()}
-    found = holm({(a, b): compare(crossings[b], crossings[a]) for a, b in combinations(sorted(cells), 2)})
-    return {(a, b): effort.judged(cells, b, {a: verdict})[a] for (a, b), verdict in found.items()}
+    found: list[dict[tuple[str, str], Verdict]] = [{} for _ in places]
+    for (k, a, b), verdict in holm(raw).items():
+        found[k][a, b] = effort.judged(places[k].cells, b, {a: verdict})[a]
+    return found
 
 
 def _of_pooled(variant: str, found: Pooled) -> str:
-    """Return a pooled ratio in words, with its heterogeneity."""
+    """Return a pooled ratio in words, with its heterogeneity; a bound where a target was missed."""
     notes = [count(found.seeds, "seed")]
     if found.i2 is not None:
         notes.append(f"{found.i2:.0%} of the spread is between clusters")
-    if found.ratio is None or found.claim == "no claim":
-        return f"{variant}: no claim ({notes[0]} on every cluster)"
-    low = "?" if found.low is None else figure(found.low)
-    high = "?" if found.high is None else figure(found.high)
-    shown = ", not shown" if found.claim == "not shown" else ""
-    return f"{variant} {figure(found.ratio)}x ({low} to {high}, {', '.join(notes)}{shown})"
+    if found.claim == "not shown":
+        notes.append("not shown")
+    if found.low is None or found.high is None:
+        bound = f"at least {figure(found.low)}x" if found.low is not None else f"at most {_end(found.high)}x"
+        return f"{variant} {bound} ({', '.join(notes)})"
+    return f"{variant} {figure(found.ratio or 1)}x ({_end(found.low)} to {_end(found.high)}, {', '.join(notes)})"
 
 
-def _places(verdicts: Mapping[str, Verdict]) -> str:
-    told = []
-    for cluster, v in verdicts.items():
-        low = "" if v.low is None else figure(v.low)
-        high = "" if v.high is None else figure(v.high)
-        ends = f"{low} to {high}" if low and high else f"from {low}"
-        told.append(f"{cluster} ({f'{figure(v.ratio)}x, ' if v.ratio and high else ''}{ends})")
-    return _listed(told)
+def _end(value: float | None) -> str:
+    """Return an end of an interval: 1.0 where it differs from 1 by less than a digit that matters."""
+    if value is None:
+        return "?"
+    return "1.0" if abs(value - 1) < 5e-4 else figure(value)
 
 
 def _listed(names: Sequence[str]) -> str:

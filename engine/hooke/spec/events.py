@@ -264,9 +264,9 @@ class AgentHello(Record):
     """Description of a cluster, sent by its agent on start and every 10 s."""
 
     name: Name
-    cores: int = Field(ge=1)
+    cores: int = Field(ge=1, le=10**7)
     """Cores usable by one run on one host; used by `workers: auto`."""
-    slots: int = Field(ge=1)
+    slots: int = Field(ge=1, le=10**7)
     """Maximum number of busy ranks, because runs timed side by side would disturb each other."""
     launcher: str = Field(min_length=1, max_length=16)
     hardware: dict[str, str | int | float]
@@ -276,6 +276,8 @@ class AgentHello(Record):
     oldest: int = 1
     agent: str | None = Field(None, pattern=r"^agt_[0-9a-f]{32}$")
     """Identity of the agent, kept in its home folder; None: an agent of protocol 1."""
+    place: str | None = Field(None, max_length=4200)
+    """Host and home folder of the agent, which tell a restart from a copy of the folder."""
     missing_data: dict[str, str] | None = None
     """Built-in workload -> what it lacks of its data with its default parameters, and what to do; none is listed
     that is complete."""
@@ -286,22 +288,13 @@ class AgentHello(Record):
     """User files that are not offered, with reasons; sent with the catalogues."""
 
 
-class AgentWelcome(Record):
-    """The API's answer to a hello."""
-
-    protocol: int
-    oldest: int
-    version: str
-    """Version of the API's distribution."""
-    draining: bool = False
-    """Whether no new runs are sent to the cluster."""
-
-
 class AgentProof(Record):
     """An agent's response to a probe of an attempt; death is reported only if nothing of it is left."""
 
     run: str
     attempt: int = Field(ge=1)
+    agent: str | None = None
+    """Identity of the agent that says so; only that of the cluster's present agent counts."""
     alive: bool
     """True: its supervisor or one of its processes is alive. False: it is dead and can never start again."""
     why: str

@@ -6,10 +6,29 @@ exists raises `PROTOCOL`, and `OLDEST` once it no longer understands former mess
 
 from __future__ import annotations
 
+from hooke.spec.frozen import Frozen
+
 PROTOCOL = 2
 """1: agents without identity. 2: hello with identity and protocol, answered by a welcome."""
 OLDEST = 1
 """The oldest protocol that this version understands."""
+
+
+class AgentWelcome(Frozen):
+    """The API's answer to a hello."""
+
+    protocol: int
+    oldest: int
+    version: str
+    """Version of the API's distribution."""
+    draining: bool = False
+    """Whether no new runs are sent to the cluster."""
+    broker: str | None = None
+    """What the key BROKER_KEY holds in the Redis that the server uses; None: not told."""
+
+
+BROKER_KEY = "hooke.server"
+"""Key in Redis by which an agent knows that its broker is that of the server, and the database the same."""
 
 
 def refusal(there: tuple[int, int], whose: str, remedy: str) -> str | None:
@@ -23,7 +42,7 @@ def refusal(there: tuple[int, int], whose: str, remedy: str) -> str | None:
         return f"{whose} speaks protocol {protocol}; this version understands {OLDEST} to {PROTOCOL}: {remedy}"
     if oldest > PROTOCOL:
         return (
-            f"{whose} understands protocol {oldest} and later; this version speaks {PROTOCOL}: install the same "
-            "version of hooke here"
+            f"{whose} understands protocol {oldest} and later, and the other side speaks {PROTOCOL}: "
+            "install the same version of hooke on both"
         )
     return None

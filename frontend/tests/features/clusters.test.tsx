@@ -117,7 +117,7 @@ describe("the page of clusters", () => {
 
   it("removes a cluster after asking, and keeps it where the answer is no", async () => {
     const { user } = open();
-    server.on("DELETE /clusters/*", null);
+    server.on("DELETE /clusters/*", {});
     await user.click(await screen.findByTestId("remove"));
     await user.click(await screen.findByText("Keep it"));
     expect(server.askedFor("DELETE /clusters/*")).toHaveLength(0);

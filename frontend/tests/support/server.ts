@@ -36,7 +36,7 @@ interface Operations {
   "GET /algorithms": AlgorithmList;
   "GET /workloads": WorkloadList;
   "GET /clusters": ClusterList;
-  "DELETE /clusters/*": null;
+  "DELETE /clusters/*": Record<string, never>;
   "POST /clusters/*/drain": ClusterView;
   "POST /clusters/*/resume": ClusterView;
   "GET /clusters/*/tokens": ClusterTokenList;
