@@ -75,13 +75,18 @@ def test_a_precision_that_is_emulated_is_warned_of(service, compute, hardware, w
     assert told.get("/compute/precision", "").startswith("The processors of local have no instructions") == warned
 
 
+def lasting(view):
+    """Return a response without what is predicted anew with every request."""
+    return {name: value for name, value in view.items() if name != "waiting"}
+
+
 def test_create_stores_experiment_runs_transitions_and_event(service):
     made = service.submit(clusters=[{"name": "local", "workers": [2], "seeds": 2}, VIRTUAL])
     assert made["state"] == "queued"
     assert made["runs"] == {"queued": 14}
     assert made["number"] == 1
     assert made["spec"]["schema"] == "hooke.experiment/1"
-    assert service.get(f"/experiments/{made['id']}") == made
+    assert lasting(service.get(f"/experiments/{made['id']}")) == lasting(made)
     runs = service.runs(experiment=made["id"])
     assert [run["number"] for run in runs] == list(range(1, 15))
     assert [run["id"] for run in runs] == sorted(run["id"] for run in runs)
@@ -238,7 +243,7 @@ def test_idempotency_key_makes_one_experiment(service):
     first = service.client.post("/experiments", json=SPEC, headers=key)
     again = service.client.post("/experiments", json=SPEC, headers=key)
     assert (first.status_code, again.status_code) == (201, 201)
-    assert first.json() == again.json()
+    assert lasting(first.json()) == lasting(again.json())
     other = service.client.post("/experiments", json=changed(name="other"), headers=key)
     problem(other, 422)
     assert service.count(Experiment) == 1
@@ -322,7 +327,7 @@ def test_any_change_is_accepted_or_refused_with_pointers(service, path, value):
     if answer.status_code == 201:
         made = answer.json()
         assert sum(made["runs"].values()) == service.count(Run) - before
-        assert service.get(f"/experiments/{made['id']}") == made
+        assert lasting(service.get(f"/experiments/{made['id']}")) == lasting(made)
     else:
         assert pointers(answer), document
         assert service.count(Run) == before

@@ -2,6 +2,7 @@
 
 import itertools
 import threading
+from datetime import timedelta
 
 import pytest
 from hooke.spec.specification import ExperimentSpec
@@ -22,7 +23,8 @@ def runs(database):
     with database.write() as session:
         described = {"cores": 4, "slots": 4, "launcher": "local", "hardware": {}, "versions": {}}
         session.add(Cluster(name="local", created_by="test", created_at=now(), seen_at=now(), **described))
-    experiments.create(database, ExperimentSpec.model_validate(SPEC), "test", None)
+    submission = experiments.Submission(ExperimentSpec.model_validate(SPEC), "test")
+    experiments.create(database, submission, timedelta(seconds=40))
     with database.read() as session:
         return session.scalars(select(Run.id).order_by(Run.number)).all()
 

@@ -1,6 +1,7 @@
 """What goes wrong between trials and measurement: late data, errors, changed sources, cancels, two planners."""
 
 import threading
+from datetime import timedelta
 
 import pytest
 from hooke.spec.states import RunState
@@ -92,7 +93,8 @@ def test_a_run_may_end_while_its_experiment_is_cancelled(service):
     def cancels():
         try:
             with service.database.write() as session:
-                cancel(session, session.scalars(select(Experiment.id)).one(), "someone")
+                experiment = session.scalars(select(Experiment.id)).one()
+                cancel(session, experiment, "someone", timedelta(seconds=40))
         except Exception as error:  # noqa: BLE001 - told below
             errors.append(error)
 
