@@ -225,7 +225,14 @@ def test_no_figure_is_cut_off_however_narrow_the_terminal(width):
     wide = {"cluster": "simulated-10gbe", "workers": 8, "simulated": True, "oversubscribed": False}
     show(
         Console(file=out, width=width),
-        {"target": "97%", "note": "an old one", "baseline": "A", "rows": [row() | wide], "sentences": []}
+        {
+            "target": "97%",
+            "note": "an old one",
+            "baseline": "A",
+            "rows": [row() | wide],
+            "sentences": [],
+            "across": [],
+        }
         | {"tuning": "Settings are as given."},
     )
     shown = out.getvalue()

@@ -30,16 +30,8 @@ class Remote:
     """An API with a token. Answers are parsed JSON, or text; all methods raise ArgumentError with a sentence."""
 
     def __init__(self, base: str, token: str) -> None:
-        import httpx
-
         self.base = base.rstrip("/")
-        near = _host(base) in _LOOPBACK
-        self._client = httpx.Client(
-            base_url=f"{self.base}/api/v1",
-            headers={"Authorization": f"Bearer {token}"},
-            timeout=WAIT_SECONDS,
-            trust_env=not near,
-        )
+        self._headers = {"Authorization": f"Bearer {token}"}
 
     @classmethod
     def connect(cls, api: str | None, home: Path | None) -> Remote:
@@ -81,7 +73,14 @@ class Remote:
         import httpx
 
         try:
-            answer = self._client.request(method, path, json=body)
+            answer = httpx.request(
+                method,
+                f"{self.base}/api/v1{path}",
+                json=body,
+                headers=self._headers,
+                timeout=WAIT_SECONDS,
+                trust_env=_host(self.base) not in _LOOPBACK,
+            )
         except httpx.HTTPError as error:
             raise ArgumentError(
                 f"{self.base} cannot be reached: {error}; is it running, and --api right?"

@@ -61,14 +61,14 @@ def test_policy_and_priority_are_changed(remote):
 def test_the_address_and_the_token_come_from_the_home_folder(remote, tmp_path, monkeypatch):
     monkeypatch.delenv("HOOKE_API")
     monkeypatch.delenv("HOOKE_TOKEN")
-    assert "no address of an API" in hooke("queue", "--home", str(tmp_path), status=1)
+    assert "no server has run with the folder" in hooke("queue", "--home", str(tmp_path), status=1)
     (tmp_path / "up.json").write_text(json.dumps({"url": remote.url}))
-    assert "no token" in hooke("queue", "--home", str(tmp_path), status=1)
+    assert "there is no token of the server in" in hooke("queue", "--home", str(tmp_path), status=1)
     (tmp_path / "token").write_text("wrong\n")
     assert "this token is not valid" in hooke("queue", "--home", str(tmp_path), status=1)
     (tmp_path / "token").write_text(remote.settings.token + "\n")
     assert "nothing waits" in hooke("queue", "--home", str(tmp_path))
-    assert "does not answer" in hooke("queue", "--api", "http://127.0.0.1:9", "--home", str(tmp_path), status=1)
+    assert "cannot be reached" in hooke("queue", "--api", "http://127.0.0.1:9", "--home", str(tmp_path), status=1)
 
 
 def test_a_trace_is_replayed_from_a_file(tmp_path):
