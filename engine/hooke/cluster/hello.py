@@ -186,14 +186,16 @@ class Heartbeat(threading.Thread):
         User files are checked each time; new or changed ones are included.
         """
         told: str | None = None
+        known: str | None = None  # the stamp at which the catalogues were read: reading costs a second of a core
         catalogues: dict[str, Any] = {}
         complaint = ""
         while not self._stopped.is_set():
             try:
                 stamp = catalogue.stamp()
-                if stamp != told:
+                if stamp != known:
                     catalogues = read_catalogues()
                     _complain(catalogues["problems"])
+                    known = stamp
                 self._hello(catalogues if stamp != told else None)
                 if complaint:
                     _log.warning("the API answers again")
