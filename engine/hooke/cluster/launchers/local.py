@@ -40,4 +40,4 @@ class LocalLauncher(Launcher):
     def _library(self, launch: Launch) -> dict[str, str]:
         if launch.world == "virtual":
             return {}
-        return mpi.library_variables(mpi.find(self._settings.mpirun), self._settings.libmpi)
+        return mpi.variables_of_library(mpi.find(self._settings.mpirun), self._settings.libmpi)

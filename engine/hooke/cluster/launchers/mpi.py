@@ -104,7 +104,7 @@ def _numbers(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in text.strip(".").split(".") if part) or (0,)
 
 
-def library_variables(mpirun: Mpirun, named: Path | None = None) -> dict[str, str]:
+def variables_of_library(mpirun: Mpirun, named: Path | None = None) -> dict[str, str]:
     """Return the variables that make mpi4py load the library of this mpirun; a mismatch would make N runs of one.
 
     mpi4py's wheel finds the wheel of MPICH by itself. Raises LaunchError if Open MPI's library is not found.
