@@ -275,6 +275,8 @@ def run() -> None:
     """Entry point of the module: call `main`, print any error and, after an error, abort all ranks."""
     try:
         status = main()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, signal.SIG_IGN)  # a repeated request must not kill a rank that is ending
     except SystemExit:
         raise
     except BaseException as error:  # noqa: BLE001 - after any error the other ranks must be aborted
