@@ -43,6 +43,10 @@ class ArgumentError(HookeError, ValueError):
     """An argument of a function of the package `hooke` is wrong, or something that it needs is not installed."""
 
 
+class ServerAway(ArgumentError):
+    """A server gives no answer, or says that it cannot answer now; the same request may succeed later."""
+
+
 class NotFound(HookeError):
     """A name that is in no catalogue, folder or file."""
 

@@ -50,7 +50,7 @@ def load_run(
     if schema == EXPERIMENT:
         experiment = validate_experiment(document)
         for hint in of_earlier_names(experiment):
-            print(f"warning: {hint.pointer}: {hint.message}", file=sys.stderr)
+            print(f"warning: {hint.pointer or '/'}: {hint.message}", file=sys.stderr)
         if experiment.tuning is not None:
             print(
                 "warning: /tuning: `hooke run` makes no trials: parameters are as given, or defaults",

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import typer
 
-from hooke.errors import ArgumentError
+from hooke.errors import ArgumentError, ServerAway
 
 ApiOption = Annotated[
     str | None,
@@ -23,11 +23,16 @@ HomeOption = Annotated[
     typer.Option("--home", envvar="HOOKE_HOME", help="Folder of the server here.", show_default="~/.hooke"),
 ]
 WAIT_SECONDS = 30.0
+_LATER = (408, 425, 429)
+"""Statuses below 500 that ask for the same request later (RFC 9110, 8470, 6585)."""
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 class Remote:
-    """An API with a token. Answers are parsed JSON, or text; all methods raise ArgumentError with a sentence."""
+    """An API with a token. Answers are parsed JSON, or text; all methods raise ArgumentError with a sentence.
+
+    Where the same request may succeed later, the error is a ServerAway.
+    """
 
     def __init__(self, base: str, token: str) -> None:
         self.base = base.rstrip("/")
@@ -82,9 +87,7 @@ class Remote:
                 trust_env=_host(self.base) not in _LOOPBACK,
             )
         except httpx.HTTPError as error:
-            raise ArgumentError(
-                f"{self.base} cannot be reached: {error}; is it running, and --api right?"
-            ) from None
+            raise ServerAway(f"{self.base} cannot be reached: {error}; is it running, and --api right?") from None
         try:
             document = answer.json() if answer.content else None
         except ValueError:
@@ -92,14 +95,15 @@ class Remote:
         if answer.is_success:
             kind = answer.headers.get("content-type", "application/json")
             return document if kind.startswith("application/json") else answer.text
-        raise ArgumentError(_problem(document) or f"{self.base} answers with status {answer.status_code}")
+        error = ServerAway if answer.status_code >= 500 or answer.status_code in _LATER else ArgumentError
+        raise error(_problem(document) or f"{self.base} answers with status {answer.status_code}")
 
 
 def _problem(document: Any) -> str:
     """Return the sentences of an RFC 9457 problem; empty for anything else."""
     if not isinstance(document, dict) or not isinstance(document.get("detail"), str):
         return ""
-    faults = [f"{fault.get('pointer')}: {fault.get('message')}" for fault in document.get("errors") or []]
+    faults = [f"{fault.get('pointer') or '/'}: {fault.get('message')}" for fault in document.get("errors") or []]
     return "; ".join([document["detail"], *faults])
 
 

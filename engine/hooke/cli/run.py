@@ -98,7 +98,7 @@ def run(  # noqa: PLR0913 - one parameter per option of the command
         print(error, file=sys.stderr)
         raise typer.Exit(BAD_SPEC) from None
     for warning in warnings(resolved):
-        print(f"warning: {warning.pointer}: {warning.message}", file=sys.stderr)
+        print(f"warning: {warning.pointer or '/'}: {warning.message}", file=sys.stderr)
     folder = run_dir or Path(tempfile.mkdtemp(prefix="hooke-run-"))
     report, found = execute(resolved, folder, resume, save, replay, trace, cores)
     _print(report, found, as_json)

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 LOOK_SECONDS = 1.0
+OUTAGE_SECONDS = 900.0
+"""How long a server may not answer before the wait for an experiment ends; the experiment does not need it."""
 
 
 def submit(
@@ -35,7 +37,7 @@ def submit(
         remote = Remote.connect(api, home)
         document = on_clusters(read(spec), cluster or [])
         for fault in remote.post("/experiments/dry-run", document)["warnings"]:
-            typer.echo(f"warning: {fault['pointer']}: {fault['message']}", err=True)
+            typer.echo(f"warning: {fault['pointer'] or '/'}: {fault['message']}", err=True)
         if check:
             return
         experiment = remote.post("/experiments", document)
@@ -69,11 +71,28 @@ def _well(remote: Remote, experiment: str) -> bool:
     from hooke.cli.verdict import show
 
     told = ""
-    while not (view := remote.get(f"/experiments/{experiment}"))["finished_at"]:
+    while not (view := _patient(remote, f"/experiments/{experiment}"))["finished_at"]:
         counts = ", ".join(f"{count} {state}" for state, count in view["runs"].items() if count)
         if counts != told:
             typer.echo(counts, err=True)
         told = counts
         time.sleep(LOOK_SECONDS)
-    show(Console(), remote.get(f"/experiments/{experiment}/comparison"))
+    show(Console(), _patient(remote, f"/experiments/{experiment}/comparison"))
     return bool(view["state"] == "succeeded")
+
+
+def _patient(remote: Remote, path: str) -> Any:
+    """Return a document; while the server is away, ask again. Raises ServerAway after OUTAGE_SECONDS."""
+    from hooke.errors import ServerAway
+
+    until, told = time.monotonic() + OUTAGE_SECONDS, False
+    while True:
+        try:
+            return remote.get(path)
+        except ServerAway as error:
+            if time.monotonic() > until:
+                raise
+            if not told:
+                typer.echo(f"{error}; it is asked again for {OUTAGE_SECONDS / 60:.0f} min", err=True)
+            told = True
+            time.sleep(LOOK_SECONDS)
