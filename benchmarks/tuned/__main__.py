@@ -18,7 +18,7 @@ from pathlib import Path
 from benchmarks.evidence.store import ROOT
 from benchmarks.netlab.lab import LabError
 from benchmarks.regimes.cells import proposals
-from benchmarks.tuned.conditions import AT, SEEDS, TASKS, TRIALS
+from benchmarks.tuned.conditions import AT, SEEDS, TASKS, TRIALS, TUNING_SEEDS
 from benchmarks.tuned.entries import DDP, SYNC, baseline_at, entries
 from benchmarks.tuned.page import table
 from benchmarks.tuned.publishing import publish
@@ -39,6 +39,7 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=600.0, help="start no run after so many minutes")
     parser.add_argument("--trials", type=int, default=TRIALS)
     parser.add_argument("--seeds", type=int, default=SEEDS)
+    parser.add_argument("--tuning-seeds", type=int, default=TUNING_SEEDS, help="seeds of every trial")
     parser.add_argument("--entries", nargs="+", metavar="NAME", help="only these; all: the most important first")
     parser.add_argument(
         "--baseline", help=f"of the table's verdicts; empty: {DDP.name}, or {SYNC} in virtual time"
@@ -61,13 +62,14 @@ def main() -> int:
         parser.error(f"no entry is called {', '.join(unknown)} at this place; there are: {', '.join(known)}")
     chosen = [known[name] for name in options.entries or known]
     rounds: list[Rounds]
+    seeds = options.seeds, options.tuning_seeds
     if options.proposals:
         best = {entry.name: proposals(options.proposals, task.name, place.hosts, entry.name) for entry in chosen}
         if lacking := [name for name, found in best.items() if not found]:
             parser.error(f"{options.proposals} proposes nothing for {', '.join(lacking)} at this place")
-        rounds = [Proposed(task, place, entry, best[entry.name], options.seeds) for entry in chosen]
+        rounds = [Proposed(task, place, entry, best[entry.name], *seeds) for entry in chosen]
     else:
-        rounds = [Rounds(task, place, entry, options.trials, options.seeds) for entry in chosen]
+        rounds = [Rounds(task, place, entry, options.trials, *seeds) for entry in chosen]
     if options.do == "run":
         try:
             run_all(rounds, place, store, options.minutes)

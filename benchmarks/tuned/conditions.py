@@ -15,6 +15,8 @@ PROPOSING, PROPOSED = 16, 4
 SEEDS = 3
 CLAIM_SEEDS = 5
 """Reported seeds of every entry, and of those about which a claim is made."""
+TUNING_SEEDS = 1
+"""Seeds of every trial on the hosts; one that misses the target with any ranks behind the others."""
 MAX_SECONDS = 600.0
 """Wall time after which a run of any entry has failed: its budget is samples alone."""
 

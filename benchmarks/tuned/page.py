@@ -47,14 +47,14 @@ class Row:
 
     def __init__(self, name: str, records: Iterable[Record]) -> None:
         self.name = name
-        trials: dict[int, bool] = defaultdict(bool)
+        trials: dict[int, dict[int, bool]] = defaultdict(lambda: defaultdict(bool))
         self.runs: dict[int, Record] = {}
         for record in records:
             if record["rung"] is None:
                 self.runs[record["seed"]] = record
             else:
-                trials[record["trial"]] |= record["time_to_target"] is not None
-        self.trials, self.met = len(trials), sum(trials.values())
+                trials[record["trial"]][record["seed"]] |= record["time_to_target"] is not None
+        self.trials, self.met = len(trials), sum(all(seeds.values()) for seeds in trials.values())
 
     @property
     def crossings(self) -> dict[int, Crossing]:

@@ -12,7 +12,7 @@ from hooke.tuning.search import Known, Rung, Search, TrialKey, TrialResult, rung
 from hooke.tuning.settings import edges
 
 from benchmarks.evidence.cells import key_of
-from benchmarks.tuned.conditions import PROPOSING, SEEDS, TRIALS, Place, Task
+from benchmarks.tuned.conditions import PROPOSING, SEEDS, TRIALS, TUNING_SEEDS, Place, Task
 from benchmarks.tuned.entries import Entry
 
 
@@ -51,12 +51,21 @@ class Play:
 class Rounds:
     """The search of one entry for one task at one place, and its reported runs."""
 
-    def __init__(self, task: Task, place: Place, entry: Entry, trials: int = TRIALS, seeds: int = SEEDS) -> None:
+    def __init__(
+        self,
+        task: Task,
+        place: Place,
+        entry: Entry,
+        trials: int = TRIALS,
+        seeds: int = SEEDS,
+        tuning: int = TUNING_SEEDS,
+    ) -> None:
+        """`seeds`: reported ones; `tuning`: those of every trial."""
         self.task, self.place, self.entry, self.seeds = task, place, entry.on(task), seeds
         self.settings = self.entry.settings(trials, place.hosts)
-        spec = _effort(task, trials)
+        spec = _effort(task, trials, tuning)
         self.search = Search(len(self.settings), rungs(spec), tuning_seeds(spec))
-        self.effort = f"{trials} trials by successive halving"
+        self.effort = f"{trials} trials by successive halving{_each(tuning)}"
 
     def known(self, results: Mapping[str, Mapping[str, Any]]) -> Known:
         """Return the results of its trials, from stored ones by key."""
@@ -100,12 +109,19 @@ class Proposed(Rounds):
     """The trials that a search in virtual time proposes, each with the whole budget; reported runs of the best."""
 
     def __init__(
-        self, task: Task, place: Place, entry: Entry, proposals: Sequence[int], seeds: int = SEEDS
+        self,
+        task: Task,
+        place: Place,
+        entry: Entry,
+        proposals: Sequence[int],
+        seeds: int = SEEDS,
+        tuning: int = TUNING_SEEDS,
     ) -> None:
         """`proposals`: numbers of its PROPOSING trials."""
-        super().__init__(task, place, entry, PROPOSING, seeds)
+        super().__init__(task, place, entry, PROPOSING, seeds, tuning)
         self.search = Search(len(self.settings), [Rung(len(self.settings), task.samples)], self.search.seeds)
-        self.effort = f"{PROPOSING} trials in virtual time (simulated), and on the hosts the best {len(proposals)}"
+        best = f"on the hosts the best {len(proposals)}{_each(tuning)}"
+        self.effort = f"{PROPOSING} trials in virtual time (simulated), and {best}"
         self._keys = [TrialKey(trial, 0, seed) for trial in proposals for seed in self.search.seeds]
 
     def known(self, results: Mapping[str, Mapping[str, Any]]) -> Known:
@@ -127,7 +143,11 @@ def outcome(result: Mapping[str, Any]) -> TrialResult:
     return TrialResult(result["time_to_target"], None if result.get("diverged") else result["validation_accuracy"])
 
 
-def _effort(task: Task, trials: int) -> Any:
+def _each(tuning: int) -> str:
+    return f", each with {tuning} tuning seeds" if tuning > 1 else ""
+
+
+def _effort(task: Task, trials: int, tuning: int) -> Any:
     """Return an experiment with this effort: the engine's rule determines its rungs and tuning seeds."""
     return validate_experiment(
         {
@@ -139,6 +159,6 @@ def _effort(task: Task, trials: int) -> Any:
             "budget": {"samples": task.samples},
             "target": {"value": task.target},
             "evaluation": {"every": task.every},
-            "tuning": {"trials": trials, "search": "halving"},
+            "tuning": {"trials": trials, "search": "halving", "seeds": tuning},
         }
     )

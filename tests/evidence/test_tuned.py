@@ -97,6 +97,19 @@ def test_what_virtual_time_proposes_is_tried_on_the_hosts_alone():
     }
 
 
+def test_a_setting_that_a_second_tuning_seed_refutes_is_not_chosen():
+    rounds = Proposed(TASK, PLACE, DDP, [15, 3, 16], tuning=2)
+    first = min(rounds.search.seeds)
+    cost = {3: 30.0, 15: 50.0, 16: 40.0}
+    _, plays = carried_out(rounds, lambda p: None if (p.trial, p.seed) == (3, first + 1) else cost[p.trial])
+    tried = [(play.trial, play.seed) for play in plays if play.rung is not None]
+    assert sorted(tried) == [(trial, first + k) for trial in (3, 15, 16) for k in (0, 1)]
+    assert {play.trial for play in plays if play.rung is None} == {16}
+    assert {play.effort for play in plays} == {
+        "16 trials in virtual time (simulated), and on the hosts the best 3, each with 2 tuning seeds"
+    }
+
+
 @pytest.mark.parametrize("entry", [DDP, POST_LOCAL], ids=lambda entry: entry.name)
 def test_in_virtual_time_a_peer_is_the_method_with_its_equations(entry):
     virtual, parameters = AT["virtual"], entry.settings(TRIALS, 8)[3]
