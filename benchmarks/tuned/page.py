@@ -5,8 +5,10 @@ from __future__ import annotations
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from hooke.comparison.crossing import Crossing
+from hooke.comparison.effort import refuted
 from hooke.comparison.verdict import Verdict, compare_all
 from hooke.comparison.wording import short
 
@@ -54,12 +56,19 @@ class Row:
                 self.runs[record["seed"]] = record
             else:
                 trials[record["trial"]][record["seed"]] |= record["time_to_target"] is not None
+        self.tuning_seeds = max((len(seeds) for seeds in trials.values()), default=0)
         self.trials, self.met = len(trials), sum(all(seeds.values()) for seeds in trials.values())
 
     @property
     def crossings(self) -> dict[int, Crossing]:
         """Return the time to the target by seed."""
         return {seed: _crossing(run) for seed, run in self.runs.items()}
+
+    @property
+    def refuted(self) -> str | None:
+        """Return why its chosen setting allows no claim, if it does not."""
+        told = {seed: bool(run["diverged"]) for seed, run in self.runs.items()}
+        return refuted(self.name, told, self.tuning_seeds)
 
     @property
     def times(self) -> list[float]:
@@ -83,7 +92,7 @@ class Row:
             ", ".join(_seconds(run) for _, run in sorted(self.runs.items())),
             f"{statistics.fmean(samples) / 1000:.0f}" if samples else "-",
             f"{statistics.fmean(exposed):.0%}" if exposed else "-",
-            f"{verdict.claim}: {short(self.name, verdict)}" if verdict else "baseline" if baseline else "-",
+            _said(self.name, verdict) if verdict else "baseline" if baseline else "-",
         ]
         return f"| {' | '.join(cells)} |"
 
@@ -110,7 +119,17 @@ def verdicts(found: Mapping[str, Row], baseline: str) -> Mapping[str, Verdict]:
     if baseline not in found:
         return {}
     others = {name: row.crossings for name, row in found.items() if name != baseline}
-    return compare_all(found[baseline].crossings, others)
+    said = compare_all(found[baseline].crossings, others)
+    return {name: _fair(verdict, found[baseline].refuted or found[name].refuted) for name, verdict in said.items()}
+
+
+def _fair(verdict: Verdict, why: str | None) -> Verdict:
+    return replace(verdict, claim="no claim", unfair=why) if why else verdict
+
+
+def _said(name: str, verdict: Verdict) -> str:
+    told = verdict.unfair or short(name, verdict)
+    return f"{verdict.claim}: {told}"
 
 
 def table(records: Iterable[Record], baseline: str) -> str:
@@ -169,15 +188,14 @@ def _findings(found: Mapping[str, Row]) -> Iterable[str]:
     for peer in PEER_NAMES:
         said = verdicts(found, peer)
         if best := next((name for name in found if name in said and name not in PEER_NAMES), None):
-            told = f"{said[best].claim}, {short(best, said[best])}"
-            yield f"The fastest method of the catalogue, over {peer}: {told}."
+            yield f"The fastest method of the catalogue, over {peer}: {_said(best, said[best])}."
     first = next((name for name in found if elastic(name)), None)
     other = next((name for name in found if not elastic(name)), None)
     if first and other:
         said = verdicts({name: found[name] for name in (other, first)}, other)
         yield (
-            f"The fastest elastic method, over {other}, the fastest of all others: {said[first].claim}, "
-            f"{short(first, said[first])}, not corrected for the choice of these two."
+            f"The fastest elastic method, over {other}, the fastest of all others: "
+            f"{_said(first, said[first])}, not corrected for the choice of these two."
         )
 
 

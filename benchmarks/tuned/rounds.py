@@ -30,11 +30,13 @@ class Play:
     document: dict[str, Any]
     effort: str
     """The search that it is part of, in words."""
+    tuning: int = 1
+    """Seeds of each trial: runs of searches with other numbers are not mixed."""
 
     @cached_property
     def key(self) -> str:
         """Return what identifies a result."""
-        return key_of(self.place, self.document)
+        return key_of(self.place, self.document | ({"tuning": self.tuning} if self.tuning > 1 else {}))
 
     @property
     def edges(self) -> list[str]:
@@ -62,6 +64,7 @@ class Rounds:
     ) -> None:
         """`seeds`: reported ones; `tuning`: those of every trial."""
         self.task, self.place, self.entry, self.seeds = task, place, entry.on(task), seeds
+        self.tuning = tuning
         self.settings = self.entry.settings(trials, place.hosts)
         spec = _effort(task, trials, tuning)
         self.search = Search(len(self.settings), rungs(spec), tuning_seeds(spec))
@@ -102,7 +105,9 @@ class Rounds:
     def _play(self, trial: int, rung: int | None, seed: int, samples: int) -> Play:
         parameters = self.settings[trial - 1]
         document = self.entry.document(self.task, self.place, parameters, samples, seed)
-        return Play(self.task, self.place, self.entry, trial, rung, seed, parameters, document, self.effort)
+        return Play(
+            self.task, self.place, self.entry, trial, rung, seed, parameters, document, self.effort, self.tuning
+        )
 
 
 class Proposed(Rounds):

@@ -170,8 +170,8 @@ def _logs(place: ComparedCluster, variant: str, baseline: str) -> dict[int, Rang
     """Return the log-ratios by seed on a cluster, or why there are none."""
     if variant not in place.cells or baseline not in place.cells:
         return f"{variant if variant not in place.cells else baseline} did not run"
-    if place.verdicts[variant].unequal:
-        return "unequal tuning"
+    if why := place.verdicts[variant].unfair:
+        return why
     return log_ratios(place.cells[baseline].crossings(), place.cells[variant].crossings())
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from hooke.comparison.cells import Cell
+from hooke.comparison.figures import FINISHED
 from hooke.comparison.verdict import Verdict
 from hooke.comparison.wording import count
 from hooke.spec.tuning import Tuning
@@ -17,6 +18,21 @@ HOW = {
     "optuna": "model-based search of Optuna",
 }
 AS_GIVEN = "Settings are as given: no trials were made, so a claim is about these settings, not about the methods."
+
+
+def refuted(name: str, cell: Mapping[int, bool], tuning_seeds: int) -> str | None:
+    """Return why a tuned setting allows no claim, or None: it diverged with more than half of its seeds.
+
+    `cell`: seed -> whether the run diverged. A time to the target with a setting that hardly ever converges tells
+    nothing of the method that it was chosen for.
+    """
+    diverged = sum(cell.values())
+    if 2 * diverged <= len(cell):
+        return None
+    return (
+        f"the setting chosen for {name} diverged with {diverged} of {count(len(cell), 'seed')}, which "
+        f"{count(tuning_seeds, 'tuning seed')} did not show: tune with more seeds"
+    )
 
 
 @dataclass(frozen=True)
@@ -57,16 +73,24 @@ class Effort:
     def judged(
         self, cells: Mapping[str, Cell], baseline: str, verdicts: Mapping[str, Verdict]
     ) -> dict[str, Verdict]:
-        """Return the verdicts, without a claim where the two sides had different numbers of trials."""
+        """Return the verdicts, without a claim where tuning does not allow one.
+
+        It does not if the two sides had different numbers of trials, or if the setting that was chosen for either
+        diverged with most seeds (`refuted`).
+        """
         if self.tuning is None or baseline not in cells:
             return dict(verdicts)
         theirs = self._trials(cells[baseline])
         found = {}
         for name, verdict in verdicts.items():
             own = self._trials(cells[name])
+            why: str | None
             if name != baseline and own != theirs:
                 why = f"unequal tuning: {count(own, 'trial')}, but {theirs} of {baseline}"
-                verdict = replace(verdict, claim="no claim", unequal=why)  # noqa: PLW2901 - the corrected one
+            else:
+                why = self._refuted(cells[baseline]) or self._refuted(cells[name])
+            if why and name != baseline:
+                verdict = replace(verdict, claim="no claim", unfair=why)  # noqa: PLW2901 - the corrected one
             found[name] = verdict
         return found
 
@@ -80,6 +104,12 @@ class Effort:
             for name in self.variants
             if name not in cells and self._searched(name, run.cluster, run.workers) in self.made
         ]
+
+    def _refuted(self, cell: Cell) -> str | None:
+        if self.tuning is None or self._trials(cell) == 0:
+            return None
+        told = {seed: run.diverged for seed, run in cell.by_seed.items() if run.state in FINISHED or run.diverged}
+        return refuted(cell.variant, told, self.tuning.seeds)
 
     def _trials(self, cell: Cell) -> int:
         run = cell.runs[0]

@@ -175,7 +175,7 @@ class _Group:
             return paired_difference(sides[0], sides[1])
 
         return {
-            name: wording.without_target(name, accuracy(cell), speeds[name], self._verdicts[name].unequal)
+            name: wording.without_target(name, accuracy(cell), speeds[name], self._verdicts[name].unfair)
             for name, cell in others.items()
         }
 

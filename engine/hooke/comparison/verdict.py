@@ -81,8 +81,8 @@ class Verdict:
     p_adjusted: float | None = None
     """`p` after Holm's correction for `comparisons`."""
     comparisons: int = 1
-    unequal: str | None = None
-    """Why tuning does not allow a claim: the two sides did not have as many trials."""
+    unfair: str | None = None
+    """Why tuning does not allow a claim, such as unequal numbers of trials."""
 
     @property
     def seeds_needed(self) -> int | None:
@@ -227,7 +227,7 @@ def _claimed(v: Verdict) -> Verdict:
 
 
 def _claim(v: Verdict) -> Claim:
-    return "no claim" if v.pairs < LEAST_PAIRS or v.unequal else claim_of(v.low, v.high, v.p_adjusted)
+    return "no claim" if v.pairs < LEAST_PAIRS or v.unfair else claim_of(v.low, v.high, v.p_adjusted)
 
 
 def claim_of(low: float | None, high: float | None, p: float | None) -> Claim:

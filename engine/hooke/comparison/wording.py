@@ -162,8 +162,8 @@ def _percent() -> str:
 
 
 def _too_few(verdict: Verdict) -> str:
-    if verdict.unequal:
-        return verdict.unequal
+    if verdict.unfair:
+        return verdict.unfair
     left = f" ({'; '.join(_left_out(verdict))})" if _left_out(verdict) else ""
     return f"{count(verdict.pairs, 'pair')} of finished seeds{left}, but {LEAST_PAIRS} are needed"
 
@@ -223,13 +223,13 @@ def group_sentence(
     return f"{place}, time to {target} against {baseline}, 95% intervals{corrected}: {'; '.join(parts)}."
 
 
-def without_target(variant: str, accuracy: Interval, throughput: Verdict, unequal: str | None = None) -> str:
+def without_target(variant: str, accuracy: Interval, throughput: Verdict, unfair: str | None = None) -> str:
     """Return one variant's accuracy and throughput relative to the baseline, if there is no target.
 
-    `unequal`: why their tuning does not allow a claim.
+    `unfair`: why their tuning does not allow a claim.
     """
-    if unequal:
-        return f"{variant} (no claim: {unequal})"
+    if unfair:
+        return f"{variant} (no claim: {unfair})"
     n = min(accuracy.n, throughput.pairs)
     if n < LEAST_PAIRS:
         return f"{variant} (no claim: {count(n, 'pair')} of finished seeds, but {LEAST_PAIRS} are needed)"
