@@ -95,8 +95,8 @@ class Remote:
         if answer.is_success:
             kind = answer.headers.get("content-type", "application/json")
             return document if kind.startswith("application/json") else answer.text
-        error = ServerAway if answer.status_code >= 500 or answer.status_code in _LATER else ArgumentError
-        raise error(_problem(document) or f"{self.base} answers with status {answer.status_code}")
+        failure = ServerAway if answer.status_code >= 500 or answer.status_code in _LATER else ArgumentError
+        raise failure(_problem(document) or f"{self.base} answers with status {answer.status_code}")
 
 
 def _problem(document: Any) -> str:
