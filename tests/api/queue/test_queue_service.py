@@ -44,8 +44,8 @@ def took(service, seconds):
     with service.database.write() as session:
         for order in orders:
             session.execute(update(Attempt).where(Attempt.run_id == order.run).values(created_at=at))
-            at += timedelta(seconds=seconds)
-            session.execute(update(Run).where(Run.id == order.run).values(finished_at=at))
+            began, at = at, at + timedelta(seconds=seconds)
+            session.execute(update(Run).where(Run.id == order.run).values(started_at=began, finished_at=at))
 
 
 def test_a_policy_is_set_read_and_refused(service):
@@ -108,7 +108,7 @@ def test_shortest_service_goes_by_the_history_of_similar_runs(service):
     assert names(service) == ["short budget", "two", "six"]
     entries = service.get("/clusters/local/queue")["entries"]
     assert entries[1]["run_seconds"] == pytest.approx(80, rel=0.1)
-    assert entries[1]["likeness"] == "3 runs of the same workload, algorithm, ranks, cluster and budget"
+    assert entries[1]["likeness"] == "3 runs of the same workload, algorithm, ranks, cluster, budget and target"
     assert entries[0]["run_seconds"] == pytest.approx(8, rel=0.1)
     service.scheduler.look()
     assert {run["experiment_id"] for run in service.runs(state="dispatched")} == {entries[0]["experiment"]}

@@ -28,7 +28,7 @@ export function WaitingNotes({ waiting }: { waiting: readonly WaitingView[] }) {
           </Link>
           , {reasonOf(each)}
           <span className={styles.when}>
-            {predicted(each, now) || "start and end unknown: nothing similar has run"}
+            {predicted(each, now) || "start and end unknown"}
           </span>
         </li>
       ))}
