@@ -140,3 +140,51 @@ def test_only_agents_report(service):
     wrong = service.agent.post("/agents/calibration", json=body | {"document": {"schema": "x"}})
     assert wrong.status_code == 422
     assert service.agent.post("/agents/calibration", json={"id": asked["id"]}).status_code == 422
+
+
+def test_who_waits_is_told_of_the_calibration(service):
+    supervisor = service.launch(**ALONE)
+    service.submit(name="second", **ALONE)
+    service.client.post(PATH, json={})
+    (entry,) = service.get("/clusters/local/queue")["entries"]
+    assert entry["reason"] == "behind a calibration of the cluster"
+    supervisor.report("starting", "running", "succeeded")
+    service.scheduler.look()
+    assert len(service.line.calibrated) == 1
+    (entry,) = service.get("/clusters/local/queue")["entries"]
+    assert entry["reason"].startswith("the cluster is being calibrated until about ")
+    assert entry["starts"] is not None
+
+
+def test_a_failed_calibration_is_none(service):
+    service.hello()
+    asked = service.client.post(PATH, json={}).json()
+    service.scheduler.look()
+    service.agent.post("/agents/calibration", json={"id": asked["id"], "why": "no mpirun"})
+    (fault,) = service.client.post("/experiments", json=SPEC | VIRTUAL).json()["errors"]
+    assert "no cluster has been calibrated yet" in fault["message"]
+
+
+def test_drift_is_against_the_last_one_that_succeeded(service, monkeypatch):
+    monkeypatch.setattr("hooke_api.calibration.service.SHOWN", 1)
+    service.hello()
+    calibrate(service)
+    asked = service.client.post(PATH, json={}).json()
+    service.scheduler.look()
+    service.agent.post("/agents/calibration", json={"id": asked["id"], "why": "no mpirun"})
+    calibrate(service, slower=1.5)
+    (newest,) = service.get(PATH)["items"]
+    assert any("1.50 times as long as before" in text for text in newest["drift"])
+
+
+def test_a_cluster_that_has_other_hardware_than_its_calibration_is_warned_about(service):
+    service.hello()
+    calibrate(service)
+    told = service.client.post("/experiments/dry-run", json=SPEC | VIRTUAL).json()["warnings"]
+    assert not any(each["pointer"] == "/clusters/0/virtual/like" for each in told)
+    service.hello(hardware={"cpu": "another"})
+    told = service.client.post("/experiments/dry-run", json=SPEC | VIRTUAL).json()["warnings"]
+    (warning,) = [each for each in told if each["pointer"] == "/clusters/0/virtual/like"]
+    assert warning["message"] == (
+        "local has changed since its calibration: cpu was test and is another. Calibrate it again."
+    )

@@ -9,7 +9,8 @@ from hooke.calibration.documents import Calibration
 from hooke.calibration.drift import told
 from hooke.errors import CalibrationError, Fault
 from hooke.spec.calibrating import CalibrationReport
-from hooke.spec.pointers import faults
+from hooke.spec.pointers import faults, pointer
+from hooke.spec.specification import ExperimentSpec
 from pydantic import ValidationError
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -24,6 +25,8 @@ from hooke_api.storage.outbox import announce, wake_scheduler
 
 SHOWN = 20
 """Number of calibrations in a list."""
+HARDWARE = ("cpu", "cpu_generation")
+"""Facts that a calibration and an agent tell alike, and without which times mean nothing."""
 _USUAL_WORKERS = 8
 
 
@@ -83,22 +86,21 @@ def listed(session: Session, cluster: str) -> CalibrationList:
     """Return the latest calibrations of a cluster, newest first. Raises ResourceNotFound."""
     _cluster(session, cluster)
     query = select(StoredCalibration).where(StoredCalibration.cluster == cluster)
-    # one more than shown: the last one is compared with it
-    rows = session.scalars(query.order_by(StoredCalibration.id.desc()).limit(SHOWN + 1)).all()
-    return CalibrationList(items=[_view(row, _before(rows[i + 1 :])) for i, row in enumerate(rows[:SHOWN])])
+    rows = list(session.scalars(query.order_by(StoredCalibration.id.desc()).limit(SHOWN)))
+    earlier = _latest(session, cluster, rows[-1].id) if rows else None  # what the last one is compared with
+    every = [*rows, earlier] if earlier is not None else rows
+    return CalibrationList(items=[_view(row, _before(every[i + 1 :])) for i, row in enumerate(rows)])
 
 
 def latest(session: Session) -> Find:
     """Return the function that finds the latest calibration of a cluster, for `like` in a specification."""
 
     def find(name: str) -> Calibration:
-        query = select(StoredCalibration).where(
-            StoredCalibration.cluster == name, StoredCalibration.state == "succeeded"
-        )
-        row = session.scalars(query.order_by(StoredCalibration.id.desc()).limit(1)).first()
+        row = _latest(session, name)
         if row is not None:
             return Calibration.model_validate(row.document)
-        known = sorted(session.scalars(select(StoredCalibration.cluster).distinct()))
+        succeeded = StoredCalibration.state == "succeeded"
+        known = sorted(session.scalars(select(StoredCalibration.cluster).where(succeeded).distinct()))
         there = f"calibrated are: {', '.join(known)}" if known else "no cluster has been calibrated yet"
         raise CalibrationError(
             f"no calibration of a cluster {name!r} is stored; {there}. Make one: POST /api/v1/clusters/{name}/"
@@ -106,6 +108,37 @@ def latest(session: Session) -> Find:
         )
 
     return find
+
+
+def outdated(session: Session, spec: ExperimentSpec) -> list[Fault]:
+    """Return warnings about `like` in an experiment as it was sent: clusters with other hardware than then."""
+    found = []
+    for i, cluster in enumerate(spec.clusters):
+        like = cluster.virtual.like if cluster.virtual is not None else None
+        registered = session.get(Cluster, like) if like else None
+        row = _latest(session, like) if like else None
+        if registered is None or row is None or row.document is None:
+            continue
+        then = row.document.get("hardware", {})
+        changed = [
+            f"{fact.replace('_', ' ')} was {then[fact]} and is {registered.hardware[fact]}"
+            for fact in HARDWARE
+            if then.get(fact) and registered.hardware.get(fact) not in (None, "", then[fact])
+        ]
+        if changed:
+            why = f"{like} has changed since its calibration: {', '.join(changed)}. Calibrate it again."
+            found.append(Fault(pointer("clusters", i, "virtual", "like"), why))
+    return found
+
+
+def _latest(session: Session, cluster: str, before: str | None = None) -> StoredCalibration | None:
+    """Return the latest calibration of a cluster that succeeded, or the latest one before that with an id."""
+    query = select(StoredCalibration).where(
+        StoredCalibration.cluster == cluster, StoredCalibration.state == "succeeded"
+    )
+    if before is not None:
+        query = query.where(StoredCalibration.id < before)
+    return session.scalars(query.order_by(StoredCalibration.id.desc()).limit(1)).first()
 
 
 def _cluster(session: Session, name: str, lock: bool = False) -> Cluster:

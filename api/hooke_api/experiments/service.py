@@ -21,7 +21,7 @@ from sqlalchemy.orm import Session
 from hooke_api.base import ids
 from hooke_api.base.cursors import Cursors
 from hooke_api.base.errors import Conflict, Invalid, ResourceNotFound
-from hooke_api.calibration.service import latest
+from hooke_api.calibration.service import latest, outdated
 from hooke_api.experiments.schemas import DryRun, ExperimentPage, ExperimentSummary, ExperimentView, PlannedRunView
 from hooke_api.experiments.warnings import warnings
 from hooke_api.models import DEFAULT_PROJECT, Experiment, IdempotencyKey, Run, now
@@ -30,8 +30,9 @@ from hooke_api.planning.steps import plan_of, registered_cores
 from hooke_api.scheduling import lifecycle
 from hooke_api.storage.database import Database
 from hooke_api.storage.outbox import announce, take, wake_scheduler
+from hooke_api.waiting.limits import check_limits
 from hooke_api.waiting.schemas import WaitingView
-from hooke_api.waiting.service import check_limits, of_experiments
+from hooke_api.waiting.service import of_experiments
 
 LISTING = "experiments"
 
@@ -51,7 +52,7 @@ def dry_run(session: Session, asked: ExperimentSpec, who: str) -> DryRun:
         runs=[_planned_view(run) for run in planned],
         trial_runs=plan.trial_runs,
         reported_runs=plan.reported_runs if spec.tuning else len(planned),
-        warnings=plain.as_sent(warnings(session, spec, planned)),
+        warnings=plain.as_sent([*warnings(session, spec, planned), *outdated(session, unresolved)]),
     )
 
 
@@ -70,8 +71,11 @@ def _planned_view(run: PlannedRun) -> PlannedRunView:
     )
 
 
-def _check_limits(session: Session, spec: ExperimentSpec, who: str, planned: Sequence[PlannedRun]) -> None:
-    check_limits(session, who, [each.host for each in spec.clusters], Counter(run.host for run in planned))
+def _check_limits(
+    session: Session, spec: ExperimentSpec, who: str, planned: Sequence[PlannedRun], *, lock: bool = False
+) -> None:
+    added = Counter(run.host for run in planned)
+    check_limits(session, who, [each.host for each in spec.clusters], added, lock=lock)
 
 
 @dataclass(frozen=True)
@@ -119,7 +123,7 @@ def _insert(session: Session, sent: ExperimentSpec, asked: Submission) -> Experi
     """Store an experiment with its constants resolved, so that later calibrations do not change its runs."""
     spec = resolve_experiment(sent, latest(session))
     step = plan_of(session, spec).first()
-    _check_limits(session, spec, asked.who, step.runs)
+    _check_limits(session, spec, asked.who, step.runs, lock=True)
     at = now()
     experiment = Experiment(
         id=ids.experiment_id(),
@@ -134,7 +138,7 @@ def _insert(session: Session, sent: ExperimentSpec, asked: Submission) -> Experi
         baseline=spec.baseline,
         spec=spec.model_dump(mode="json", by_alias=True),
         fingerprint=fingerprint(spec),
-        warnings=[asdict(warning) for warning in warnings(session, spec, step.runs)],
+        warnings=[asdict(each) for each in [*warnings(session, spec, step.runs), *outdated(session, sent)]],
         planning=not step.complete,
         cores=registered_cores(session),
         priority=asked.priority,

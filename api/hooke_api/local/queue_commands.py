@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -74,6 +75,8 @@ def queue_policy(  # noqa: PLR0913, PLR0917 - the options of a command
         "max_waiting_runs": max_waiting,
         "max_active_runs": max_active,
     }
+    if wrong := [name for name, value in given.items() if isinstance(value, float) and not math.isfinite(value)]:
+        raise typer.BadParameter(f"{wrong[0]} is a number of minutes or hours")
     changes = {name: value or None for name, value in given.items() if value is not None}
     with _told():
         policy = remote.get(f"/clusters/{_quoted(cluster)}/queue")["policy"]
@@ -198,11 +201,16 @@ def _shown(queue: dict[str, Any]) -> str:
 
 
 def _when(span: dict[str, str] | None) -> str:
-    """Return a predicted time with its interval, in local time."""
+    """Return a predicted time with its interval, in local time; the day where it is not today."""
     if span is None:
         return "unknown"
-    at, early, late = (datetime.fromisoformat(span[name]).astimezone() for name in ("at", "earliest", "latest"))
-    form = "%H:%M" if at.date() == datetime.now(at.tzinfo).date() else "%m-%d %H:%M"
-    if (late - early).total_seconds() < 60:
-        return f"{at:{form}}"
-    return f"{at:{form}} ({early:%H:%M}-{late:%H:%M})"
+    times = [datetime.fromisoformat(span[name]).astimezone() for name in ("at", "earliest", "latest")]
+    now = datetime.now(UTC).astimezone()
+    at, early, late = (f"{each:{_form(each, now)}}" for each in times)
+    return at if (times[2] - times[1]).total_seconds() < 60 else f"{at} ({early}-{late})"
+
+
+def _form(at: datetime, now: datetime) -> str:
+    if at.date() == now.date():
+        return "%H:%M"
+    return "%m-%d %H:%M" if at.year == now.year else "%Y-%m-%d %H:%M"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -13,7 +14,8 @@ from hooke.errors import HookeError
 from hooke_api.queue import trace as traces
 from hooke_api.queue.figures import Distribution, Margin, Outcome, compare
 from hooke_api.queue.replay import peak
-from hooke_api.queue.trace import Job, Shape, Trace
+from hooke_api.queue.synthetic import Shape, synthetic
+from hooke_api.queue.trace import Job, Trace
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,7 +38,7 @@ class Source:
 def of_file(path: Path, vc: str | None, resource: str) -> Source:
     """Read a trace from a file. Raises ReplayError."""
     try:
-        with path.open(encoding="utf-8", newline="") as text:
+        with path.open(encoding="utf-8-sig", newline="") as text:
             found = traces.read(text, vc, resource)
     except (OSError, ValueError) as error:
         raise ReplayError(f"{path}: {error}") from error
@@ -45,13 +47,13 @@ def of_file(path: Path, vc: str | None, resource: str) -> Source:
 
 def of_history(text: str, cluster: str) -> Source:
     """Read the history of a cluster, as the API returns it."""
-    found = traces.read(text.splitlines(), resource="cpu")
+    found = traces.read(io.StringIO(text, newline=""), resource="cpu")
     return Source(f"history of {cluster}", found, max((job.slots for job in found.jobs), default=None))
 
 
 def of_synthetic(seed: int) -> Source:
     """Return the synthetic trace of a seed."""
-    return Source(f"synthetic trace, seed {seed}", traces.synthetic(seed), Shape().slots)
+    return Source(f"synthetic trace, seed {seed}", synthetic(seed), Shape().slots)
 
 
 def show(source: Source, slots: int | None, figure: Path | None, as_json: bool) -> None:

@@ -8,9 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from hooke_api.queue.policies import held, ordered
+from hooke_api.queue.policies import at_limit, held, ordered
 from hooke_api.queue.prediction import Z90, Prediction, total
 from hooke_api.queue.state import Entry, QueueState
+
+_TOLD_LATE = 60.0
+"""Seconds from which on a run that takes longer than predicted is told to be late."""
 
 
 @dataclass(frozen=True)
@@ -21,8 +24,8 @@ class Span:
     earliest: float
     latest: float
 
-    def plus(self, took: tuple[float, float], now: float) -> Span:
-        """Return the time after a duration, given as mean and standard deviation."""
+    def plus(self, took: tuple[float, float], now: float) -> Span | None:
+        """Return the time after a duration, given as mean and standard deviation; None: far off."""
         deviation = (self.latest - self.at) / Z90
         return span(self.at + took[0], math.hypot(deviation, took[1]), now)
 
@@ -64,9 +67,15 @@ def clock(at: float, now: float) -> str:
     return then.strftime("%H:%M UTC" if then.date() == today.date() else "%Y-%m-%d %H:%M UTC")
 
 
-def span(mean: float, deviation: float, now: float) -> Span:
-    """Return a predicted time with its interval; nothing starts or ends in the past."""
-    reach = Z90 * deviation
+FURTHEST = 10 * 365.25 * 86_400.0
+"""Seconds from now beyond which nothing is predicted: such a time says only that a budget is large."""
+
+
+def span(mean: float, deviation: float, now: float) -> Span | None:
+    """Return a predicted time with its interval; nothing starts or ends in the past. None: beyond FURTHEST."""
+    if not mean - now <= FURTHEST:
+        return None
+    reach = min(Z90 * deviation, FURTHEST)
     return Span(max(now, mean), max(now, mean - reach), max(now, mean + reach))
 
 
@@ -82,27 +91,42 @@ def outlooks(state: QueueState) -> list[Outlook]:
     return found
 
 
+def offline(state: QueueState) -> str:
+    """Return since when a cluster is offline, as a phrase."""
+    return f"offline since {clock(state.seen_at, state.now)}"
+
+
 def _reason(state: QueueState, entry: Entry, experiments: int, runs: int) -> str:
     if state.drained:
         return "cluster is drained"
     if not state.online:
-        return f"cluster offline since {clock(state.seen_at, state.now)}"
-    if held(state, entry):
+        return f"cluster {offline(state)}"
+    if held(state, entry) or (at_limit(state, entry.user) and not experiments):
         count = state.active_runs(entry.user)
         verb = "is" if count == 1 else "are"
         limit = state.policy.max_active_runs
         return f"held: {plural(count, 'run')} of {entry.user} {verb} active, the limit is {limit}"
     if experiments:
         return f"behind {plural(experiments, 'experiment')} ({plural(runs, 'run')})"
-    if state.active:
-        return _slots(state, entry)
-    return "next to start"
+    return _of_the_first(state, entry)
+
+
+def _of_the_first(state: QueueState, entry: Entry) -> str:
+    calibration = state.calibration
+    if calibration is None:
+        return _slots(state, entry) if state.active else "next to start"
+    if calibration.running:
+        return f"the cluster is being calibrated until about {clock(state.now + calibration.left[0], state.now)}"
+    return "behind a calibration of the cluster"
 
 
 def _slots(state: QueueState, entry: Entry) -> str:
     free = state.free
     until = _release(state, entry)
     when = "for an unknown time" if until is None else f"until about {clock(until, state.now)}"
+    late = max(each.late for each in state.active)
+    if late >= _TOLD_LATE:
+        when += f", already {_minutes(late)} late"
     if entry.ranks > free:
         verb = "is" if free == 1 else "are"
         return f"needs {plural(entry.ranks, 'slot')}, {free or 'none'} {verb} free {when}"
@@ -113,16 +137,22 @@ def _slots(state: QueueState, entry: Entry) -> str:
     return "next to start"
 
 
+def _minutes(seconds: float) -> str:
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 120 else f"{minutes / 60:.0f} h"
+
+
 def _release(state: QueueState, entry: Entry) -> float | None:
     """Return when enough of what is active has ended, or None."""
     if state.exclusive:
         known = [each.left[0] for each in state.active if each.left is not None]
-        return state.now + max(known) if len(known) == len(state.active) else None
+        left = max(known) if len(known) == len(state.active) else math.inf
+        return state.now + left if left <= FURTHEST else None
     free = state.free
     for left, ranks in sorted((each.left[0], each.ranks) for each in state.active if each.left is not None):
         free += ranks
         if free >= min(entry.ranks, state.slots):
-            return state.now + left
+            return state.now + left if left <= FURTHEST else None
     return None
 
 
@@ -130,13 +160,7 @@ def _times(state: QueueState, entries: Sequence[Entry]) -> list[tuple[Span | Non
     """Return predicted start and end of each: one after the other in order, each as slots become free."""
     if state.drained or not state.online:
         return [(None, None)] * len(entries)
-    # (end, variance, slots): infinite where the end is unknown
-    ends = [
-        (state.now + each.left[0], each.left[1] ** 2, state.needed(each.ranks))
-        if each.left is not None
-        else (math.inf, 0.0, state.needed(each.ranks))
-        for each in state.active
-    ]
+    ends = _ends(state)
     heapq.heapify(ends)
     free = state.slots - sum(slots for _, _, slots in ends)
     at, variance = state.now, 0.0
@@ -152,9 +176,23 @@ def _times(state: QueueState, entries: Sequence[Entry]) -> list[tuple[Span | Non
             if end >= at:
                 at, variance = end, of_end
         took = total([(batch.runs, batch.predicted) for batch in entry.batches])
-        start = span(at, math.sqrt(variance), state.now) if math.isfinite(at) else None
         end_at, of_end = (math.inf, 0.0) if took is None else (at + took[0], variance + took[1] ** 2)
-        found.append((start, span(end_at, math.sqrt(of_end), state.now) if math.isfinite(end_at) else None))
+        found.append((span(at, math.sqrt(variance), state.now), span(end_at, math.sqrt(of_end), state.now)))
         free -= need
         heapq.heappush(ends, (end_at, of_end, need))
     return found
+
+
+def _ends(state: QueueState) -> list[tuple[float, float, int]]:
+    """Return (end, its variance, slots) of what is active; an end is infinite where it is unknown."""
+    ends = [
+        (state.now + each.left[0], each.left[1] ** 2, state.needed(each.ranks))
+        if each.left is not None
+        else (math.inf, 0.0, state.needed(each.ranks))
+        for each in state.active
+    ]
+    if state.calibration is None:
+        return ends
+    mean, deviation = state.calibration.left
+    at, variance, _ = max(ends, default=(state.now, 0.0, 0))  # it waits for all that is active
+    return [(at + mean, variance + deviation**2, state.slots)]

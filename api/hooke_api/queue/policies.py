@@ -40,16 +40,24 @@ def overdue(entry: Entry, policy: QueuePolicy, now: float) -> bool:
     return policy.patience_hours is not None and now - entry.submitted_at >= 3600 * policy.patience_hours
 
 
-def typical_service(entries: Iterable[Entry]) -> float | None:
-    """Return the median service of those whose service is known; it stands for the unknown ones."""
-    known = [service for entry in entries if (service := entry.service) is not None]
+def typical(services: Iterable[float | None]) -> float | None:
+    """Return the median of the services that are known; it stands for the unknown ones."""
+    known = [service for service in services if service is not None]
     return statistics.median(known) if known else None
 
 
-def held(state: QueueState, entry: Entry) -> bool:
-    """Return whether the user's limit of active runs holds an entry back."""
+def at_limit(state: QueueState, user: str) -> bool:
+    """Return whether a user has as many active runs as the policy allows."""
     limit = state.policy.max_active_runs
-    return limit is not None and state.active_runs(entry.user) >= limit
+    return limit is not None and state.active_runs(user) >= limit
+
+
+def held(state: QueueState, entry: Entry) -> bool:
+    """Return whether the user's limit of active runs lets others pass an entry.
+
+    Where a launch has its cluster to itself, nothing is held: when the cluster is free, no run is active.
+    """
+    return not state.exclusive and at_limit(state, entry.user)
 
 
 def ordered(state: QueueState) -> list[Entry]:
@@ -68,7 +76,7 @@ def following(state: QueueState) -> tuple[Entry, int | None] | None:
 
     Nothing overtakes an entry that waits for slots, so large experiments are not passed forever by small ones.
     """
-    if not state.online or state.drained or (state.exclusive and state.active):
+    if not state.online or state.drained or state.calibration or (state.exclusive and state.active):
         return None
     first = next((entry for entry in ordered(state) if not held(state, entry)), None)
     if first is None or (state.active and state.needed(first.ranks) > state.free):
@@ -89,31 +97,35 @@ def _by_policy(state: QueueState, entries: list[Entry]) -> list[Entry]:
 
 
 def _shortest_first(entries: list[Entry], policy: QueuePolicy, now: float) -> list[Entry]:
-    typical = typical_service(entries) or 0.0
+    usual = typical(entry.service for entry in entries) or 0.0
 
     def key(entry: Entry) -> tuple[bool, float]:
         if overdue(entry, policy, now):
             return False, 0.0
         service = entry.service
-        return True, typical if service is None else service
+        return True, usual if service is None else service
 
     return sorted(entries, key=key)  # stable: ties, and overdue entries, by age
 
 
 def _fair(entries: list[Entry], state: QueueState) -> list[Entry]:
-    """Take entries one by one, each from the user with the least use, charging the service that it will take."""
+    """Take entries one by one, each from the user with the least use, charging what it will take from others."""
     queues: dict[str, list[Entry]] = {}
     for entry in sorted(entries, key=lambda entry: (-entry.priority, age_key(entry)), reverse=True):
         queues.setdefault(entry.user, []).append(entry)  # the next one at the end
     use = {user: state.usage.get(user, 0.0) for user in queues}
-    typical = typical_service(entries) or 1.0
+    for each in state.active:  # what it still takes is charged before its user is served again
+        if each.user in use and each.left is not None:
+            use[each.user] += state.needed(each.ranks) * each.left[0]
+    charges = {entry.experiment: state.charge(entry) for entry in entries}
+    usual = typical(charges.values()) or 1.0
     found = []
     while queues:
         user = min(queues, key=lambda name: (use[name], age_key(queues[name][-1])))
         entry = queues[user].pop()
         found.append(entry)
-        service = entry.service
-        use[user] += typical if service is None else service
+        charge = charges[entry.experiment]
+        use[user] += usual if charge is None else charge
         if not queues[user]:
             del queues[user]
     return found

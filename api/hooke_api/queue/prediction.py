@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 SPREAD, WEIGHT = 0.3, 2.0
 """Standard deviation of log durations that is assumed before runs are known, and how many runs it counts for."""
-OCCASION = 0.15
-"""Standard deviation of log durations between occasions: runs of an experiment share their machine's load."""
 LARGEST_SPREAD = 1.0
 """Spread above which the mean of a log-normal distribution is not trusted."""
 Z90 = 1.645
 """Quantile of the normal distribution of a two-sided 90% interval."""
+_LEAST = 1e-3
+"""Seconds that a part of a duration counts for at least, so that its logarithm exists."""
+_FURTHEST = 30.0
+"""Quantile of the normal distribution beyond which its tail is not computed."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class Level(Generic[K]):
     likeness: str
     key: Callable[[K], Hashable]
     scaled: bool = False
-    """Whether durations are compared per sample of the budget."""
+    """Whether durations without their start-up are compared per sample."""
     spread: float = 0.0
     """Additional standard deviation of log durations: what the likeness does not cover."""
 
@@ -57,37 +59,54 @@ class _Figures:
     runs: int = 0
     mean: float = 0.0
     squares: float = 0.0
+    fixed: float = 0.0
+    """Mean of the seconds that do not depend on the size."""
 
-    def add(self, value: float) -> None:
+    def add(self, value: float, fixed: float) -> None:
         self.runs += 1
         step = value - self.mean
         self.mean += step / self.runs
         self.squares += step * (value - self.mean)
+        self.fixed += (fixed - self.fixed) / self.runs
 
 
 class History(Generic[K]):
     """Durations of runs that have ended, by likeness; built by `add`."""
 
-    def __init__(self, levels: Sequence[Level[K]], size: Callable[[K], float] = lambda _: 1.0) -> None:
-        """`size` is what `scaled` levels divide durations by, such as the samples of the budget."""
+    def __init__(
+        self,
+        levels: Sequence[Level[K]],
+        size: Callable[[K], float] = lambda _: 1.0,
+        limit: Callable[[K], float | None] = lambda _: None,
+    ) -> None:
+        """`size`: samples of a run's budget; `limit`: seconds after its start-up at which it ends."""
         self._levels = levels
         self._size = size
+        self._limit = limit
         self._found: list[dict[Hashable, _Figures]] = [{} for _ in levels]
 
-    def add(self, run: K, seconds: float) -> None:
-        """Count one run that has ended; a duration of 0 s says nothing and is not counted."""
-        if seconds <= 0:
+    def add(self, run: K, seconds: float, starting: float = 0.0, size: float | None = None) -> None:
+        """Count one run that has ended; a duration of 0 s says nothing and is not counted.
+
+        `starting`: the part of `seconds` that was start-up; `size`: what it did, by default all of its size.
+        """
+        if not 0 < seconds < math.inf:
             return
+        fixed = min(max(starting, 0.0), seconds)
+        done = self._size(run) if size is None else size
         for level, found in zip(self._levels, self._found, strict=True):
-            value = math.log(seconds / self._size(run) if level.scaled else seconds)
-            found.setdefault(level.key(run), _Figures()).add(value)
+            value = math.log(max(seconds - fixed, _LEAST) / done if level.scaled else seconds)
+            found.setdefault(level.key(run), _Figures()).add(value, fixed if level.scaled else 0.0)
 
     def predict(self, run: K) -> Prediction | None:
         """Return the duration of a run from the closest likeness that is known; None: nothing is."""
         for level, found in zip(self._levels, self._found, strict=True):
             figures = found.get(level.key(run))
             if figures is not None:
-                return _prediction(figures, level.likeness, level.spread, self._size(run) if level.scaled else 1.0)
+                size = self._size(run) if level.scaled else 1.0
+                limit = self._limit(run) if level.scaled else None
+                most = math.inf if limit is None else figures.fixed + limit
+                return _at_most(most, _prediction(figures, level.likeness, level.spread, size))
         return None
 
 
@@ -100,66 +119,64 @@ def _prediction(figures: _Figures, likeness: str, extra: float, size: float) -> 
     reach = Z90 * math.sqrt(own + unsure)
     middle = size * math.exp(figures.mean)
     return Prediction(
-        seconds=seconds,
+        seconds=figures.fixed + seconds,
         spread=seconds * math.sqrt(math.expm1(trusted)),
         error=seconds * math.sqrt(min(unsure, LARGEST_SPREAD**2)),
-        low=middle * math.exp(-reach),
-        high=middle * math.exp(reach),
+        low=figures.fixed + middle * math.exp(-reach),
+        high=figures.fixed + middle * math.exp(reach),
         runs=count,
         likeness=likeness,
     )
 
 
-@dataclass(frozen=True)
-class Kind:
-    """What the duration of a run of Hooke depends on."""
-
-    cluster: str
-    simulated: bool
-    workload: str
-    algorithm: str
-    ranks: int
-    samples: int
-    """Of its budget."""
-
-
-LEVELS: tuple[Level[Kind], ...] = (
-    Level(
-        "the same workload, algorithm, ranks, cluster and budget",
-        lambda k: (k.cluster, k.simulated, k.workload, k.algorithm, k.ranks, k.samples),
-        spread=OCCASION,
-    ),
-    Level(
-        "the same workload, algorithm, ranks and cluster",
-        lambda k: (k.cluster, k.simulated, k.workload, k.algorithm, k.ranks),
-        scaled=True,
-        spread=0.25,
-    ),
-    Level(
-        "the same workload, algorithm and cluster",
-        lambda k: (k.cluster, k.simulated, k.workload, k.algorithm),
-        scaled=True,
-        spread=0.4,
-    ),
-    Level(
-        "the same workload and cluster",
-        lambda k: (k.cluster, k.simulated, k.workload),
-        scaled=True,
-        spread=0.7,
-    ),
-    Level(
-        "the same workload, algorithm and ranks on other clusters",
-        lambda k: (k.simulated, k.workload, k.algorithm, k.ranks),
-        scaled=True,
-        spread=0.7,
-    ),
-)
-"""From the closest likeness to the coarsest."""
+def _at_most(most: float, found: Prediction) -> Prediction:
+    """Return a prediction of a run that ends after `most` seconds, whatever it has done until then."""
+    if found.high <= most:
+        return found
+    room = max(0.0, most - found.low)
+    return replace(
+        found,
+        seconds=min(found.seconds, most),
+        spread=min(found.spread, room),
+        error=min(found.error, room),
+        low=min(found.low, most),
+        high=most,
+    )
 
 
-def history_of_runs() -> History[Kind]:
-    """Return an empty history of runs of Hooke."""
-    return History(LEVELS, lambda kind: max(1, kind.samples))
+def remaining(predicted: Prediction, elapsed: float) -> Prediction:
+    """Return the seconds that a run still takes that has taken `elapsed` seconds and has not ended.
+
+    Mean and deviation of a log-normal duration under the condition that it is longer than `elapsed`: with the
+    normal distribution Phi, m and s of the logarithm and z = (log(elapsed) - m) / s, the mean of the k-th power is
+    that without the condition times Phi(k s - z) / Phi(-z).
+    """
+    deviation = math.hypot(predicted.spread, predicted.error)
+    if elapsed <= 0 or deviation <= 0:
+        return replace(predicted, seconds=max(0.0, predicted.seconds - max(0.0, elapsed)))
+    square = math.log1p((deviation / predicted.seconds) ** 2)
+    s = math.sqrt(square)
+    z = (math.log(elapsed / predicted.seconds) + square / 2) / s
+    if z > _FURTHEST:  # far out in the tail, the hazard is z / (s x elapsed)
+        left = deviation_left = elapsed * s / z
+    else:
+        beyond = _above(z)
+        mean = predicted.seconds * _above(z - s) / beyond
+        second = predicted.seconds**2 * math.exp(square) * _above(z - 2 * s) / beyond
+        left = max(0.0, mean - elapsed)
+        deviation_left = math.sqrt(max(0.0, second - mean**2))
+    return Prediction(
+        left,
+        spread=deviation_left * predicted.spread / deviation,
+        error=deviation_left * predicted.error / deviation,
+        runs=predicted.runs,
+        likeness=predicted.likeness,
+    )
+
+
+def _above(z: float) -> float:
+    """Return the probability that a standard normal variable is above z."""
+    return 0.5 * math.erfc(z / math.sqrt(2))
 
 
 def total(batches: Sequence[tuple[int, Prediction | None]]) -> tuple[float, float] | None:

@@ -7,8 +7,8 @@ then (the same user and slots, then coarser), or known exactly, which is the bou
 
 from __future__ import annotations
 
+import bisect
 import heapq
-import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
@@ -91,6 +91,8 @@ class _Shortest:
         self._by_age: list[tuple[tuple[float, str], Entry]] = []
         self._unknown: list[tuple[tuple[float, str], Entry]] = []
         self._gone: set[str] = set()
+        self._services: list[float] = []
+        """Known services of those that wait, sorted: their median stands for the unknown ones."""
 
     def push(self, entry: Entry) -> None:
         heapq.heappush(self._by_age, (age_key(entry), entry))
@@ -99,6 +101,7 @@ class _Shortest:
             heapq.heappush(self._unknown, (age_key(entry), entry))
         else:
             heapq.heappush(self._by_service, (service, age_key(entry), entry))
+            bisect.insort(self._services, service)
 
     def first(self, now: float) -> Entry | None:
         heaps: tuple[list[Any], ...] = (self._by_age, self._by_service, self._unknown)
@@ -114,13 +117,18 @@ class _Shortest:
             return self._by_service[0][2]
         if not self._by_service:
             return self._unknown[0][1]
-        waiting = [service for service, _, entry in self._by_service if entry.experiment not in self._gone]
         unknown, shortest = self._unknown[0], self._by_service[0]
-        return min((statistics.median(waiting), *unknown), shortest)[2]
+        return min((self._median(), *unknown), shortest)[2]
+
+    def _median(self) -> float:
+        half = len(self._services) // 2
+        return (self._services[half] + self._services[~half]) / 2
 
     def started(self, entry: Entry, now: float) -> None:
         del now
         self._gone.add(entry.experiment)
+        if (service := entry.service) is not None:
+            del self._services[bisect.bisect_left(self._services, service)]
 
     def ended(self, entry: Entry, seconds: float, now: float) -> None:
         pass

@@ -25,7 +25,7 @@ class Order(StrEnum):
 class QueuePolicy(BaseModel):
     """Order and limits of one cluster's queue."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     order: Order = Field(Order.FIRST_COME, description="What decides which experiment comes first.")
     ageing_minutes: Annotated[float, Field(gt=0, le=1e6)] | None = Field(

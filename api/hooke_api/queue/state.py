@@ -67,6 +67,18 @@ class Active:
     left: tuple[float, float] | None = None
     """Mean and standard deviation of the seconds until the last one ends; None: unknown."""
     number: int = 0
+    late: float = 0.0
+    """Seconds by which the run that is going on has exceeded its predicted duration; 0: it has not."""
+
+
+@dataclass(frozen=True)
+class Calibrating:
+    """A calibration that has not ended: it needs the whole cluster, and comes before what waits."""
+
+    running: bool
+    """False: it waits for the active runs."""
+    left: tuple[float, float]
+    """Mean and standard deviation of the seconds that it still takes, once it runs."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +98,7 @@ class QueueState:
     online: bool = True
     seen_at: float = 0.0
     drained: bool = False
+    calibration: Calibrating | None = None
 
     def active_runs(self, user: str) -> int:
         """Return the number of a user's runs that are active."""
@@ -94,6 +107,15 @@ class QueueState:
     def needed(self, ranks: int) -> int:
         """Return the slots that runs with so many ranks take from others."""
         return self.slots if self.exclusive else min(ranks, self.slots)
+
+    def charge(self, entry: Entry) -> float | None:
+        """Return predicted duration x slots that others cannot use meanwhile, slot seconds; None if unknown."""
+        total = 0.0
+        for batch in entry.batches:
+            if batch.predicted is None:
+                return None
+            total += batch.runs * self.needed(batch.ranks) * batch.predicted.seconds
+        return total
 
     @property
     def free(self) -> int:

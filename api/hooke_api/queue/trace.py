@@ -1,4 +1,4 @@
-"""Job traces in the CSV format of the Helios traces (Hu et al. 2021), and a synthetic one of their shape.
+"""Job traces in the CSV format of the Helios traces (Hu et al. 2021).
 
 Columns that are read: job_id, user, gpu_num, cpu_num, submit_time, duration (or start_time and end_time); if they
 are there, also vc, start_time and priority, which Hooke's own traces have.
@@ -7,26 +7,28 @@ are there, also vc, start_time and priority, which Hooke's own traces have.
 from __future__ import annotations
 
 import csv
+import functools
 import io
 import math
-import random
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any, NamedTuple
 
 COLUMNS = (
     "job_id", "user", "vc", "gpu_num", "cpu_num", "node_num", "state", "submit_time", "start_time", "end_time",
     "duration", "queue", "priority",
 )  # fmt: skip
-FORMAT = "%Y-%m-%d %H:%M:%S"
-FORMATS = (FORMAT, "%Y-%m-%d %H:%M:%S.%f")
+FORMAT = "%Y-%m-%d %H:%M:%S.%f"
+MISSING = frozenset({"", "none", "nan", "nat", "null", "unknown"})
+"""Values of a cell that say nothing, in lower case."""
 
 
 class TraceError(ValueError):
     """A trace that cannot be read; the message says where and why."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Job:
     """One job of a trace. Times are seconds since 1970, in the trace's own time zone."""
 
@@ -50,67 +52,105 @@ class Trace:
     """Rows without slots, without a duration, or of another virtual cluster."""
 
 
+class _Row(NamedTuple):
+    """What is kept of a row: a long trace must fit in memory."""
+
+    gpus: int
+    cpus: int
+    id: str
+    user: str
+    submitted_at: float
+    seconds: float
+    priority: int
+    started_at: float | None
+
+
 def read(text: Iterable[str], vc: str | None = None, resource: str = "auto") -> Trace:
     """Read a trace; `vc` takes the jobs of one virtual cluster only.
 
     `resource` is the column that counts slots: `gpu` (jobs without GPUs are left out), `cpu`, or `auto`: GPUs
-    where the trace has any job with one. Raises TraceError.
+    where the trace has any job with one. A part of a slot counts as one. Raises TraceError.
     """
-    reader = csv.DictReader(text)
-    names = set(reader.fieldnames or ())
+    reader = csv.reader(text)
+    try:
+        names = [name.strip().removeprefix("\ufeff") for name in next(reader, [])]
+        _check_columns(set(names))
+        rows, count = _rows(reader, names, vc)
+    except csv.Error as error:
+        raise TraceError(f"line {reader.line_num}: {error}") from error
+    by_gpu = resource == "gpu" or (resource == "auto" and any(row.gpus > 0 for row in rows))
+    found = [
+        Job(row.id, row.user, slots, row.submitted_at, row.seconds, row.priority, row.started_at)
+        for row in rows
+        if (slots := row.gpus if by_gpu else row.cpus) > 0
+    ]
+    found.sort(key=lambda job: (job.submitted_at, job.id))
+    return Trace(tuple(found), count - len(found))
+
+
+def _check_columns(names: set[str]) -> None:
     timed = "duration" in names or names >= {"start_time", "end_time"}
     if not (timed and names >= {"job_id", "user", "submit_time"} and names & {"gpu_num", "cpu_num"}):
         raise TraceError(
             f"not a job trace: the first line has the columns {', '.join(sorted(names)) or 'none'}; needed are "
             "job_id, user, submit_time, gpu_num or cpu_num, and duration or start_time and end_time"
         )
-    rows = list(reader)
-    wanted = [row for row in rows if vc is None or row.get("vc") == vc]
-    if vc is not None and not wanted:
-        known = sorted({row.get("vc") or "" for row in rows} - {""})
-        raise TraceError(f"no job of the virtual cluster {vc!r}; the trace has: {', '.join(known) or 'none'}")
-    column = _column(wanted, resource)
-    found = []
-    for line, row in enumerate(rows, 2):
-        if vc is None or row.get("vc") == vc:
-            job = _job(row, column, line)
-            if job is not None:
-                found.append(job)
-    found.sort(key=lambda job: (job.submitted_at, job.id))
-    return Trace(tuple(found), len(rows) - len(found))
 
 
-def _column(rows: Iterable[dict[str, str]], resource: str) -> str:
-    if resource != "auto":
-        return f"{resource}_num"
-    return "gpu_num" if any((row.get("gpu_num") or "0").strip() not in ("", "0") for row in rows) else "cpu_num"
-
-
-def _job(row: dict[str, str], column: str, line: int) -> Job | None:
-    try:
-        slots = int(float(row.get(column) or 0))
-        start, end = _moment(row.get("start_time")), _moment(row.get("end_time"))
-        submitted = _moment(row["submit_time"])
-        told = (row.get("duration") or "").strip()
-        seconds = float(told) if told else (end - start if start is not None and end is not None else 0.0)
-        priority = int(row.get("priority") or 0)
-    except ValueError as error:
-        raise TraceError(f"line {line}: {error}") from error
-    if slots <= 0 or seconds <= 0 or submitted is None or not math.isfinite(seconds):
-        return None
-    return Job(row["job_id"], row["user"], slots, submitted, seconds, priority, start)
-
-
-def _moment(text: str | None) -> float | None:
-    text = (text or "").strip()
-    if not text or text.lower() in ("none", "nan", "unknown"):
-        return None
-    for form in FORMATS:
-        try:
-            return datetime.strptime(text, form).replace(tzinfo=UTC).timestamp()
-        except ValueError:
+def _rows(reader: Any, names: list[str], vc: str | None) -> tuple[list[_Row], int]:
+    """Return the jobs with a duration, and the number of all rows."""
+    places = {name: place for place, name in enumerate(names)}
+    users: dict[str, str] = {}
+    found, others, count = list[_Row](), set[str](), 0
+    for cells in reader:
+        count += bool(cells)
+        cell = functools.partial(_cell, places, cells)
+        if not cells or (vc is not None and cell("vc") != vc):
+            others.add(cell("vc"))
             continue
-    raise ValueError(f"{text!r} is not a time such as 2020-06-09 18:41:01")
+        try:
+            row = _row(cell, users)
+        except (ValueError, OverflowError) as error:
+            raise TraceError(f"line {reader.line_num}: {error}") from error
+        if row is not None:
+            found.append(row)
+    if vc is not None and count and not found:
+        known = ", ".join(sorted(others - {""})) or "none"
+        raise TraceError(f"no job of the virtual cluster {vc!r}; the trace has: {known}")
+    return found, count
+
+
+def _cell(places: dict[str, int], cells: list[str], name: str) -> str:
+    """Return a cell by its column; empty where the row is too short or there is no such column."""
+    place = places.get(name, len(cells))
+    return cells[place].strip() if place < len(cells) else ""
+
+
+def _row(cell: Callable[[str], str], users: dict[str, str]) -> _Row | None:
+    start, end = _moment(cell("start_time")), _moment(cell("end_time"))
+    submitted = _moment(cell("submit_time"))
+    told = _number(cell("duration"))
+    seconds = told if told is not None else (end - start if start is not None and end is not None else 0.0)
+    gpus, cpus = (math.ceil(_number(cell(name)) or 0.0) for name in ("gpu_num", "cpu_num"))
+    priority = int(_number(cell("priority")) or 0)
+    if submitted is None or not 0 < seconds < math.inf:
+        return None
+    user = cell("user")
+    return _Row(gpus, cpus, cell("job_id"), users.setdefault(user, user), submitted, seconds, priority, start)
+
+
+def _number(text: str) -> float | None:
+    return None if text.lower() in MISSING else float(text)
+
+
+def _moment(text: str) -> float | None:
+    if text.lower() in MISSING:
+        return None
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is not a time such as 2020-06-09 18:41:01") from None
+    return (at.replace(tzinfo=UTC) if at.tzinfo is None else at).timestamp()
 
 
 def written(jobs: Iterable[Job]) -> str:
@@ -131,67 +171,4 @@ def written(jobs: Iterable[Job]) -> str:
 
 
 def _told(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).strftime(FORMATS[1])
-
-
-@dataclass(frozen=True)
-class Shape:
-    """The shape of a synthetic trace: what Hu et al. describe of the Helios traces, with invented numbers.
-
-    Most jobs need one GPU and end within minutes, few of them take most of the GPU time; the durations of one
-    user's jobs resemble each other; few users submit most jobs; submissions follow the time of day.
-    """
-
-    jobs: int = 20_000
-    users: int = 60
-    slots: int = 64
-    load: float = 0.85
-    """Mean share of the slots that is busy."""
-    median_seconds: float = 180.0
-    user_spread: float = 1.6
-    """Standard deviation of log durations between the recurring tasks of users."""
-    spread: float = 1.4
-    """Standard deviation of log durations among the jobs of one task."""
-    longest_seconds: float = 7 * 86_400.0
-
-
-SIZES = ((1, 0.62), (2, 0.12), (4, 0.10), (8, 0.13), (16, 0.03))
-"""Slots of a job, and how frequent they are."""
-TASKS = 3
-"""Recurring tasks of one user."""
-
-
-def synthetic(seed: int, shape: Shape | None = None) -> Trace:
-    """Return a simulated trace with heavy-tailed durations; the same seed gives the same trace."""
-    shape = shape or Shape()
-    draw = random.Random(seed)  # noqa: S311 - a simulation
-    start = datetime(2020, 6, 1, tzinfo=UTC).timestamp()
-    tasks = [[(draw.gauss(0, shape.user_spread), _size(draw)) for _ in range(TASKS)] for _ in range(shape.users)]
-    weights = [1 / (rank + 1) for rank in range(shape.users)]
-    drawn = []
-    for _ in range(shape.jobs):
-        user = draw.choices(range(shape.users), weights)[0]
-        middle, slots = draw.choice(tasks[user])
-        larger = 0.25 * math.log(slots)  # larger jobs are longer
-        seconds = shape.median_seconds * math.exp(middle + larger + draw.gauss(0, shape.spread))
-        drawn.append((user, slots, min(max(seconds, 1.0), shape.longest_seconds), draw.choice((0, 0, 0, 0, 5))))
-    work = sum(slots * seconds for _, slots, seconds, _ in drawn)
-    period = work / (shape.slots * shape.load)
-    times = sorted(_by_day(draw, period) for _ in drawn)
-    jobs = [
-        Job(str(number), f"u{user:02d}", slots, start + at, round(seconds, 3), priority)
-        for number, (at, (user, slots, seconds, priority)) in enumerate(zip(times, drawn, strict=True), 1)
-    ]
-    return Trace(tuple(jobs), 0)
-
-
-def _size(draw: random.Random) -> int:
-    return draw.choices([size for size, _ in SIZES], [share for _, share in SIZES])[0]
-
-
-def _by_day(draw: random.Random, period: float) -> float:
-    """Return a time of submission: by day twice as likely as by night."""
-    while True:
-        at = draw.random() * period
-        if draw.random() < 0.75 + 0.25 * math.sin(2 * math.pi * at / 86_400):
-            return at
+    return datetime.fromtimestamp(at, UTC).strftime(FORMAT)

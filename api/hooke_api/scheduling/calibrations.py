@@ -9,6 +9,8 @@ from sqlalchemy import exists, select, update
 from sqlalchemy.orm import Session
 
 from hooke_api.models import Cluster, Run, StoredCalibration, now
+from hooke_api.queue.prediction import Prediction, remaining
+from hooke_api.queue.state import Calibrating
 from hooke_api.scheduling.lifecycle import ACTIVE
 from hooke_api.storage.database import Database
 from hooke_api.storage.outbox import announce, wake_scheduler
@@ -17,6 +19,30 @@ OPEN = ("queued", "running")
 """States of a calibration that has not ended."""
 LIMIT = timedelta(seconds=600)
 """After this time without a result a calibration has failed: its agent ended, or the order was lost."""
+USUAL = Prediction(60.0, spread=30.0)
+"""What a calibration takes on a cluster that has not been calibrated."""
+_OTHER_TIMES = 0.3
+"""Relative standard deviation between calibrations of a cluster, which differ in ranks and workloads."""
+
+
+def open_on(session: Session, cluster: str, at: datetime) -> Calibrating | None:
+    """Return the calibration of a cluster that has not ended, and what it still takes; None: there is none."""
+    of_cluster = (
+        select(StoredCalibration.state, StoredCalibration.sent_at, StoredCalibration.ended_at)
+        .where(StoredCalibration.cluster == cluster)
+        .order_by(StoredCalibration.id.desc())
+        .limit(1)
+    )
+    row = session.execute(of_cluster.where(StoredCalibration.state.in_(OPEN))).first()
+    if row is None:
+        return None
+    before = session.execute(of_cluster.where(StoredCalibration.state == "succeeded")).first()
+    usual = USUAL
+    if before is not None and before.sent_at is not None and before.ended_at is not None:
+        took = max(1.0, (before.ended_at - before.sent_at).total_seconds())
+        usual = Prediction(took, spread=_OTHER_TIMES * took)
+    left = remaining(usual, 0.0 if row.sent_at is None else (at - row.sent_at).total_seconds())
+    return Calibrating(row.state == "running", (left.seconds, left.spread))
 
 
 def due(database: Database, seen_since: datetime) -> list[tuple[str, CalibrationOrder]]:

@@ -5,19 +5,28 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from typing import Any
 
 from hooke.spec.states import RunState
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from hooke_api.models import Attempt, Cluster, Experiment, Run
-from hooke_api.queue.prediction import History, Kind, history_of_runs
+from hooke_api.queue.likeness import Kind, history_of_runs
+from hooke_api.queue.prediction import History
 
 REMEMBERED = 2000
 """Runs of a cluster that predictions and shares are computed from: the newest."""
 WHOLE = frozenset({RunState.SUCCEEDED, RunState.TIMED_OUT})
 """States whose durations say how long a run takes; one that failed or was cancelled ended early."""
+ABOUT = (
+    Experiment.workload,
+    Experiment.spec[("budget", "max_seconds")].as_float().label("limit"),
+    Experiment.spec[("target", "value")].as_float().label("target"),
+)
+"""Columns of an experiment that the durations of its runs depend on."""
+Columns = Any
+"""A row of a query, or a Run, with the columns that a function reads."""
 
 
 @dataclass(frozen=True)
@@ -27,17 +36,27 @@ class Ended:
     kind: Kind
     experiment: str
     user: str
-    ranks: int
-    """Slots that it occupied; of a simulated run the ranks of its specification do not matter."""
+    slots: int
+    """Slots that others could not use meanwhile: all of the cluster, as a launch has it to itself."""
     whole: bool
+    """Whether its duration says how long such a run takes."""
+    samples: int
+    """Samples that it trained on."""
     began_at: float
     """Seconds since 1970."""
+    trained_at: float
+    """When its ranks had started."""
     ended_at: float
 
     @property
     def seconds(self) -> float:
-        """Return for how long it kept the cluster, start-up included."""
-        return self.ended_at - self.began_at
+        """Return for how long it kept the cluster, start-up included; at least 0, whatever clocks say."""
+        return max(0.0, self.ended_at - self.began_at)
+
+    @property
+    def starting(self) -> float:
+        """Return how much of that was start-up."""
+        return self.trained_at - self.began_at
 
 
 @dataclass(frozen=True)
@@ -52,7 +71,7 @@ class Known:
         used: dict[str, float] = {}
         for run in self.runs:
             share = 0.5 ** (max(0.0, now - run.ended_at) / (3600 * half_life_hours))
-            used[run.user] = used.get(run.user, 0.0) + share * run.ranks * run.seconds
+            used[run.user] = used.get(run.user, 0.0) + share * run.slots * run.seconds
         return used
 
 
@@ -77,7 +96,7 @@ def known(session: Session, host: str, slots: int) -> Known:
         if end is not None:
             for run in runs if other == host else ended_runs(session, other, slots):
                 if run.whole:
-                    durations.add(run.kind, run.seconds)
+                    durations.add(run.kind, run.seconds, run.starting, run.samples)
     read = Known(tuple(runs), durations)
     with _LOCK:
         _CACHE[key] = stamp, read
@@ -85,37 +104,53 @@ def known(session: Session, host: str, slots: int) -> Known:
 
 
 def ended_runs(session: Session, host: str, slots: int, limit: int = REMEMBERED) -> list[Ended]:
-    """Return the newest runs of a cluster that have ended, in the order of their ends.
+    """Return the newest runs of a cluster that have ended after they were sent, in the order of their ends.
 
-    A run keeps its cluster from its dispatch, or from the end of the one before it, to its own end.
+    A run keeps its cluster from its dispatch, or from the end of the one before it, to its own end. One whose
+    ranks never started did, too.
     """
     query = (
         select(
             Run.experiment_id, Run.algorithm, Run.simulated, Run.workers, Run.servers, Run.budget, Run.state,
-            Run.started_at, Run.finished_at, Experiment.workload, Experiment.created_by, Attempt.created_at,
+            Run.attempt, Run.samples, Run.started_at, Run.finished_at, *ABOUT, Experiment.created_by,
+            Attempt.created_at.label("sent"),
         )
         .join(Experiment, Experiment.id == Run.experiment_id)
-        .outerjoin(Attempt, (Attempt.run_id == Run.id) & (Attempt.number == Run.attempt))
-        .where(Run.host == host, Run.finished_at.is_not(None), Run.started_at.is_not(None))
+        .join(Attempt, (Attempt.run_id == Run.id) & (Attempt.number == Run.attempt))
+        .where(Run.host == host, Run.finished_at.is_not(None))
         .order_by(Run.finished_at.desc(), Run.id.desc())
         .limit(limit)
     )  # fmt: skip
     return _occupations(session.execute(query).all()[::-1], host, slots)
 
 
-def _occupations(rows: Sequence[Sequence[object]], host: str, slots: int) -> list[Ended]:
+def kind_of(host: str, about: Columns, run: Columns) -> Kind:
+    """Return what the duration of a run depends on; `about`: a row with the columns ABOUT."""
+    ranks = run.workers + run.servers
+    return Kind(host, run.simulated, about.workload, run.algorithm, ranks, run.budget, about.limit, about.target)
+
+
+def _occupations(rows: Sequence[Columns], host: str, slots: int) -> list[Ended]:
     found: list[Ended] = []
-    previous: float | None = None
+    previous = 0.0
     for row in rows:
-        experiment, algorithm, simulated, workers, servers, budget, state, began, ended, workload, user, sent = row
-        assert isinstance(began, datetime) and isinstance(ended, datetime)  # noqa: S101, PT018 - by the query
-        dispatched = sent if isinstance(sent, datetime) else began
-        start = dispatched.timestamp()
-        if previous is not None:
-            start = max(start, previous)
-        previous = ended.timestamp()
-        ranks = int(workers) + int(servers)  # type: ignore[call-overload]
-        kind = Kind(host, bool(simulated), str(workload), str(algorithm), ranks, int(budget))  # type: ignore[call-overload]
-        taken = slots if simulated else min(ranks, slots)
-        found.append(Ended(kind, str(experiment), str(user), taken, state in WHOLE, start, previous))
+        ended = row.finished_at.timestamp()
+        began = max(row.sent.timestamp(), previous)
+        started = ended if row.started_at is None else row.started_at.timestamp()
+        # a succeeded run without figures did its budget; a later attempt goes on from where an earlier one was
+        samples = row.samples or (row.budget if row.state is RunState.SUCCEEDED else 0)
+        found.append(
+            Ended(
+                kind=kind_of(host, row, row),
+                experiment=row.experiment_id,
+                user=row.created_by,
+                slots=slots,
+                whole=row.state in WHOLE and row.attempt == 1 and samples > 0,
+                samples=samples,
+                began_at=began,
+                trained_at=min(max(started, began), max(ended, began)),
+                ended_at=ended,
+            )
+        )
+        previous = max(previous, ended)
     return found

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from hooke.spec.states import RunState
-from sqlalchemy import exists, or_, select
-from sqlalchemy.orm import Session, undefer
+from sqlalchemy import ColumnElement, Exists, exists, literal, or_, select
+from sqlalchemy.orm import Session, aliased, undefer
 
 from hooke_api.base.settings import Settings
 from hooke_api.models import Attempt, Cluster, Run, StoredCalibration, now
@@ -43,7 +43,11 @@ def choose(session: Session, host: str) -> list[Run]:
     # a concurrent session for this cluster waits here, and then sees the choice
     cluster = session.scalars(select(Cluster).where(Cluster.name == host).with_for_update()).one()
     busy = select(Run.id).where(Run.host == host, Run.state.in_(ACTIVE)).limit(1)
-    if session.execute(busy).first() is not None:
+    # a calibration is requested under the same lock, maybe after `free_hosts` has looked
+    calibrating = select(StoredCalibration.id).where(
+        StoredCalibration.cluster == host, StoredCalibration.state.in_(OPEN)
+    )
+    if cluster.draining or any(session.execute(query).first() is not None for query in (busy, calibrating)):
         return []
     chosen = _next_experiment(session, cluster)
     if chosen is None:
@@ -60,16 +64,31 @@ def choose(session: Session, host: str) -> list[Run]:
 def _next_experiment(session: Session, cluster: Cluster) -> tuple[str, int | None] | None:
     """Return the experiment that comes first and the largest number of its runs that may start."""
     policy = waiting.policy_of(cluster)
-    if policy.order is Order.FIRST_COME and not cluster.draining:
-        # ids are ordered by time: the oldest experiment is found without reading the rest of the queue; no run is
-        # active here, so no limit of active runs is reached
-        query = select(Run.experiment_id).where(Run.host == cluster.name, Run.state == RunState.QUEUED)
-        oldest = session.scalars(query.order_by(Run.experiment_id).limit(1)).first()
-        return None if oldest is None else (oldest, policy.max_active_runs)
+    if policy.order is Order.FIRST_COME:
+        # without reading the whole queue; no run is active here, so no limit of active runs is reached
+        first = _first_come(session, cluster.name)
+        return None if first is None else (first, policy.max_active_runs)
     # the caller has seen that it is online
     queue = waiting.read(session, cluster, now(), timedelta.max, predicted=False)
     found = following(queue.state)
     return None if found is None else (found[0].experiment, found[1])
+
+
+def _first_come(session: Session, host: str) -> str | None:
+    """Return the oldest experiment that has begun and has queued runs, otherwise the oldest; ids follow time."""
+    waits = select(Run.experiment_id).where(Run.host == host, Run.state == RunState.QUEUED)
+    oldest = session.scalars(waits.order_by(Run.experiment_id).limit(1)).first()
+    if oldest is None or session.scalar(select(_begun(host, literal(oldest)))):
+        return oldest
+    each = waits.distinct().subquery()
+    begun = select(each.c.experiment_id).where(_begun(host, each.c.experiment_id))
+    return session.scalars(begun.order_by(each.c.experiment_id).limit(1)).first() or oldest
+
+
+def _begun(host: str, experiment: ColumnElement[str]) -> Exists:
+    """Return the condition that runs of an experiment have been dispatched to a cluster."""
+    other = aliased(Run)
+    return exists().where(other.host == host, other.experiment_id == experiment, other.state.in_(waiting.BEGUN))
 
 
 def unsent(session: Session, at: datetime, settings: Settings) -> list[list[Run]]:

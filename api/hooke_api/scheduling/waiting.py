@@ -5,26 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
 from hooke.spec.states import RunState
 from sqlalchemy import exists, func, select
 from sqlalchemy.orm import Session
 
 from hooke_api.models import Attempt, Cluster, Experiment, Run
-from hooke_api.queue.prediction import Kind, Prediction, history_of_runs, total
+from hooke_api.queue.likeness import history_of_runs
+from hooke_api.queue.prediction import Prediction, remaining, total
 from hooke_api.queue.settings import Order, QueuePolicy
 from hooke_api.queue.state import Active, Batch, Entry, QueueState
-from hooke_api.scheduling import history
-from hooke_api.scheduling.history import Known
+from hooke_api.scheduling import calibrations, history
+from hooke_api.scheduling.history import ABOUT, Columns, Known, kind_of
 from hooke_api.scheduling.lifecycle import ACTIVE
 
 BEGUN = (*sorted(ACTIVE), RunState.SUCCEEDED, RunState.FAILED_USER, RunState.FAILED_INFRA, RunState.TIMED_OUT)
 """States of a run that show that its experiment has begun on the cluster."""
 PREDICTED = frozenset({Order.SHORTEST_SERVICE, Order.FAIR_SHARE})
 """Orders that depend on durations."""
-Columns = Any
-"""A row of a query, or a Run, with the columns that a function reads."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +37,8 @@ class Turn:
     state: RunState
     left: Prediction | None
     """The seconds that it still takes, without the runs before it; None: unknown."""
+    late: float = 0.0
+    """Seconds by which it has exceeded its predicted duration, beyond the interval of this; 0: it has not."""
 
 
 @dataclass(frozen=True)
@@ -75,13 +75,9 @@ def read(session: Session, cluster: Cluster, at: datetime, silence: timedelta, p
         online=at - cluster.seen_at <= silence,
         seen_at=cluster.seen_at.timestamp(),
         drained=cluster.draining,
+        calibration=calibrations.open_on(session, cluster.name, at),
     )
     return Queue(state, turns, known)
-
-
-def kind_of(host: str, workload: str, run: Columns) -> Kind:
-    """Return what the duration of a run depends on."""
-    return Kind(host, run.simulated, workload, run.algorithm, run.workers + run.servers, run.budget)
 
 
 def ranks_of(slots: int, run: Columns) -> int:
@@ -107,7 +103,7 @@ def _entries(session: Session, cluster: Cluster, known: Known) -> tuple[Entry, .
         Run.host == cluster.name, Run.state == RunState.QUEUED, Run.experiment_id == Experiment.id
     )
     told = select(
-        Experiment.id, Experiment.number, Experiment.name, Experiment.workload, Experiment.created_by,
+        Experiment.id, Experiment.number, Experiment.name, *ABOUT, Experiment.created_by,
         Experiment.created_at, Experiment.priority, begun.label("begun"),
     ).where(waits)  # fmt: skip
     return tuple(
@@ -115,7 +111,7 @@ def _entries(session: Session, cluster: Cluster, known: Known) -> tuple[Entry, .
             experiment=one.id,
             user=one.created_by,
             submitted_at=one.created_at.timestamp(),
-            batches=tuple(_batch(cluster, one.workload, row, known) for row in rows[one.id]),
+            batches=tuple(_batch(cluster, one, row, known) for row in rows[one.id]),
             priority=one.priority,
             begun=one.begun,
             number=one.number,
@@ -126,8 +122,8 @@ def _entries(session: Session, cluster: Cluster, known: Known) -> tuple[Entry, .
     )
 
 
-def _batch(cluster: Cluster, workload: str, row: Columns, known: Known) -> Batch:
-    predicted = known.durations.predict(kind_of(cluster.name, workload, row))
+def _batch(cluster: Cluster, about: Columns, row: Columns, known: Known) -> Batch:
+    predicted = known.durations.predict(kind_of(cluster.name, about, row))
     return Batch(row.runs, ranks_of(cluster.slots, row), predicted)
 
 
@@ -136,7 +132,7 @@ def _turns(session: Session, cluster: Cluster, at: datetime, known: Known) -> tu
     query = (
         select(
             Run.id, Run.experiment_id, Run.algorithm, Run.simulated, Run.workers, Run.servers, Run.budget,
-            Run.samples, Run.state, Run.started_at, Experiment.workload, Experiment.created_by, Experiment.number,
+            Run.samples, Run.state, Run.started_at, *ABOUT, Experiment.created_by, Experiment.number,
             Attempt.created_at.label("sent"),
         )
         .join(Experiment, Experiment.id == Run.experiment_id)
@@ -145,38 +141,52 @@ def _turns(session: Session, cluster: Cluster, at: datetime, known: Known) -> tu
         .order_by(Run.id)
     )  # fmt: skip
     last = max((run.ended_at for run in known.runs), default=0.0)
-    return tuple(
-        Turn(
-            run=row.id,
-            experiment=row.experiment_id,
-            user=row.created_by,
-            number=row.number,
-            ranks=ranks_of(cluster.slots, row),
-            state=row.state,
-            left=_left(row, known.durations.predict(kind_of(cluster.name, row.workload, row)), at, last),
-        )
-        for row in session.execute(query)
+    return tuple(_turn(cluster, row, known, at, last) for row in session.execute(query))
+
+
+def _turn(cluster: Cluster, row: Columns, known: Known, at: datetime, last: float) -> Turn:
+    left, late = _left(row, known.durations.predict(kind_of(cluster.name, row, row)), at, last)
+    return Turn(
+        run=row.id,
+        experiment=row.experiment_id,
+        user=row.created_by,
+        number=row.number,
+        ranks=ranks_of(cluster.slots, row),
+        state=row.state,
+        left=left,
+        late=late,
     )
 
 
-def _left(row: Columns, predicted: Prediction | None, at: datetime, last: float) -> Prediction | None:
-    """Return the seconds that an active run still takes.
+def _left(
+    row: Columns, predicted: Prediction | None, at: datetime, last: float
+) -> tuple[Prediction | None, float]:
+    """Return the seconds that an active run still takes, and by how many it is late.
 
-    Without similar runs, one that trains is predicted from its share of the budget.
+    Without similar runs, and once a run has taken longer than similar ones, what it has done of its budget decides
+    if it trains.
     """
     if row.state is RunState.DISPATCHED:
-        return predicted
+        return predicted, 0.0
     began = max(last, row.sent.timestamp()) if row.sent is not None else at.timestamp()
     elapsed = max(0.0, at.timestamp() - began)
-    if predicted is not None:
-        # one that takes longer than predicted is expected to be late by as much as runs differ
-        left = max(predicted.seconds - elapsed, predicted.spread / 2)
-        return Prediction(left, predicted.spread, min(predicted.error, left))
-    if row.started_at is not None and row.samples > 0:
-        trained = max(0.0, (at - row.started_at).total_seconds())
-        left = trained * max(0, row.budget - row.samples) / row.samples
-        return Prediction(left, left / 2)
-    return None
+    if predicted is None:
+        return _by_progress(row, at), 0.0
+    if elapsed <= max(predicted.high, predicted.seconds):
+        return remaining(predicted, elapsed), 0.0
+    own = _by_progress(row, at) if row.samples < row.budget else None
+    return own or remaining(predicted, elapsed), elapsed - predicted.seconds
+
+
+def _by_progress(row: Columns, at: datetime) -> Prediction | None:
+    if row.started_at is None or row.samples <= 0:
+        return None
+    since = row.started_at if row.sent is None else max(row.started_at, row.sent)  # that of an earlier attempt
+    trained = max(0.0, (at - since).total_seconds())
+    left = trained * max(0, row.budget - row.samples) / row.samples
+    if row.limit is not None:
+        left = min(left, max(0.0, row.limit - trained))
+    return Prediction(left, left / 2)
 
 
 def _active(turns: Sequence[Turn]) -> tuple[Active, ...]:
@@ -192,6 +202,7 @@ def _active(turns: Sequence[Turn]) -> tuple[Active, ...]:
             runs=len(group),
             left=left_of(group),
             number=group[0].number,
+            late=max(turn.late for turn in group),
         )
         for experiment, group in groups.items()
     )

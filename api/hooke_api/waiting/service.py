@@ -6,18 +6,18 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 
-from hooke.errors import Fault, SpecError
 from hooke.spec.states import RunState
-from sqlalchemy import func, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from hooke_api.base.errors import ResourceNotFound
 from hooke_api.models import Cluster, Experiment, Run, now
-from hooke_api.queue.outlook import Outlook, Span, outlooks, plural, span
+from hooke_api.queue.outlook import Outlook, Span, offline, outlooks, plural, span
 from hooke_api.queue.prediction import Prediction, total
 from hooke_api.queue.settings import QueuePolicy
-from hooke_api.queue.state import Active
+from hooke_api.queue.state import Active, QueueState
 from hooke_api.scheduling import waiting
+from hooke_api.scheduling.history import ABOUT, kind_of
 from hooke_api.scheduling.lifecycle import ACTIVE
 from hooke_api.scheduling.waiting import Queue, left_of
 from hooke_api.storage.outbox import announce, wake_scheduler
@@ -109,7 +109,7 @@ def _queued_views(session: Session, queue: Queue, wanted: Sequence[Run]) -> dict
         experiment = outlook.entry.experiment
         if not any(run.experiment_id == experiment for run in wanted):
             continue
-        workload = session.execute(select(Experiment.workload).where(Experiment.id == experiment)).scalar_one()
+        about = session.execute(select(*ABOUT).where(Experiment.id == experiment)).one()
         query = (
             select(Run.id, Run.algorithm, Run.simulated, Run.workers, Run.servers, Run.budget)
             .where(Run.host == state.cluster, Run.state == RunState.QUEUED, Run.experiment_id == experiment)
@@ -117,7 +117,7 @@ def _queued_views(session: Session, queue: Queue, wanted: Sequence[Run]) -> dict
         )
         ahead: Counter[Prediction | None] = Counter()
         for before, row in enumerate(session.execute(query)):
-            predicted = queue.known.durations.predict(waiting.kind_of(state.cluster, workload, row))
+            predicted = queue.known.durations.predict(kind_of(state.cluster, about, row))
             if row.id in ids:
                 start, reason = outlook.after(before, [(runs, kind) for kind, runs in ahead.items()], state.now)
                 end = _end(start, predicted, state.now)
@@ -141,7 +141,7 @@ def _turn_views(queue: Queue, wanted: Collection[str]) -> dict[str, WaitingView]
             position=0,
             experiments_ahead=0,
             runs_ahead=number,
-            reason=_turn_reason(number),
+            reason=_turn_reason(state, number),
             starts=_span_view(None if before is None else span(state.now + before[0], before[1], state.now)),
             ends=_span_view(None if through is None else span(state.now + through[0], through[1], state.now)),
             runs=1,
@@ -149,7 +149,9 @@ def _turn_views(queue: Queue, wanted: Collection[str]) -> dict[str, WaitingView]
     return found
 
 
-def _turn_reason(number: int) -> str:
+def _turn_reason(state: QueueState, number: int) -> str:
+    if not state.online:
+        return f"sent to its cluster, which is {offline(state)}"
     if number == 0:
         return "sent to its cluster, which is starting it"
     return f"sent to its cluster, takes its turn after {plural(number, 'run')} of its launch"
@@ -217,35 +219,3 @@ def _span_view(told: Span | None) -> SpanView | None:
     if told is None:
         return None
     return SpanView(**{name: datetime.fromtimestamp(getattr(told, name), UTC) for name in SpanView.model_fields})
-
-
-def check_limits(session: Session, user: str, clusters: Sequence[str], added: Counter[str]) -> None:
-    """Raise SpecError if the runs that an experiment adds exceed the user's limit on a cluster.
-
-    `clusters` are the hosts of the experiment's clusters in order, for the pointers; `added` the runs per host.
-    """
-    faults = []
-    for host, count in sorted(added.items()):
-        cluster = session.get(Cluster, host)
-        limit = None if cluster is None else waiting.policy_of(cluster).max_waiting_runs
-        if limit is None:
-            continue
-        waits = _waiting_runs(session, user, host)
-        if waits + count > limit:
-            message = (
-                f"{user} has {plural(waits, 'waiting run')} on {host} and may have {limit}; this experiment adds "
-                f"{count}: wait until some have started, cancel some, or submit fewer"
-            )
-            faults.append(Fault(f"/clusters/{clusters.index(host)}", message))
-    if faults:
-        raise SpecError(faults)
-
-
-def _waiting_runs(session: Session, user: str, host: str) -> int:
-    query = (
-        select(func.count())
-        .select_from(Run)
-        .join(Experiment, Experiment.id == Run.experiment_id)
-        .where(Run.host == host, Run.state == RunState.QUEUED, Experiment.created_by == user)
-    )
-    return session.execute(query).scalar_one()

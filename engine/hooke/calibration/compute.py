@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hooke.calibration.documents import BatchTime, ComputeRate, Duration
+from hooke.calibration.documents import ROUNDS, BatchTime, ComputeRate, Duration
 from hooke.calibration.fitting import BLOCK, block_mean, estimate, jitter, line
 from hooke.calibration.request import WorkloadRequest
-from hooke.calibration.timing import ROUNDS
 from hooke.catalogue.algorithm import algorithm
 from hooke.catalogue.workload import Objective, Place, workload
 from hooke.objective.batches import Batches

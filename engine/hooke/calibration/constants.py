@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
+from pydantic import ValidationError
+
 from hooke.calibration.documents import Calibration, ComputeRate, Curve
+from hooke.catalogue.offers import ClassWorkloadOffer, brought_along
 from hooke.errors import CalibrationError, Fault, SpecError
 from hooke.spec.measured import Operation, OperationCost
 from hooke.spec.pointers import pointer
@@ -30,7 +33,7 @@ def constants(
             "at least two (`hooke calibrate --workers 2`)"
         )
     precision = compute.precision if compute else "fp32"
-    rate = _rate(calibration, name, workload, precision)
+    rate, same = _rate(calibration, name, workload, precision)
     overhead = _overhead(calibration, message)
     found: dict[str, Any] = {
         "latency": max(0.0, message.line.alpha - 2 * overhead),
@@ -45,7 +48,8 @@ def constants(
     found |= _compute(rate, found.get("memory_bandwidth", VirtualCluster().memory_bandwidth))
     day = f"{calibration.at:%Y-%m-%d %H:%M} UTC"
     found["source"] = f"calibration of {name}, {calibration.workers} ranks, {day}"[:_SOURCE_LENGTH]
-    found["compute_source"] = f"measured by the {found['source']}"[:_SOURCE_LENGTH]
+    how = "measured" if same else f"measured with other parameters of {workload.name}"
+    found["compute_source"] = f"{how} by the {found['source']}"[:_SOURCE_LENGTH]
     return found
 
 
@@ -71,17 +75,17 @@ def resolve_run(spec: RunSpec, find: Find) -> RunSpec:
 
 def resolve_experiment(spec: ExperimentSpec, find: Find) -> ExperimentSpec:
     """Return an experiment all of whose constants are resolved; the same if they are. Raises SpecError."""
-    clusters, faults = [], []
+    clusters, found = [], list[Fault]()
     for i, cluster in enumerate(spec.clusters):
         if cluster.virtual is not None and cluster.virtual.like is not None:
             try:
                 virtual = _found(cluster.virtual, spec, find, "clusters", i, "virtual", "like")
                 cluster = cluster.model_copy(update={"virtual": virtual})  # noqa: PLW2901 - the resolved one
             except SpecError as error:
-                faults += error.faults
+                found += error.faults
         clusters.append(cluster)
-    if faults:
-        raise SpecError(faults)
+    if found:
+        raise SpecError(found)
     return spec.model_copy(update={"clusters": clusters})
 
 
@@ -91,20 +95,35 @@ def _found(virtual: VirtualCluster, spec: ExperimentSpec | RunSpec, find: Find, 
         return resolved(virtual, constants(find(name), name, spec.workload, spec.compute))
     except CalibrationError as error:
         raise SpecError([Fault(pointer(*place), str(error))]) from None
+    except ValidationError as error:  # a document that no machine made, or one that is not for this
+        said = "; ".join(f"{'/'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
+        why = f"the calibration of {name} gives constants that a virtual cluster cannot have: {said}"
+        raise SpecError([Fault(pointer(*place), why)]) from None
 
 
-def _rate(calibration: Calibration, name: str, workload: WorkloadChoice, precision: str) -> ComputeRate:
+def _rate(
+    calibration: Calibration, name: str, workload: WorkloadChoice, precision: str
+) -> tuple[ComputeRate, bool]:
+    """Return the gradients of a workload, and whether they were measured with its parameters."""
     same = [rate for rate in calibration.compute if rate.workload == workload.name and rate.precision == precision]
     for rate in same:
-        if rate.parameters == workload.parameters:
-            return rate
+        if _complete(rate.workload, rate.parameters) == _complete(workload.name, workload.parameters):
+            return rate, True
     if same:
-        return same[0]
+        return same[0], False
     known = ", ".join(f"{rate.workload} ({rate.precision})" for rate in calibration.compute) or "none"
     raise CalibrationError(
         f"the calibration of {name} measured no gradients of {workload.name} in {precision}; it has: {known}. "
         f"Calibrate again with --workload {workload.name}"
     )
+
+
+def _complete(name: str, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the parameters of a workload with its defaults; those of a user's workload as they are."""
+    offer = brought_along().workloads.get(name)
+    if not isinstance(offer, ClassWorkloadOffer):
+        return parameters
+    return {key: field.default for key, field in offer.kind.model_fields.items()} | dict(parameters)
 
 
 def _overhead(calibration: Calibration, message: Curve) -> float:

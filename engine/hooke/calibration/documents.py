@@ -20,6 +20,10 @@ add: of vectors in a rank's own memory, all ranks at once. background: what an a
 to its time."""
 
 
+ROUNDS = 3
+"""Rounds of all measurements: their spread shows changes that are slower than one measurement."""
+
+
 class Duration(Frozen):
     """A median duration in seconds with its standard error."""
 

@@ -59,10 +59,10 @@ def line(messages: Sequence[float], size: Sequence[float], points: Sequence[Dura
     fitted = weighted[:, used] @ found
     freedom = len(points) - len(used)
     chi = float(((target - fitted) ** 2).sum()) / freedom if freedom > 0 else 1.0
-    covariance = np.linalg.pinv(weighted[:, used].T @ weighted[:, used]) * max(1.0, chi)
-    values, deviations = np.zeros(2), np.zeros(2)
+    # of both also where one is 0: that its estimate was negative does not make it known
+    covariance = np.linalg.pinv(weighted.T @ weighted) * max(1.0, chi)
+    values, deviations = np.zeros(2), np.sqrt(np.diag(covariance)) / scale
     values[used] = np.maximum(found, 0.0) / scale[used]
-    deviations[used] = np.sqrt(np.diag(covariance)) / scale[used]
     misfit = np.median(np.abs(measured - fitted * errors) / np.maximum(measured, 1e-12))
     return Line(
         alpha=float(values[0]),

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from hooke.calibration.documents import Curve, Kind, Point
+from hooke.calibration.documents import ROUNDS, Curve, Kind, Point
 from hooke.calibration.fitting import estimate, line
 from hooke.calibration.operations import Measured, Step, counts, number_of_steps, steps
-from hooke.calibration.timing import ROUNDS, timed
+from hooke.calibration.timing import timed
 from hooke.comm import collectives
 from hooke.comm.collectives import Collective
 

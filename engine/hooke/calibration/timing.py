@@ -11,8 +11,6 @@ import numpy as np
 if TYPE_CHECKING:
     from hooke.comm.mpi.communicator import MpiComm
 
-ROUNDS = 3
-"""Rounds of all measurements: their spread shows changes that are slower than one measurement."""
 _SHORTEST = 2e-4
 """Shortest sample, s: shorter operations are repeated within it."""
 _LEAST, _MOST = 3, 200

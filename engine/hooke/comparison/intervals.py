@@ -21,7 +21,7 @@ class Interval:
 
 
 @functools.cache
-def t_quantile(degrees: int, confidence: float = CONFIDENCE) -> float:
+def t_quantile(degrees: float, confidence: float = CONFIDENCE) -> float:
     """Return the two-sided quantile of Student's t: P(|T| <= q) = confidence, with `degrees` >= 1 of freedom.
 
     SciPy is imported on first use, because not every API process needs it. `stdtrit` is the function behind

@@ -16,7 +16,7 @@ import {
   formatAxisValue,
   formatMetric,
 } from "@/lib/format/quantities";
-import { formatAge, formatSeconds } from "@/lib/format/time";
+import { formatAge, formatSeconds, formatSpan } from "@/lib/format/time";
 
 describe("numbers", () => {
   it("have three significant digits", () => {
@@ -111,4 +111,17 @@ it("says of which part of the data a figure is", () => {
   expect(metricsOf("test").filter((metric) => metric.startsWith("validation_"))).toEqual([]);
   expect(metricsOf("validation").filter((metric) => metric.startsWith("test_"))).toEqual([]);
   expect(formatMetric("validation_accuracy", 0.5)).toBe(formatMetric("test_accuracy", 0.5));
+});
+
+describe("formatSpan", () => {
+  const now = new Date(2026, 10, 24, 12, 0).getTime();
+  const at = (...moment: [number, number, number, number]) => new Date(...moment).toISOString();
+
+  it("has the day where it is not today, and the year where it is another", () => {
+    const earliest = at(2026, 10, 24, 13);
+    const span = (latest: string) => formatSpan({ at: at(2026, 10, 24, 14), earliest, latest }, now);
+    expect(span(at(2026, 10, 24, 15))).toBe("about 14:00 (13:00 to 15:00)");
+    expect(span(at(2026, 10, 25, 15))).toBe("about 14:00 (13:00 to 11-25 15:00)");
+    expect(span(at(2027, 10, 25, 15))).toBe("about 14:00 (13:00 to 2027-11-25 15:00)");
+  });
 });

@@ -35,7 +35,7 @@ describe("what waits says why and until when", () => {
       "/clusters/local/queue",
     );
     expect(screen.getByTestId("waiting")).toHaveTextContent(TIMES);
-    expect(note.getByText("start and end unknown: nothing similar has run")).toBeVisible();
+    expect(note.getByText("start and end unknown")).toBeVisible();
     const field = screen.getByRole("textbox", { name: "Priority" });
     await user.clear(field);
     await user.type(field, "3");

@@ -1,13 +1,15 @@
 """Positions, reasons and predicted times, on hand-made queues."""
 
+import math
 from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 from hooke_api.queue.outlook import outlooks
+from hooke_api.queue.policies import following
 from hooke_api.queue.prediction import Prediction
 from hooke_api.queue.settings import QueuePolicy
-from hooke_api.queue.state import Active, Batch, Entry, QueueState
+from hooke_api.queue.state import Active, Batch, Calibrating, Entry, QueueState
 
 NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC).timestamp()
 
@@ -87,10 +89,10 @@ def test_behind_an_unknown_duration_nothing_is_predicted():
 def test_one_that_is_held_says_why_and_does_not_delay_others():
     policy, active = QueuePolicy(max_active_runs=2), [Active("x", "ada", 2, runs=2, left=(60.0, 0.0))]
     other = replace(entry("b", at=1), user="bob")
-    found = outlooks(queue(entry("a"), other, active=active, policy=policy))
+    found = outlooks(queue(entry("a"), other, active=active, policy=policy, exclusive=False))
     assert [(each.entry.experiment, each.position) for each in found] == [("b", 1), ("a", 2)]
     assert found[1].reason == "held: 2 runs of ada are active, the limit is 2"
-    assert (found[0].start.at, found[1].start) == (NOON + 60, None)
+    assert (found[0].start.at, found[1].start) == (NOON, None)
 
 
 def test_a_later_run_of_an_experiment_starts_after_those_before_it():
@@ -102,3 +104,48 @@ def test_a_later_run_of_an_experiment_starts_after_those_before_it():
     assert reason.endswith("share no cores, then 2 runs of its experiment")
     assert found.after(0, [], NOON) == (found.start, found.reason)
     assert found.after(1, [(1, None)], NOON)[0] is None
+
+
+def test_a_limit_of_active_runs_lets_nobody_pass_where_launches_follow_one_another():
+    """When the launch has ended, no run of the user is active any more: the one that has begun goes on."""
+    policy, active = QueuePolicy(max_active_runs=2), [Active("a", "ada", 2, runs=2, left=(60.0, 0.0))]
+    other = replace(entry("b", at=-1), user="bob")
+    found = outlooks(queue(entry("a", begun=True), other, active=active, policy=policy))
+    assert [(each.entry.experiment, each.start.at - NOON) for each in found] == [("a", 60), ("b", 660)]
+    assert found[0].reason == "held: 2 runs of ada are active, the limit is 2"
+    assert found[1].reason == "behind 1 experiment (1 run)"
+
+
+def test_a_run_that_is_over_its_predicted_end_is_told_to_be_late():
+    active = [Active("x", "bob", 4, left=(5 * 60.0, 100.0), number=7, late=12 * 60.0)]
+    (said,) = reasons(queue(entry("a"), active=active))
+    assert said.startswith("the cluster is taken by experiment 7 until about 12:05 UTC, already 12 min late: ")
+    assert reasons(queue(entry("a", ranks=8), active=active)) == [
+        "needs 8 slots, 4 are free until about 12:05 UTC, already 12 min late"
+    ]
+
+
+def test_a_calibration_comes_first():
+    active = [Active("x", "bob", 4, left=(300.0, 0.0), number=7)]
+    waits = queue(entry("a"), active=active, calibration=Calibrating(False, (60.0, 30.0)))
+    (found,) = outlooks(waits)
+    assert (found.reason, found.start.at) == ("behind a calibration of the cluster", NOON + 360)
+    assert (found.start.latest - found.start.at) / 1.645 == pytest.approx(30)
+    runs = queue(entry("a"), entry("b", at=1), calibration=Calibrating(True, (120.0, 30.0)))
+    assert reasons(runs) == [
+        "the cluster is being calibrated until about 12:02 UTC",
+        "behind 1 experiment (1 run)",
+    ]
+    assert outlooks(runs)[0].start.at == NOON + 120
+    assert following(runs) is None
+
+
+@pytest.mark.parametrize("seconds", [1e10, 1e15, math.inf])
+def test_what_ends_in_centuries_is_not_predicted(seconds):
+    """A budget of 10^12 samples with a wall limit means minutes; no time of it may break the queue."""
+    active = [Active("x", "bob", 4, left=(seconds, seconds), number=7)]
+    first, second = outlooks(queue(entry("a", seconds=seconds), entry("b", at=1)))
+    assert (first.start.at, first.end, second.start) == (NOON, None, None)
+    (found,) = outlooks(queue(entry("a"), active=active))
+    assert found.reason == "the cluster is taken by experiment 7 for an unknown time: timed runs share no cores"
+    assert (found.start, found.end) == (None, None)

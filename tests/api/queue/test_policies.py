@@ -78,6 +78,25 @@ def test_fair_share_takes_turns_and_pays_back_earlier_use():
     assert names(queue(*entries, order=Order.FAIR_SHARE, usage={"a": 45.0})) == "b0b1a0a1"
 
 
+def test_fair_share_charges_the_whole_cluster_where_a_launch_has_it_to_itself():
+    """Runs of 1 rank and of 4 keep others off the cluster alike: two users who always wait get half of it each."""
+    used, served = {"ada": 0.0, "bob": 0.0}, []
+    for number in range(40):
+        waiting = (entry(f"a{number}", "ada", ranks=1), entry(f"b{number}", "bob", ranks=4))
+        first = ordered(queue(*waiting, order=Order.FAIR_SHARE, usage=used))
+        alone = queue(*waiting, order=Order.FAIR_SHARE)
+        served.append(first[0].user)
+        used[first[0].user] += alone.charge(first[0])
+    assert served.count("ada") == served.count("bob") == 20
+
+
+def test_fair_share_charges_what_is_active_before_its_user_is_served_again():
+    waiting = [entry("a", "ada", at=0), entry("b", "bob", at=1)]
+    assert names(queue(*waiting, order=Order.FAIR_SHARE)) == "ab"
+    active = [Active("x", "ada", 1, left=(100.0, 0.0))]
+    assert names(queue(*waiting, order=Order.FAIR_SHARE, active=active)) == "ba"
+
+
 def test_priority_counts_within_a_user_under_fair_share():
     entries = [entry("a", at=0), entry("b", at=1, priority=1), entry("c", "bob", at=2)]
     assert names(queue(*entries, order=Order.FAIR_SHARE)) == "bca"
@@ -203,7 +222,7 @@ def test_fair_share_keeps_users_who_always_wait_within_one_service(data):
     largest = max(each.service for each in found)
     used = dict.fromkeys(users, 0.0)
     left = dict.fromkeys(users, size)
-    for each in ordered(queue(*found, order=Order.FAIR_SHARE)):
+    for each in ordered(replace(queue(*found, order=Order.FAIR_SHARE), exclusive=False)):
         used[each.user] += each.service
         left[each.user] -= 1
         if not all(left.values()):
@@ -211,7 +230,19 @@ def test_fair_share_keeps_users_who_always_wait_within_one_service(data):
         assert max(used.values()) - min(used.values()) <= largest + 1e-6
 
 
-@pytest.mark.parametrize("bad", [{"order": "random"}, {"ageing_minutes": 0}, {"max_active_runs": 0}, {"other": 1}])
+BAD = (
+    {"order": "random"},
+    {"ageing_minutes": 0},
+    {"max_active_runs": 0},
+    {"other": 1},
+    {"ageing_minutes": float("nan")},
+    {"patience_hours": "nan"},
+    {"half_life_hours": float("inf")},
+    {"half_life_hours": -1},
+)
+
+
+@pytest.mark.parametrize("bad", BAD)
 def test_a_wrong_policy_is_refused(bad):
     with pytest.raises(ValueError, match=next(iter(bad))):
         QueuePolicy.model_validate(bad)

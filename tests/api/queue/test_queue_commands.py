@@ -1,10 +1,13 @@
 """The commands of the queue, as a user types them, against a running API."""
 
 import json
+from datetime import datetime, timedelta
 
 import pytest
 from hooke.cli.group import app
+from hooke_api.local.queue_commands import _when
 from hooke_api.queue import trace
+from hooke_api.queue.synthetic import Shape, synthetic
 from typer.testing import CliRunner
 
 from tests.api.queue.test_queue_service import names, policy, submit, took
@@ -73,7 +76,7 @@ def test_the_address_and_the_token_come_from_the_home_folder(remote, tmp_path, m
 
 def test_a_trace_is_replayed_from_a_file(tmp_path):
     file = tmp_path / "trace.csv"
-    file.write_text(trace.written(trace.synthetic(1, trace.Shape(jobs=400, users=9, slots=16)).jobs))
+    file.write_text(trace.written(synthetic(1, Shape(jobs=400, users=9, slots=16)).jobs))
     figure = tmp_path / "waits.svg"
     told = hooke("replay-queue", str(file), "--slots", "16", "--figure", str(figure))
     assert told.startswith("trace.csv: 400 jobs in ")
@@ -103,3 +106,23 @@ def test_the_history_of_a_cluster_is_replayed(remote):
     assert hooke("replay-queue", "--cluster", "local").startswith(
         "history of local: 1 jobs in 0.0 days on 4 slots"
     )
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf"])
+def test_numbers_that_are_none_are_refused(remote, value):
+    assert "is a number of minutes or hours" in hooke("queue-policy", "local", "--ageing", value, status=2)
+
+
+def test_a_predicted_time_of_another_day_has_its_date():
+    at = datetime.now().astimezone().replace(hour=12, minute=0, second=0, microsecond=0)
+
+    def shown(*hours):
+        times = [(at + timedelta(hours=each)).isoformat() for each in hours]
+        return _when(dict(zip(("at", "earliest", "latest"), times, strict=True)))
+
+    assert shown(0, -1, 1) == "12:00 (11:00-13:00)"
+    later = at + timedelta(hours=36)
+    assert shown(0, -1, 36).endswith(f"-{later:%d} 00:00)")
+    assert shown(0, -1, 24 * 800).endswith(f"-{at + timedelta(days=800):%Y-%m-%d} 12:00)")
+    assert shown(0, 0, 0) == "12:00"
+    assert _when(None) == "unknown"

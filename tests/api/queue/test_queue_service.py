@@ -2,10 +2,14 @@
 
 import csv
 import io
+import threading
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from hooke.spec.states import RunState
 from hooke_api.models import Attempt, Cluster, Experiment, Run, now
+from hooke_api.waiting.limits import check_limits
 from sqlalchemy import select, update
 
 from tests.api.hands import ALONE, SPEC, Supervisor
@@ -44,8 +48,8 @@ def took(service, seconds):
     with service.database.write() as session:
         for order in orders:
             session.execute(update(Attempt).where(Attempt.run_id == order.run).values(created_at=at))
-            at += timedelta(seconds=seconds)
-            session.execute(update(Run).where(Run.id == order.run).values(finished_at=at))
+            began, at = at, at + timedelta(seconds=seconds)
+            session.execute(update(Run).where(Run.id == order.run).values(started_at=began, finished_at=at))
 
 
 def test_a_policy_is_set_read_and_refused(service):
@@ -108,7 +112,7 @@ def test_shortest_service_goes_by_the_history_of_similar_runs(service):
     assert names(service) == ["short budget", "two", "six"]
     entries = service.get("/clusters/local/queue")["entries"]
     assert entries[1]["run_seconds"] == pytest.approx(80, rel=0.1)
-    assert entries[1]["likeness"] == "3 runs of the same workload, algorithm, ranks, cluster and budget"
+    assert entries[1]["likeness"] == "3 runs of the same workload, algorithm, ranks, cluster, budget and target"
     assert entries[0]["run_seconds"] == pytest.approx(8, rel=0.1)
     service.scheduler.look()
     assert {run["experiment_id"] for run in service.runs(state="dispatched")} == {entries[0]["experiment"]}
@@ -246,3 +250,24 @@ def test_the_history_is_a_trace_that_can_be_replayed(service):
     (job,) = trace.read(text.splitlines()).jobs
     assert job.seconds == pytest.approx(60, abs=0.1)
     assert service.client.get("/clusters/absent/trace.csv").status_code == 404
+
+
+def test_two_submissions_at_once_count_each_other(service):
+    """The second one waits for the first, which has not been committed yet, and is then refused."""
+    service.hello()
+    policy(service, max_waiting_runs=3)
+    submit(service, "first", seeds=2)
+    with service.database.write() as session:
+        session.execute(update(Run).values(state=RunState.SUCCEEDED))
+    answers = []
+    body = SPEC | ALONE | {"clusters": [{"name": "local", "workers": [2], "seeds": 2}]}
+    second = threading.Thread(target=lambda: answers.append(service.client.post("/experiments", json=body)))
+    with service.database.write() as session:
+        check_limits(session, "owner", ["local"], Counter(local=2), lock=True)
+        session.execute(update(Run).values(state=RunState.QUEUED))
+        second.start()
+        second.join(0.3)
+        assert answers == []
+    second.join()
+    assert answers[0].status_code == 422
+    assert "owner has 2 waiting runs" in answers[0].text

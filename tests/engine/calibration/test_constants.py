@@ -12,7 +12,7 @@ from hooke.comm.virtual.communicator import run_virtual
 from hooke.errors import CalibrationError, SpecError
 from hooke.spec.specification import VirtualCluster, WorkloadChoice, fingerprint
 
-from tests.engine.calibration.documents_for_tests import made
+from tests.engine.calibration.documents_for_tests import curve, made
 
 DIGITS = WorkloadChoice(name="digits-mlp")
 RUN = {
@@ -186,3 +186,23 @@ def test_drift_is_told_beyond_the_uncertainties_only():
     assert any("workers was 2 and is 4" in line for line in said)
     assert any("hooke was 0 and is 1" in line for line in said)
     assert any("load 3.0" in line for line in said)
+
+
+def test_gradients_of_other_parameters_are_said_to_be_of_others():
+    """A wider model takes longer: its time is not known from the usual one, and the result must not say so."""
+    wider = WorkloadChoice(name="digits-mlp", parameters={"hidden1": 512})
+    found = constants(made(), "lab", wider)
+    other = "measured with other parameters of digits-mlp by the calibration of lab"
+    assert found["compute_source"].startswith(other)
+    usual = WorkloadChoice(name="digits-mlp", parameters={"hidden1": 256})
+    assert constants(made(), "lab", usual)["compute_source"].startswith("measured by the calibration of lab")
+
+
+def test_constants_that_no_cluster_has_are_a_fault():
+    slow = made(curves=[*made().curves, curve("background", 11.0, 1e-9, "halving")])
+    with pytest.raises(SpecError) as raised:
+        resolve_run(validate_run(RUN | {"virtual": {"like": "lab"}}), lambda _: slow)
+    (fault,) = raised.value.faults
+    assert fault.pointer == "/virtual/like"
+    assert "gives constants that a virtual cluster cannot have" in fault.message
+    assert "less than or equal to 10" in fault.message

@@ -52,7 +52,8 @@ def test_messages_and_bytes_of_schedules_are_told_apart():
 def test_a_negative_latency_is_none():
     points = [Duration(seconds=s, error=1e-9, samples=9) for s in (1e-7, 1e-3, 4e-3)]
     found = line([1, 1, 1], [1e3, 1e6, 2e6], points)
-    assert found.alpha == found.alpha_error == 0.0
+    assert found.alpha == 0.0
+    assert found.alpha_error > 0, "it is small, not known to be 0"
     assert found.beta > 0
 
 
@@ -113,3 +114,20 @@ def test_two_blocks_are_needed():
 
 def test_block_means():
     assert block_mean(np.arange(2.0 * BLOCK).reshape(1, -1)) == [[(BLOCK - 1) / 2, BLOCK + (BLOCK - 1) / 2]]
+
+
+@pytest.mark.parametrize("alpha", [1e-10, 2e-7, 5e-6])
+def test_two_standard_errors_hold_the_truth_also_where_a_coefficient_is_cut_off(alpha):
+    random, beta, held = np.random.default_rng(8), 1e-9, np.zeros(2)
+    for _ in range(400):
+        truth = alpha + beta * np.array(SIZES)
+        points = [
+            Duration(seconds=abs(each * (1 + 0.05 * random.standard_normal())), error=0.05 * each, samples=9)
+            for each in truth
+        ]
+        found = line([1.0] * len(SIZES), SIZES, points)
+        held += (
+            abs(found.alpha - alpha) <= 2 * found.alpha_error,
+            abs(found.beta - beta) <= 2 * found.beta_error,
+        )
+    assert (held / 400 > 0.93).all()

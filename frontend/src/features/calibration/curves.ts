@@ -2,7 +2,7 @@ import type { ChartSeries } from "@/lib/charts/series";
 import type { Calibration, Curve } from "@/lib/client/types.gen";
 import { variantStyle } from "@/lib/theme/palette";
 
-/** Half the width of a 95% interval in standard errors. */
+/** Half the height of a band in standard errors. */
 const INTERVAL = 1.96;
 const FITTED_DASH: readonly number[] = [5, 4];
 
@@ -36,7 +36,7 @@ export function critical(
   return { messages: 1, size: bytes };
 }
 
-/** Measured times with their 95% intervals, and the fitted line, on logarithmic axes (decimal logarithms). */
+/** Measured times with 1.96 standard errors, and the fitted line, on logarithmic axes (decimal logarithms). */
 export function curveSeries(curves: readonly Curve[]): ChartSeries[] {
   return curves.flatMap((curve, index) => {
     const ranks = Math.max(...curve.points.map((point) => point.ranks ?? 2));

@@ -82,7 +82,7 @@ function Chart({ title, curves, testId }: { title: string; curves: readonly Curv
         tickX={(value) => atPowers(value, formatBytes)}
         formatY={(value) => formatSeconds(10 ** value)}
         tickY={(value) => atPowers(value, formatSeconds)}
-        note="logarithmic axes; bands: 95% intervals; thin, dashed: fitted"
+        note="logarithmic axes; bands: ±1.96 standard errors; thin, dashed: fitted"
         height={320}
       />
     </>

@@ -40,7 +40,9 @@ export function formatSpan(span: { at: string; earliest: string; latest: string 
   const clock = (text: string) => {
     const date = new Date(text);
     const time = formatClock(text).slice(0, 5);
-    return date.toDateString() === today ? time : `${formatMoment(text).slice(5, 10)} ${time}`;
+    if (date.toDateString() === today) return time;
+    const day = formatMoment(text).slice(date.getFullYear() === new Date(now).getFullYear() ? 5 : 0, 10);
+    return `${day} ${time}`;
   };
   if (Date.parse(span.at) <= now) return "now";
   const wide = Date.parse(span.latest) - Date.parse(span.earliest) >= 60_000;

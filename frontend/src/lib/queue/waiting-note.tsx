@@ -27,9 +27,7 @@ export function WaitingNotes({ waiting }: { waiting: readonly WaitingView[] }) {
             Queue of {each.cluster}
           </Link>
           , {reasonOf(each)}
-          <span className={styles.when}>
-            {predicted(each, now) || "start and end unknown: nothing similar has run"}
-          </span>
+          <span className={styles.when}>{predicted(each, now) || "start and end unknown"}</span>
         </li>
       ))}
     </ul>
