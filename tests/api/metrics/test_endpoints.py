@@ -264,3 +264,36 @@ def test_unknown_runs_and_experiments_are_404(service):
     assert answer.status_code == 404 and "run_none" in answer.json()["detail"]
     assert service.client.get("/experiments/exp_none/bands").status_code == 404
     assert service.client.get("/experiments/exp_none/comparison").status_code == 404
+
+
+def merged(old: dict, answer: dict) -> list[list]:
+    """Return the columns of every band as a client has them after an increment, from those before it."""
+    assert answer["since"] == old["version"]
+    found = []
+    for before, band in zip(old["bands"], answer["bands"], strict=True):
+        head, tail = band["kept_before"], band["kept_after"]
+        found.append(
+            [
+                before[name][:head] + band[name] + before[name][len(before[name]) - tail :]
+                for name in ("x", "mean", "low", "high", "n")
+            ]
+        )
+    return found
+
+
+def test_bands_come_as_increments_to_who_says_what_it_has(service, running):
+    address = f"/experiments/{service.run(running.id)['experiment_id']}/bands"
+    first = service.get(address, metric=["validation_accuracy", "validation_loss"])
+    assert first["since"] is None and first["version"]
+    ship(running, 0, scored(6, 768, 0.8))
+    grown = service.get(address, metric=["validation_accuracy", "validation_loss"], since=first["version"])
+    whole = service.get(address, metric=["validation_accuracy", "validation_loss"])
+    assert whole["version"] == grown["version"] != first["version"]
+    expected = [[band[name] for name in ("x", "mean", "low", "high", "n")] for band in whole["bands"]]
+    assert merged(first, grown) == expected
+    assert sum(len(band["x"]) for band in grown["bands"]) < sum(len(band["x"]) for band in whole["bands"])
+    nothing = service.get(address, metric=["validation_accuracy", "validation_loss"], since=whole["version"])
+    assert [band["x"] for band in nothing["bands"]] == [[] for _ in nothing["bands"]]
+    assert merged(whole, nothing) == expected
+    forgotten = service.get(address, since="of-another-server")
+    assert forgotten["since"] is None and forgotten["bands"][0]["kept_before"] == 0
