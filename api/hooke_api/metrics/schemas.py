@@ -99,4 +99,4 @@ class BandAnswer(View):
     version: str = ""
     """Of these bands; to be passed as `since` the next time."""
     since: str | None = None
-    """The version of which the bands are what has changed; null: they are whole."""
+    """The version since which the bands have changed, the others being left out; null: all bands, whole."""

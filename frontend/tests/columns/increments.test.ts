@@ -36,15 +36,19 @@ describe("an answer that continues another one", () => {
     expect(after).toMatchObject({ version: "v2", since: null });
   });
 
-  it("keeps the very arrays of a band that has not changed", () => {
-    const before = answer([band("A")]);
-    const none = { x: [], mean: [], low: [], high: [], n: [], kept_before: 3, kept_after: 0 };
-    expect(applied(increment([band("A", none)]), before).bands[0]).toBe(before.bands[0]);
+  it("keeps the very bands that it does not name, in their order", () => {
+    const before = answer([band("A"), band("B"), band("C")]);
+    const piece = { x: [4], mean: [1], low: [1], high: [1], n: [3], kept_before: 3, kept_after: 0 };
+    const after = applied(increment([band("B", piece)]), before);
+    expect(after.bands[0]).toBe(before.bands[0]);
+    expect(after.bands[2]).toBe(before.bands[2]);
+    expect(after.bands[1]?.x).toEqual([1, 2, 3, 4]);
+    expect(applied(increment([]), before).bands).toEqual(before.bands);
   });
 
   it("takes a band that is new as it comes", () => {
     const fresh = band("C", { kept_before: 0, kept_after: 0 });
-    expect(applied(increment([fresh]), answer([band("A")])).bands).toEqual([fresh]);
+    expect(applied(increment([fresh]), answer([band("A")])).bands).toEqual([band("A"), fresh]);
   });
 });
 

@@ -32,9 +32,9 @@ export function useLiveExperiment(id: string, axis: Axis): void {
   const path = { experiment_id: id };
   const experiment = useRefresh(readExperimentQueryKey({ path }), 1000);
   const bands = useRefresh([{ _id: readBandsQueryKey({ path, query: { metric: [] } })[0]._id, path }], 400);
-  const comparison = useRefresh(readComparisonQueryKey({ path }), 1500);
+  const comparison = useRefresh(readComparisonQueryKey({ path }), 2000);
   const figures = useRefresh(readComparisonQueryKey({ path }), 6000);
-  const runs = useRefresh(listRunsQueryKey({ query: { experiment: id, limit: RUNS } }), 1000);
+  const runs = useRefresh(listRunsQueryKey({ query: { experiment: id, limit: RUNS } }), 1500);
   const progress = useRefresh(listRunsQueryKey({ query: { experiment: id, limit: RUNS } }), 3000);
   const tuning = useRefresh(readTuningQueryKey({ path }), 1500);
   const evaluated = useEvaluated();

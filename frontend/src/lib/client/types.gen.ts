@@ -266,7 +266,7 @@ export type Band = {
 /**
  * BandAnswer
  *
- * Mean and band over seeds for an experiment, for its charts: whole, or what has changed since an earlier answer.
+ * Mean and band over seeds for an experiment: whole, or what has changed since an earlier answer.
  */
 export type BandAnswer = {
     /**
@@ -1376,7 +1376,7 @@ export type ExperimentView = {
 /**
  * Fastest
  *
- * The fastest variant of one cluster and number of workers: largest speed-up, or the baseline without one above 1.
+ * The fastest variant of one cluster and number of workers; the baseline if no speed-up is above 1.
  */
 export type Fastest = {
     /**

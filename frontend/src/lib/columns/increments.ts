@@ -14,9 +14,6 @@ function joined<T>(before: readonly T[], own: readonly T[], head: number, tail: 
 function whole(band: Band, before: Band | undefined): Band {
   const [head, tail] = [band.kept_before ?? 0, band.kept_after ?? 0];
   if (!before || head + tail === 0) return band;
-  if (band.x.length === 0 && head + tail === before.x.length && band.runs.join() === before.runs.join()) {
-    return before; // the very same arrays: nothing has to be drawn again
-  }
   return {
     ...band,
     x: joined(before.x, band.x, head, tail),
@@ -33,6 +30,8 @@ function whole(band: Band, before: Band | undefined): Band {
 export function applied(answer: BandAnswer, before: BandAnswer | undefined): BandAnswer {
   if (before?.version && before.version === answer.version) return before;
   if (!answer.since || before?.version !== answer.since) return answer;
-  const bands = answer.bands.map((band) => whole(band, before.bands.find(sameBand(band))));
-  return { ...answer, since: null, bands };
+  const changed = answer.bands.map((band) => whole(band, before.bands.find(sameBand(band))));
+  const kept = before.bands.map((band) => changed.find(sameBand(band)) ?? band); // the very same: not drawn again
+  const fresh = changed.filter((band) => !before.bands.some(sameBand(band)));
+  return { ...answer, since: null, bands: [...kept, ...fresh] };
 }
