@@ -1,4 +1,7 @@
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { brotliCompressSync, gzipSync } from "node:zlib";
 import react from "@vitejs/plugin-react";
 import type { Plugin } from "vite";
 import { defineConfig } from "vitest/config";
@@ -13,8 +16,25 @@ const yaml: Plugin = {
     id.endsWith(".yaml") ? `export default ${JSON.stringify(parse(text))}` : undefined,
 };
 
+const OUT = fileURLToPath(new URL("../api/hooke_api/dashboard", import.meta.url));
+
+/** What is text, compressed beside itself: the API sends it so to browsers that accept it. */
+const compressed: Plugin = {
+  name: "compressed",
+  apply: "build",
+  closeBundle: () => {
+    for (const name of readdirSync(OUT, { recursive: true, encoding: "utf8" })) {
+      const path = join(OUT, name);
+      if (!/\.(js|css|svg|html)$/.test(name) || statSync(path).size < 1000) continue;
+      const text = readFileSync(path);
+      writeFileSync(`${path}.br`, brotliCompressSync(text));
+      writeFileSync(`${path}.gz`, gzipSync(text, { level: 9 }));
+    }
+  },
+};
+
 export default defineConfig({
-  plugins: [react(), yaml],
+  plugins: [react(), yaml, compressed],
   resolve: {
     alias: {
       "@examples": fileURLToPath(new URL("../examples", import.meta.url)),
@@ -22,8 +42,9 @@ export default defineConfig({
     },
   },
   build: {
-    outDir: "../api/hooke_api/dashboard",
+    outDir: OUT,
     emptyOutDir: true,
+    cssCodeSplit: false, // one sheet, loaded with the frame: a page opened while the server is away has its style
     sourcemap: false,
     chunkSizeWarningLimit: 600, // kB; React, Mantine and the router are one cached chunk
   },

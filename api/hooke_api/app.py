@@ -30,6 +30,7 @@ from hooke_api.scheduling.scheduler import Scheduler
 from hooke_api.storage.database import Database
 from hooke_api.waiting import endpoints as waiting
 from hooke_api.web import health, website
+from hooke_api.web.delivery import Delivery
 from hooke_api.web.document import document
 
 ROOMS = (
@@ -74,6 +75,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         app.include_router(room, prefix=API)
     app.include_router(health.router, include_in_schema=False)
     website.install(app, settings)
+    app.add_middleware(Delivery)
     app.add_middleware(Gate, settings=settings, sessions=app.state.sessions)
     app.openapi = lambda: document(app)  # type: ignore[method-assign]  # the way that FastAPI documents
     return app

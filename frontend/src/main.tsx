@@ -6,11 +6,12 @@ import { App } from "@/app/app";
 import { makeQueryClient } from "@/app/query-client";
 import { makeRouter } from "@/app/router";
 import { EventStream } from "@/lib/events/event-stream";
+import { sourceOpener } from "@/lib/events/open-source";
 
 const root = document.getElementById("root");
 if (!root) throw new Error("index.html lacks the element #root");
 
-const stream = new EventStream("/api/v1/events", (url) => new EventSource(url));
+const stream = new EventStream("/api/v1/events", sourceOpener());
 
 createRoot(root).render(
   <StrictMode>

@@ -1,5 +1,7 @@
 """The dashboard's files, the page for when there are none, and the reference."""
 
+import gzip
+
 import pytest
 
 
@@ -49,6 +51,20 @@ def test_hashed_files_never_change(root, built):
     assert client.get(f"{url}/favicon.svg").headers["cache-control"] == "no-cache"
     # a missing script must not be answered with a page: a browser would try to run it
     assert client.get(f"{url}/assets/index-old.js").status_code == 404
+
+
+def test_files_travel_as_the_build_has_compressed_them(root, built):
+    client, url = root
+    script = "console.log(1)" * 500
+    (built / "assets" / "index-abc123.js").write_text(script)
+    (built / "assets" / "index-abc123.js.gz").write_bytes(gzip.compress(script.encode()))
+    address = f"{url}/assets/index-abc123.js"
+    answer = client.get(address, headers={"accept-encoding": "gzip"})
+    assert answer.headers["content-encoding"] == "gzip" and answer.text == script
+    assert answer.headers["vary"] == "accept-encoding" and "javascript" in answer.headers["content-type"]
+    assert int(answer.headers["content-length"]) < len(script) / 10
+    plain = client.get(address, headers={"accept-encoding": "identity"})
+    assert "content-encoding" not in plain.headers and plain.text == script
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ pytestmark = pytest.mark.needs("browser")
 
 BROWSER = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
 LOOKS = 0.2
+ENDED = ("succeeded", "failed", "cancelled")
 PATIENCE = 1000 * LIMIT
 """Milliseconds that a busy machine may take for anything."""
 expect.set_options(timeout=PATIENCE)
@@ -76,7 +77,7 @@ def watch(page: Page) -> list[int]:
         now = points(page)
         if not seen or now != seen[-1]:
             seen.append(now)
-        if page.get_by_test_id("experiment-state").inner_text().lower() in ("succeeded", "failed", "cancelled"):
+        if page.get_by_test_id("experiment-state").get_attribute("data-state") in ENDED:
             return seen
         page.wait_for_timeout(LOOKS * 1000)
     raise AssertionError(f"the runs did not end; points seen: {seen}")

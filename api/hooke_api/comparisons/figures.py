@@ -3,28 +3,48 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import fields
 
 from hooke.comparison.figures import PhaseSums, RankSums, RunFigures, add_up
 from hooke.trace.phases import PHASES
-from sqlalchemy import select
+from sqlalchemy import and_, case, func, select
 from sqlalchemy.orm import Session
 
-from hooke_api.models import RankTotals, Run
+from hooke_api.models import RankTotals, Run, StoredEvaluation
 
-_OF_A_RUN = tuple(each.name for each in fields(RunFigures) if each.name != "totals")
+_OF_EVALUATIONS = ("target_accuracy", "best_accuracy")
+_ELSEWHERE = ("totals", *_OF_EVALUATIONS)
+_OF_A_RUN = tuple(each.name for each in fields(RunFigures) if each.name not in _ELSEWHERE)
 
 
 def reported_runs(session: Session, experiment_id: str) -> list[RunFigures]:
     """Return the runs of an experiment that are not trials, by number."""
     of_all = select(Run).where(Run.experiment_id == experiment_id, Run.rung.is_(None)).order_by(Run.number)
-    totals = _totals(session, experiment_id)
-    return [figures(run, totals.get(run.id)) for run in session.scalars(of_all)]
+    totals, accuracies = _totals(session, experiment_id), _accuracies(session, experiment_id)
+    return [figures(run, totals.get(run.id), accuracies.get(run.id)) for run in session.scalars(of_all)]
 
 
-def figures(run: Run, totals: PhaseSums | None = None) -> RunFigures:
-    """Return the figures of a row."""
-    return RunFigures(**{name: getattr(run, name) for name in _OF_A_RUN}, totals=totals)
+def figures(
+    run: Run, totals: PhaseSums | None = None, accuracies: Mapping[str, float | None] | None = None
+) -> RunFigures:
+    """Return the figures of a row; `accuracies`: those of its evaluations, by name."""
+    own = {name: getattr(run, name) for name in _OF_A_RUN}
+    return RunFigures(**own, **(accuracies or {}), totals=totals)
+
+
+def _accuracies(session: Session, experiment_id: str) -> dict[str, dict[str, float | None]]:
+    """Return the accuracy at the target and the best one of every reported run, in its newest attempt."""
+    met = and_(StoredEvaluation.reached, StoredEvaluation.clock == Run.time_to_target)
+    at_target = func.max(case((met, StoredEvaluation.accuracy)))
+    query = (
+        select(Run.id, at_target, func.max(StoredEvaluation.accuracy))
+        .select_from(StoredEvaluation)
+        .join(Run, (Run.id == StoredEvaluation.run_id) & (Run.attempt == StoredEvaluation.attempt))
+        .where(Run.experiment_id == experiment_id, Run.rung.is_(None))
+        .group_by(Run.id)
+    )
+    return {run: dict(zip(_OF_EVALUATIONS, found, strict=True)) for run, *found in session.execute(query)}
 
 
 def _totals(session: Session, experiment_id: str) -> dict[str, PhaseSums]:

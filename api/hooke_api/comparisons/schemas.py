@@ -22,6 +22,8 @@ class Estimate(View):
 class TimeToTarget(View):
     """Train-clock seconds to the target over seeds; seeds that missed it are censored at their last clock."""
 
+    mean: float | None
+    """Geometric mean, whose ratio over the same seeds is a speed-up; null if a seed missed the target."""
     median: float | None
     """Null if half of the seeds or more missed the target."""
     low: float | None = Field(description="Least over the seeds that reached it.")
@@ -74,6 +76,10 @@ class ComparisonRow(View):
     speed_up: SpeedUp
     accuracy: Estimate
     """Validation accuracy of the center at the end, fraction; test accuracy if `note` says so."""
+    target_accuracy: Estimate
+    """Of the evaluation that met the target, fraction; a run may be evaluated once more after it."""
+    best_accuracy: Estimate
+    """The largest over the evaluations of the present attempt, fraction."""
     test_accuracy: Estimate
     """Test accuracy of the final center, fraction: scored once per run, not used for any decision."""
     communication_fraction: Estimate
@@ -90,6 +96,16 @@ class ComparisonRow(View):
     """Fraction of the pushed update mass lost by a lock-free method; n is 0 for other methods."""
     phases: dict[str, float]
     """Mean share of wall time per phase over workers and seeds; sums to 1 if there is data."""
+
+
+class Fastest(View):
+    """The fastest variant of one cluster and number of workers; the baseline if no speed-up is above 1."""
+
+    cluster: str
+    workers: int
+    variant: str
+    unseparated: list[str]
+    """Variants that it is not shown to be faster than, after correction for all pairs."""
 
 
 class PooledRatio(View):
@@ -151,6 +167,8 @@ class Comparison(View):
     """Remark on all figures: the experiment was made without a validation part."""
     complete: bool
     rows: list[ComparisonRow]
+    fastest: list[Fastest]
+    """One per (cluster, workers) where three seeds or more give a speed-up; empty without a target."""
     across: list[Across]
     """One for each number of workers that several clusters have."""
     sentences: list[str]

@@ -6,7 +6,7 @@ from hooke.comparison import across as engine
 from hooke.comparison import wording
 from hooke.comparison.effort import Effort
 from hooke.comparison.intervals import Interval
-from hooke.comparison.report import Row, report
+from hooke.comparison.report import Report, Row, report
 from hooke.comparison.trials import trials_made
 from hooke.spec.specification import ExperimentSpec
 from hooke.spec.states import TERMINAL
@@ -21,6 +21,7 @@ from hooke_api.comparisons.schemas import (
     Comparison,
     ComparisonRow,
     Estimate,
+    Fastest,
     PooledRatio,
     SpeedUp,
     TimeToTarget,
@@ -47,6 +48,7 @@ def answer_comparison(session: Session, experiment_id: str) -> Comparison:
         note=found.note,
         complete=not experiment.planning and all(run.state in TERMINAL for run in runs),
         rows=[_row(row) for row in found.rows],
+        fastest=_fastest(found),
         across=[_across(each, found.rows) for each in found.across],
         sentences=[*found.sentences, *untold],
     )
@@ -66,6 +68,15 @@ def effort_of(session: Session, experiment: Experiment, spec: ExperimentSpec, me
         earlier=sum(trials_of(each) for each in continued(session, spec)),
         outcomes=tuple(outcomes(runs)),
     )
+
+
+def _fastest(found: Report) -> list[Fastest]:
+    places = dict.fromkeys((row.first.cluster, row.first.workers) for row in found.rows)
+    return [
+        Fastest(cluster=cluster, workers=workers, variant=best.variant, unseparated=list(best.unseparated))
+        for (cluster, workers), best in zip(places, found.fastest, strict=True)
+        if best is not None
+    ]
 
 
 def _across(found: engine.Across, rows: list[Row]) -> Across:
@@ -108,6 +119,8 @@ def _row(row: Row) -> ComparisonRow:
         time_to_target=_time_to_target(row),
         speed_up=_speed_up(row),
         accuracy=_estimate(row.accuracy, "fraction"),
+        target_accuracy=_estimate(row.target_accuracy, "fraction"),
+        best_accuracy=_estimate(row.best_accuracy, "fraction"),
         test_accuracy=_estimate(row.test_accuracy, "fraction"),
         communication_fraction=_estimate(row.communication_fraction, "fraction"),
         hidden=_estimate(row.hidden, seconds),
@@ -124,6 +137,7 @@ def _time_to_target(row: Row) -> TimeToTarget | None:
     if found is None:
         return None
     return TimeToTarget(
+        mean=found.mean,
         median=found.median,
         low=found.low,
         high=found.high,

@@ -2,6 +2,7 @@
 
 A stream is a position in the events table and reads the events after it as fast as its client accepts them. A slow
 client therefore uses no memory; if it falls too far behind, it gets `reset` and continues from the newest event.
+Where nothing happens, `heartbeat` says that it is still connected: a connection may break without a sign.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from hooke_api.events.hub import Behind, Choice, Hub, StreamItem
 
 POINTS_SECONDS = 0.25
 """Minimum interval between two `points` events of a run in a stream, s; only the newest is sent."""
+HEARTBEAT_SECONDS = 5.0
+"""Longest time without an event, s: then `heartbeat` says up to where the stream is complete."""
 RETRY_MILLISECONDS = 1000
 """How long a browser waits before it connects again."""
 
@@ -71,7 +74,7 @@ async def follow(hub: Hub, asked: int | None, choice: Choice) -> AsyncIterator[S
         yield ServerSentEvent(id=str(position), retry=RETRY_MILLISECONDS)
         if reset:
             yield _reset(position)
-        points_at = 0.0
+        points_at, told = 0.0, _now()
         while not hub.stopping.is_set():
             newest = hub.position
             try:
@@ -82,17 +85,27 @@ async def follow(hub: Hub, asked: int | None, choice: Choice) -> AsyncIterator[S
                 continue
             if not batch:
                 position = max(position, newest)
-                await hub.moved(position)
+                if _now() - told >= HEARTBEAT_SECONDS:
+                    told = _now()
+                    yield ServerSentEvent(id=str(position), event="heartbeat", raw_data="{}")
+                    continue
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(told + HEARTBEAT_SECONDS - _now()):
+                        await hub.moved(position)
                 continue
             if any(item.kind == "points" for item in batch):
-                rest = points_at + POINTS_SECONDS - asyncio.get_running_loop().time()
+                rest = points_at + POINTS_SECONDS - _now()
                 if rest > 0:
                     await _sleep(rest, hub.stopping)
                     continue
-                points_at = asyncio.get_running_loop().time()
+                points_at = _now()
             for item in coalesce(batch):
                 yield ServerSentEvent(id=str(item.position), event=item.kind, raw_data=json.dumps(item.data))
-            position = batch[-1].position
+            position, told = batch[-1].position, _now()
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
 
 
 def _reset(position: int) -> ServerSentEvent:

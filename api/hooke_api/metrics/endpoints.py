@@ -8,6 +8,7 @@ from fastapi import APIRouter, Depends, Query, Request
 
 from hooke_api.metrics import service
 from hooke_api.metrics.curves import CurveStore
+from hooke_api.metrics.increments import Increments
 from hooke_api.metrics.schemas import Axis, BandAnswer, Metric, SeriesAnswer, SeriesQuery
 from hooke_api.storage.database import DatabaseOf
 
@@ -21,6 +22,15 @@ def curve_store(request: Request) -> CurveStore:
         state.curves = CurveStore()
     store: CurveStore = state.curves
     return store
+
+
+def increments(request: Request) -> Increments:
+    """Return the application's newest answers; created by the first request."""
+    state = request.app.state
+    if not hasattr(state, "increments"):
+        state.increments = Increments()
+    found: Increments = state.increments
+    return found
 
 
 Store = Annotated[CurveStore, Depends(curve_store)]
@@ -38,11 +48,17 @@ def read_bands(  # noqa: PLR0913 - the query of the URL, one parameter each
     experiment_id: str,
     database: DatabaseOf,
     store: Store,
+    known: Annotated[Increments, Depends(increments)],
     metric: Annotated[list[Metric] | None, Query(description="May repeat; default: validation_accuracy.")] = None,
     axis: Axis = "clock",
     points: Annotated[int, Query(ge=16, le=5000, description="Maximum number of points per band.")] = 400,
+    since: Annotated[
+        str | None,
+        Query(max_length=64, description="Version of the answer that the client has: only changes are returned."),
+    ] = None,
 ) -> BandAnswer:
     """Return mean and 95% t interval over seeds for every variant, cluster and number of workers."""
     metrics: list[Metric] = list(dict.fromkeys(metric or ("validation_accuracy",)))
     with database.read() as session:
-        return service.answer_bands(session, store, experiment_id, metrics, axis, points)
+        answer = service.answer_bands(session, store, experiment_id, metrics, axis, points)
+    return known.since(answer, since)

@@ -80,13 +80,23 @@ class Band(View):
     n: list[int]
     """Number of seeds at each point, over which mean and band are computed."""
     runs: list[str]
+    evaluations: list[int] = []
+    """Number of points that each of the runs has, from which the band is interpolated."""
+    kept_before: int = 0
+    """Points of the same band in the answer `since` that come before these; 0 without one."""
+    kept_after: int = 0
+    """Likewise those that come after these; all points between them are replaced."""
 
 
 class BandAnswer(View):
-    """Mean and band over seeds for an experiment, for its charts."""
+    """Mean and band over seeds for an experiment: whole, or what has changed since an earlier answer."""
 
     axis: Axis
     unit: str
     bands: list[Band]
     position: int
     """Event position up to which this response is complete; the stream continues after it."""
+    version: str = ""
+    """Of these bands; to be passed as `since` the next time."""
+    since: str | None = None
+    """The version since which the bands have changed, the others being left out; null: all bands, whole."""

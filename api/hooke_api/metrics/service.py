@@ -120,7 +120,9 @@ def answer_bands(
     for run in runs:
         groups[run.variant, run.cluster, run.workers].append(run)
     bands = [_band(members, curves, metric, axis, points) for metric in metrics for members in groups.values()]
-    return BandAnswer.model_construct(axis=axis, unit=unit(axis, runs), bands=bands, position=position)
+    return BandAnswer.model_construct(
+        axis=axis, unit=unit(axis, runs), bands=bands, position=position, version="", since=None
+    )
 
 
 def _band(members: Sequence[Facts], curves: dict[str, Curves], metric: Metric, axis: Axis, points: int) -> Band:
@@ -141,4 +143,7 @@ def _band(members: Sequence[Facts], curves: dict[str, Curves], metric: Metric, a
         high=_plain(columns.high),
         n=columns.n.tolist(),
         runs=list(drawn),
+        evaluations=[len(line.x) for line in drawn.values()],
+        kept_before=0,
+        kept_after=0,
     )

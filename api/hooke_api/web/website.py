@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from mimetypes import guess_type
 from pathlib import Path
 
 from fastapi import FastAPI, HTTPException, Request
@@ -15,6 +16,8 @@ from hooke_api.base.settings import Settings
 
 IMMUTABLE = "public, max-age=31536000, immutable"
 """Cache-Control for files with a content hash in their name."""
+COMPRESSED = (("br", ".br"), ("gzip", ".gz"))
+"""Content-Encoding and the end of the name of the files that the build writes beside the others, best first."""
 
 
 def install(app: FastAPI, settings: Settings) -> None:
@@ -57,13 +60,24 @@ def _file(root: Path, request: Request) -> Response:
     hashed = path.startswith("assets/")
     found = _inside(root, path)
     if found:
-        return FileResponse(found, headers={"cache-control": IMMUTABLE if hashed else "no-cache"})
+        return _sent(found, IMMUTABLE if hashed else "no-cache", request.headers.get("accept-encoding", ""))
     if hashed:
         raise errors.ResourceNotFound(f"the dashboard has no file /{path}; reload the page")
     index = root / "index.html"
     if not index.is_file():
         return pages.not_built()
     return FileResponse(index, headers={"cache-control": "no-cache"})
+
+
+def _sent(found: Path, cached: str, accepted: str) -> FileResponse:
+    """Return a file, as the build has compressed it if the browser accepts that."""
+    kind = guess_type(found.name)[0]
+    headers = {"cache-control": cached, "vary": "accept-encoding"}
+    for coding, ending in COMPRESSED:
+        packed = found.with_name(found.name + ending)
+        if coding in accepted and packed.is_file():
+            return FileResponse(packed, media_type=kind, headers=headers | {"content-encoding": coding})
+    return FileResponse(found, media_type=kind, headers=headers)
 
 
 def _inside(root: Path, path: str) -> Path | None:

@@ -77,6 +77,10 @@ class RunFigures:
     accuracy: float | None = None
     """Of the latest evaluation, fraction."""
     loss: float | None = None
+    target_accuracy: float | None = None
+    """Of the first evaluation that met the target, fraction."""
+    best_accuracy: float | None = None
+    """The largest of all evaluations, fraction."""
     test_accuracy: float | None = None
     time_to_target: float | None = None
     """Train clock of the first evaluation that met the target, s."""

@@ -84,6 +84,8 @@ def filled_in(run: RunFigures, folder: Path) -> RunFigures:
         clock=max(rank.clock for rank in ranks),
         accuracy=_finite(scored[-1].accuracy) if scored else None,
         loss=_finite(scored[-1].loss) if scored else None,
+        target_accuracy=_finite(reached.accuracy) if reached else None,
+        best_accuracy=max((e.accuracy for e in scored if math.isfinite(e.accuracy)), default=None),
         test_accuracy=_last([done.test_accuracy for done in ended]),
         time_to_target=reached.clock if reached else None,
         target_after=min(before, reached.clock) if reached else None,

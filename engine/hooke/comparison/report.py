@@ -11,6 +11,7 @@ from hooke.comparison import wording
 from hooke.comparison.across import Across, ComparedCluster, across
 from hooke.comparison.cells import Cell
 from hooke.comparison.effort import Effort
+from hooke.comparison.fastest import Fastest, fastest
 from hooke.comparison.figures import FAILED, FINISHED, PhaseSums, RunFigures, throughput
 from hooke.comparison.intervals import Interval, interval
 from hooke.comparison.verdict import Verdict, compare_all, compare_values, holm, paired_difference
@@ -23,6 +24,8 @@ from hooke.trace.phases import PHASES
 class TimeToTarget:
     """Train-clock seconds to the target over seeds; seeds that missed it are censored at their last clock."""
 
+    mean: float | None
+    """Geometric mean, whose ratio over the same seeds is a speed-up; None if a seed missed the target."""
     median: float | None
     """None if half of the seeds or more missed the target."""
     low: float | None
@@ -47,6 +50,10 @@ class Row:
     sentence: str
     """The claim in words."""
     accuracy: Interval
+    """Of the latest evaluation of a run."""
+    target_accuracy: Interval
+    """Of the evaluation that met the target."""
+    best_accuracy: Interval
     test_accuracy: Interval
     communication_fraction: Interval
     hidden: Interval
@@ -63,10 +70,12 @@ class Row:
 
 @dataclass(frozen=True)
 class Report:
-    """The rows, grouped by cluster and workers, and one sentence for each group."""
+    """The rows, grouped by cluster and workers, and for each group a sentence and the fastest variant."""
 
     rows: list[Row]
     sentences: list[str]
+    fastest: list[Fastest | None]
+    """Of each group, in the order of the sentences; None where nothing can be said, or without a target."""
     tuning: str
     """How the settings were chosen, in words: the effort on which every claim stands."""
     note: str | None
@@ -86,6 +95,7 @@ def report(runs: Sequence[RunFigures], baseline: str, target: Target | None, eff
     return Report(
         rows=[each.row(name) for each in compared for name in each.cells],
         sentences=[each.sentence() for each in compared],
+        fastest=[each.fastest for each in compared],
         tuning=effort.sentence,
         note=wording.describe_parts(target, tested),
         across=across((each.compared for each in compared), baseline, effort) if target else [],
@@ -98,6 +108,7 @@ class _Group:
     def __init__(self, cells: dict[str, Cell], baseline: str, target: Target | None, effort: Effort) -> None:
         self.cells, self._baseline, self._target = cells, baseline, target
         self._verdicts = effort.judged(cells, baseline, self._compared())
+        self.fastest = fastest(cells, baseline, self._verdicts, effort)
         self._unchosen = effort.unchosen(cells)
 
     def _compared(self) -> dict[str, Verdict]:
@@ -140,6 +151,8 @@ class _Group:
             verdict=self._verdicts[name],
             sentence=self._row_sentence(name),
             accuracy=estimate(lambda run: run.accuracy, 1.0),
+            target_accuracy=estimate(lambda run: run.target_accuracy, 1.0),
+            best_accuracy=estimate(lambda run: run.best_accuracy, 1.0),
             test_accuracy=estimate(lambda run: run.test_accuracy, 1.0),
             communication_fraction=estimate(lambda run: run.communication_fraction, 1.0),
             hidden=estimate(total(lambda sums: sums.hidden)),
@@ -214,9 +227,11 @@ def _possible(found: Interval, most: float | None) -> Interval:
 def _time_to_target(cell: Cell) -> TimeToTarget:
     crossings = list(cell.crossings().values())
     reached = sorted(c.seconds for c in crossings if c.met)
+    all_met = bool(reached) and len(reached) == len(crossings) and reached[0] > 0
     is_known = 2 * len(reached) > len(crossings)  # the median is not among the seeds that missed it
     missed = [float("inf")] * (len(crossings) - len(reached))
     return TimeToTarget(
+        mean=statistics.geometric_mean(reached) if all_met else None,
         median=statistics.median([*reached, *missed]) if is_known else None,
         low=reached[0] if reached else None,
         high=reached[-1] if reached else None,

@@ -1,26 +1,39 @@
 import { Tooltip } from "@mantine/core";
-import { useConnection } from "@/lib/events/use-stream";
+import { useConnection, useLastHeard } from "@/lib/events/use-stream";
+import { formatAge } from "@/lib/format/time";
+import { useNow } from "@/lib/ui/use-now";
 import styles from "./shell.module.css";
 
-const WORDS = {
-  connecting: ["connecting", "The event stream is being opened."],
-  live: ["live", "This page is updated live."],
-  reconnecting: [
-    "reconnecting",
-    "The server does not respond; the data shown may be out of date. Training is not affected.",
-  ],
+const AWAY = "The data shown may be out of date. This page tries again by itself; training is not affected.";
+const MEANINGS = {
+  connecting: "The event stream is being opened.",
+  live: "This page is updated live.",
+  reconnecting: `The server does not respond. ${AWAY}`,
+  offline: `This computer has no network. ${AWAY}`,
 } as const;
 
 /** Whether what is on screen is live. Its place is reserved, so nothing moves when the word changes. */
 export function ConnectionNote() {
   const connection = useConnection();
-  const [word, meaning] = WORDS[connection];
+  const away = connection === "reconnecting" || connection === "offline";
   return (
-    <Tooltip label={meaning} multiline maw={260}>
-      <span className={styles.connection} data-state={connection} data-testid="connection" role="status">
+    <Tooltip label={MEANINGS[connection]} multiline maw={260}>
+      <span className={styles.connection} data-state={connection} data-testid="connection">
         <i />
-        {word}
+        <span className={styles.connectionWord}>
+          <span role="status">{connection}</span>
+          {away && <LastUpdate />}
+        </span>
       </span>
     </Tooltip>
+  );
+}
+
+function LastUpdate() {
+  const heard = useLastHeard();
+  const now = useNow(1000);
+  if (heard === undefined) return null;
+  return (
+    <span className={styles.lastUpdate}>last update {formatAge(new Date(heard).toISOString(), now)}</span>
   );
 }

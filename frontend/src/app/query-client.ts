@@ -16,12 +16,13 @@ export function makeQueryClient(): QueryClient {
     }),
     defaultOptions: {
       queries: {
+        networkMode: "always", // without a network, the server may still be on this computer
         retry: worthRetrying,
         retryDelay: (failures) => Math.min(8000, 500 * 2 ** failures),
         staleTime: 5000, // the event stream says when something changed
         refetchOnWindowFocus: true,
       },
-      mutations: { retry: false },
+      mutations: { retry: false, networkMode: "always" },
     },
   });
 }

@@ -9,72 +9,65 @@ import { experimentSearch } from "@/features/experiment/search";
 import { newExperimentSearch } from "@/features/new-experiment/search";
 import { runSearch } from "@/features/run/search";
 import { NotFound } from "./not-found";
+import { patiently } from "./patiently";
+import { Pending } from "./pending";
 import { RouteError } from "./route-error";
 import { Shell } from "./shell";
+
+/** A page whose code is fetched when it is opened, also while the server is away. */
+const page: typeof lazyRouteComponent = (load, name) => lazyRouteComponent(() => patiently(load), name);
 
 const root = createRootRoute({ component: Shell, notFoundComponent: NotFound, errorComponent: RouteError });
 
 const experiments = createRoute({
   getParentRoute: () => root,
   path: "/",
-  component: lazyRouteComponent(
-    () => import("@/features/experiments/experiments-screen"),
-    "ExperimentsScreen",
-  ),
+  component: page(() => import("@/features/experiments/experiments-screen"), "ExperimentsScreen"),
 });
 
 const newExperiment = createRoute({
   getParentRoute: () => root,
   path: "/new",
   validateSearch: newExperimentSearch,
-  component: lazyRouteComponent(
-    () => import("@/features/new-experiment/new-experiment-screen"),
-    "NewExperimentScreen",
-  ),
+  component: page(() => import("@/features/new-experiment/new-experiment-screen"), "NewExperimentScreen"),
 });
 
 const experiment = createRoute({
   getParentRoute: () => root,
   path: "/experiments/$experimentId",
   validateSearch: experimentSearch,
-  component: lazyRouteComponent(() => import("@/features/experiment/experiment-screen"), "ExperimentScreen"),
+  component: page(() => import("@/features/experiment/experiment-screen"), "ExperimentScreen"),
 });
 
 const leaderboard = createRoute({
   getParentRoute: () => root,
   path: "/leaderboard",
-  component: lazyRouteComponent(
-    () => import("@/features/leaderboard/leaderboard-screen"),
-    "LeaderboardScreen",
-  ),
+  component: page(() => import("@/features/leaderboard/leaderboard-screen"), "LeaderboardScreen"),
 });
 
 const clusters = createRoute({
   getParentRoute: () => root,
   path: "/clusters",
-  component: lazyRouteComponent(() => import("@/features/clusters/clusters-screen"), "ClustersScreen"),
+  component: page(() => import("@/features/clusters/clusters-screen"), "ClustersScreen"),
 });
 
 const queue = createRoute({
   getParentRoute: () => root,
   path: "/clusters/$clusterName/queue",
-  component: lazyRouteComponent(() => import("@/features/clusters-queue/queue-screen"), "QueueScreen"),
+  component: page(() => import("@/features/clusters-queue/queue-screen"), "QueueScreen"),
 });
 
 const calibration = createRoute({
   getParentRoute: () => root,
   path: "/clusters/$name/calibration",
-  component: lazyRouteComponent(
-    () => import("@/features/calibration/calibration-screen"),
-    "CalibrationScreen",
-  ),
+  component: page(() => import("@/features/calibration/calibration-screen"), "CalibrationScreen"),
 });
 
 const run = createRoute({
   getParentRoute: () => root,
   path: "/runs/$runId",
   validateSearch: runSearch,
-  component: lazyRouteComponent(() => import("@/features/run/run-screen"), "RunScreen"),
+  component: page(() => import("@/features/run/run-screen"), "RunScreen"),
 });
 
 const routeTree = root.addChildren([
@@ -90,7 +83,13 @@ const routeTree = root.addChildren([
 
 /** The routes over the browser's address, or over another history. */
 export function makeRouter(history?: RouterHistory) {
-  return createRouter({ routeTree, history, defaultPreload: "intent", scrollRestoration: true });
+  return createRouter({
+    routeTree,
+    history,
+    defaultPreload: "intent",
+    scrollRestoration: true,
+    defaultPendingComponent: Pending,
+  });
 }
 
 export type AppRouter = ReturnType<typeof makeRouter>;

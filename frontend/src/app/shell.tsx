@@ -6,10 +6,12 @@ import { ConnectionNote } from "./connection-note";
 import { useSignedOut } from "./session";
 import styles from "./shell.module.css";
 import { SignedOut } from "./signed-out";
+import { useRecovery } from "./use-recovery";
 
 /** What every page has around it. */
 export function Shell() {
   const out = useSignedOut();
+  useRecovery();
   useEffect(() => {
     if (out) document.title = "Sign in · Hooke";
   }, [out]);

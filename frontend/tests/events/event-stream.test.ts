@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { backOff, EventStream, type Source } from "@/lib/events/event-stream";
+import { backOff, EventStream, SILENCE, type Source } from "@/lib/events/event-stream";
 import type { StreamEvent } from "@/lib/events/stream-event";
 
 /** Stands in for the browser's EventSource, which jsdom lacks. */
@@ -156,6 +156,86 @@ describe("connection", () => {
     leave();
     last().opens();
     expect(watcher).toHaveBeenCalledTimes(2);
+  });
+});
+
+describe("a connection that breaks without a sign", () => {
+  it("is taken for broken after a silence, not while heartbeats come, and is opened anew after the last position", async () => {
+    stream.subscribe({}, () => undefined);
+    await turn();
+    last().opens();
+    await vi.advanceTimersByTimeAsync(SILENCE - 1);
+    last().sends("heartbeat", {}, "9");
+    await vi.advanceTimersByTimeAsync(SILENCE - 1);
+    expect(stream.connection()).toBe("live");
+    await vi.advanceTimersByTimeAsync(1);
+    expect(stream.connection()).toBe("reconnecting");
+    expect(stream.lastHeard()).toBe(Date.now() - SILENCE);
+    await vi.advanceTimersByTimeAsync(500);
+    expect(opened).toHaveLength(2);
+    expect(opened[0]?.readyState).toBe(2);
+    expect(last().url).toBe("/api/v1/events?after=9");
+  });
+
+  it("is noticed at once when the computer wakes", async () => {
+    stream.subscribe({}, () => undefined);
+    await turn();
+    last().opens();
+    stream.wake();
+    expect(opened).toHaveLength(1); // it was heard of just now
+    vi.setSystemTime(Date.now() + SILENCE); // timers stood still meanwhile
+    stream.wake();
+    expect(stream.connection()).toBe("reconnecting");
+    expect(opened).toHaveLength(2);
+  });
+});
+
+describe("without a network", () => {
+  let online = true;
+  let there = false;
+  const lonely = () => {
+    const open = (url: string) => {
+      opened.push(new FakeSource(url));
+      return last();
+    };
+    const found = new EventStream(
+      "/events",
+      open,
+      () => 1,
+      () => online,
+      () => Promise.resolve(there),
+    );
+    found.subscribe({}, () => undefined);
+    return found;
+  };
+
+  it("says that it is offline, and goes on when the network is back", async () => {
+    const lone = lonely();
+    await turn();
+    last().opens();
+    online = false;
+    lone.wake();
+    expect(lone.connection()).toBe("offline");
+    await vi.advanceTimersByTimeAsync(5000);
+    expect(opened).toHaveLength(1);
+    expect(opened[0]?.readyState).toBe(2);
+    online = true;
+    lone.wake();
+    expect(opened).toHaveLength(2);
+    last().opens();
+    expect(lone.connection()).toBe("live");
+    lone.close();
+  });
+
+  it("stays live with a server on the same computer", async () => {
+    online = false;
+    there = true;
+    const lone = lonely();
+    await turn();
+    last().opens();
+    expect(lone.connection()).toBe("live");
+    lone.close();
+    online = true;
   });
 });
 

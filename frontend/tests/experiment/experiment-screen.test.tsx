@@ -21,11 +21,20 @@ const curves = () => {
 };
 
 describe("the verdict", () => {
-  it("has a sentence for each group, and the figures of the one that has most to compare", async () => {
+  it("says first who is fastest in each group, and has a line for each variant of the one with most to compare", async () => {
     await open();
     const verdict = part("verdict-sentences");
-    expect(verdict.getByText("Sync EASGD is the fastest on local.")).toBeVisible();
-    expect(verdict.getByText("Sync EASGD is the fastest on 10gbe.")).toBeVisible();
+    expect(
+      verdict.getByText("Fastest on local: Sync EASGD, 2.0× (1.6 to 2.5), not separated from Hogwild EASGD"),
+    ).toBeVisible();
+    expect(verdict.getByText("Fastest on 10gbe: Sync EASGD, 2.0× (1.6 to 2.5)")).toBeVisible();
+    const lines = part("answer-lines").getAllByRole("listitem");
+    expect(lines.map((line) => line.textContent)).toEqual([
+      "Original EASGDBaseline",
+      "Sync EASGD2.0× faster (1.6 to 2.5, 3 seeds)",
+      "Hogwild EASGD2.0× faster (1.6 to 2.5, 3 seeds)",
+    ]);
+    expect(verdict.getByText("Sync EASGD is the fastest on local.")).toBeInTheDocument();
     expect(verdict.getAllByText("simulated")).toHaveLength(1);
     expect(screen.getByTestId("verdict-sentences")).toHaveAttribute("data-complete", "true");
     expect(part("verdict").getByText("Target: validation accuracy 97%")).toBeVisible();
@@ -78,7 +87,7 @@ describe("curves", () => {
   it("hand every evaluation of the group to the charts, with the target", async () => {
     await open();
     expect(chart()).toHaveAttribute("data-points", "12"); // two variants: a whole line and its thin continuation
-    expect(within(chart()).getByText("3 grid points, 3 seeds")).toBeVisible();
+    expect(within(chart()).getByText("3 seeds, 9 evaluations each")).toBeVisible();
     expect(drawnIn(chart()).map((mark) => mark.text)).toContain("target 97%");
     expect(drawnIn(screen.getByTestId("chart-validation_loss")).map((mark) => mark.text)).not.toContain(
       "target 97%",

@@ -1,6 +1,6 @@
 import { screen } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
-import { Forest, forestDomain } from "@/features/experiment/forest";
+import { Forest, forestDomain, forestTicks } from "@/features/experiment/forest";
 import type { SpeedUp } from "@/lib/client/types.gen";
 import { variantStyle } from "@/lib/theme/palette";
 import { show } from "../support/app";
@@ -107,12 +107,33 @@ describe("the axis", () => {
       Math.log(5) * 1.08,
     ],
     ["is never narrower than 1.5 times", [{ ratio: 1.01, low: 0.99, high: 1.02 }], Math.log(1.5) * 1.08],
-    ["is never wider than 20 times", [{ ratio: 300, low: 200, high: 900 }], Math.log(20)],
-    ["leaves out what claims nothing", [{ claim: "no claim", low: 0.01, high: 100 }], Math.log(1.5) * 1.08],
+    ["cuts intervals at 20 times", [{ ratio: 3, low: 0.1, high: 900 }], Math.log(20) * 1.08],
+    ["cuts no ratio", [{ ratio: 300, low: 200, high: 900 }], Math.log(300) * 1.08],
+    [
+      "holds what claims nothing, without its interval",
+      [{ claim: "no claim", ratio: 9.3, low: 0.01, high: 100 }],
+      Math.log(9.3) * 1.08,
+    ],
     ["knows no interval of nothing", [], Math.log(1.5) * 1.08],
   ])("%s", (_, rows, reach) => {
     const [low, high] = forestDomain(rows.map((row) => speedUp({ ratio: 1, ...row })));
     expect(high).toBeCloseTo(reach, 6);
     expect(low).toBe(-high);
+  });
+
+  it("tells three ratios without a claim apart, each where a log axis has it", () => {
+    const rows = [3.7, 6.1, 9.3].map((ratio) => speedUp({ claim: "no claim", ratio }));
+    const domain = forestDomain(rows);
+    const reach = Math.exp(domain[1]);
+    for (const row of rows) {
+      const { unmount } = show(<Forest speedUp={row} domain={domain} index={1} />);
+      expect(marks().ratio).toBeCloseTo(place(row.ratio ?? 1, reach), 6);
+      unmount();
+    }
+  });
+
+  it("names round ratios inside it", () => {
+    expect(forestTicks([-Math.log(9.3) * 1.08, Math.log(9.3) * 1.08])).toEqual([0.2, 1, 5]);
+    expect(forestTicks([-Math.log(1.5) * 1.08, Math.log(1.5) * 1.08])).toEqual([1 / 1.2, 1, 1.2]);
   });
 });

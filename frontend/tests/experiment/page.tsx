@@ -12,6 +12,8 @@ export const bands = (changes: Partial<BandAnswer> = {}): BandAnswer => ({
   axis: "clock",
   unit: "s",
   position: 0,
+  version: "",
+  since: null,
   bands: [
     band("Original EASGD", { mean: [0.4, 0.6, 0.9] }),
     band("Sync EASGD"),

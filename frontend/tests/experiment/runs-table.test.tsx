@@ -13,7 +13,14 @@ beforeEach(() => {
   server
     .on("GET /experiments/*", experiment())
     .on("GET /experiments/*/comparison", comparison())
-    .on("GET /experiments/*/bands", { axis: "clock", unit: "s", position: 0, bands: [] });
+    .on("GET /experiments/*/bands", {
+      axis: "clock",
+      unit: "s",
+      position: 0,
+      version: "",
+      since: null,
+      bands: [],
+    });
 });
 
 async function rows(items: RunSummary[], next: string | null = null): Promise<HTMLElement[]> {
@@ -39,7 +46,18 @@ it.each<[string, Partial<RunSummary>, string[]]>([
   [
     "has reached its target",
     { state: "succeeded", seed: 4, time_to_target: 2.34, test_accuracy: 0.9612 },
-    ["#21", "Sync EASGD", "local × 2", "4", "succeeded", "", "95.12%", "96.12%", "2.34 s", "25.0%"],
+    [
+      "#21",
+      "Sync EASGD",
+      "local × 2",
+      "4",
+      "finishedtarget reached",
+      "",
+      "95.12%",
+      "96.12%",
+      "2.34 s",
+      "25.0%",
+    ],
   ],
   [
     "is simulated",
@@ -60,7 +78,7 @@ it.each<[string, Partial<RunSummary>, string[]]>([
   [
     "has not begun, on too few cores",
     { state: "queued", accuracy: null, communication_fraction: null, oversubscribed: true },
-    ["#21", "Sync EASGD", "local × 2 oversubscribed", "0", "queued", "", "–", "–", "–", "–"],
+    ["#21", "Sync EASGD", "local × 2 oversubscribed", "0", "waiting", "", "–", "–", "–", "–"],
   ],
 ])("tells of a run that %s", async (_, changes, expected) => {
   const [line] = await rows([runSummary(21, changes)]);

@@ -1,6 +1,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
+import { withNamedBaseline, withPlacedBaseline } from "@/features/new-experiment/baseline";
+import { type Json, withValue } from "@/features/new-experiment/document";
 import {
   draftFrom,
   emptyDraft,
@@ -9,7 +11,6 @@ import {
   variantNames,
   withCopy,
   withoutVariant,
-  withVariantName,
   withVirtualCluster,
   workersFrom,
   workersText,
@@ -25,14 +26,30 @@ describe("variants", () => {
     expect(freeName("A", ["A", "A 2"])).toBe("A 3");
   });
 
-  it("keep the baseline when renamed, and hand it on when removed", () => {
-    expect(withVariantName(DRAFT, 0, "New")).toMatchObject({
-      baseline: "New",
-      variants: [{ name: "New" }, { name: "B" }],
+  it("keep the baseline wherever others come or go, and hand it on when it is removed", () => {
+    const draft = withPlacedBaseline({ ...DRAFT, baseline: "B" });
+    const baseline = (changed: Json) => withNamedBaseline(changed).baseline;
+    expect(baseline(withCopy(draft, 0))).toBe("B");
+    expect(baseline(withCopy(draft, 1))).toBe("B");
+    expect(baseline(withoutVariant(draft, 0))).toBe("B");
+    expect(baseline(withoutVariant(draft, 1))).toBe("A");
+  });
+
+  it("do not become the baseline by passing through its name", () => {
+    let draft = withCopy(withPlacedBaseline(DRAFT), 0);
+    for (const name of ["A 2", "A ", "A", "AX", "Another"]) {
+      draft = withValue(draft, ["variants", 1, "name"], name);
+    }
+    expect(withNamedBaseline(draft)).toMatchObject({
+      baseline: "A",
+      variants: [{ name: "A" }, { name: "Another" }, {}],
     });
-    expect(withVariantName(DRAFT, 1, "New").baseline).toBe("A");
-    expect(withoutVariant(DRAFT, 0)).toMatchObject({ baseline: "B", variants: [{ name: "B" }] });
-    expect(withoutVariant(DRAFT, 1).baseline).toBe("A");
+  });
+
+  it("leave a baseline that is none of them for the server to refuse", () => {
+    const strange = { ...DRAFT, baseline: "C" };
+    expect(withNamedBaseline(withPlacedBaseline(strange))).toEqual(strange);
+    expect(withNamedBaseline(withPlacedBaseline(DRAFT))).toEqual(DRAFT);
   });
 });
 

@@ -24,12 +24,12 @@ describe("one line of the list", () => {
   });
 
   it.each<[string, Partial<ExperimentSummary>, string, string, string]>([
-    ["queued", { runs: { queued: 9 } }, "queued", "0 / 9 runs", "baseline Original EASGD"],
+    ["queued", { runs: { queued: 9 } }, "waiting", "0 / 9 runs", "baseline Original EASGD"],
     ["running", {}, "running", "4 / 9 runs", "baseline Original EASGD"],
     [
       "succeeded",
       { runs: { succeeded: 9 } },
-      "succeeded",
+      "finished",
       "9 / 9 runs",
       "verdict ready, against Original EASGD",
     ],
@@ -59,7 +59,7 @@ describe("one line of the list", () => {
     server.on("GET /experiments", page([summary(1)]));
     openApp(server, "/");
     const bar = (await firstItem()).getByRole("img");
-    expect(bar).toHaveAccessibleName("4 of 9 runs ended: 4 succeeded, 2 running, 3 queued");
+    expect(bar).toHaveAccessibleName("4 of 9 runs ended: 4 finished, 2 running, 3 waiting");
     expect([...bar.children].map((part) => (part as HTMLElement).style.flexGrow)).toEqual(["4", "2", "3"]);
   });
 });

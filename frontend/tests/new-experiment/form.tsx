@@ -2,6 +2,7 @@
 import { screen, waitFor, within } from "@testing-library/react";
 import { type ReactNode, useEffect, useState } from "react";
 import { expect } from "vitest";
+import { withNamedBaseline, withPlacedBaseline } from "@/features/new-experiment/baseline";
 import type { Json } from "@/features/new-experiment/document";
 import { emptyDraft } from "@/features/new-experiment/draft";
 import { FormContext } from "@/features/new-experiment/form-context";
@@ -27,13 +28,13 @@ function Parts({ start, changed, children }: PartsProps) {
 
 /** Parts of the form over a document of their own, without a server; `written` is what would be sent of it now. */
 export function showParts(parts: ReactNode) {
-  const start = emptyDraft(CATALOGUE.items, WORKLOADS, "local");
+  const start = withPlacedBaseline(emptyDraft(CATALOGUE.items, WORKLOADS, "local"));
   let sent = "";
   const { user } = show(
     <Parts
       start={start}
       changed={(draft) => {
-        sent = JSON.stringify(draft);
+        sent = JSON.stringify(withNamedBaseline(draft));
       }}
     >
       {parts}

@@ -1,9 +1,9 @@
-import { screen, within } from "@testing-library/react";
+import { screen, waitFor, within } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
 import { CATALOGUE, cluster } from "../support/fixtures/catalogue";
 import { experiment, SPEC } from "../support/fixtures/experiment";
 import { apiServer, Refusal } from "../support/server";
-import { card, openForm, part, refill, shownDocument } from "./form";
+import { card, openForm, part, refill, settled, shownDocument } from "./form";
 
 const server = apiServer();
 const editor = (): HTMLTextAreaElement => screen.getByLabelText("Specification as JSON");
@@ -96,5 +96,69 @@ describe("where it starts", () => {
     server.on("GET /clusters", { items: [cluster("lab", { cores: 4 })] });
     server.send("clusters", {}, 3);
     expect(await screen.findByRole("menuitem", { name: "lab (4 cores)" })).toBeVisible();
+  });
+});
+
+describe("what is seen is what starts", () => {
+  const startButton = () => screen.getByTestId("start");
+
+  it("nothing, while the JSON cannot be read, on either tab, until it is mended or discarded", async () => {
+    const { user } = await openForm(server);
+    await settled();
+    expect(startButton()).toBeEnabled();
+    await user.click(screen.getByRole("tab", { name: "JSON" }));
+    await refill(user, editor(), "{ no");
+    expect(startButton()).toBeDisabled();
+    expect(startButton()).toHaveTextContent("Fix 1 problem to start");
+    await user.click(screen.getByRole("tab", { name: "Plan" }));
+    expect(startButton()).toBeDisabled();
+    expect(screen.getByTestId("unread")).toHaveTextContent(/This is not JSON/);
+    await user.click(screen.getByRole("tab", { name: "JSON" }));
+    expect(editor()).toHaveValue("{ no");
+    await user.click(screen.getByRole("button", { name: "Discard what was typed" }));
+    expect(JSON.parse(editor().value)).toMatchObject({ name: "New comparison" });
+    await waitFor(() => expect(startButton()).toBeEnabled());
+  });
+
+  it("nothing, while a field holds what is no number, even where it may be empty", async () => {
+    const { user } = await openForm(server);
+    await settled();
+    await refill(user, screen.getByLabelText("Wall limit"), "soon");
+    expect(startButton()).toBeDisabled();
+    expect(startButton()).toHaveTextContent("Fix 1 problem to start");
+    await settled();
+    expect(screen.getByTestId("fault")).toHaveAttribute("data-pointer", "/budget/max_seconds");
+    expect(startButton()).toBeDisabled();
+    await refill(user, screen.getByLabelText("Wall limit"), "60");
+    await settled();
+    expect(startButton()).toBeEnabled();
+  });
+});
+
+describe("a draft", () => {
+  const name = () => screen.getByLabelText(/Name of the experiment/);
+
+  it("is there again when its page is left and opened again, until it is told to go", async () => {
+    server.on("GET /experiments", { items: [], next_cursor: null });
+    const { user } = await openForm(server);
+    await refill(user, name(), "Half done");
+    await user.click(screen.getByRole("link", { name: "Hooke: experiments" }));
+    await screen.findByTestId("empty");
+    await user.click(screen.getByRole("link", { name: "New" }));
+    await screen.findByTestId("form");
+    expect(name()).toHaveValue("Half done");
+    expect(screen.getByTestId("draft-note")).toHaveTextContent("This is the draft that you left here.");
+    await user.click(screen.getByRole("button", { name: "Start afresh" }));
+    expect(name()).toHaveValue("New comparison");
+    expect(screen.queryByTestId("draft-note")).toBeNull();
+  });
+
+  it("comes back after the example took its place", async () => {
+    const { user } = await openForm(server);
+    await refill(user, name(), "Half done");
+    await user.click(screen.getByRole("button", { name: "Fill in the example" }));
+    expect(name()).toHaveValue("Who reaches 97 % first on the digits?");
+    await user.click(screen.getByRole("button", { name: "Bring it back" }));
+    expect(name()).toHaveValue("Half done");
   });
 });

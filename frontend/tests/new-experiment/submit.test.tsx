@@ -7,7 +7,7 @@ import { apiServer, Refusal } from "../support/server";
 import { card, openForm, part, refill, settled, shownDocument } from "./form";
 
 const server = apiServer();
-const start = () => screen.getByRole("button", { name: "Start" });
+const start = () => screen.getByTestId("start");
 
 /** The different keys that submissions carried. */
 function keys() {
@@ -20,7 +20,14 @@ function answerExperiment() {
     .on("POST /experiments", experiment({ id: "exp_42" }))
     .on("GET /experiments/*", experiment({ id: "exp_42" }))
     .on("GET /experiments/*/comparison", comparison())
-    .on("GET /experiments/*/bands", { axis: "clock", unit: "s", position: 0, bands: [] })
+    .on("GET /experiments/*/bands", {
+      axis: "clock",
+      unit: "s",
+      position: 0,
+      version: "",
+      since: null,
+      bands: [],
+    })
     .on("GET /runs", { items: [], next_cursor: null });
 }
 
@@ -100,7 +107,7 @@ describe("faults", () => {
       ["/budget/max_stall_seconds", () => screen.getByLabelText("Longest pause")],
     ];
     const { user } = await withFaults(fields.map(([pointer]) => ({ pointer, message: `wrong: ${pointer}` })));
-    expect(screen.getByText("6 things stand in the way")).toBeVisible();
+    expect(start()).toHaveTextContent("Fix 6 problems to start");
     for (const [at, [pointer, field]] of fields.entries()) {
       expect(field()).toBeInvalid();
       expect(field()).toHaveAccessibleDescription(new RegExp(`wrong: ${pointer}( |$)`));
@@ -115,7 +122,7 @@ describe("faults", () => {
       { pointer: "/variants", message: "two are called alike" },
       { pointer: "/baseline", message: "is no variant" },
     ]);
-    expect(screen.getByText("2 things stand in the way")).toBeVisible();
+    expect(start()).toHaveTextContent("Fix 2 problems to start");
     expect(part("variants").getByText("two are called alike")).toBeVisible();
     expect(part("variants").getByText("Baseline: is no variant")).toBeVisible();
   });
@@ -209,9 +216,9 @@ describe("Start", () => {
     server.on("POST /experiments", new Refusal(422, "The specification has faults.", [fault]));
     await settled();
     await user.click(start());
-    expect(await screen.findByText("One thing stands in the way")).toBeVisible();
+    expect(await screen.findByTestId("faults")).toHaveTextContent("Fix 1 problem to start");
     expect(screen.getByLabelText("Cluster")).toHaveAccessibleDescription(/has gone offline/);
     await refill(user, screen.getByLabelText("Batch"), "8");
-    expect(screen.queryByText("One thing stands in the way")).toBeNull();
+    expect(screen.queryByTestId("faults")).toBeNull();
   });
 });

@@ -66,8 +66,8 @@ describe("faults of a tuning", () => {
     server.on("POST /experiments/dry-run", new Refusal(422, "It has faults.", [...faults, whole]));
     await on();
     await settled();
-    await screen.findByText("5 things stand in the way");
-    expect(screen.getByTestId("plan-bar")).toHaveTextContent("5 faults to correct");
+    await waitFor(() => expect(screen.getByTestId("start")).toHaveTextContent("Fix 5 problems to start"));
+    expect(screen.getByTestId("plan-bar")).toHaveTextContent("Fix 5 problems to start");
     for (const [at, [pointer, field]] of fields.entries()) {
       expect(field()).toBeInvalid();
       expect(field()).toHaveAccessibleDescription(new RegExp(`wrong: ${pointer}( |$)`));
@@ -129,7 +129,7 @@ describe("a tuned experiment that is cloned", () => {
     await refill(user, part("tuning").getByLabelText("Trials"), "4");
     await settled();
     server.on("POST /experiments", new Refusal(503, "The queue is full."));
-    await user.click(screen.getByRole("button", { name: "Start" }));
+    await user.click(screen.getByTestId("start"));
     await screen.findByText("It was not started");
     const [sent] = server.askedFor("POST /experiments");
     expect(sent?.body).toEqual({ ...TUNED, tuning: { trials: 4, search: "halving" } });

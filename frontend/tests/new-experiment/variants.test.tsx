@@ -145,7 +145,7 @@ describe("parameters", () => {
 
   it("of the exchange appear where they mean something", async () => {
     const { user, written } = showVariants();
-    await user.click(card(1).getByText("How its vectors travel"));
+    await user.click(card(1).getByText("Communication options"));
     expect(card(1).queryByLabelText("Error feedback")).toBeNull();
     expect(card(1).queryByLabelText("Bucket")).toBeNull();
     await user.selectOptions(card(1).getByLabelText("Wire type"), "bf16");

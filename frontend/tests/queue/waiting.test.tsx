@@ -16,7 +16,7 @@ describe("what waits says why and until when", () => {
     server.on("GET /experiments", { items, next_cursor: null });
     openApp(server, "/");
     const note = await screen.findByTestId("item-waiting");
-    expect(note).toHaveTextContent("4 runs wait on local, position 2: behind 1 experiment (3 runs)");
+    expect(note).toHaveTextContent("4 runs wait on local: 2nd in queue, behind 1 experiment (3 runs)");
     expect(note).toHaveTextContent(TIMES);
   });
 
@@ -30,7 +30,7 @@ describe("what waits says why and until when", () => {
     });
     const { user } = await openExperiment(server);
     const note = within(screen.getByTestId("waiting"));
-    expect(note.getByRole("link", { name: "Queue of local" })).toHaveAttribute(
+    expect(note.getByRole("link", { name: "Waiting on local" })).toHaveAttribute(
       "href",
       "/clusters/local/queue",
     );
@@ -59,8 +59,8 @@ describe("what waits says why and until when", () => {
     server.on("GET /runs", { items: [sent], next_cursor: null });
     await openExperiment(server);
     const row = within(screen.getByTestId("run-row"));
-    expect(row.getByText("dispatched")).toHaveAttribute("title", reason);
-    expect(row.getByText(/^starts about \d\d:\d\d/)).toBeVisible();
+    expect(row.getByText("waiting")).toHaveAttribute("title", reason);
+    expect(row.getByText(/^\d+\w\w in turn, starts about \d\d:\d\d/)).toBeVisible();
   });
 
   it("on the page of a run", async () => {
@@ -73,6 +73,8 @@ describe("what waits says why and until when", () => {
     server.on("GET /runs/*/logs", { lines: [], next_after: 0, more: false });
     server.on("POST /series", { axis: "clock", unit: "s", series: [] });
     openApp(server, `/runs/${waits.id}`);
-    expect(await screen.findByTestId("waiting")).toHaveTextContent(`Queue of local, position 1: ${reason}`);
+    expect(await screen.findByTestId("waiting")).toHaveTextContent(
+      `Waiting on local: 1st in queue, ${reason}`,
+    );
   });
 });

@@ -88,9 +88,9 @@ describe("the header", () => {
     expect(server.askedFor("POST /runs/*/cancel")).toHaveLength(0);
     await user.click(screen.getByTestId("cancel-run"));
     await user.click(await screen.findByRole("button", { name: "Cancel the run" }));
-    expect(await screen.findByText("cancel requested")).toBeVisible();
+    await waitFor(() => expect(screen.getByTestId("run-state")).toHaveTextContent("cancelling"));
     expect(screen.getByTestId("cancel-run")).toHaveTextContent("Cancelling");
-    expect(screen.queryByTestId("checkpoint-run")).toBeNull();
+    await waitFor(() => expect(screen.queryByTestId("checkpoint-run")).toBeNull());
     expect(server.askedFor("POST /runs/*/cancel")).toHaveLength(1);
   });
 });

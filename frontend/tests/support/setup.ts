@@ -38,6 +38,7 @@ beforeEach(() => {
   vi.spyOn(console, "error").mockImplementation(complain);
   vi.spyOn(console, "warn").mockImplementation(complain);
   localStorage.clear();
+  sessionStorage.clear();
   resetMedia();
   document.title = "";
   document.documentElement.removeAttribute("data-mantine-color-scheme");

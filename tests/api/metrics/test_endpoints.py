@@ -8,6 +8,8 @@ from hooke.spec.events import Dropped, RankRecords
 
 from tests.api.conftest import Supervisor, done, scored, start, steps
 
+COLUMNS = ("x", "mean", "low", "high", "n")
+
 
 def ship(supervisor: Supervisor, rank: int, *records) -> None:
     supervisor.send(RankRecords(rank=rank, records=list(records)))
@@ -264,3 +266,34 @@ def test_unknown_runs_and_experiments_are_404(service):
     assert answer.status_code == 404 and "run_none" in answer.json()["detail"]
     assert service.client.get("/experiments/exp_none/bands").status_code == 404
     assert service.client.get("/experiments/exp_none/comparison").status_code == 404
+
+
+def merged(old: dict, answer: dict) -> list[list]:
+    """Return the columns of every band as a client has them after an increment, from those before it."""
+    assert answer["since"] == old["version"]
+    changed = {(band["variant"], band["metric"]): band for band in answer["bands"]}
+    found = []
+    for before in old["bands"]:
+        band = changed.get((before["variant"], before["metric"]))
+        head, tail = (band["kept_before"], band["kept_after"]) if band else (len(before["x"]), 0)
+        own = {name: band[name] if band else [] for name in COLUMNS}
+        found.append([before[n][:head] + own[n] + before[n][len(before[n]) - tail :] for n in COLUMNS])
+    return found
+
+
+def test_bands_come_as_increments_to_who_says_what_it_has(service, running):
+    address = f"/experiments/{service.run(running.id)['experiment_id']}/bands"
+    first = service.get(address, metric=["validation_accuracy", "validation_loss"])
+    assert first["since"] is None and first["version"]
+    ship(running, 0, scored(6, 768, 0.8))
+    grown = service.get(address, metric=["validation_accuracy", "validation_loss"], since=first["version"])
+    whole = service.get(address, metric=["validation_accuracy", "validation_loss"])
+    assert whole["version"] == grown["version"] != first["version"]
+    expected = [[band[name] for name in COLUMNS] for band in whole["bands"]]
+    assert merged(first, grown) == expected
+    assert sum(len(band["x"]) for band in grown["bands"]) < sum(len(band["x"]) for band in whole["bands"])
+    nothing = service.get(address, metric=["validation_accuracy", "validation_loss"], since=whole["version"])
+    assert nothing["bands"] == []
+    assert merged(whole, nothing) == expected
+    forgotten = service.get(address, since="of-another-server")
+    assert forgotten["since"] is None and forgotten["bands"][0]["kept_before"] == 0

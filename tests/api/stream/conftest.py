@@ -89,6 +89,7 @@ class Listener:
         self.events: list[tuple[int, str, dict]] = []
         self.last_id: str | None = None
         self.comments = 0
+        self.heartbeats: list[int] = []
         self.opened = threading.Event()
         self.closed = threading.Event()
         self.response_headers: httpx.Headers | None = None
@@ -116,7 +117,9 @@ class Listener:
         kind, data = "", None
         for line in lines:
             if line == "":  # as the standard says: the id counts even where there is no data
-                if data is not None:
+                if kind == "heartbeat":
+                    self.heartbeats.append(int(self.last_id or -1))
+                elif data is not None:
                     self.events.append((int(self.last_id or -1), kind, json.loads(data)))
                 kind, data = "", None
                 self.opened.set()

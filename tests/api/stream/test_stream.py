@@ -192,6 +192,18 @@ def test_silence_is_filled_with_comments(api, listen, monkeypatch):
     assert listener.events == []
 
 
+def test_heartbeats_come_where_nothing_else_does_and_move_the_position(api, listen, monkeypatch):
+    monkeypatch.setattr("hooke_api.events.stream.HEARTBEAT_SECONDS", 0.05)
+    listener = listen(experiment="exp_1", after=0)
+    wait_for(lambda: len(listener.heartbeats) >= 2, "two heartbeats")
+    assert set(listener.heartbeats) == {0}
+    api.announce(experiment="exp_2")  # of no interest to this stream, which is now complete up to it
+    wait_for(lambda: listener.heartbeats[-1] == 1, "a heartbeat after the other event")
+    assert listener.events == []
+    api.announce(experiment="exp_1")
+    wait_for(lambda: listener.ids == [2], "the event itself")
+
+
 def test_the_server_stops_with_open_streams(api, listen):
     for _ in range(3):
         listen()

@@ -14,7 +14,7 @@ import ui from "@/lib/ui/ui.module.css";
 import { VariantChip } from "@/lib/ui/variant-chip";
 import { claimOf, correctionOf } from "./claim";
 import styles from "./comparison-table.module.css";
-import { Forest, forestDomain } from "./forest";
+import { Forest, ForestAxis, forestDomain } from "./forest";
 import type { Group } from "./groups";
 
 /** Fixed, so that no column moves when a figure arrives; px. Each holds its longest usual figure in a wide font. */
@@ -38,17 +38,34 @@ function range(low: number | null, high: number | null, format: (value: number |
   return low === null ? `up to ${format(high)}` : `${format(low)} to ${format(high)}`;
 }
 
+const percent = (value: number | null) => formatPercent(within(value, 1));
+
 function estimate(value: Estimate, format: (figure: number | null) => string) {
   return <Figure value={format(value.mean)} range={range(value.low, value.high, format)} />;
 }
 
+/** The geometric mean, of which a speed-up is the ratio; where a seed missed the target, the median. */
 function timeToTarget(row: ComparisonRow) {
   const time = row.time_to_target;
-  if (!time) return <Figure value={NONE} />;
+  if (!time || time.n === 0) return <Figure value={NONE} />;
+  const reached = `${time.reached} of ${time.n} reached`;
+  if (time.mean !== null) return <Figure value={formatSeconds(time.mean)} range={reached} />;
   return (
     <Figure
       value={formatSeconds(time.median)}
-      range={time.n > 0 ? `${time.reached} of ${time.n} reached` : ""}
+      range={time.median === null ? reached : `median, ${reached}`}
+    />
+  );
+}
+
+/** At the target, because a run may be evaluated once more after it, and the best; without a target, at the end. */
+function accuracy(row: ComparisonRow) {
+  if (!row.time_to_target) return estimate(row.accuracy, percent);
+  const best = row.best_accuracy;
+  return (
+    <Figure
+      value={percent(row.target_accuracy.mean)}
+      range={best.n > 0 ? `best ${percent(best.mean)}` : ""}
     />
   );
 }
@@ -67,7 +84,11 @@ function within(value: number | null, greatest = Number.POSITIVE_INFINITY): numb
   return value === null ? null : Math.min(greatest, Math.max(0, value));
 }
 
-const percent = (value: number | null) => formatPercent(within(value, 1));
+/** The mean accuracy at the end with its interval, for those who ask. */
+function intervalOf({ accuracy: { mean, low, high } }: ComparisonRow): string {
+  return mean === null ? "" : `${percent(mean)} at the end ${range(low, high, percent)}`.trim();
+}
+
 const bytes = (value: number | null) => formatBytes(within(value));
 const count = (value: number | null) => formatCount(within(value));
 
@@ -91,8 +112,9 @@ export function ComparisonTable({
     <section className={ui.tableWrap} aria-label="Comparison" tabIndex={0}>
       <table className={`${ui.table} ${ui.sticky} ${styles.fixed}`} data-testid="comparison-table">
         <caption className={ui.unseen}>
-          Means over seeds, 95% t intervals below them. Speed-up: the baseline's time to the target over the
-          variant's, paired by seed; a time lies between two evaluations, and the interval knows it
+          Means over seeds, 95% t intervals below them; geometric means of times to the target, whose ratio is
+          the speed-up, paired by seed, or the median where a seed missed it. A time lies between two
+          evaluations, and the interval knows it
           {correctionOf(rows.map((row) => row.speed_up))}.
         </caption>
         <colgroup>
@@ -103,21 +125,26 @@ export function ComparisonTable({
         <thead>
           <tr>
             <th scope="col">Variant</th>
-            <th scope="col" className={ui.number}>
+            <th
+              scope="col"
+              className={ui.number}
+              title="Geometric mean over seeds: the ratio of two is the speed-up. The median, where a seed missed the target."
+            >
               Time to target
               <br />
-              median, {seconds}
+              mean, {seconds}
             </th>
             <th scope="col" className={ui.number}>
               Speed-up
             </th>
             <th scope="col">
               <span className={styles.forestHead}>slower · faster</span>
+              <ForestAxis domain={domain} />
             </th>
             <th scope="col" className={ui.number}>
-              {without ? "Accuracy," : "Validation"}
+              {without ? "Test part" : "Accuracy"},
               <br />
-              {without ? "test part" : "accuracy"}
+              {rows.some((row) => row.time_to_target) ? "at the target" : "at the end"}
             </th>
             <th scope="col" className={ui.number} title="Scored once per run; not used for any decision">
               Test accuracy,
@@ -167,7 +194,9 @@ export function ComparisonTable({
                 />
                 <span className={ui.range}>{claimOf(row.speed_up) || "\u00a0"}</span>
               </td>
-              <td className={ui.number}>{estimate(row.accuracy, percent)}</td>
+              <td className={ui.number} title={intervalOf(row)}>
+                {accuracy(row)}
+              </td>
               <td className={ui.number}>
                 {row.test_accuracy.n > 0 ? estimate(row.test_accuracy, percent) : NONE}
               </td>

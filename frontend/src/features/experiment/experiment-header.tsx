@@ -12,6 +12,7 @@ import { StateBadge } from "@/lib/ui/state-badge";
 import { isTerminal, progress } from "@/lib/ui/states";
 import { useNow } from "@/lib/ui/use-now";
 import styles from "./experiment.module.css";
+import { useRuns } from "./use-experiment";
 import { WaitingPart } from "./waiting-part";
 
 export function ExperimentHeader({ experiment }: { experiment: ExperimentView }) {
@@ -23,6 +24,7 @@ export function ExperimentHeader({ experiment }: { experiment: ExperimentView })
     },
   });
   const path = { experiment_id: experiment.id };
+  const cancelling = useCancelling(experiment) || cancel.isPending || cancel.isSuccess;
   return (
     <header>
       <div className={styles.head}>
@@ -32,10 +34,10 @@ export function ExperimentHeader({ experiment }: { experiment: ExperimentView })
         <Group gap={8}>
           {!isTerminal(experiment.state) && (
             <ConfirmButton
-              label="Cancel"
+              label={cancelling ? "Cancelling" : "Cancel"}
               question="Cancel all runs of this experiment that have not ended? Measured data is kept."
               confirm="Cancel the runs"
-              busy={cancel.isPending}
+              busy={cancelling}
               act={() => cancel.mutate({ path })}
               testId="cancel-experiment"
             />
@@ -56,21 +58,28 @@ export function ExperimentHeader({ experiment }: { experiment: ExperimentView })
         </Group>
       </div>
       {experiment.description && <p className={styles.description}>{experiment.description}</p>}
-      <Facts experiment={experiment} />
+      <Facts experiment={experiment} cancelling={cancelling} />
       <WaitingPart experiment={experiment} />
       {cancel.isError && <ErrorPanel what="The experiment could not be cancelled." error={cancel.error} />}
     </header>
   );
 }
 
-function Facts({ experiment }: { experiment: ExperimentView }) {
+/** Whether a cancel has been requested and processes are still ending, as the runs tell. */
+function useCancelling(experiment: ExperimentView): boolean {
+  const runs = useRuns(experiment.id, experiment.spec.tuning ? true : undefined);
+  const open = runs.data?.items.filter((run) => !isTerminal(run.state)) ?? [];
+  return open.length > 0 && open.every((run) => run.cancel_requested);
+}
+
+function Facts({ experiment, cancelling }: { experiment: ExperimentView; cancelling: boolean }) {
   const now = useNow();
   const { done, all } = progress(experiment.runs);
   const { spec } = experiment;
   const batch = spec.batch ?? 32;
   return (
     <div className={styles.facts}>
-      <StateBadge state={experiment.state} testId="experiment-state" />
+      <StateBadge state={experiment.state} testId="experiment-state" cancelling={cancelling} />
       <span className={styles.progress}>
         <span data-testid="progress">
           {done} of {all} runs

@@ -15,7 +15,8 @@ import { chosenGroup, groupsOf } from "./groups";
 import { Phases } from "./phases";
 import { RunsTable } from "./runs-table";
 import { TuningPart } from "./tuning-part";
-import { useComparison, useExperiment, useLiveExperiment } from "./use-experiment";
+import { useComparison, useExperiment } from "./use-experiment";
+import { useLiveExperiment } from "./use-live-experiment";
 import { Verdict } from "./verdict";
 import { Warnings } from "./warnings";
 
@@ -25,7 +26,7 @@ const route = getRouteApi("/experiments/$experimentId");
 export function ExperimentScreen() {
   const { experimentId } = route.useParams();
   const query = useExperiment(experimentId);
-  useLiveExperiment(experimentId);
+  useLiveExperiment(experimentId, route.useSearch().axis ?? "clock");
   const name = query.data?.name;
   useEffect(() => {
     document.title = name ? `${name} · Hooke` : "Hooke";

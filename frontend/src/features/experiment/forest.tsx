@@ -1,4 +1,5 @@
 import type { SpeedUp } from "@/lib/client/types.gen";
+import { formatNumber } from "@/lib/format/numbers";
 import { variantStyle } from "@/lib/theme/palette";
 
 const WIDTH = 130;
@@ -7,16 +8,51 @@ const EDGE = 8;
 
 export type Domain = readonly [number, number];
 
-/** A range of logs, symmetric about 1, that holds every interval of the group. */
+const ROOM = 1.08;
+/** Intervals that reach farther are cut, with an arrow: one seed pair of three makes them as wide as it likes. */
+const WIDEST_INTERVAL = Math.log(20);
+
+const distance = (value: number | null) => (value === null || value <= 0 ? [] : [Math.abs(Math.log(value))]);
+
+/** A range of logs, symmetric about 1, that holds every ratio of the group, and its intervals up to 20 times. */
 export function forestDomain(values: readonly SpeedUp[]): Domain {
-  const shown = values.filter((value) => value.claim !== "no claim");
-  const logs = shown.flatMap(({ low, ratio, high }) =>
-    [low, ratio, high]
-      .filter((value) => value !== null && value > 0)
-      .map((value) => Math.abs(Math.log(value ?? 1))),
-  );
-  const reach = Math.min(Math.log(20), Math.max(Math.log(1.5), ...logs) * 1.08);
+  const ratios = values.flatMap(({ ratio }) => distance(ratio));
+  const ends = values
+    .filter(({ claim }) => claim !== "no claim")
+    .flatMap(({ low, high }) => [...distance(low), ...distance(high)]);
+  const farthest = Math.max(Math.log(1.5), ...ratios);
+  const reach = ROOM * Math.max(farthest, Math.min(WIDEST_INTERVAL, Math.max(0, ...ends)));
   return [-reach, reach];
+}
+
+const ROUND = [1.2, 1.5, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000, 10_000, 100_000, 1e6];
+
+/** Ratios that the axis names: 1, and the greatest round one within, with its reciprocal. */
+export function forestTicks(domain: Domain): number[] {
+  const round = ROUND.findLast((value) => Math.log(value) <= domain[1] * 0.86) ?? 1.2;
+  return [1 / round, 1, round];
+}
+
+/** Where a ratio lies on the log axis, px; what lies outside is drawn at its edge. */
+function placeOn(domain: Domain) {
+  return (value: number) => {
+    const at = (Math.log(value) - domain[0]) / (domain[1] - domain[0]);
+    return EDGE + Math.min(1, Math.max(0, at)) * (WIDTH - 2 * EDGE);
+  };
+}
+
+/** The scale above a forest plot. */
+export function ForestAxis({ domain }: { domain: Domain }) {
+  const place = placeOn(domain);
+  return (
+    <svg width={WIDTH} height={14} aria-hidden="true" data-testid="forest-axis">
+      {forestTicks(domain).map((tick) => (
+        <text key={tick} x={place(tick)} y={10} textAnchor="middle" fontSize={10.5} fill="var(--hk-ink-2)">
+          {formatNumber(tick, 2)}×
+        </text>
+      ))}
+    </svg>
+  );
 }
 
 /**
@@ -25,10 +61,7 @@ export function forestDomain(values: readonly SpeedUp[]): Domain {
  */
 export function Forest({ speedUp, domain, index }: { speedUp: SpeedUp; domain: Domain; index: number }) {
   const { color } = variantStyle(index);
-  const place = (value: number) => {
-    const at = (Math.log(value) - domain[0]) / (domain[1] - domain[0]);
-    return EDGE + Math.min(1, Math.max(0, at)) * (WIDTH - 2 * EDGE);
-  };
+  const place = placeOn(domain);
   const { ratio, low, high, claim } = speedUp;
   const middle = HEIGHT / 2;
   const below = low === null ? high !== null : Math.log(low) < domain[0];
@@ -38,7 +71,16 @@ export function Forest({ speedUp, domain, index }: { speedUp: SpeedUp; domain: D
   return (
     <svg width={WIDTH} height={HEIGHT} role="img" aria-label={speedUp.sentence}>
       <title>{speedUp.sentence}</title>
-      <line x1={WIDTH / 2} x2={WIDTH / 2} y1={0} y2={HEIGHT} stroke="var(--hk-line-2)" />
+      {forestTicks(domain).map((tick) => (
+        <line
+          key={tick}
+          x1={place(tick)}
+          x2={place(tick)}
+          y1={0}
+          y2={HEIGHT}
+          stroke={tick === 1 ? "var(--hk-line-2)" : "var(--hk-line)"}
+        />
+      ))}
       {claim === "baseline" && <circle cx={WIDTH / 2} cy={middle} r={3} fill="var(--hk-ink-3)" />}
       {claim !== "baseline" && ratio !== null && (
         <>

@@ -1,13 +1,14 @@
 import { Group as Row, SegmentedControl, Skeleton } from "@mantine/core";
 import { getRouteApi, Link } from "@tanstack/react-router";
-import type { ExperimentView, RunSummary } from "@/lib/client/types.gen";
+import type { ExperimentView, RunSummary, WaitingView } from "@/lib/client/types.gen";
 import { formatCount, formatPercent } from "@/lib/format/numbers";
 import { accuracyLabel } from "@/lib/format/quantities";
 import { formatSeconds } from "@/lib/format/time";
-import { predicted, reasonOf } from "@/lib/queue/waiting-note";
+import { placeOf, predicted, reasonOf } from "@/lib/queue/waiting-note";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { Section } from "@/lib/ui/section";
 import { StateBadge } from "@/lib/ui/state-badge";
+import { outcomeOf } from "@/lib/ui/states";
 import { Tag } from "@/lib/ui/tag";
 import ui from "@/lib/ui/ui.module.css";
 import { useNow } from "@/lib/ui/use-now";
@@ -60,7 +61,7 @@ export function RunsTable({ experiment }: { experiment: ExperimentView }) {
                 <th scope="col">State</th>
                 <th scope="col">Budget</th>
                 <th scope="col" className={ui.number}>
-                  Accuracy
+                  Last accuracy
                 </th>
                 <th scope="col" className={ui.number}>
                   Test accuracy, once
@@ -80,6 +81,7 @@ export function RunsTable({ experiment }: { experiment: ExperimentView }) {
                   run={run}
                   index={experiment.variants.indexOf(run.variant)}
                   tuned={tuned}
+                  hasTarget={Boolean(experiment.spec.target)}
                 />
               ))}
             </tbody>
@@ -126,8 +128,21 @@ function trialOf(run: RunSummary) {
   return <span className={styles.quiet}>setting of trial {run.trial}</span>;
 }
 
-function RunRow({ run, index, tuned }: { run: RunSummary; index: number; tuned: boolean }) {
+/** "4th in queue, starts about 14:05". */
+function Waits({ waiting }: { waiting: WaitingView }) {
   const now = useNow();
+  const when = waiting.starts && predicted({ starts: waiting.starts, ends: null }, now);
+  return <span className={styles.quiet}> {[placeOf(waiting), when].filter(Boolean).join(", ")}</span>;
+}
+
+interface RunRowProps {
+  run: RunSummary;
+  index: number;
+  tuned: boolean;
+  hasTarget: boolean;
+}
+
+function RunRow({ run, index, tuned, hasTarget }: RunRowProps) {
   const share = Math.min(1, run.samples / Math.max(1, run.budget));
   return (
     <tr data-testid="run-row" data-state={run.state}>
@@ -148,10 +163,13 @@ function RunRow({ run, index, tuned }: { run: RunSummary; index: number; tuned: 
       </td>
       <td className={ui.number}>{run.seed}</td>
       <td>
-        <StateBadge state={run.state} note={run.waiting ? reasonOf(run.waiting) : undefined} />
-        {run.waiting?.starts && (
-          <span className={styles.quiet}> {predicted({ starts: run.waiting.starts, ends: null }, now)}</span>
-        )}
+        <StateBadge
+          state={run.state}
+          cancelling={run.cancel_requested}
+          note={run.waiting ? reasonOf(run.waiting) : undefined}
+          outcome={outcomeOf(run, hasTarget)}
+        />
+        {run.waiting && <Waits waiting={run.waiting} />}
       </td>
       <td>
         <span className={styles.meter} title={`${formatPercent(share)} of the budget`}>

@@ -1,4 +1,5 @@
 import type { Axis } from "@/lib/api/types";
+import { zoomFrom } from "@/lib/charts/zoom";
 import { AXES } from "@/lib/format/quantities";
 
 /** What of the experiment is in view; all of it is in the URL. */
@@ -10,6 +11,8 @@ export interface ExperimentSearch {
   hide?: string;
   /** Close-up of where the curves end. */
   y?: "close";
+  /** The part of the horizontal axis in view, "1.5_3.2" in its unit. */
+  x?: string;
   tab?: "json";
   /** The parameter that trials are drawn over. */
   by?: string;
@@ -18,13 +21,14 @@ export interface ExperimentSearch {
 }
 
 export function experimentSearch(search: Record<string, unknown>): ExperimentSearch {
-  const { axis, cluster, workers, hide, y, tab, by, runs } = search;
+  const { axis, cluster, workers, hide, y, x, tab, by, runs } = search;
   return {
     axis: AXES.find((known) => known === axis && known !== "clock"),
     cluster: typeof cluster === "string" ? cluster : undefined,
     workers: typeof workers === "number" && workers > 0 ? workers : undefined,
     hide: typeof hide === "string" || typeof hide === "number" ? String(hide) || undefined : undefined,
     y: y === "close" ? y : undefined,
+    x: typeof x === "string" && zoomFrom(x) ? x : undefined,
     tab: tab === "json" ? tab : undefined,
     by: typeof by === "string" ? by : undefined,
     runs: runs === "reported" || runs === "trials" ? runs : undefined,

@@ -1,25 +1,20 @@
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { Axis } from "@/lib/api/types";
 import {
   listRunsOptions,
-  listRunsQueryKey,
   readBandsOptions,
-  readBandsQueryKey,
   readComparisonOptions,
-  readComparisonQueryKey,
   readExperimentOptions,
-  readExperimentQueryKey,
   readTuningOptions,
-  readTuningQueryKey,
 } from "@/lib/client/@tanstack/react-query.gen";
-import { useRefresh } from "@/lib/events/use-refresh";
-import { useStream } from "@/lib/events/use-stream";
+import { readBands } from "@/lib/client/sdk.gen";
+import { applied } from "@/lib/columns/increments";
 
 /** Every series of evaluations there can be: see `metricsOf` of a run. */
 export const METRICS = ["validation_accuracy", "validation_loss", "test_accuracy", "test_loss"] as const;
 export type Evaluated = (typeof METRICS)[number];
 const POINTS = 400;
-const RUNS = 500;
+export const RUNS = 500;
 const QUEUE_MS = 15_000;
 
 export function useExperiment(id: string) {
@@ -48,31 +43,18 @@ export function useTuning(id: string) {
 
 /** Mean and band per variant. While another axis is fetched, the old answer stays, under its own axis. */
 export function useBands(id: string, axis: Axis) {
-  return useQuery({
-    ...readBandsOptions({
-      path: { experiment_id: id },
-      query: { metric: [...METRICS], axis, points: POINTS },
-    }),
-    placeholderData: keepPreviousData,
-  });
-}
-
-/** Fetch what the stream says has changed: curves within half a second, figures and tables a little later. */
-export function useLiveExperiment(id: string): void {
+  const client = useQueryClient();
   const path = { experiment_id: id };
-  const experiment = useRefresh(readExperimentQueryKey({ path }), 1000);
-  const bands = useRefresh([{ _id: readBandsQueryKey({ path, query: { metric: [] } })[0]._id, path }], 400);
-  const comparison = useRefresh(readComparisonQueryKey({ path }), 1500);
-  const runs = useRefresh(listRunsQueryKey({ query: { experiment: id, limit: RUNS } }), 1000);
-  const tuning = useRefresh(readTuningQueryKey({ path }), 1500);
-  useStream({ experiment: id }, (event) => {
-    if (event.kind === "logs" || event.kind === "clusters") return;
-    if (event.kind !== "points") {
-      experiment();
-      tuning();
-    }
-    bands();
-    runs();
-    comparison();
+  const options = readBandsOptions({ path, query: { metric: [...METRICS], axis, points: POINTS } });
+  return useQuery({
+    queryKey: options.queryKey,
+    queryFn: async ({ signal }) => {
+      const before = client.getQueryData(options.queryKey);
+      const query = { metric: [...METRICS], axis, points: POINTS, since: before?.version || undefined };
+      const { data } = await readBands({ path, query, signal, throwOnError: true });
+      return applied(data, before);
+    },
+    structuralSharing: false, // what did not change is the same array already
+    placeholderData: keepPreviousData,
   });
 }

@@ -2,6 +2,9 @@ import { Skeleton } from "@mantine/core";
 import type { Comparison, ExperimentView } from "@/lib/client/types.gen";
 import { Section } from "@/lib/ui/section";
 import { Tag } from "@/lib/ui/tag";
+import { VariantChip } from "@/lib/ui/variant-chip";
+import { headlineOf, lineOf } from "./answer";
+import own from "./answer.module.css";
 import { ComparisonTable } from "./comparison-table";
 import styles from "./experiment.module.css";
 import { GroupPicker } from "./group-picker";
@@ -30,7 +33,7 @@ export function Verdict({ experiment, comparison, groups, group }: VerdictProps)
       {comparison ? (
         <>
           {(groups.length > 0 || !experiment.spec.tuning) && (
-            <Sentences complete={comparison.complete} groups={groups} group={group} />
+            <Answers experiment={experiment} comparison={comparison} groups={groups} group={group} />
           )}
           {groups.length === 0 && experiment.spec.tuning && <Unmeasured comparison={comparison} />}
           <p className={styles.effort} data-testid="effort">
@@ -70,28 +73,47 @@ function Aside({ comparison }: { comparison: Comparison }) {
   );
 }
 
-/** Lines that a provisional verdict takes on a wide screen: reserved, so that nothing below moves as it changes. */
-function linesOf(group: Group): number {
-  return Math.ceil(group.rows.length * 0.8);
+interface AnswersProps {
+  experiment: ExperimentView;
+  comparison: Comparison;
+  groups: readonly Group[];
+  group: Group | undefined;
 }
 
-function Sentences({
-  complete,
-  groups,
-  group,
-}: Pick<VerdictProps, "groups" | "group"> & { complete: boolean }) {
+/** Who is fastest on each cluster; of the chosen one, a line for each variant. */
+function Answers({ experiment, comparison, groups, group }: AnswersProps) {
   return (
-    <div className={styles.sentences} data-testid="verdict-sentences" data-complete={complete}>
+    <div className={own.answers} data-testid="verdict-sentences" data-complete={comparison.complete}>
       {groups.map((one) => (
-        <div key={one.key} className={styles.sentence} data-chosen={one.key === group?.key}>
-          <div className={styles.sentenceHead}>
+        <div key={one.key} className={own.answer} data-chosen={one.key === group?.key}>
+          <div className={own.place}>
             {groupLabel(one)}
             {one.simulated && <Tag kind="simulated" />}
             {one.oversubscribed && <Tag kind="oversubscribed" />}
           </div>
-          <p style={{ minHeight: `${linesOf(one)}lh` }}>{one.sentence ?? "Nothing can be said yet."}</p>
+          <p className={own.headline}>{headlineOf(one, comparison)}</p>
+          {one.key === group?.key && <Lines experiment={experiment} group={one} />}
         </div>
       ))}
     </div>
+  );
+}
+
+function Lines({ experiment, group }: { experiment: ExperimentView; group: Group }) {
+  return (
+    <>
+      <ul className={own.lines} data-testid="answer-lines">
+        {group.rows.map((row) => (
+          <li key={row.variant} title={row.speed_up.sentence}>
+            <VariantChip name={row.variant} index={experiment.variants.indexOf(row.variant)} />
+            <span>{lineOf(row)}</span>
+          </li>
+        ))}
+      </ul>
+      <details className={own.full}>
+        <summary>In full</summary>
+        <p>{group.sentence ?? "Nothing can be said yet."}</p>
+      </details>
+    </>
   );
 }

@@ -42,7 +42,7 @@ export function ExperimentItem({ item, now }: { item: ExperimentSummary; now: nu
         {item.waiting.map((each) => (
           <div key={each.cluster} className={styles.facts} data-testid="item-waiting">
             <span>
-              {each.runs} {each.runs === 1 ? "run waits" : "runs wait"} on {each.cluster}, {reasonOf(each)}
+              {each.runs} {each.runs === 1 ? "run waits" : "runs wait"} on {each.cluster}: {reasonOf(each)}
             </span>
             <span>{predicted(each, now)}</span>
           </div>

@@ -1,4 +1,5 @@
 import { Alert, Button, Group, Tabs } from "@mantine/core";
+import { useHotkeys } from "@mantine/hooks";
 import { useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useLayoutEffect, useRef, useState } from "react";
@@ -8,20 +9,24 @@ import type { AlgorithmList, ClusterView, WorkloadView } from "@/lib/client/type
 import { BudgetSection, WorkloadSection } from "./basics-section";
 import { ClustersSection } from "./clusters-section";
 import { fieldId, type Json } from "./document";
-import { EXAMPLE } from "./example";
+import { DraftNote } from "./draft-note";
 import { ExecutionSection } from "./execution-section";
-import { faultsByField, nearestField } from "./faults";
+import { faultsByField, faultsIn, nearestField } from "./faults";
 import styles from "./form.module.css";
 import { FormContext } from "./form-context";
 import { JsonEditor } from "./json-editor";
 import { PlanBar } from "./plan-bar";
 import { PlanPanel } from "./plan-panel";
+import { StartButton } from "./start-button";
 import { TuningSection } from "./tuning-section";
+import { useDraft } from "./use-draft";
 import { asSpec, usePlan } from "./use-plan";
 import { VariantsSection } from "./variants-section";
 
 interface BuilderProps {
   start: Json;
+  /** Of what the draft is kept while it is not started. */
+  of: string;
   algorithms: AlgorithmList;
   workloads: readonly WorkloadView[];
   clusters: readonly ClusterView[];
@@ -43,7 +48,7 @@ function newKey(): string {
  * Submit. Until the draft changes every request carries the same key, so that neither a double click nor a second
  * try after an answer that got lost makes a second experiment.
  */
-function useStart() {
+function useStart(started: () => void) {
   const navigate = useNavigate();
   const [key, setKey] = useState(newKey);
   const post = useMutation({
@@ -52,7 +57,10 @@ function useStart() {
       const { data } = await createExperiment({ body: asSpec(draft), headers, throwOnError: true });
       return data;
     },
-    onSuccess: ({ id }) => navigate({ to: "/experiments/$experimentId", params: { experimentId: id } }),
+    onSuccess: ({ id }) => {
+      started();
+      return navigate({ to: "/experiments/$experimentId", params: { experimentId: id } });
+    },
   });
   const renew = () => {
     post.reset();
@@ -62,14 +70,17 @@ function useStart() {
 }
 
 /** The form and, beside it, what it would run and the same document as JSON. */
-export function Builder({ start, algorithms, workloads, clusters }: BuilderProps) {
-  const [draft, setDraft] = useState(start);
+export function Builder({ start, of, algorithms, workloads, clusters }: BuilderProps) {
+  const { draft, typed, setTyped, replaced, ...edit } = useDraft(start, of);
   const [fields, setFields] = useState<string[]>([]);
   const form = useRef<HTMLDivElement>(null);
   const side = useRef<HTMLElement>(null);
   const { query, settled } = usePlan(draft);
-  const { post, renew } = useStart();
-  const faults = faultsOf(query.error ?? post.error);
+  const { post, renew } = useStart(edit.started);
+  const own = faultsIn(draft);
+  const faults = own.length > 0 ? own : faultsOf(query.error ?? post.error);
+  const unread = typed?.problem;
+  const problems = faults.length + (unread ? 1 : 0);
   const refused = post.isError && faults.length === 0; // said beside the button; the plan still stands
 
   useLayoutEffect(() => {
@@ -87,16 +98,28 @@ export function Builder({ start, algorithms, workloads, clusters }: BuilderProps
 
   const change = (next: (old: Json) => Json) => {
     renew();
-    setDraft(next);
+    edit.change(next);
   };
+  const fillExample = () => {
+    renew();
+    edit.fillExample();
+  };
+  const startable = {
+    problems,
+    ready: settled && !query.isError && problems === 0,
+    starting: post.isPending || post.isSuccess,
+    start: () => post.mutate(draft),
+  };
+  useHotkeys([["mod+Enter", () => startable.ready && !startable.starting && startable.start()]], []);
   return (
     <FormContext value={{ draft, change, faults: faultsByField(faults, fields) }}>
       <Group justify="space-between" align="center">
         <h1 className={styles.title}>New experiment</h1>
-        <Button variant="default" data-testid="fill-example" onClick={() => change(() => EXAMPLE)}>
+        <Button variant="default" data-testid="fill-example" onClick={fillExample}>
           Fill in the example
         </Button>
       </Group>
+      <DraftNote replaced={replaced} before={renew} />
       <div className={styles.columns}>
         <div ref={form} className={styles.form} data-testid="form">
           <WorkloadSection workloads={workloads} />
@@ -108,7 +131,7 @@ export function Builder({ start, algorithms, workloads, clusters }: BuilderProps
         </div>
         <PlanBar
           plan={query.data}
-          faults={faults}
+          startable={startable}
           failed={query.isError}
           settled={settled}
           show={() => side.current?.scrollIntoView({ block: "start" })}
@@ -124,32 +147,30 @@ export function Builder({ start, algorithms, workloads, clusters }: BuilderProps
             <Tabs.Panel value="plan">
               <PlanPanel
                 plan={query.data}
-                error={query.error ?? (refused ? null : post.error)}
+                error={own.length > 0 ? own : (query.error ?? (refused ? null : post.error))}
                 faults={faults}
                 settled={settled}
                 focus={focus}
               />
             </Tabs.Panel>
             <Tabs.Panel value="json">
-              <JsonEditor />
+              <JsonEditor typed={typed} setTyped={setTyped} />
             </Tabs.Panel>
           </Tabs>
+          {unread && (
+            <Alert color="red" mt={12} title="The JSON is not what the form shows" data-testid="unread">
+              {unread}{" "}
+              <Button size="compact-xs" variant="default" onClick={() => setTyped(undefined)}>
+                Discard what was typed
+              </Button>
+            </Alert>
+          )}
           {refused && (
             <Alert color="red" mt={12} title="It was not started">
               {explain(post.error)}
             </Alert>
           )}
-          <Button
-            fullWidth
-            size="md"
-            mt={16}
-            data-testid="start"
-            loading={post.isPending || post.isSuccess}
-            disabled={!settled || query.isError}
-            onClick={() => post.mutate(draft)}
-          >
-            Start
-          </Button>
+          <StartButton startable={startable} fullWidth size="md" mt={16} data-testid="start" />
         </aside>
       </div>
     </FormContext>

@@ -1,5 +1,6 @@
 import type { AlgorithmView, WorkloadView } from "@/lib/client/types.gen";
-import { isJson, type Json, objectsAt, textAt, withValue } from "./document";
+import { afterInsertion, afterRemoval } from "./baseline";
+import { isJson, type Json, objectsAt, textAt } from "./document";
 
 export const PRESETS = [
   { key: "10gbe", label: "10 GbE", latency: 7.2e-6, seconds_per_byte: 0.9e-9 },
@@ -63,8 +64,9 @@ export function shortTitle(algorithm: AlgorithmView): string {
 
 export function withVariant(draft: Json, algorithm: AlgorithmView): Json {
   const name = freeName(shortTitle(algorithm), variantNames(draft));
-  const variants = [...objectsAt(draft, ["variants"]), { name, algorithm: algorithm.name, parameters: {} }];
-  return { ...draft, variants, baseline: textAt(draft, ["baseline"]) || name };
+  const before = objectsAt(draft, ["variants"]);
+  const variants = [...before, { name, algorithm: algorithm.name, parameters: {} }];
+  return { ...draft, variants, baseline: before.length === 0 ? 0 : draft.baseline };
 }
 
 export function withCopy(draft: Json, index: number): Json {
@@ -72,22 +74,13 @@ export function withCopy(draft: Json, index: number): Json {
   const original = variants[index];
   if (!original) return draft;
   const copy = { ...original, name: freeName(textAt(original, ["name"]), variantNames(draft)) };
-  return { ...draft, variants: variants.toSpliced(index + 1, 0, copy) };
+  const baseline = afterInsertion(draft, index + 1);
+  return { ...draft, variants: variants.toSpliced(index + 1, 0, copy), baseline };
 }
 
 export function withoutVariant(draft: Json, index: number): Json {
   const variants = objectsAt(draft, ["variants"]).toSpliced(index, 1);
-  const next = { ...draft, variants };
-  const names = variantNames(next);
-  const baseline = textAt(draft, ["baseline"]);
-  return names.includes(baseline) ? next : { ...next, baseline: names[0] ?? "" };
-}
-
-/** Rename a variant; a baseline of that name follows. */
-export function withVariantName(draft: Json, index: number, name: unknown): Json {
-  const before = variantNames(draft)[index];
-  const next = withValue(draft, ["variants", index, "name"], name);
-  return textAt(draft, ["baseline"]) === before ? { ...next, baseline: name } : next;
+  return { ...draft, variants, baseline: afterRemoval(draft, index) };
 }
 
 export function withCluster(draft: Json, name: string): Json {
@@ -140,13 +133,13 @@ export function workersFrom(text: string): (number | string)[] {
     .map((part) => (/^\d+$/.test(part) ? Number(part) : part));
 }
 
-/** Read a specification typed as JSON, or say why the form cannot show it. */
+/** Read a document typed as JSON, or say why the form cannot show it. */
 export function draftFrom(text: string): { draft: Json } | { problem: string } {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (error) {
-    return { problem: error instanceof Error ? error.message : "This is not JSON." };
+    return { problem: error instanceof Error ? `This is not JSON: ${error.message}` : "This is not JSON." };
   }
   if (!isJson(value)) return { problem: "A specification is an object: { … }." };
   for (const key of ["variants", "clusters"]) {

@@ -1,4 +1,5 @@
 import type { Fault } from "@/lib/client/types.gen";
+import { pointerOf } from "./document";
 
 /**
  * The control that a fault belongs to, among those on the page: the place itself, else the nearest place around
@@ -36,4 +37,18 @@ export function placeName(pointer: string): string {
     return next !== undefined && /^\d+$/.test(next) ? part.replace(/s$/, "") : part.replaceAll("_", " ");
   });
   return words.join(" ").replace(/(\d) (?=\D)/g, "$1, ") || "specification";
+}
+
+/** What is wrong with a draft before anybody is asked: numbers that are none, which JSON cannot say. */
+export function faultsIn(value: unknown, at = ""): Fault[] {
+  if (typeof value === "number" && Number.isNaN(value)) {
+    return [{ pointer: at, message: "this is not a number" }];
+  }
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]) => faultsIn(inner, at + pointerOf([key])));
+}
+
+/** "Fix 2 problems to start". */
+export function fixFirst(count: number): string {
+  return `Fix ${count} ${count === 1 ? "problem" : "problems"} to start`;
 }

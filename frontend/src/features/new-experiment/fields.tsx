@@ -17,18 +17,9 @@ interface FieldProps {
 
 const unseen = (hidden: boolean | undefined) => (hidden ? { labelProps: { className: ui.unseen } } : {});
 
-type TextFieldProps = FieldProps &
-  Omit<TextInputProps, "value" | "onChange"> & { onText?: (text: string) => void };
+type TextFieldProps = FieldProps & Omit<TextInputProps, "value" | "onChange">;
 
-export function TextField({
-  path,
-  label,
-  description,
-  fallback,
-  onText,
-  labelUnseen,
-  ...rest
-}: TextFieldProps) {
+export function TextField({ path, label, description, fallback, labelUnseen, ...rest }: TextFieldProps) {
   const { value, set, error, control } = useField(path);
   const shown = value ?? fallback;
   return (
@@ -40,7 +31,7 @@ export function TextField({
       description={description}
       error={error}
       value={typeof shown === "string" ? shown : ""}
-      onChange={(event) => (onText ?? set)(event.currentTarget.value)}
+      onChange={(event) => set(event.currentTarget.value)}
     />
   );
 }

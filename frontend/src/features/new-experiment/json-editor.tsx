@@ -1,17 +1,28 @@
 import { Textarea } from "@mantine/core";
-import { useState } from "react";
+import { withNamedBaseline, withPlacedBaseline } from "./baseline";
 import type { Json } from "./document";
 import { draftFrom } from "./draft";
 import { useForm } from "./form-context";
 
+/** What was typed as JSON: of which draft, and why it cannot be one, if so. */
+export interface TypedJson {
+  readonly text: string;
+  readonly problem?: string;
+  readonly of: Json;
+}
+
 function write(draft: Json): string {
-  return JSON.stringify(draft, null, 2);
+  return JSON.stringify(withNamedBaseline(draft), null, 2);
+}
+
+interface JsonEditorProps {
+  typed: TypedJson | undefined;
+  setTyped: (typed: TypedJson | undefined) => void;
 }
 
 /** The same document as text. What is typed here reaches the form as soon as it is a specification's shape. */
-export function JsonEditor() {
+export function JsonEditor({ typed, setTyped }: JsonEditorProps) {
   const { draft, change } = useForm();
-  const [typed, setTyped] = useState<{ text: string; problem?: string; of: Json }>();
   const mine = typed !== undefined && (typed.problem !== undefined || typed.of === draft);
   return (
     <Textarea
@@ -33,10 +44,13 @@ export function JsonEditor() {
           setTyped({ text, problem: read.problem, of: draft });
           return;
         }
-        setTyped({ text, of: read.draft });
-        change(() => read.draft);
+        const next = withPlacedBaseline(read.draft);
+        setTyped({ text, of: next });
+        change(() => next);
       }}
-      onBlur={() => setTyped((old) => (old?.problem ? old : undefined))}
+      onBlur={() => {
+        if (!typed?.problem) setTyped(undefined);
+      }}
     />
   );
 }

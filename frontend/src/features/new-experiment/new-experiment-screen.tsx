@@ -58,9 +58,11 @@ export function NewExperimentScreen() {
   );
   const cloned: Json | undefined = original.data && { ...original.data.spec };
   const start: Json = cloned ?? (example ? EXAMPLE : empty);
+  const of = `${clone ?? example ?? ""} ${JSON.stringify(wider) ?? ""}`.trim();
   return (
     <Builder
-      key={`${clone ?? example} ${JSON.stringify(wider)}`}
+      key={of}
+      of={of}
       start={clone && wider ? continuing(start, clone, wider) : start}
       algorithms={algorithms.data}
       workloads={workloads.data.items}

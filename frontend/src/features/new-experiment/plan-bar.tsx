@@ -1,32 +1,34 @@
 import { Button } from "@mantine/core";
-import type { DryRun, Fault } from "@/lib/client/types.gen";
+import type { DryRun } from "@/lib/client/types.gen";
 import { formatCount } from "@/lib/format/numbers";
 import styles from "./plan-bar.module.css";
 import { runs } from "./plan-panel";
+import { type Startable, StartButton } from "./start-button";
 
 interface PlanBarProps {
   plan: DryRun | undefined;
-  faults: readonly Fault[];
+  startable: Startable;
   settled: boolean;
   failed: boolean;
   show: () => void;
 }
 
-/** On a narrow page, where the plan stands below the form: what it says, always in view, and the way to it. */
-export function PlanBar({ plan, faults, failed, settled, show }: PlanBarProps) {
+/** On a narrow page, where the plan stands below the form: the way to what it says, and Start, always in view. */
+export function PlanBar({ plan, startable, failed, settled, show }: PlanBarProps) {
   return (
     <div className={styles.bar} data-testid="plan-bar" data-settled={settled}>
-      <span>{failed ? inTheWay(faults.length) : plan ? inShort(plan) : "Checking…"}</span>
       <Button size="xs" variant="default" onClick={show}>
-        Plan and start
+        {said({ plan, startable, failed })}
       </Button>
+      <StartButton startable={startable} size="xs" data-testid="start-here" />
     </div>
   );
 }
 
-function inTheWay(count: number): string {
-  if (count === 0) return "Not checked";
-  return count === 1 ? "1 fault to correct" : `${count} faults to correct`;
+function said({ plan, startable, failed }: Pick<PlanBarProps, "plan" | "startable" | "failed">): string {
+  if (startable.problems > 0) return "See what";
+  if (failed) return "Not checked yet";
+  return plan ? inShort(plan) : "Checking…";
 }
 
 function inShort({ runs: first, trial_runs: trials, reported_runs: reported }: DryRun): string {

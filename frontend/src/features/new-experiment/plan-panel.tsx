@@ -1,11 +1,11 @@
 import { Alert, Loader } from "@mantine/core";
-import { explain } from "@/lib/api/problem";
+import { explain, worthRetrying } from "@/lib/api/problem";
 import type { DryRun, Fault, PlannedRunView } from "@/lib/client/types.gen";
 import { formatCount } from "@/lib/format/numbers";
 import { withCode } from "@/lib/ui/code";
 import { Tag } from "@/lib/ui/tag";
 import ui from "@/lib/ui/ui.module.css";
-import { placeName } from "./faults";
+import { fixFirst, placeName } from "./faults";
 import styles from "./form.module.css";
 
 const LISTED = 200;
@@ -36,16 +36,16 @@ export function PlanPanel({ plan, error, faults, settled, focus }: PlanPanelProp
 function Faults({ error, faults, focus }: Pick<PlanPanelProps, "error" | "faults" | "focus">) {
   if (faults.length === 0)
     return (
-      <Alert color="red" title="It cannot be checked" data-testid="faults">
+      <Alert
+        color="red"
+        title={worthRetrying(0, error) ? "Not checked yet" : "It cannot be checked"}
+        data-testid="faults"
+      >
         {explain(error)}
       </Alert>
     );
   return (
-    <Alert
-      color="red"
-      title={faults.length === 1 ? "One thing stands in the way" : `${faults.length} things stand in the way`}
-      data-testid="faults"
-    >
+    <Alert color="red" title={fixFirst(faults.length)} data-testid="faults">
       <ul className={styles.faults}>
         {faults.map(({ pointer, message }) => (
           <li key={`${pointer} ${message}`}>

@@ -1,30 +1,38 @@
 import { useDebouncedValue } from "@mantine/hooks";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { statusOf } from "@/lib/api/problem";
 import type { ExperimentSpec } from "@/lib/api/types";
 import { validateExperiment } from "@/lib/client/sdk.gen";
+import { withNamedBaseline } from "./baseline";
 import type { Json } from "./document";
 
 const PAUSE = 400; // ms without a change before the server is asked
+const AGAIN = 3000; // ms after which a server that did not answer is asked again
 
 /** The server validates: the form sends what is in it, right or wrong. */
 export function asSpec(draft: Json): ExperimentSpec {
-  return draft as unknown as ExperimentSpec;
+  return withNamedBaseline(draft) as unknown as ExperimentSpec;
 }
 
-/** What the draft would run, asked of the server whenever typing pauses. */
+/** What the draft would run, asked of the server whenever typing pauses, and until it answers. */
 export function usePlan(draft: Json) {
-  const text = JSON.stringify(draft);
+  const text = JSON.stringify(asSpec(draft));
   const [asked] = useDebouncedValue(text, PAUSE);
   const query = useQuery({
     queryKey: ["dry-run", asked],
     queryFn: async ({ signal }) => {
-      const body = asSpec(JSON.parse(asked));
-      const { data } = await validateExperiment({ body, signal, throwOnError: true });
+      const { data } = await validateExperiment({ body: JSON.parse(asked), signal, throwOnError: true });
       return data;
     },
     placeholderData: keepPreviousData,
     staleTime: 60_000,
     gcTime: 60_000,
+    refetchInterval: ({ state }) => (unanswered(state.error) ? AGAIN : false),
   });
   return { query, settled: asked === text && !query.isFetching };
+}
+
+/** No answer, or one that may be another the next time. */
+function unanswered(error: unknown): boolean {
+  return Boolean(error) && (statusOf(error) ?? 503) >= 500;
 }

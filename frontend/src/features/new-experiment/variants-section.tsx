@@ -5,7 +5,7 @@ import { VariantLine } from "@/lib/ui/variant-chip";
 import { AddVariant, AlgorithmField } from "./algorithm-picker";
 import { isJson, objectsAt, textAt, valueAt } from "./document";
 import { Documentation } from "./documentation";
-import { withCopy, withoutVariant, withVariant, withVariantName } from "./draft";
+import { withCopy, withoutVariant, withVariant } from "./draft";
 import { TextField } from "./fields";
 import styles from "./form.module.css";
 import { useField, useForm } from "./form-context";
@@ -74,7 +74,6 @@ function VariantCard({
 }) {
   const { draft, change } = useForm();
   const path = ["variants", index] as const;
-  const name = textAt(draft, [...path, "name"]);
   const known = catalogue.items.find((one) => one.name === algorithm);
   return (
     <fieldset className={styles.card} data-testid="variant-card">
@@ -87,8 +86,8 @@ function VariantCard({
           label="Baseline"
           name="baseline"
           data-testid="baseline"
-          checked={name !== "" && textAt(draft, ["baseline"]) === name}
-          onChange={() => change((old) => ({ ...old, baseline: name }))}
+          checked={draft.baseline === index}
+          onChange={() => change((old) => ({ ...old, baseline: index }))}
         />
         <Button
           size="compact-xs"
@@ -108,11 +107,7 @@ function VariantCard({
         </Button>
       </div>
       <div className={styles.pair}>
-        <TextField
-          path={[...path, "name"]}
-          label="Name"
-          onText={(text) => change((old) => withVariantName(old, index, text))}
-        />
+        <TextField path={[...path, "name"]} label="Name" />
         <AlgorithmField
           path={[...path, "algorithm"]}
           algorithms={catalogue.items}
@@ -137,7 +132,7 @@ function VariantCard({
       {known && <SweepFields index={index} algorithm={known} />}
       {known && tunes(draft) && <SearchSpaces index={index} algorithm={known} />}
       <details className={styles.details}>
-        <summary>How its vectors travel</summary>
+        <summary>Communication options</summary>
         <SchemaForm
           schema={catalogue.communication}
           path={[...path, "communication"]}

@@ -3,6 +3,7 @@ import { formatBytes, formatCount } from "@/lib/format/numbers";
 import { formatClock, formatMoment, formatSeconds } from "@/lib/format/time";
 import { Section } from "@/lib/ui/section";
 import { StateBadge } from "@/lib/ui/state-badge";
+import { firstLine } from "./failure";
 import outcome from "./outcome.module.css";
 import styles from "./run.module.css";
 
@@ -36,7 +37,7 @@ export function History({ run }: { run: RunView }) {
               <span className={styles.passed}>{before ? `+${formatSeconds(passed)}` : ""}</span>
               <StateBadge state={step.state} />
               <span className={styles.why}>
-                {step.why}
+                {firstLine(step.why)}
                 {evidence(step) && <strong> ({evidence(step)})</strong>}
                 <span className={styles.quiet}>
                   {" "}

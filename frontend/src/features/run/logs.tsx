@@ -27,6 +27,7 @@ export function Logs({ run }: { run: RunView }) {
   return (
     <Section
       title="Log"
+      id="log"
       testId="logs"
       aside={
         <Select

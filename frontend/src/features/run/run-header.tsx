@@ -9,10 +9,11 @@ import { WaitingNotes } from "@/lib/queue/waiting-note";
 import { ConfirmButton } from "@/lib/ui/confirm-button";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { StateBadge } from "@/lib/ui/state-badge";
-import { isTerminal } from "@/lib/ui/states";
+import { isTerminal, outcomeOf } from "@/lib/ui/states";
 import { Tag } from "@/lib/ui/tag";
 import { VariantChip } from "@/lib/ui/variant-chip";
 import { CheckpointButton, CheckpointNote, useCheckpoint } from "./checkpoint";
+import { FailurePart } from "./failure-part";
 import styles from "./run.module.css";
 
 interface RunHeaderProps {
@@ -28,6 +29,7 @@ export function RunHeader({ run, index, experiment }: RunHeaderProps) {
     onSuccess: (view) => client.setQueryData(readRunQueryKey({ path: { run_id: view.id } }), view),
   });
   const checkpoint = useCheckpoint(run);
+  const cancelling = run.cancel_requested || cancel.isPending;
   return (
     <header>
       <nav className={styles.crumb} aria-label="Breadcrumb">
@@ -43,10 +45,10 @@ export function RunHeader({ run, index, experiment }: RunHeaderProps) {
           <div className={styles.actions}>
             <CheckpointButton run={run} request={checkpoint} />
             <ConfirmButton
-              label={run.cancel_requested ? "Cancelling" : "Cancel"}
+              label={cancelling ? "Cancelling" : "Cancel"}
               question="Cancel this run? Measured data is kept."
               confirm="Cancel the run"
-              busy={cancel.isPending}
+              busy={cancelling}
               act={() => cancel.mutate({ path: { run_id: run.id } })}
               testId="cancel-run"
             />
@@ -54,7 +56,12 @@ export function RunHeader({ run, index, experiment }: RunHeaderProps) {
         )}
       </div>
       <div className={styles.facts}>
-        <StateBadge state={run.state} testId="run-state" />
+        <StateBadge
+          state={run.state}
+          testId="run-state"
+          cancelling={cancelling}
+          outcome={outcomeOf(run, Boolean(experiment?.spec.target))}
+        />
         <span>
           {run.cluster}, {run.workers} {run.workers === 1 ? "worker" : "workers"}
           {run.servers > 0 && " + server"}
@@ -68,9 +75,9 @@ export function RunHeader({ run, index, experiment }: RunHeaderProps) {
         <span>attempt {run.attempt}</span>
         {run.simulated && <Tag kind="simulated" />}
         {run.oversubscribed && <Tag kind="oversubscribed" />}
-        {run.cancel_requested && !isTerminal(run.state) && <span>cancel requested</span>}
       </div>
       {run.waiting && <WaitingNotes waiting={[run.waiting]} />}
+      <FailurePart run={run} />
       <CheckpointNote request={checkpoint} />
       <Figures run={run} />
       {cancel.isError && <ErrorPanel what="The run could not be cancelled." error={cancel.error} />}

@@ -1,25 +1,31 @@
 import { useComputedColorScheme } from "@mantine/core";
-import { useEffect, useRef } from "react";
+import { useEffect, useRef, useState } from "react";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import styles from "./line-chart.module.css";
 import { oncePerFrame } from "./once-per-frame";
 import { type ChartAxes, chartOptions } from "./options";
-import { type ChartSeries, chartData, describe, seenThrough } from "./series";
+import { type ChartSeries, type Crossing, chartData, describe, seenThrough } from "./series";
+import type { Zoom } from "./zoom";
 
 export interface LineChartProps extends ChartAxes {
   readonly title: string;
   readonly series: readonly ChartSeries[];
+  /** Dots on the line of the target. */
+  readonly crossings?: readonly Crossing[];
   /** Such as "212 of 4,096 points". */
   readonly note?: string;
   readonly empty?: string;
   readonly height?: number;
   readonly testId?: string;
+  /** What is in view, and how it is changed; without the second, the chart keeps its own. */
+  readonly zoom?: Zoom;
+  readonly onZoom?: (zoom: Zoom | undefined) => void;
 }
 
 /**
  * Curves over a shared x. Its height is reserved, its data may change as often as they like: it draws at most
- * once per animation frame and keeps the zoom (drag to zoom, double click to see all).
+ * once per animation frame and keeps the zoom (drag to zoom, double click to see all), to which its heights are fitted.
  */
 export function LineChart(props: LineChartProps) {
   const { title, note, empty = "No points yet", height = 300, testId } = props;
@@ -27,13 +33,15 @@ export function LineChart(props: LineChartProps) {
   const dark = useComputedColorScheme("light") === "dark";
   const host = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
-  const newest = useRef({ ...props, series });
-  const zoomed = useRef(false);
+  const [own, setOwn] = useState<Zoom>();
+  const zoom = props.onZoom ? props.zoom : own;
+  const newest = useRef({ ...props, series, zoom });
   const structure = JSON.stringify([
     series.map((one) => [one.label, one.style.light, one.style.dash, one.low !== undefined]),
     props.xTitle,
     props.target,
     props.close,
+    props.sync,
     dark,
     height,
   ]);
@@ -41,17 +49,17 @@ export function LineChart(props: LineChartProps) {
   const drawn = useRef<readonly unknown[]>([]);
   const redraw = useRef(
     oncePerFrame(() => {
-      const columns = columnsOf(newest.current.series);
-      if (sameItems(columns, drawn.current)) return;
+      const now = newest.current;
+      const columns = drawnBy(now);
+      if (!plot.current || sameItems(columns, drawn.current)) return;
       drawn.current = columns;
-      const data = chartData(newest.current.series) as uPlot.AlignedData;
-      plot.current?.setData(data, !zoomed.current);
-      if (zoomed.current) plot.current?.redraw();
+      plot.current.setData(chartData(now.series) as uPlot.AlignedData, !now.zoom);
+      if (now.zoom) inView(plot.current, now.zoom);
     }),
   );
 
   useEffect(() => {
-    newest.current = { ...props, series };
+    newest.current = { ...props, series, zoom };
     redraw.current();
   });
 
@@ -64,15 +72,13 @@ export function LineChart(props: LineChartProps) {
     const page = getComputedStyle(element).getPropertyValue("--hk-page").trim();
     const size = { width: element.clientWidth, height };
     const now = newest.current;
-    const options = chartOptions(
-      now.series,
-      now,
-      { dark, ink, grid, page },
-      size,
-      () => newest.current.series,
-    );
+    const options = chartOptions(now.series, now, { dark, ink, grid, page }, size, () => newest.current);
+    const change = (next: Zoom | undefined) => (newest.current.onZoom ?? setOwn)(next);
     const select = (on: uPlot) => {
-      zoomed.current = zoomed.current || on.select.width > 0;
+      const { left, width } = on.select;
+      if (width <= 0) return;
+      on.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
+      change([on.posToVal(left, "x"), on.posToVal(left + width, "x")]);
     };
     const chart = new uPlot(
       { ...options, hooks: { setSelect: [select] } },
@@ -80,14 +86,9 @@ export function LineChart(props: LineChartProps) {
       element,
     );
     plot.current = chart;
-    drawn.current = columnsOf(now.series);
-    zoomed.current = false;
-    const reset = () => {
-      zoomed.current = false;
-      drawn.current = [];
-      redraw.current();
-    };
-    chart.over.addEventListener("dblclick", reset);
+    drawn.current = drawnBy(now);
+    if (now.zoom) inView(chart, now.zoom);
+    chart.over.addEventListener("dblclick", () => change(undefined));
     const observer = new ResizeObserver(() => chart.setSize({ width: element.clientWidth, height }));
     observer.observe(element);
     return () => {
@@ -117,6 +118,19 @@ export function LineChart(props: LineChartProps) {
       </div>
     </figure>
   );
+}
+
+function inView(plot: uPlot, [min, max]: Zoom): void {
+  plot.setScale("x", { min, max });
+}
+
+function drawnBy({ series, zoom, crossings = [] }: Pick<LineChartProps, "series" | "zoom" | "crossings">) {
+  return [
+    ...columnsOf(series),
+    ...(zoom ?? []),
+    "crossings",
+    ...crossings.flatMap(({ x, style }) => [x, style.light]),
+  ];
 }
 
 /** The arrays that a chart draws; answers that did not change keep theirs, and are not drawn again. */

@@ -1,6 +1,7 @@
 import type uPlot from "uplot";
-import { type ChartSeries, type TargetLine, yRange } from "./series";
-import { tooltip } from "./tooltip";
+import { type ChartSeries, type Crossing, type TargetLine, yRange } from "./series";
+import { type TooltipRow, tooltip } from "./tooltip";
+import type { Zoom } from "./zoom";
 
 export interface ChartLook {
   readonly dark: boolean;
@@ -18,6 +19,15 @@ export interface ChartAxes {
   readonly clamp?: readonly [number, number];
   readonly target?: TargetLine;
   readonly close?: "top" | "bottom";
+  /** Charts of one key share their cursor. */
+  readonly sync?: string;
+}
+
+/** What may change while the chart stays. */
+interface Current {
+  readonly series: readonly ChartSeries[];
+  readonly zoom?: Zoom;
+  readonly crossings?: readonly Crossing[];
 }
 
 /** `current` is asked at drawing time, so that ranges follow the data without building the chart anew. */
@@ -26,15 +36,15 @@ export function chartOptions(
   axes: ChartAxes,
   look: ChartLook,
   size: { width: number; height: number },
-  current: () => readonly ChartSeries[],
+  current: () => Current,
 ): uPlot.Options {
   const drawn: uPlot.Series[] = [{}];
   const bands: uPlot.Band[] = [];
-  const rows: { label: string; color: string; column: number }[] = [];
-  for (const { label, style, low, high, faint } of series) {
+  const rows: TooltipRow[] = [];
+  for (const [at, { label, style, low, high, faint }] of series.entries()) {
     const color = look.dark ? style.dark : style.light;
     const column = drawn.length;
-    rows.push({ label, color, column });
+    rows.push({ label, color, column, detail: (x) => current().series[at]?.detail?.(x) ?? "" });
     const stroke = faint ? `${color}80` : color;
     drawn.push({ label, stroke, width: faint ? 1 : 1.75, dash: [...style.dash], points: { show: false } });
     if (!low || !high) continue;
@@ -50,11 +60,20 @@ export function chartOptions(
     series: drawn,
     bands,
     legend: { show: false },
-    cursor: { y: false, points: { size: 7 }, drag: { x: true, y: false }, dataIdx: nearestOwn },
+    cursor: {
+      y: false,
+      points: { size: 7 },
+      drag: { x: true, y: false, setScale: false },
+      dataIdx: nearestOwn,
+      ...(axes.sync ? { sync: { key: axes.sync, filters: { pub: isMove } } } : {}),
+    },
     scales: {
       x: { time: false },
       y: {
-        range: () => yRange(current(), { target: axes.target?.value, clamp: axes.clamp, close: axes.close }),
+        range: () => {
+          const { series: drawn, zoom } = current();
+          return yRange(drawn, { target: axes.target?.value, clamp: axes.clamp, close: axes.close, zoom });
+        },
       },
     },
     axes: [
@@ -81,24 +100,32 @@ export function chartOptions(
     ],
     plugins: [
       tooltip(rows, (x) => `${axes.xTitle.split(" (")[0]} ${axes.formatX(x)}`, axes.formatY),
-      ...(axes.target ? [targetLine(axes.target, look)] : []),
+      ...(axes.target ? [targetLine(axes.target, look, () => current().crossings ?? [])] : []),
     ],
   };
 }
 
-/** The nearest point of this curve's own: on a shared x there are holes where only another curve was evaluated. */
-function nearestOwn(plot: uPlot, series: number, hovered: number): number {
+/** Charts share where the pointer is, not what is dragged. */
+const isMove = (type: string) => type === "mousemove" || type === "mouseleave";
+
+/**
+ * The nearest point of this curve's own: on a shared x there are holes where only another curve was evaluated. Null
+ * before its first point and after its last: it has no value there.
+ */
+export function nearestOwn(plot: Pick<uPlot, "data">, series: number, hovered: number): number | null {
   const y = plot.data[series];
   if (!y || y[hovered] !== undefined) return hovered;
-  for (let step = 1; step < y.length; step += 1) {
-    for (const i of [hovered - step, hovered + step]) {
-      if (i >= 0 && i < y.length && y[i] !== undefined) return i;
-    }
-  }
-  return hovered;
+  const own = (from: number, step: 1 | -1) => {
+    for (let i = from; i >= 0 && i < y.length; i += step) if (y[i] !== undefined) return i;
+    return undefined;
+  };
+  const before = own(hovered, -1);
+  const after = own(hovered, 1);
+  if (before === undefined || after === undefined) return null;
+  return hovered - before <= after - hovered ? before : after;
 }
 
-function targetLine(target: TargetLine, look: ChartLook): uPlot.Plugin {
+function targetLine(target: TargetLine, look: ChartLook, crossings: () => readonly Crossing[]): uPlot.Plugin {
   return {
     hooks: {
       draw: (plot) => {
@@ -125,6 +152,16 @@ function targetLine(target: TargetLine, look: ChartLook): uPlot.Plugin {
         ctx.strokeStyle = look.page;
         ctx.strokeText(target.label, ...at);
         ctx.fillText(target.label, ...at);
+        ctx.lineWidth = 1.5 * scale;
+        for (const { x, style } of crossings()) {
+          const left = plot.valToPos(x, "x", true);
+          if (left < bbox.left || left > bbox.left + bbox.width) continue;
+          ctx.fillStyle = look.dark ? style.dark : style.light;
+          ctx.beginPath();
+          ctx.arc(left, y, 3.5 * scale, 0, 2 * Math.PI);
+          ctx.fill();
+          ctx.stroke();
+        }
         ctx.restore();
       },
     },

@@ -1,5 +1,6 @@
 import { join } from "@/lib/columns/join";
 import type { VariantStyle } from "@/lib/theme/palette";
+import type { Zoom } from "./zoom";
 
 /** One curve, with the ends of its band where it has one. */
 export interface ChartSeries {
@@ -11,12 +12,20 @@ export interface ChartSeries {
   readonly high?: ArrayLike<number | null>;
   /** Drawn thin: fewer seeds stand behind it. */
   readonly faint?: boolean;
+  /** What stands behind a point, for a reader at the pointer: "96.1% to 97.0%, 3 seeds". */
+  readonly detail?: (x: number) => string;
 }
 
 /** A horizontal line that says what counts as solved. */
 export interface TargetLine {
   readonly value: number;
   readonly label: string;
+}
+
+/** Where a run met the target: a dot on its line. */
+export interface Crossing {
+  readonly x: number;
+  readonly style: VariantStyle;
 }
 
 export type ChartData = [number[], ...(number | null | undefined)[][]];
@@ -61,20 +70,27 @@ export interface YLimits {
   readonly clamp?: readonly [number, number];
   /** Show only the end where curves finish: the top of an accuracy, the bottom of a loss. */
   readonly close?: "top" | "bottom";
+  /** Only what lies within counts, and a target only if it does. */
+  readonly zoom?: Zoom;
 }
 
 /** Limits of y: all means and the target, with room; bands may be cut, because two seeds make huge ones. */
-export function yRange(series: readonly ChartSeries[], { target, clamp, close }: YLimits): [number, number] {
+export function yRange(series: readonly ChartSeries[], limits: YLimits): [number, number] {
+  const { clamp, close, zoom } = limits;
+  const target = zoom ? undefined : limits.target;
   let low = target ?? Number.POSITIVE_INFINITY;
   let high = target ?? Number.NEGATIVE_INFINITY;
-  for (const { y } of series) {
+  for (const { x, y } of series) {
     for (let i = 0; i < y.length; i += 1) {
       const value = y[i];
       if (value === null || value === undefined || Number.isNaN(value)) continue;
+      const at = x[i];
+      if (zoom && (at === undefined || at < zoom[0] || at > zoom[1])) continue;
       low = Math.min(low, value);
       high = Math.max(high, value);
     }
   }
+  if (low > high && zoom) return yRange(series, { ...limits, zoom: undefined });
   if (low > high) return clamp ? [clamp[0], clamp[1]] : [0, 1];
   if (close === "top") low = Math.min(high - (high - low) * CLOSE, target ?? high);
   if (close === "bottom") high = Math.max(low + (high - low) * CLOSE, target ?? low);

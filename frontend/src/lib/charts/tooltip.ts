@@ -6,6 +6,8 @@ export interface TooltipRow {
   readonly color: string;
   /** Index of the series in uPlot's data. */
   readonly column: number;
+  /** What stands behind the value at an x. */
+  readonly detail: (x: number) => string;
 }
 
 /** A reading of every curve at the pointer, written straight into the DOM: no render per mouse move. */
@@ -32,7 +34,10 @@ export function tooltip(
       const value = index === null || index === undefined ? null : plot.data[row.column]?.[index];
       if (value === null || value === undefined || told.has(row.label)) continue;
       told.add(row.label); // a curve and its thin continuation meet in one point
-      box.append(line(row.label, { row, text: formatY(value) }));
+      const at = plot.data[0][index ?? 0];
+      box.append(
+        line(row.label, { row, text: formatY(value), detail: at === undefined ? "" : row.detail(at) }),
+      );
     }
     place(plot, plot.cursor.left);
   }
@@ -54,7 +59,11 @@ export function tooltip(
   };
 }
 
-function line(label: string, value?: { row: TooltipRow; text: string }, className?: string): HTMLElement {
+function line(
+  label: string,
+  value?: { row: TooltipRow; text: string; detail: string },
+  className?: string,
+): HTMLElement {
   const element = document.createElement("div");
   element.className = className ?? styles.tooltipRow ?? "";
   if (value) {
@@ -69,6 +78,11 @@ function line(label: string, value?: { row: TooltipRow; text: string }, classNam
     const figure = document.createElement("b");
     figure.textContent = value.text;
     element.append(figure);
+    if (value.detail) {
+      const detail = document.createElement("small");
+      detail.textContent = value.detail;
+      element.append(detail);
+    }
   }
   return element;
 }

@@ -210,9 +210,21 @@ export type Band = {
      */
     cluster: string;
     /**
+     * Evaluations
+     */
+    evaluations?: Array<number>;
+    /**
      * High
      */
     high: Array<number | null>;
+    /**
+     * Kept After
+     */
+    kept_after?: number;
+    /**
+     * Kept Before
+     */
+    kept_before?: number;
     /**
      * Low
      */
@@ -254,7 +266,7 @@ export type Band = {
 /**
  * BandAnswer
  *
- * Mean and band over seeds for an experiment, for its charts.
+ * Mean and band over seeds for an experiment: whole, or what has changed since an earlier answer.
  */
 export type BandAnswer = {
     /**
@@ -270,9 +282,17 @@ export type BandAnswer = {
      */
     position: number;
     /**
+     * Since
+     */
+    since?: string | null;
+    /**
      * Unit
      */
     unit: string;
+    /**
+     * Version
+     */
+    version?: string;
 };
 
 /**
@@ -775,6 +795,10 @@ export type Comparison = {
      */
     experiment: string;
     /**
+     * Fastest
+     */
+    fastest: Array<Fastest>;
+    /**
      * Note
      */
     note: string | null;
@@ -807,6 +831,7 @@ export type ComparisonRow = {
      * Algorithm
      */
     algorithm: string;
+    best_accuracy: Estimate;
     /**
      * Cluster
      */
@@ -846,6 +871,7 @@ export type ComparisonRow = {
     simulated: boolean;
     speed_up: SpeedUp;
     staleness: Estimate;
+    target_accuracy: Estimate;
     test_accuracy: Estimate;
     throughput: Estimate;
     time_to_target: TimeToTarget | null;
@@ -1345,6 +1371,30 @@ export type ExperimentView = {
      * Workload
      */
     workload: string;
+};
+
+/**
+ * Fastest
+ *
+ * The fastest variant of one cluster and number of workers; the baseline if no speed-up is above 1.
+ */
+export type Fastest = {
+    /**
+     * Cluster
+     */
+    cluster: string;
+    /**
+     * Unseparated
+     */
+    unseparated: Array<string>;
+    /**
+     * Variant
+     */
+    variant: string;
+    /**
+     * Workers
+     */
+    workers: number;
 };
 
 /**
@@ -2741,6 +2791,10 @@ export type TimeToTarget = {
      */
     low: number | null;
     /**
+     * Mean
+     */
+    mean: number | null;
+    /**
      * Median
      */
     median: number | null;
@@ -3879,6 +3933,12 @@ export type ReadBandsData = {
          * Maximum number of points per band.
          */
         points?: number;
+        /**
+         * Since
+         *
+         * Version of the answer that the client has: only changes are returned.
+         */
+        since?: string | null;
     };
     url: '/api/v1/experiments/{experiment_id}/bands';
 };

@@ -1,3 +1,4 @@
+import { answers } from "@/lib/api/answers";
 import { EVENT_KINDS, type EventKind, readEvent, type StreamEvent } from "./stream-event";
 
 /** What a subscriber wants: one experiment, one run, or (neither) everything. */
@@ -6,7 +7,7 @@ export interface Topic {
   readonly run?: string;
 }
 
-export type Connection = "connecting" | "live" | "reconnecting";
+export type Connection = "connecting" | "live" | "reconnecting" | "offline";
 type Listener = (event: StreamEvent) => void;
 
 /** The part of EventSource that the stream uses. */
@@ -21,6 +22,8 @@ export interface Source {
 const CLOSED = 2;
 const FIRST_DELAY = 500; // ms
 const LONGEST_DELAY = 30_000; // ms
+/** Without a sign for so long, ms, a connection is taken for broken: the server sends a heartbeat every 5 s. */
+export const SILENCE = 16_000;
 
 /** Delay before try number `failures`, ms: doubling, capped, with jitter so that tabs do not return as one. */
 export function backOff(failures: number, random: number): number {
@@ -30,7 +33,7 @@ export function backOff(failures: number, random: number): number {
 /**
  * The one event stream of a tab. Subscriptions are in its URL, so it is opened anew when they change, after the
  * last position seen. A connection that broke resumes by Last-Event-ID (EventSource itself) or, where the server
- * refused, after a growing delay. `reset` reaches subscribers whenever what they fetched may have gone stale.
+ * refused or has fallen silent, after a growing delay. `reset` reaches subscribers whenever what they fetched may have gone stale.
  */
 export class EventStream {
   private readonly listeners = new Map<Listener, Topic>();
@@ -41,12 +44,16 @@ export class EventStream {
   private failures = 0;
   private retry: ReturnType<typeof setTimeout> | undefined;
   private pending = false;
+  private silence: ReturnType<typeof setTimeout> | undefined;
+  private heardAt: number | undefined;
   private state: Connection = "connecting";
 
   constructor(
     private readonly base: string,
     private readonly open: (url: string) => Source,
     private readonly random: () => number = Math.random,
+    private readonly online: () => boolean = () => navigator.onLine !== false,
+    private readonly reachable: () => Promise<boolean> = answers,
   ) {}
 
   /** Listen; returns what ends it. */
@@ -69,8 +76,23 @@ export class EventStream {
     return this.state;
   }
 
+  /** When the server last gave a sign, ms since 1970; undefined before the first. */
+  lastHeard(): number | undefined {
+    return this.heardAt;
+  }
+
+  /** The network has changed, or the computer has been woken: try at once instead of after the delay. */
+  wake(): void {
+    const silent = this.heardAt !== undefined && Date.now() - this.heardAt >= SILENCE;
+    const well = this.state === "connecting" || this.state === "live";
+    if (well && !silent && this.online()) return;
+    this.become(this.down());
+    if (this.url !== "") this.connect(this.url);
+  }
+
   close(): void {
     clearTimeout(this.retry);
+    clearTimeout(this.silence);
     this.source?.close();
     this.source = undefined;
     this.url = "";
@@ -99,24 +121,64 @@ export class EventStream {
     return query.toString();
   }
 
+  /** Where there seems to be no network, the server may be on this computer, or a connection may only seem to live. */
   private connect(subscriptions: string): void {
     this.close();
     this.url = subscriptions;
+    if (this.online()) {
+      this.begin(subscriptions);
+      return;
+    }
+    this.become("offline");
+    void this.reachable().then((there) => {
+      if (this.url !== subscriptions || this.source) return;
+      if (there) this.begin(subscriptions);
+      else this.later(subscriptions);
+    });
+  }
+
+  private begin(subscriptions: string): void {
     const query = new URLSearchParams(subscriptions === "all" ? "" : subscriptions);
     if (this.position) query.set("after", this.position);
     const source = this.open(query.size > 0 ? `${this.base}?${query}` : this.base);
     this.source = source;
+    this.awaitSign(subscriptions);
     source.onopen = () => {
       this.failures = 0;
+      this.heard(subscriptions);
       this.become("live");
       // without a position nothing is replayed, and what was fetched before this moment may lack something
       if (this.position === "") this.tell({ kind: "reset" });
     };
     source.onerror = () => {
-      this.become("reconnecting");
+      this.become(this.down());
       if (source.readyState === CLOSED) this.later(subscriptions);
     };
-    for (const kind of EVENT_KINDS) source.addEventListener(kind, (event) => this.receive(kind, event));
+    for (const kind of EVENT_KINDS) {
+      source.addEventListener(kind, (event) => {
+        this.heard(subscriptions);
+        this.receive(kind, event);
+      });
+    }
+    source.addEventListener("heartbeat", ({ lastEventId }) => {
+      this.heard(subscriptions);
+      this.position = lastEventId || this.position;
+    });
+  }
+
+  private heard(subscriptions: string): void {
+    this.heardAt = Date.now();
+    this.awaitSign(subscriptions);
+  }
+
+  /** Where no sign of the server follows, the connection is opened anew. */
+  private awaitSign(subscriptions: string): void {
+    clearTimeout(this.silence);
+    this.silence = setTimeout(() => {
+      this.become(this.down());
+      this.source?.close();
+      this.later(subscriptions);
+    }, SILENCE);
   }
 
   private receive(kind: EventKind, message: MessageEvent<string>): void {
@@ -135,6 +197,10 @@ export class EventStream {
     clearTimeout(this.retry);
     this.retry = setTimeout(() => this.connect(subscriptions), backOff(this.failures, this.random()));
     this.failures += 1;
+  }
+
+  private down(): Connection {
+    return this.online() ? "reconnecting" : "offline";
   }
 
   private become(state: Connection): void {

@@ -32,3 +32,8 @@ export function useConnection(): Connection {
     () => stream.connection(),
   );
 }
+
+/** When the server last gave a sign, ms since 1970, as of this render. */
+export function useLastHeard(): number | undefined {
+  return useEventStream().lastHeard();
+}

@@ -68,3 +68,15 @@ export function formatRatioBesideOne(value: Maybe): string {
   if (absent(value) || value.toFixed(2) !== "1.00" || value === 1) return formatRatio(value);
   return `${value.toFixed(Math.min(5, Math.ceil(-Math.log10(Math.abs(value - 1)))))}×`;
 }
+
+/** A factor in a sentence, with about two digits, or more where it would otherwise be rounded to 1. */
+export function formatFactor(value: Maybe): string {
+  if (absent(value)) return NONE;
+  if (value >= 10) return formatCount(value);
+  if (value < 0.1) return formatNumber(value, 2);
+  for (let decimals = value >= 1 ? 1 : 2; decimals < 6; decimals += 1) {
+    const text = value.toFixed(decimals);
+    if (Number(text) !== 1 || value === 1) return text;
+  }
+  return value.toFixed(6);
+}

@@ -1,6 +1,6 @@
 import type { RunState } from "@/lib/client/types.gen";
 
-export type Tone = "quiet" | "live" | "good" | "bad" | "warn" | "off";
+export type Tone = "quiet" | "live" | "done" | "good" | "bad" | "warn" | "off";
 
 interface Look {
   readonly label: string;
@@ -9,16 +9,24 @@ interface Look {
 }
 
 const LOOKS: Record<RunState, Look> = {
-  queued: { label: "queued", tone: "quiet", meaning: "Waits in the queue of its cluster." },
+  queued: { label: "waiting", tone: "quiet", meaning: "Waits in the queue of its cluster." },
   dispatched: {
-    label: "dispatched",
+    label: "waiting",
     tone: "quiet",
     meaning: "Sent to its cluster; takes its turn after those before it.",
   },
-  starting: { label: "starting", tone: "live", meaning: "A supervisor owns it and is starting ranks." },
-  running: { label: "running", tone: "live", meaning: "Every rank is in its step loop." },
-  lost: { label: "lost", tone: "warn", meaning: "Its lease expired; it may be alive." },
-  succeeded: { label: "succeeded", tone: "good", meaning: "Every rank ended as meant." },
+  starting: { label: "starting", tone: "live", meaning: "Its processes are being started." },
+  running: { label: "running", tone: "live", meaning: "Every rank is taking steps." },
+  lost: {
+    label: "lost contact",
+    tone: "warn",
+    meaning: "Nothing has been heard of it for a while; it may still be running.",
+  },
+  succeeded: {
+    label: "finished",
+    tone: "done",
+    meaning: "It met its target or used its budget, and every rank ended as meant.",
+  },
   failed_user: {
     label: "failed: code",
     tone: "bad",
@@ -79,4 +87,15 @@ export function progress(runs: Partial<Record<string, number>>): { done: number;
     if (isTerminal(state)) done += count ?? 0;
   }
   return { done, all };
+}
+
+/** What came of a run that finished, which its state does not say. */
+export function outcomeOf(
+  run: { state: string; time_to_target: number | null },
+  hasTarget: boolean,
+): { label: string; tone: Tone } | undefined {
+  if (!hasTarget || run.state !== "succeeded") return undefined;
+  return run.time_to_target === null
+    ? { label: "target missed", tone: "warn" }
+    : { label: "target reached", tone: "good" };
 }

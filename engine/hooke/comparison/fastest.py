@@ -1,0 +1,66 @@
+"""Which variant is the fastest in one place, and which others may be as fast: the answer that comes first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+
+from hooke.comparison.cells import Cell
+from hooke.comparison.effort import Effort
+from hooke.comparison.verdict import LEAST_PAIRS, Verdict, compare, holm
+
+AHEAD = ("faster", "at least")
+
+
+@dataclass(frozen=True)
+class Fastest:
+    """The variant with the largest speed-up over the baseline, or the baseline if none has one above 1."""
+
+    variant: str
+    verdict: Verdict
+    """On it, against the baseline."""
+    unseparated: tuple[str, ...]
+    """The variants that it is not shown to be faster than, without those that have too few seeds for a claim."""
+
+
+def fastest(
+    cells: Mapping[str, Cell], baseline: str, verdicts: Mapping[str, Verdict], effort: Effort
+) -> Fastest | None:
+    """Return the fastest variant of one cluster and number of workers; None without a speed-up from three seeds.
+
+    Against the baseline, the verdicts count as they are. Against the others, it is compared as the baseline is, by
+    seed, and Holm's correction is for all pairs of them, because it was chosen among them.
+    """
+    if baseline not in cells:
+        return None
+    known = {
+        name: ratio
+        for name, v in verdicts.items()
+        if v.pairs >= LEAST_PAIRS and not v.unequal and (ratio := v.ratio or v.low or v.high) is not None
+    }
+    if not known:
+        return None
+    best = max(known, key=lambda name: known[name])
+    if known[best] <= 1:
+        best = baseline
+    others = [name for name in known if name != best]
+    apart = _apart(cells, best, list(known), effort) if best != baseline else {}
+    against = {name: verdicts[name].swapped if best == baseline else apart[name] for name in others}
+    if best != baseline:
+        against[baseline] = verdicts[best]
+    unseparated = tuple(name for name in cells if name in against and against[name].claim not in AHEAD)
+    return Fastest(best, verdicts[best], unseparated)
+
+
+def _apart(cells: Mapping[str, Cell], best: str, names: list[str], effort: Effort) -> dict[str, Verdict]:
+    """Return the verdict on the best against each other variant, after correction for all pairs."""
+    crossings = {name: cells[name].crossings() for name in names}
+    pairs = holm({(a, b): compare(crossings[b], crossings[a]) for a, b in combinations(names, 2)})
+    found = {}
+    for (a, b), verdict in pairs.items():
+        if best in (a, b):
+            other = b if a == best else a
+            mine = verdict if a == best else verdict.swapped
+            found[other] = effort.judged(cells, other, {best: mine})[best]
+    return found

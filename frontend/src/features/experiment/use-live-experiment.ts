@@ -1,0 +1,54 @@
+import { useRef } from "react";
+import type { Axis } from "@/lib/api/types";
+import {
+  listRunsQueryKey,
+  readBandsQueryKey,
+  readComparisonQueryKey,
+  readExperimentQueryKey,
+  readTuningQueryKey,
+} from "@/lib/client/@tanstack/react-query.gen";
+import type { StreamEvent } from "@/lib/events/stream-event";
+import { useRefresh } from "@/lib/events/use-refresh";
+import { useStream } from "@/lib/events/use-stream";
+import { RUNS } from "./use-experiment";
+
+/** Whether an event says that something was evaluated: steps alone move none of the curves. */
+function useEvaluated(): (event: StreamEvent) => boolean {
+  const last = useRef(new Map<string, string>());
+  return (event) => {
+    if (event.kind !== "points") return true;
+    const now = `${event.accuracy} ${event.loss}`;
+    if (last.current.get(event.id) === now) return false;
+    last.current.set(event.id, now);
+    return true;
+  };
+}
+
+/**
+ * Fetch what the stream says has changed: curves within half a second of an evaluation, figures and tables a little
+ * later, and later still where only steps were taken.
+ */
+export function useLiveExperiment(id: string, axis: Axis): void {
+  const path = { experiment_id: id };
+  const experiment = useRefresh(readExperimentQueryKey({ path }), 1000);
+  const bands = useRefresh([{ _id: readBandsQueryKey({ path, query: { metric: [] } })[0]._id, path }], 400);
+  const comparison = useRefresh(readComparisonQueryKey({ path }), 2000);
+  const figures = useRefresh(readComparisonQueryKey({ path }), 6000);
+  const runs = useRefresh(listRunsQueryKey({ query: { experiment: id, limit: RUNS } }), 1500);
+  const progress = useRefresh(listRunsQueryKey({ query: { experiment: id, limit: RUNS } }), 3000);
+  const tuning = useRefresh(readTuningQueryKey({ path }), 1500);
+  const evaluated = useEvaluated();
+  useStream({ experiment: id }, (event) => {
+    if (event.kind === "logs" || event.kind === "clusters") return;
+    if (evaluated(event) || axis === "bytes") bands(); // bytes of an evaluation are known from the steps after it
+    if (event.kind === "points") {
+      progress();
+      figures();
+      return;
+    }
+    experiment();
+    tuning();
+    runs();
+    comparison();
+  });
+}

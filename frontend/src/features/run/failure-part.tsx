@@ -1,0 +1,33 @@
+import { Link } from "@tanstack/react-router";
+import type { RunView } from "@/lib/client/types.gen";
+import { LinkButton } from "@/lib/ui/link-button";
+import { failureOf } from "./failure";
+import own from "./failure.module.css";
+
+/** Of a failed run first of all: what failed, where, and what to try; the traceback is folded away. */
+export function FailurePart({ run }: { run: RunView }) {
+  const failure = failureOf(run);
+  if (!failure) return null;
+  const { cause, where, advice, quoted, rank } = failure;
+  return (
+    <section className={own.failure} aria-label="Why it failed" data-testid="failure">
+      <p className={own.cause}>{cause}</p>
+      {where && <p className={own.where}>{where}</p>}
+      <p className={own.advice}>{advice}</p>
+      {quoted && (
+        <details className={own.quoted} data-testid="traceback">
+          <summary>Traceback</summary>
+          <pre>{quoted}</pre>
+        </details>
+      )}
+      <div className={own.ways}>
+        <LinkButton size="xs" variant="default" to="/new" search={{ clone: run.experiment_id }}>
+          Clone the experiment
+        </LinkButton>
+        <Link to="/runs/$runId" params={{ runId: run.id }} search={{ rank: rank ?? -1 }} hash="log">
+          {rank === undefined ? "Log of mpirun" : `Log of rank ${rank}`}
+        </Link>
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,59 @@
+import type { RunView, TransitionView } from "@/lib/client/types.gen";
+
+/** Status with which a rank ends whose numbers became NaN or Inf. */
+const DIVERGED = 5;
+
+export interface Failure {
+  /** The exception, or what else ended the run, in one line. */
+  readonly cause: string;
+  /** "rank 1 on node3, exit code 3". */
+  readonly where: string;
+  readonly advice: string;
+  /** The end of the traceback and what else was quoted. */
+  readonly quoted: string;
+  /** The rank whose log tells more. */
+  readonly rank: number | undefined;
+}
+
+/** The change of state that says why a run failed; undefined of a run that did not. */
+export function failureOf(run: RunView): Failure | undefined {
+  const last = run.history.at(-1);
+  if (!last || (last.state !== "failed_user" && last.state !== "failed_infra")) return undefined;
+  const [head = "", ...quoted] = last.why.split("\n");
+  return {
+    cause: head.replace(/^(a rank|rank \d+) raised (?!and )/, ""),
+    where: placeOf(last),
+    advice: adviceFor(last, run),
+    quoted: quoted.join("\n"),
+    rank: last.rank ?? undefined,
+  };
+}
+
+/** The first line of a reason: what follows it is a traceback. */
+export function firstLine(why: string): string {
+  return why.split("\n", 1)[0] ?? "";
+}
+
+function placeOf({ rank, host, exit_code: code, signal }: TransitionView): string {
+  const parts = [
+    rank === null ? undefined : `rank ${rank}`,
+    host === null ? undefined : `on ${host}`,
+    code === null ? undefined : `exit code ${code}`,
+    signal === null ? undefined : `signal ${signal}`,
+  ];
+  return parts.filter(Boolean).join(", ").replace(", on ", " on ");
+}
+
+/** What to try, by the kind of failure. */
+function adviceFor(step: TransitionView, { cluster, host }: RunView): string {
+  const why = step.why;
+  if (/DataMissing/.test(why))
+    return `The data of the workload are not on ${host}. Put the files where the message says, then clone the experiment.`;
+  if (step.exit_code === DIVERGED)
+    return "Training diverged. Try a smaller learning rate or moving rate, clipping, or let tuning choose the setting.";
+  if (/MemoryError|out of memory|OutOfMemory/i.test(why) || step.signal === 9)
+    return "A process that is killed has often used too much memory. Try fewer workers or a smaller batch, and see the system log of the host.";
+  if (step.state === "failed_user")
+    return "The algorithm, the workload or its parameters raised this. Correct them, then clone the experiment.";
+  return `Not the method but ${cluster} failed. See the log of mpirun and the host; a clone of the experiment runs it again.`;
+}

@@ -1,0 +1,131 @@
+import { SILENCE, type Source } from "./event-stream";
+import { EVENT_KINDS } from "./stream-event";
+
+/** What a tab tells the hub: what it listens to and after which position, that it is there, that it leaves. */
+export type FromTab = { type: "want"; query: string; after: string } | { type: "here" } | { type: "bye" };
+
+/** What the hub tells its tabs. */
+export type ToTab =
+  | { type: "open" }
+  | { type: "error"; closed: boolean }
+  | { type: "event"; kind: string; data: string; id: string };
+
+export interface Tab {
+  postMessage(message: ToTab): void;
+}
+
+/** A tab says every 30 s that it is there, or every minute where the browser slows it down; ms. */
+const GONE = 180_000;
+const GATHER = 20; // ms in which changes of several tabs make one connection
+
+interface Wanted {
+  readonly query: string;
+  seenAt: number;
+}
+
+/** One event stream for all tabs of a browser, of what any of them wants: HTTP/1.1 allows six connections in all. */
+export class StreamHub {
+  private readonly tabs = new Map<Tab, Wanted>();
+  private source: Source | undefined;
+  private opened = false;
+  private query: string | undefined;
+  private position = "";
+  private heardAt = 0;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(
+    private readonly base: string,
+    private readonly open: (url: string) => Source,
+  ) {}
+
+  receive(tab: Tab, message: FromTab): void {
+    if (message.type === "want") this.want(tab, message.query, message.after);
+    else if (message.type === "bye") this.leave(tab);
+    else this.here(tab);
+  }
+
+  private want(tab: Tab, query: string, after: string): void {
+    const known = this.tabs.has(tab);
+    this.tabs.set(tab, { query, seenAt: Date.now() });
+    if (this.position === "") this.position = after;
+    else if (!known && after !== "" && Number(after) < Number(this.position)) {
+      // what it has missed will not be sent again
+      tab.postMessage({ type: "event", kind: "reset", data: "{}", id: this.position });
+    }
+    if (this.opened && this.union() === this.query && !this.silent()) tab.postMessage({ type: "open" });
+    else this.update();
+  }
+
+  private leave(tab: Tab): void {
+    this.tabs.delete(tab);
+    this.update();
+  }
+
+  private here(tab: Tab): void {
+    const now = Date.now();
+    const wanted = this.tabs.get(tab);
+    if (wanted) wanted.seenAt = now;
+    else tab.postMessage({ type: "error", closed: true }); // taken for gone: it comes anew
+    for (const [other, { seenAt }] of this.tabs) {
+      if (now - seenAt > GONE) this.leave(other);
+    }
+  }
+
+  /** What all tabs want: everything, or the parameters of all of them. */
+  private union(): string {
+    const queries = [...this.tabs.values()].map(({ query }) => query);
+    if (queries.includes("")) return "";
+    const all = new Set(queries.flatMap((query) => query.split("&")));
+    return [...all].sort().join("&");
+  }
+
+  private silent(): boolean {
+    return Date.now() - this.heardAt >= SILENCE;
+  }
+
+  private update(): void {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => {
+      if (this.tabs.size === 0) this.close();
+      else if (!this.source || this.source.readyState === 2 || this.silent() || this.union() !== this.query)
+        this.connect(this.union());
+    }, GATHER);
+  }
+
+  private close(): void {
+    this.source?.close();
+    this.source = undefined;
+    this.opened = false;
+    this.query = undefined;
+  }
+
+  private connect(query: string): void {
+    this.close();
+    this.query = query;
+    this.heardAt = Date.now();
+    const after = this.position ? `after=${this.position}` : "";
+    const parameters = [query, after].filter(Boolean).join("&");
+    const source = this.open(parameters ? `${this.base}?${parameters}` : this.base);
+    this.source = source;
+    source.onopen = () => {
+      this.heardAt = Date.now();
+      this.opened = true;
+      this.tell({ type: "open" });
+    };
+    source.onerror = () => {
+      this.opened = false;
+      this.tell({ type: "error", closed: source.readyState === 2 });
+    };
+    for (const kind of [...EVENT_KINDS, "heartbeat"]) {
+      source.addEventListener(kind, ({ data, lastEventId: id }) => {
+        this.heardAt = Date.now();
+        this.position = id || this.position;
+        this.tell({ type: "event", kind, data, id });
+      });
+    }
+  }
+
+  private tell(message: ToTab): void {
+    for (const tab of this.tabs.keys()) tab.postMessage(message);
+  }
+}

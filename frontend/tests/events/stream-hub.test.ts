@@ -1,0 +1,159 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { EventStream, SILENCE, type Source } from "@/lib/events/event-stream";
+import { type Port, SharedSource } from "@/lib/events/shared-source";
+import { type FromTab, StreamHub, type ToTab } from "@/lib/events/stream-hub";
+
+/** Stands in for the browser's EventSource inside the worker. */
+class FakeSource implements Source {
+  readyState = 0;
+  onopen: ((event: Event) => void) | null = null;
+  onerror: ((event: Event) => void) | null = null;
+  private readonly kinds = new Map<string, (event: MessageEvent<string>) => void>();
+
+  constructor(readonly url: string) {}
+
+  addEventListener(kind: string, listener: (event: MessageEvent<string>) => void): void {
+    this.kinds.set(kind, listener);
+  }
+
+  close(): void {
+    this.readyState = 2;
+  }
+
+  opens(): void {
+    this.readyState = 1;
+    this.onopen?.(new Event("open"));
+  }
+
+  breaks(closed: boolean): void {
+    this.readyState = closed ? 2 : 0;
+    this.onerror?.(new Event("error"));
+  }
+
+  sends(kind: string, data: object, lastEventId: string): void {
+    this.kinds.get(kind)?.(new MessageEvent(kind, { data: JSON.stringify(data), lastEventId }));
+  }
+}
+
+let opened: FakeSource[] = [];
+let hub: StreamHub;
+const last = () => opened.at(-1) as FakeSource;
+const open = () => opened.filter((source) => source.readyState !== 2);
+const settle = () => vi.advanceTimersByTimeAsync(50);
+
+/** A tab: its own event stream, over a port to the hub that delivers in order, later. */
+function tab(topic: { experiment?: string; run?: string }) {
+  const port: Port = {
+    onmessage: null,
+    postMessage: (message: FromTab) => queueMicrotask(() => hub.receive(theirs, structuredClone(message))),
+  };
+  const theirs = {
+    postMessage: (data: ToTab) =>
+      queueMicrotask(() => port.onmessage?.(new MessageEvent("message", { data }))),
+  };
+  const heard: string[] = [];
+  const stream = new EventStream(
+    "/api/v1/events",
+    (url) => new SharedSource(port, url),
+    () => 1,
+  );
+  stream.subscribe(topic, (event) => heard.push(event.kind));
+  tabs.push(stream);
+  return { heard, stream };
+}
+const tabs: EventStream[] = [];
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  opened = [];
+  hub = new StreamHub("/api/v1/events", (url) => {
+    const source = new FakeSource(url);
+    opened.push(source);
+    return source;
+  });
+});
+afterEach(() => {
+  for (const stream of tabs.splice(0)) stream.close();
+  vi.useRealTimers();
+});
+
+describe("tabs of one browser", () => {
+  it("share one connection, of all that any of them listens to", async () => {
+    const all = Array.from({ length: 7 }, (_, i) => tab({ experiment: `e${i % 3}` }));
+    await settle();
+    expect(opened.map(({ url }) => url)).toEqual([
+      "/api/v1/events?experiment=e0&experiment=e1&experiment=e2",
+    ]);
+    last().opens();
+    await settle();
+    expect(all.map(({ stream }) => stream.connection())).toEqual(Array(7).fill("live"));
+    last().sends("run", { id: "r1", experiment_id: "e1", state: "running", attempt: 1 }, "5");
+    await settle();
+    expect(all.map(({ heard }) => heard.includes("run"))).toEqual([0, 1, 2, 0, 1, 2, 0].map((i) => i === 1));
+  });
+
+  it("that come later are live at once where their topic is there already", async () => {
+    tab({});
+    await settle();
+    last().opens();
+    const later = tab({ run: "r1" });
+    await settle();
+    expect(later.stream.connection()).toBe("live");
+    expect(later.heard).toEqual(["reset"]); // what it fetched before may lack something
+    expect(opened).toHaveLength(1);
+  });
+
+  it("continue where the last position was when another one joins or leaves", async () => {
+    const first = tab({ experiment: "e1" });
+    await settle();
+    last().opens();
+    last().sends("experiment", { id: "e1" }, "41");
+    const second = tab({ experiment: "e2" });
+    await settle();
+    expect(open().map(({ url }) => url)).toEqual(["/api/v1/events?experiment=e1&experiment=e2&after=41"]);
+    last().opens();
+    second.stream.close();
+    await settle();
+    expect(open().map(({ url }) => url)).toEqual(["/api/v1/events?experiment=e1&after=41"]);
+    expect(first.heard).toEqual(["reset", "experiment"]);
+  });
+
+  it("leave no connection behind when the last one goes", async () => {
+    const only = tab({});
+    await settle();
+    last().opens();
+    only.stream.close();
+    await settle();
+    expect(open()).toEqual([]);
+  });
+});
+
+describe("an outage", () => {
+  it("is seen by every tab, and over for all with one new connection", async () => {
+    const all = [tab({}), tab({ experiment: "e1" }), tab({ run: "r1" })];
+    await settle();
+    last().opens();
+    last().sends("heartbeat", {}, "7");
+    await settle();
+    last().breaks(true);
+    await settle();
+    expect(all.map(({ stream }) => stream.connection())).toEqual(Array(3).fill("reconnecting"));
+    await vi.advanceTimersByTimeAsync(600);
+    expect(open().map(({ url }) => url)).toEqual(["/api/v1/events?after=7"]);
+    last().opens();
+    await settle();
+    expect(all.map(({ stream }) => stream.connection())).toEqual(Array(3).fill("live"));
+  });
+
+  it("without a sign is noticed by the silence", async () => {
+    const one = tab({});
+    await settle();
+    last().opens();
+    await settle();
+    await vi.advanceTimersByTimeAsync(SILENCE);
+    expect(one.stream.connection()).toBe("reconnecting");
+    await vi.advanceTimersByTimeAsync(600);
+    expect(open()).toHaveLength(1);
+    expect(opened).toHaveLength(2);
+  });
+});

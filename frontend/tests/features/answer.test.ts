@@ -1,0 +1,124 @@
+import { describe, expect, it } from "vitest";
+import { headlineOf, lineOf, needs } from "@/features/experiment/answer";
+import { groupsOf } from "@/features/experiment/groups";
+import type { ComparisonRow, SpeedUp } from "@/lib/client/types.gen";
+import { comparison, row, speedUp } from "../support/fixtures/experiment";
+
+const line = (changes: Partial<SpeedUp>) => lineOf(row("Sync SGD", { speed_up: speedUp(changes) }));
+
+describe("a line says of a variant", () => {
+  it.each<[Partial<SpeedUp>, string]>([
+    [{ claim: "baseline" }, "Baseline"],
+    [{ claim: "faster", ratio: 2.71, low: 1.92, high: 3.84 }, "2.7× faster (1.9 to 3.8, 3 seeds)"],
+    [{ claim: "slower", ratio: 0.5, low: 0.25, high: 0.8, pairs: 5 }, "2.0× as long (1.3 to 4.0, 5 seeds)"],
+    [
+      { claim: "same", ratio: 1, low: 0.97, high: 1.03 },
+      "Practically the same: 1.0× (0.97 to 1.03, 3 seeds)",
+    ],
+    [{ claim: "not shown", ratio: 1.4, low: 0.14, high: 15 }, "Inconclusive: 1.4× (0.14 to 15, 3 seeds)"],
+    [
+      { claim: "not shown", ratio: 1.4, low: 1.1, high: 1.8, comparisons: 4 },
+      "Inconclusive after correction for 4 comparisons: 1.4× (1.1 to 1.8, 3 seeds)",
+    ],
+    [
+      { claim: "at least", ratio: null, low: 3.1, high: null, censored: 2 },
+      "At least 3.1× faster (3 seeds, 2 without the target)",
+    ],
+    [
+      { claim: "at most", ratio: null, low: null, high: 0.25, censored: 1 },
+      "At least 4.0× as long (3 seeds, 1 without the target)",
+    ],
+    [
+      {
+        claim: "no claim",
+        pairs: 0,
+        sentence: "No claim on Sync SGD: 0 pairs of finished seeds, but 3 are needed.",
+      },
+      "Needs 3 finished seed pairs; has 0",
+    ],
+    [
+      {
+        claim: "no claim",
+        pairs: 5,
+        sentence: "No claim on Sync SGD: unequal tuning: 4 trials, but 8 of SGD.",
+      },
+      "Unequal tuning: 4 trials, but 8 of SGD",
+    ],
+    [
+      {
+        claim: "no claim",
+        pairs: 0,
+        sentence:
+          "No target was set, so there is no time to it. Against SGD: Sync SGD final accuracy +1.2 points (n=5).",
+      },
+      "Final accuracy +1.2 points (n=5)",
+    ],
+  ])("%o", (changes, said) => {
+    expect(line(changes)).toBe(said);
+  });
+});
+
+function headline(
+  rows: ComparisonRow[],
+  fastest?: { variant: string; unseparated: string[] },
+  target: string | null = "97%",
+) {
+  const found = comparison({
+    rows,
+    target,
+    baseline: "SGD",
+    fastest: fastest ? [{ cluster: "local", workers: 2, ...fastest }] : [],
+  });
+  const [group] = groupsOf(found);
+  if (!group) throw new Error("no group");
+  return headlineOf(group, found);
+}
+const BASE = row("SGD", { speed_up: speedUp({ claim: "baseline", ratio: 1, low: null, high: null }) });
+const QUICK = row("Sync SGD", { speed_up: speedUp({ ratio: 2.7, low: 1.9, high: 3.8 }) });
+
+describe("the headline", () => {
+  it("names the fastest, by how much, and from whom it is not separated", () => {
+    expect(headline([BASE, QUICK], { variant: "Sync SGD", unseparated: ["overlapped EASGD"] })).toBe(
+      "Fastest on local: Sync SGD, 2.7× (1.9 to 3.8), not separated from overlapped EASGD",
+    );
+    expect(headline([BASE, QUICK], { variant: "Sync SGD", unseparated: ["A", "B", "C"] })).toMatch(
+      /not separated from A, B and C$/,
+    );
+  });
+
+  it("says so far while runs go on", () => {
+    const going = { ...QUICK, finished: 2 };
+    expect(headline([BASE, going], { variant: "Sync SGD", unseparated: [] })).toBe(
+      "Fastest so far on local: Sync SGD, 2.7× (1.9 to 3.8)",
+    );
+  });
+
+  it("may name the baseline, or a bound", () => {
+    expect(headline([BASE, QUICK], { variant: "SGD", unseparated: [] })).toBe(
+      "Fastest on local: SGD, the baseline",
+    );
+    const bound = row("Sync SGD", {
+      speed_up: speedUp({ claim: "at least", ratio: null, low: 3, high: null }),
+    });
+    expect(headline([BASE, bound], { variant: "Sync SGD", unseparated: [] })).toBe(
+      "Fastest on local: Sync SGD, at least 3.0×",
+    );
+  });
+
+  it("is inconclusive where the fastest is not shown to be faster", () => {
+    const open = row("Sync SGD", {
+      speed_up: speedUp({ claim: "not shown", ratio: 1.4, low: 0.14, high: 15 }),
+    });
+    expect(headline([BASE, open], { variant: "Sync SGD", unseparated: ["SGD"] })).toBe(
+      "Inconclusive on local: Sync SGD 1.4× (0.14 to 15, 3 seeds)",
+    );
+  });
+
+  it("says what is missing", () => {
+    const few = row("Sync SGD", { speed_up: speedUp({ claim: "no claim", pairs: 1 }) });
+    expect(headline([BASE, few])).toBe(needs(1));
+    expect(headline([few])).toBe("No verdict: SGD, the baseline, did not run here");
+    expect(headline([BASE])).toBe("No verdict: nothing to compare with SGD");
+    expect(headline([BASE, QUICK], undefined, null)).toBe("No target: final figures against SGD");
+  });
+});
