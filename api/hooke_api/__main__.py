@@ -13,6 +13,7 @@ import uvicorn
 
 from hooke_api.app import create_app
 from hooke_api.base.settings import Settings
+from hooke_api.web.connections import limited
 
 GRACE_SECONDS = 3
 """Seconds that requests may continue after the signal to end; streams end at once, by `app.state.stopping`."""
@@ -53,7 +54,7 @@ def make_server(settings: Settings, last: float | None = None) -> Server:
         port=settings.port,
         access_log=False,  # the login address contains the token
         log_level=settings.log_level,
-        http="httptools",
+        http=limited(settings),
         ws="none",
         server_header=False,
         timeout_graceful_shutdown=GRACE_SECONDS,
@@ -63,6 +64,7 @@ def make_server(settings: Settings, last: float | None = None) -> Server:
 
 def main() -> None:
     """Run until SIGINT or SIGTERM."""
+    faulthandler.enable()  # its keeper sends SIGABRT to a process that hangs: the log says where
     settings = Settings()
     settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)

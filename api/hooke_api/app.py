@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, suppress
 from importlib.metadata import version
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
 
 from hooke_api.base import errors, log
+from hooke_api.base.bodies import Bodies
 from hooke_api.base.cursors import Cursors
+from hooke_api.base.gate import Gate
 from hooke_api.base.schema import ProblemDetails
-from hooke_api.base.security import API, Gate, Sessions
+from hooke_api.base.security import API, Sessions
 from hooke_api.base.settings import Settings
+from hooke_api.base.workers import Workers
 from hooke_api.calibration import endpoints as calibration
-from hooke_api.clusters import agents
+from hooke_api.clusters import agents, tokens
 from hooke_api.clusters import endpoints as clusters
 from hooke_api.comparisons import endpoints as comparisons
 from hooke_api.events import stream
@@ -50,6 +54,15 @@ ROOMS = (
 )
 
 
+OTHER_TOKENS: dict[str, Callable[[Request], object]] = {
+    f"{API}/ingest": ingest.check_token,
+    f"{API}/agents/hello": tokens.caller,
+    f"{API}/agents/proof": tokens.caller,
+    f"{API}/agents/calibration": tokens.caller,
+}
+"""Paths that need another token than that of users -> the check of it, before the body is read."""
+
+
 def create_app(settings: Settings | None = None) -> FastAPI:
     """Return the application; `app.state` holds settings, database, bus, and the event `stopping`."""
     settings = settings or Settings()
@@ -65,18 +78,23 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     )
     app.state.settings = settings
     app.state.bus = Bus(settings.redis_url)
-    app.state.database = Database(settings.url, committed=app.state.bus.ping)
+    app.state.database = Database(settings.url, app.state.bus.ping, settings.database_seconds)
     app.state.cursors = Cursors(settings.token)
     app.state.agents = settings.agents  # created now if missing: an agent may be waiting for the file
     app.state.stopping = asyncio.Event()
     app.state.sessions = Sessions(settings)
+    app.state.workers = Workers()
+    app.state.bodies = Bodies(settings)
+    app.state.ingesting = ThreadPoolExecutor(ingest.THREADS, "ingest")
     errors.install(app)
     for room in ROOMS:
         app.include_router(room, prefix=API)
     app.include_router(health.router, include_in_schema=False)
     website.install(app, settings)
     app.add_middleware(Delivery)
-    app.add_middleware(Gate, settings=settings, sessions=app.state.sessions)
+    app.add_middleware(
+        Gate, settings=settings, sessions=app.state.sessions, bodies=app.state.bodies, checks=OTHER_TOKENS
+    )
     app.openapi = lambda: document(app)  # type: ignore[method-assign]  # the way that FastAPI documents
     return app
 
@@ -86,16 +104,19 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     settings: Settings = app.state.settings
     log.configure(settings.log_level)
     await asyncio.to_thread(app.state.database.migrate, settings.migrations)
-    scheduler = None
+    workers: Workers = app.state.workers
     if settings.schedule:
         planner = Planner(app.state.database)
-        scheduler = Scheduler(app.state.database, app.state.bus, settings, plan=planner.look)
-        scheduler.start()
+        workers.add("scheduler", lambda: Scheduler(app.state.database, app.state.bus, settings, plan=planner.look))
+    watching = asyncio.create_task(workers.watch(), name="workers")
     try:
         yield
     finally:
         app.state.stopping.set()
-        if scheduler:
-            await asyncio.to_thread(scheduler.stop)
+        watching.cancel()
+        with suppress(asyncio.CancelledError):
+            await watching
+        await asyncio.to_thread(workers.stop)
+        app.state.ingesting.shutdown(wait=False)
         app.state.bus.close()
         app.state.database.close()

@@ -14,6 +14,7 @@ from hooke_api.app import create_app
 from hooke_api.base.settings import Settings
 from hooke_api.models import Base, NumberSequence
 from hooke_api.storage.database import Database
+from hooke_api.web.connections import limited
 
 from tests.api.databases import (  # fixtures count where they are imported
     fresh_database,
@@ -82,7 +83,7 @@ def serve(app: FastAPI, port: int = 0) -> Running:
         port=port,
         log_level="critical",
         access_log=False,
-        http="httptools",
+        http=limited(app.state.settings),
         ws="none",
         timeout_graceful_shutdown=GRACE_SECONDS,
     )

@@ -115,7 +115,7 @@ def test_a_schema_that_is_none_is_a_fault_and_reaches_no_network(service):
     assert "the schema reported by its agent is invalid" in faults(service, mine(rate=1))["/variants/0"]
     remote = own(schema={"$ref": "http://127.0.0.1:9/schema.json"})
     service.hello(algorithms=[remote], workloads=built_ins("workload"))
-    assert "the schema reported by its agent is invalid" in faults(service, mine(rate=1))["/variants/0"]
+    assert "refers to another document" in faults(service, mine(rate=1))["/variants/0"]
 
 
 def test_an_unreadable_file_is_shown_and_explains_why_its_name_is_unknown(service):

@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 from hooke.spec.specification import ExperimentSpec
 from hooke.spec.states import TERMINAL, TRANSITIONS, RunState
+from hooke_api.experiments import creating
 from hooke_api.experiments import service as experiments
 from hooke_api.models import Cluster, Event, Experiment, Run, Transition, now
 from hooke_api.scheduling.lifecycle import Cause, IllegalTransition, cancel, move
@@ -23,8 +24,8 @@ def runs(database):
     with database.write() as session:
         described = {"cores": 4, "slots": 4, "launcher": "local", "hardware": {}, "versions": {}}
         session.add(Cluster(name="local", created_by="test", created_at=now(), seen_at=now(), **described))
-    submission = experiments.Submission(ExperimentSpec.model_validate(SPEC), "test")
-    experiments.create(database, submission, timedelta(seconds=40))
+    submission = creating.Submission(ExperimentSpec.model_validate(SPEC), "test")
+    creating.create(database, submission, timedelta(seconds=40))
     with database.read() as session:
         return session.scalars(select(Run.id).order_by(Run.number)).all()
 

@@ -1,7 +1,9 @@
 """Who may: tokens, sessions, hosts, origins, headers; and that a secret is a secret."""
 
+import socket
 import stat
 import time
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -9,6 +11,7 @@ from hooke_api.base.security import Sessions
 from hooke_api.base.settings import Settings, secret
 
 from tests.api.test_experiments import problem
+from tests.waiting import LIMIT
 
 
 @pytest.fixture
@@ -165,3 +168,73 @@ def test_settings_come_from_the_environment(monkeypatch, tmp_path):
     assert settings.token == "from the environment"
     assert settings.url == f"sqlite:///{tmp_path}/hooke.db"
     assert settings.agents == secret(tmp_path / "agent-token")
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        *(
+            "[",
+            "[::1",
+            "]",
+            "localhost:",
+            "localhost:x",
+            "localhost:80:80",
+            "localhost/evil",
+            "evil@localhost",
+            "",
+        ),
+        *("localhost\tevil", "a b", "[::1]evil", "%00", "localhost:999999", "localhost, localhost"),
+    ],
+)
+def test_a_host_header_that_names_nothing_is_refused(service, host):
+    assert problem(service.client.get("/livez", headers={"host": host}), 400)["type"] == "/problems/malformed"
+
+
+def test_two_host_headers_are_refused(service):
+    address = urlsplit(service.url)
+    with socket.create_connection((address.hostname, address.port), timeout=LIMIT) as connection:
+        connection.sendall(b"GET /livez HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n")
+        assert connection.recv(65536).startswith(b"HTTP/1.1 400")
+
+
+@pytest.mark.parametrize("origin", ["http://[", "//", "http://[::1"])
+def test_an_origin_that_is_none_is_refused(browser, origin):
+    problem(browser.post("/api/v1/runs/run_x/cancel", headers={"origin": origin}), 403)
+
+
+@pytest.mark.parametrize(
+    ("path", "allowed"),
+    [
+        ("/experiments", "GET, POST"),
+        ("/experiments/exp_x", "GET"),
+        ("/experiments/exp_x/cancel", "POST"),
+        ("/clusters/local/policy", "PUT"),
+        ("/clusters/local", "GET, DELETE"),
+        ("/clusters/local/tokens", "GET, POST"),
+    ],
+)
+def test_a_wrong_method_is_told_all_that_are_right(service, path, allowed):
+    answer = service.client.request("PATCH", path)
+    assert problem(answer, 405)["type"] == "/problems/method-not-allowed"
+    assert answer.headers.get_list("allow") == [allowed]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"{", b"\xff", b'{"name": "\xff"}', b"[" * 59, b"[" * 59 + b"1" * 5000, '{"a": 1}'.encode("utf-16"), b"{]"],
+)
+@pytest.mark.parametrize("path", ["/experiments", "/experiments/dry-run", "/series"])
+def test_what_is_not_json_has_one_documented_type(service, path, body):
+    answer = service.client.post(path, content=body, headers={"content-type": "application/json"})
+    assert problem(answer, 400)["type"] == "/problems/malformed"
+
+
+@pytest.mark.parametrize(
+    "body", [b"[" * 5000, b"[" + b"0," * 500_000 + b"0]", b'{"variants": [' + b'"",' * 60_000]
+)
+def test_a_body_of_too_many_values_is_refused_before_it_is_parsed(service, body):
+    answer = service.client.post(
+        "/experiments/dry-run", content=body, headers={"content-type": "application/json"}
+    )
+    assert problem(answer, 413)["type"] == "/problems/too-large"

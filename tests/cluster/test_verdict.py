@@ -158,3 +158,42 @@ def test_what_the_launcher_prints_behind_a_traceback_is_not_the_error():
     said = quote_error(0, lines).splitlines()
     assert said[0] == "rank 0 raised hooke.errors.DataInvalid: 9 items"
     assert said[-1] == "hooke.errors.DataInvalid: 9 items"
+
+
+HYDRA = """\
+=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES
+=   PID 28752 RUNNING AT vm
+=   EXIT CODE: 9
+=   CLEANING UP REMAINING PROCESSES
+=   YOU CAN IGNORE THE BELOW CLEANUP MESSAGES
+YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Killed (signal 9)
+This typically refers to a problem with your application."""
+OPEN_MPI = (
+    "prterun noticed that process rank 1 with PID 4711 on node n7 exited on\nsignal 11 (Segmentation fault)."
+)
+
+
+@pytest.mark.parametrize(
+    ("words", "said", "rank", "number"),
+    [
+        (HYDRA, "a guard (process 28752 on vm) was killed by SIGKILL (9), mpirun says", None, 9),
+        (OPEN_MPI, "the guard of rank 1 (process 4711 on n7) was killed by SIGSEGV (11), mpirun says", 1, 11),
+        (
+            HYDRA.replace("EXIT CODE: 9", "EXIT CODE: 7").partition("YOUR APPLICATION TERM")[0],
+            "a guard (process 28752 on vm) ended with status 7, mpirun says",
+            None,
+            None,
+        ),
+    ],
+)
+def test_what_mpirun_says_of_a_guard_that_could_not_is_told(words, said, rank, number):
+    report = verdict(9, (), (None, "budget"), words=words.splitlines())
+    assert report.state == "failed_infra"
+    assert report.why == f"{said}; that left no `done` record of rank 0"
+    assert (report.rank, report.signal) == (rank, number)
+
+
+def test_words_about_nothing_name_nobody():
+    assert "no guard lived to tell" in verdict(9, (), (None, None), words=["hello", "= EXIT CODE: 9"]).why
+    blamed = verdict(9, (left(0, signal=11),), (None, None), words=HYDRA.splitlines())
+    assert (blamed.rank, blamed.signal) == (0, 11)  # a guard's own record says more

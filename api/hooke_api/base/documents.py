@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from hooke.catalogue.validation import parse_experiment
@@ -45,6 +46,16 @@ def _unstorable(document: Any) -> Iterator[Fault]:
                     yield Fault(pointer(*path), "a name contains a zero byte or half of a surrogate pair")
 
 
-SubmittedExperiment = Annotated[ExperimentSpec, PlainValidator(_parse, json_schema_input_type=ExperimentSpec)]
-"""A request body with an experiment, validated syntactically; `plan`, which knows the clusters, checks the names
-in it. Faults are raised as SpecError, each with a JSON Pointer."""
+@dataclass(frozen=True)
+class Submitted:
+    """An experiment as it was sent: validated in the thread of its endpoint, not on the event loop."""
+
+    document: Any
+
+    def spec(self) -> ExperimentSpec:
+        """Return the experiment. Raises SpecError with a JSON Pointer for each fault of its form."""
+        return _parse(self.document)
+
+
+SubmittedExperiment = Annotated[Submitted, PlainValidator(Submitted, json_schema_input_type=ExperimentSpec)]
+"""A request body with an experiment; `plan`, which knows the clusters, checks the names in it."""

@@ -5,15 +5,19 @@ ApiError
 ├── Unauthorized     401  no token, a wrong one, or an expired session
 ├── Forbidden        403  a request of another origin
 ├── NotFound         404  nothing has this id
+├── TooSlow          408  the body did not arrive in time
 ├── Conflict         409  not possible in the present state of the resource
 ├── TooLarge         413  the body is larger than the limit
 ├── Misdirected      421  the Host header names another server
-└── Invalid          422  the document has faults; has one Fault for each
+├── Invalid          422  the document has faults; has one Fault for each
+├── TooMany          429  this client has too many requests at a time
+└── Unavailable      503  not possible at the moment, with Retry-After; also if the database does not respond
 """
 
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
@@ -23,8 +27,10 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from hooke.errors import Fault, SpecError
 from hooke.spec.pointers import pointer
-from sqlalchemy.exc import DataError
+from sqlalchemy.exc import DataError, InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as DatabaseTimeout
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from hooke_api.base.schema import ProblemDetails
 
@@ -72,6 +78,12 @@ class ResourceNotFound(ApiError):
     status, kind, title = 404, "not-found", "Not found"
 
 
+class TooSlow(ApiError):
+    """The body did not arrive in time."""
+
+    status, kind, title = 408, "timeout", "The request did not arrive in time"
+
+
 class Conflict(ApiError):
     """Not possible in the present state of the resource."""
 
@@ -102,10 +114,35 @@ class Invalid(ApiError):
         return cls("1 fault" if count == 1 else f"{count} faults", faults)
 
 
+class TooMany(ApiError):
+    """This client has too many requests at a time."""
+
+    status, kind, title = 429, "too-many", "Too many requests"
+
+    def __init__(self, detail: str, seconds: int = 1) -> None:
+        super().__init__(detail, headers={"Retry-After": str(seconds)})
+
+
+class Unavailable(ApiError):
+    """Not possible at the moment; the client may try again after `seconds`."""
+
+    status, kind, title = 503, "unavailable", "Not possible at the moment"
+
+    def __init__(self, detail: str, seconds: int = 2) -> None:
+        super().__init__(detail, headers={"Retry-After": str(seconds)})
+
+
 _BY_STATUS: dict[int, tuple[str, str]] = {
+    400: (Malformed.kind, Malformed.title),  # a body that is not UTF-8, or nested deeper than Python allows
     404: ("not-found", "Not found"),
     405: ("method-not-allowed", "The method is not allowed for this address"),
+    413: (TooLarge.kind, TooLarge.title),
 }
+_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+AWAY = (OperationalError, InterfaceError, DatabaseTimeout)
+"""What SQLAlchemy raises if the database does not respond, is locked, or cannot write."""
+UNSTORABLE = (DataError, OverflowError, UnicodeEncodeError)
+"""What is raised for a value that the database cannot store: 20 digits, a zero byte in a text."""
 
 
 def problem(
@@ -124,7 +161,7 @@ def problem(
         title=title,
         status=status,
         detail=detail,
-        instance=request.url.path,
+        instance=request.scope["path"],
         request_id=getattr(request.state, "request_id", ""),
         errors=list(faults),
     )
@@ -153,11 +190,23 @@ async def on_spec_error(request: Request, error: Exception) -> Response:
 
 
 async def on_http_error(request: Request, error: Exception) -> Response:
-    """Return the response to exceptions of Starlette: unknown addresses, wrong methods."""
+    """Return the response to exceptions of Starlette: unknown addresses, wrong methods, bodies it cannot read."""
     assert isinstance(error, HTTPException)  # noqa: S101 - as above
     kind, title = _BY_STATUS.get(error.status_code, ("http", str(error.detail)))
-    headers = dict(error.headers) if error.headers else None
+    headers = dict(error.headers) if error.headers else {}
+    if error.status_code == 405 and (allowed := _allowed(request)):
+        headers["Allow"] = ", ".join(allowed)
     return problem(request, error.status_code, kind, title, str(error.detail), headers=headers)
+
+
+def _allowed(request: Request) -> list[str]:
+    """Return the methods of all operations at an address; Starlette names those of the first one."""
+    found = []
+    for method in _METHODS:
+        scope = {"type": "http", "path": request.scope["path"], "root_path": "", "method": method, "headers": []}
+        if any(route.matches(scope)[0] is Match.FULL for route in request.app.router.routes):
+            found.append(method)
+    return found
 
 
 async def on_validation_error(request: Request, error: Exception) -> Response:
@@ -177,14 +226,25 @@ def _fault(item: dict[str, Any]) -> Fault:
 
 async def on_unstorable(request: Request, error: Exception) -> Response:
     """Return the response to a document that the database cannot store: 20 digits, a zero byte in a text."""
-    log.warning("a value that cannot be stored", path=request.url.path, error=str(error)[:500])
+    log.warning("a value that cannot be stored", path=request.scope["path"], error=str(error)[:500])
     return await on_api_error(request, Invalid("a number is too large, or a text contains a forbidden character"))
+
+
+async def on_away(request: Request, error: Exception) -> Response:
+    """Return the response while the database does not respond: another process has locked it, its disk is full."""
+    assert isinstance(error, AWAY)  # noqa: S101 - as above
+    log.warning("the database does not respond", path=request.scope["path"], error=str(error)[:300])
+    why = getattr(error, "orig", None)
+    said = (
+        str(why) if isinstance(why, sqlite3.Error) else type(why or error).__name__
+    )  # others name hosts and paths
+    return await on_api_error(request, Unavailable(f"the database does not respond: {said}"))
 
 
 async def on_surprise(request: Request, error: Exception) -> Response:
     """Log an unexpected error and return a response without its details."""
     request_id = getattr(request.state, "request_id", "")
-    log.error("unexpected error", request_id=request_id, path=request.url.path, exc_info=error)
+    log.error("unexpected error", request_id=request_id, path=request.scope["path"], exc_info=error)
     detail = f"The server's log has the details under request id {request_id}."
     return problem(request, 500, ApiError.kind, ApiError.title, detail)
 
@@ -195,5 +255,7 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(SpecError, on_spec_error)
     app.add_exception_handler(HTTPException, on_http_error)
     app.add_exception_handler(RequestValidationError, on_validation_error)
-    for unstorable in (DataError, OverflowError, UnicodeEncodeError):
+    for away in AWAY:
+        app.add_exception_handler(away, on_away)
+    for unstorable in UNSTORABLE:
         app.add_exception_handler(unstorable, on_unstorable)

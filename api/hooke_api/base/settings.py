@@ -39,10 +39,26 @@ class Settings(BaseSettings):
 
     body_limit: int = 1024 * 1024
     """Maximum bytes of a request body, except ingest."""
-    ingest_limit: int = 16 * 1024 * 1024
+    ingest_limit: int = 8 * 1024 * 1024
     """Maximum bytes of an ingest body as sent."""
-    inflated_limit: int = 128 * 1024 * 1024
-    """Maximum bytes of an ingest body after decompression."""
+    inflated_limit: int = 12 * 1024 * 1024
+    """Maximum bytes of an ingest body after decompression; the longest record, 65,536 steps, has 8 MiB."""
+    body_seconds: float = Field(20.0, gt=0)
+    """Seconds in which a body must arrive."""
+    bodies_limit: int = 64 * 1024 * 1024
+    """Maximum bytes of the bodies of all unanswered requests together."""
+    client_bodies_limit: int = 16 * 1024 * 1024
+    """The same of one client, that is, of one token."""
+    head_seconds: float = Field(10.0, gt=0)
+    """Seconds in which the head of a request must arrive, and in which the body of a refused one is awaited."""
+    write_seconds: float = Field(60.0, gt=0)
+    """Seconds for which a client may read nothing of a response that does not fit the buffers."""
+    connections: int = Field(768, ge=1)
+    """Maximum number of connections; a further one gets 503."""
+    client_connections: int = Field(512, ge=1)
+    """Maximum number of connections from one address."""
+    database_seconds: float = Field(10.0, gt=0)
+    """Seconds that a request waits for its turn to write, or for a connection to the database, before 503."""
     events_kept: int = 100_000
     """Number of events kept; a stream that asks for older ones gets `reset`."""
 

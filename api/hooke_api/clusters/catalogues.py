@@ -23,6 +23,7 @@ from pydantic import ValidationError
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from hooke_api.clusters.schema_limits import MOST_VALUES, schema_fault, too_many_values
 from hooke_api.models import CatalogueEntry, Cluster
 
 
@@ -140,13 +141,18 @@ def _spaces(said: Mapping[str, Any]) -> Iterator[tuple[str, Space]]:
 
 
 def _misfits(schema: dict[str, Any], values: Mapping[str, Any], prefix: tuple[object, ...]) -> Iterator[Fault]:
-    """Return one fault for each location that violates the schema."""
-    from jsonschema import Draft202012Validator, SchemaError  # only needed for user files
+    """Return one fault for each location that violates the schema, or the fault of the schema."""
+    from jsonschema import Draft202012Validator  # only needed for user files
     from referencing import Registry
     from referencing.exceptions import Unresolvable
 
+    if why := schema_fault(schema):
+        yield Fault(pointer(*prefix[:-1]), f"the schema reported by its agent {why}")
+        return
+    if too_many_values(values):
+        yield Fault(pointer(*prefix), f"more than {MOST_VALUES} values")
+        return
     try:
-        Draft202012Validator.check_schema(schema)
         # an empty registry: references resolve within the schema, never over the network
         validator = Draft202012Validator(schema, registry=Registry())
         for error in validator.iter_errors(dict(values)):
@@ -162,7 +168,7 @@ def _misfits(schema: dict[str, Any], values: Mapping[str, Any], prefix: tuple[ob
                 yield Fault(pointer(*place), ", or: ".join(dict.fromkeys(e.message for e in error.context)))
             else:
                 yield Fault(pointer(*place), error.message)
-    except (SchemaError, Unresolvable) as error:
+    except Unresolvable as error:
         why = f"the schema reported by its agent is invalid: {str(error).splitlines()[0]}"
         yield Fault(pointer(*prefix[:-1]), why)
 

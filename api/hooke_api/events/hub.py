@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
@@ -95,7 +95,17 @@ class Hub:
         self._tail.clear()
         self.position = -1
         self._ping.set()
-        self._tasks = [asyncio.create_task(work()) for work in (self._follow, self._listen, self._watch_stop)]
+        works = (self._follow, self._listen, self._watch_stop)
+        self._tasks = [asyncio.create_task(self._kept(work)) for work in works]
+
+    async def _kept(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Do a work until it ends by itself; begin again after an error, or all streams would stand still."""
+        while True:
+            try:
+                return await work()
+            except Exception:  # any error: a stream must not end by one that its work did not expect
+                log.exception("a task of the streams failed; it begins again")
+            await asyncio.sleep(LOOK_SECONDS)
 
     async def moved(self, position: int) -> None:
         """Return when there are events after a position, or the server stops."""

@@ -8,9 +8,9 @@ from fastapi import APIRouter, Header, Query, Request, Response
 
 from hooke_api.base.documents import SubmittedExperiment
 from hooke_api.base.security import OWNER
-from hooke_api.experiments import service
+from hooke_api.experiments import creating, service
+from hooke_api.experiments.creating import Submission
 from hooke_api.experiments.schemas import DryRun, ExperimentPage, ExperimentView
-from hooke_api.experiments.service import Submission
 from hooke_api.queue.settings import Priority
 from hooke_api.storage.database import DatabaseOf
 from hooke_api.waiting.endpoints import silence_of
@@ -31,15 +31,16 @@ Key = Annotated[
 
 
 @router.post("/dry-run", operation_id="validate_experiment")
-def validate_experiment(spec: SubmittedExperiment, database: DatabaseOf) -> DryRun:
+def validate_experiment(sent: SubmittedExperiment, database: DatabaseOf) -> DryRun:
     """Validate an experiment and return the runs that it would create; nothing is stored."""
+    spec = sent.spec()
     with database.read() as session:
-        return service.dry_run(session, spec, OWNER)
+        return creating.dry_run(session, spec, OWNER)
 
 
 @router.post("", operation_id="create_experiment", status_code=201)
 def create_experiment(
-    spec: SubmittedExperiment,
+    sent: SubmittedExperiment,
     request: Request,
     database: DatabaseOf,
     response: Response,
@@ -47,7 +48,7 @@ def create_experiment(
     priority: Annotated[Priority, Query(description="Counts on clusters whose policy is `priority`.")] = 0,
 ) -> ExperimentView:
     """Submit an experiment: store it and queue its runs, in one transaction."""
-    made = service.create(database, Submission(spec, OWNER, key, priority), silence_of(request))
+    made = creating.create(database, Submission(sent.spec(), OWNER, key, priority), silence_of(request))
     response.headers["location"] = f"/api/v1/experiments/{made.id}"
     return made
 

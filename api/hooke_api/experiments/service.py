@@ -1,165 +1,28 @@
-"""Experiments: plan, store, list, cancel; each in one transaction."""
+"""Experiments: list, read, prioritize, cancel; `hooke_api.experiments.creating` makes them."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from hooke.calibration.constants import resolve_experiment
-from hooke.catalogue.expand import PlannedRun
 from hooke.errors import Fault
-from hooke.spec.specification import ExperimentSpec, fingerprint
+from hooke.spec.specification import ExperimentSpec
 from hooke.spec.states import TERMINAL, RunState
-from hooke.spec.sweeps import expanded
 from sqlalchemy import func, select
-from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from hooke_api.base import ids
 from hooke_api.base.cursors import Cursors
-from hooke_api.base.errors import Conflict, Invalid, ResourceNotFound
-from hooke_api.calibration.service import latest, outdated
-from hooke_api.experiments.schemas import DryRun, ExperimentPage, ExperimentSummary, ExperimentView, PlannedRunView
-from hooke_api.experiments.warnings import warnings
-from hooke_api.models import DEFAULT_PROJECT, Experiment, IdempotencyKey, Run, now
-from hooke_api.planning.rows import add_runs
-from hooke_api.planning.steps import plan_of, registered_cores
+from hooke_api.base.errors import Conflict, ResourceNotFound
+from hooke_api.experiments.schemas import ExperimentPage, ExperimentSummary, ExperimentView
+from hooke_api.models import DEFAULT_PROJECT, Experiment, Run
 from hooke_api.scheduling import lifecycle
-from hooke_api.storage.database import Database
-from hooke_api.storage.outbox import announce, take, wake_scheduler
-from hooke_api.waiting.limits import check_limits
+from hooke_api.storage.outbox import announce, wake_scheduler
 from hooke_api.waiting.schemas import WaitingView
 from hooke_api.waiting.service import of_experiments
 
 LISTING = "experiments"
-
-
-def dry_run(session: Session, asked: ExperimentSpec, who: str) -> DryRun:
-    """Return the runs that an experiment would create, and its warnings.
-
-    Raises SpecError like `create`, also where the user's limit of waiting runs would refuse it.
-    """
-    plain = expanded(asked)
-    with plain.telling() as unresolved:
-        spec = resolve_experiment(unresolved, latest(session))
-        plan = plan_of(session, spec)
-        planned = plan.first().runs
-        _check_limits(session, spec, who, planned)
-    return DryRun(
-        runs=[_planned_view(run) for run in planned],
-        trial_runs=plan.trial_runs,
-        reported_runs=plan.reported_runs if spec.tuning else len(planned),
-        warnings=plain.as_sent([*warnings(session, spec, planned), *outdated(session, unresolved)]),
-    )
-
-
-def _planned_view(run: PlannedRun) -> PlannedRunView:
-    return PlannedRunView(
-        variant=run.variant,
-        cluster=run.cluster,
-        host=run.host,
-        simulated=run.spec.world == "virtual",
-        workers=run.workers,
-        servers=run.servers,
-        seed=run.seed,
-        trial=run.trial,
-        rung=run.rung,
-        fingerprint=fingerprint(run.spec),
-    )
-
-
-def _check_limits(
-    session: Session, spec: ExperimentSpec, who: str, planned: Sequence[PlannedRun], *, lock: bool = False
-) -> None:
-    added = Counter(run.host for run in planned)
-    check_limits(session, who, [each.host for each in spec.clusters], added, lock=lock)
-
-
-@dataclass(frozen=True)
-class Submission:
-    """An experiment as it is submitted."""
-
-    spec: ExperimentSpec
-    who: str
-    key: str | None = None
-    """Idempotency-Key of the request."""
-    priority: int = 0
-
-
-def create(database: Database, asked: Submission, silence: timedelta) -> ExperimentView:
-    """Store an experiment and queue its runs; with the key of an earlier request, return its experiment.
-
-    Raises SpecError for an unknown cluster or too many waiting runs, Invalid for a key that was used with a
-    different document.
-    """
-    plain = expanded(asked.spec)
-    spec = plain.spec
-    try:
-        with plain.telling(), database.write() as session:
-            found = _made_with(session, asked.key, asked.who, spec)
-            return view(session, found or _insert(session, spec, asked), silence)
-    except IntegrityError:
-        # a concurrent transaction with the same key was first: return its experiment
-        with database.read() as session:
-            found = _made_with(session, asked.key, asked.who, spec)
-            if found is None:
-                raise
-            return view(session, found, silence)
-
-
-def _made_with(session: Session, key: str | None, who: str, spec: ExperimentSpec) -> Experiment | None:
-    found = session.get(IdempotencyKey, (key, who)) if key else None
-    if found is None:
-        return None
-    if found.body_sha256 != fingerprint(spec):
-        raise Invalid("this Idempotency-Key was used with a different document before")
-    return session.get_one(Experiment, found.experiment_id)
-
-
-def _insert(session: Session, sent: ExperimentSpec, asked: Submission) -> Experiment:
-    """Store an experiment with its constants resolved, so that later calibrations do not change its runs."""
-    spec = resolve_experiment(sent, latest(session))
-    step = plan_of(session, spec).first()
-    _check_limits(session, spec, asked.who, step.runs, lock=True)
-    at = now()
-    experiment = Experiment(
-        id=ids.experiment_id(),
-        project_id=DEFAULT_PROJECT,
-        created_by=asked.who,
-        number=take(session, f"experiments:{DEFAULT_PROJECT}"),
-        name=spec.name,
-        description=spec.description,
-        workload=spec.workload.name,
-        variants=[variant.name for variant in spec.variants],
-        clusters=[cluster.name for cluster in spec.clusters],
-        baseline=spec.baseline,
-        spec=spec.model_dump(mode="json", by_alias=True),
-        fingerprint=fingerprint(spec),
-        warnings=[asdict(each) for each in [*warnings(session, spec, step.runs), *outdated(session, sent)]],
-        planning=not step.complete,
-        cores=registered_cores(session),
-        priority=asked.priority,
-        created_at=at,
-    )
-    session.add(experiment)
-    session.flush()
-    add_runs(session, experiment, step.runs, asked.who, "submitted")
-    if asked.key:
-        session.add(
-            IdempotencyKey(
-                key=asked.key,
-                created_by=asked.who,
-                body_sha256=fingerprint(sent),
-                experiment_id=experiment.id,
-                created_at=at,
-            )
-        )
-    announce(session, "experiment", {"id": experiment.id}, experiment_id=experiment.id)
-    wake_scheduler(session)
-    return experiment
 
 
 def get(session: Session, experiment_id: str) -> Experiment:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from concurrent.futures import Executor
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import structlog
 from fastapi import APIRouter, Request
@@ -14,11 +16,13 @@ from sqlalchemy import insert, select
 from sqlalchemy.orm import Session
 
 from hooke_api.base.documents import storable_text
-from hooke_api.base.errors import Invalid, Unauthorized
+from hooke_api.base.errors import UNSTORABLE, Invalid, Unauthorized
 from hooke_api.base.security import bearer, digest
 from hooke_api.base.settings import Settings
+from hooke_api.ingest.apart import halves, refused, size
 from hooke_api.ingest.figures import Figures
 from hooke_api.ingest.received import Received, inflate, read
+from hooke_api.ingest.records import RefusedLine
 from hooke_api.models import Attempt, Log, Run, now
 from hooke_api.scheduling import leases
 from hooke_api.scheduling.lifecycle import Cause, move, tell
@@ -28,31 +32,64 @@ from hooke_api.storage.outbox import announce
 router = APIRouter(tags=["agents"])
 log = structlog.get_logger("hooke.ingest")
 
+THREADS = 4
+"""Threads that read and store requests: their own, so that they leave those of other requests free, and each holds
+64 MiB at most."""
+
 
 @router.post("/ingest", operation_id="ingest")
 async def ingest(request: Request) -> IngestAnswer:
     """Store journal records of an attempt and renew its lease; gzip; bearer token of the attempt.
 
-    The response contains the highest sequence numbers stored without gap, and whether the run must end.
+    The response contains the highest sequence numbers stored without gap, and whether the run must end. A record
+    that cannot be stored is acknowledged, counted and shown in `refusals` of the run.
     """
     state = request.app.state
     token = bearer(request.headers)
     encoding = request.headers.get("content-encoding", "").strip().lower()
     body = await request.body()
-    return await asyncio.to_thread(receive, state.database, state.settings, token, encoding, body)
+    threads: Executor = state.ingesting
+    work = partial(receive, state.database, state.settings, token, encoding, body)
+    return await asyncio.get_running_loop().run_in_executor(threads, work)
 
 
-def receive(database: Database, settings: Settings, token: str | None, encoding: str, body: bytes) -> IngestAnswer:
-    """Check the token, then decode and store the body."""
+def check_token(request: Request) -> None:
+    """Raise Unauthorized unless a request has the token of an attempt: before its body is read."""
+    _owner(request.app.state.database, bearer(request.headers))
+
+
+def _owner(database: Database, token: str | None) -> Attempt:
     with database.read() as session:
         owner = session.scalar(select(Attempt).where(Attempt.token_sha256 == digest(token or "")))
     if owner is None:
         raise Unauthorized("send the token of the attempt: Authorization: Bearer <token of its launch order>")
+    return owner
+
+
+def receive(database: Database, settings: Settings, token: str | None, encoding: str, body: bytes) -> IngestAnswer:
+    """Check the token, then decode and store the body."""
+    owner = _owner(database, token)
     received = read(inflate(body, encoding, settings.inflated_limit))
+    del body
     if (received.ingest.run, received.ingest.attempt) != (owner.run_id, owner.number):
         raise Unauthorized("this token belongs to another attempt")
-    with database.write() as session:
-        return store(session, received, timedelta(seconds=settings.lease_seconds))
+    return _store(database, received, timedelta(seconds=settings.lease_seconds))
+
+
+def _store(database: Database, received: Received, lease: timedelta) -> IngestAnswer:
+    """Store a request; if the database refuses it, in halves, until the record is found that it refuses."""
+    try:
+        with database.write() as session:
+            return store(session, received, lease)
+    except UNSTORABLE as error:
+        if not size(received):
+            raise  # its reports are refused
+        if size(received) == 1:
+            log.warning("the database refuses a record", run=received.ingest.run, error=str(error)[:300])
+            with database.write() as session:
+                return store(session, refused(received), lease)
+    first, second = (_store(database, half, lease) for half in halves(received))
+    return second.model_copy(update={"acknowledged": first.acknowledged | second.acknowledged})
 
 
 def store(session: Session, received: Received, lease: timedelta) -> IngestAnswer:
@@ -66,7 +103,7 @@ def store(session: Session, received: Received, lease: timedelta) -> IngestAnswe
     figures = Figures(session, run, attempt)
     acknowledged = {rank: figures.add(rank, items) for rank, items in received.ranks}
     figures.finish(current)
-    _store_logs(session, run, attempt, received)
+    _store_logs(session, figures, received)
     if current and sent.renew and run.state not in TERMINAL:
         leases.renew(session, run, attempt, now() + lease)
     session.flush()
@@ -118,22 +155,27 @@ def _evidence(report: StateReport) -> Cause:
     )
 
 
-def _store_logs(session: Session, run: Run, attempt: Attempt, received: Received) -> None:
+def _store_logs(session: Session, figures: Figures, received: Received) -> None:
+    run, attempt = figures.run, figures.attempt
     rows = []
-    for line in received.ingest.logs:
-        if line.seq == attempt.logs + 1:
-            attempt.logs = line.seq
-            rows.append(
-                {
-                    "run_id": run.id,
-                    "attempt": attempt.number,
-                    "seq": line.seq,
-                    "rank": line.rank,
-                    "stream": line.stream,
-                    "at": datetime.fromtimestamp(line.unix, UTC),
-                    "text": storable_text(line.text),
-                }
-            )
+    for line in received.logs:
+        if line.seq != attempt.logs + 1:
+            continue
+        attempt.logs = line.seq
+        if isinstance(line, RefusedLine):
+            figures.refuse(None, line)
+            continue
+        rows.append(
+            {
+                "run_id": run.id,
+                "attempt": attempt.number,
+                "seq": line.seq,
+                "rank": line.rank,
+                "stream": line.stream,
+                "at": datetime.fromtimestamp(line.unix, UTC),
+                "text": storable_text(line.text),
+            }
+        )
     if rows:
         session.execute(insert(Log), rows)
         data = {"id": run.id, "experiment_id": run.experiment_id}

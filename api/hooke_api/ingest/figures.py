@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import structlog
 from hooke.spec.events import Done, Dropped, Evaluation, Start
 from hooke.trace.phases import PHASES, communication_fraction
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from hooke_api.base.documents import storable_text
-from hooke_api.ingest.received import Item, StepBlock
+from hooke_api.ingest.records import Item, Refused, RefusedLine, StepBlock
 from hooke_api.models import (
     Attempt,
     Checkpoint,
@@ -26,6 +27,11 @@ from hooke_api.models import (
 )
 from hooke_api.storage import blocks
 from hooke_api.storage.outbox import announce
+
+REFUSALS_KEPT = 20
+"""Records of an attempt that cannot be stored and are kept with their faults; others are only counted."""
+
+log = structlog.get_logger("hooke.ingest")
 
 SUMMED = (*(phase.value for phase in PHASES), "hidden", "payload", "wire", "messages")
 """Step columns that are summed to totals of a rank."""
@@ -58,13 +64,29 @@ class Figures:
             if item.seq != totals.stored + 1:
                 continue
             totals.stored = item.seq
-            if isinstance(item, StepBlock):
+            if isinstance(item, Refused):
+                self.refuse(rank, item)
+            elif isinstance(item, StepBlock):
                 fresh.append(item)
             else:
                 self._add_record(totals, item)
         if fresh:
             self._add_steps(totals, fresh)
         return totals.stored
+
+    def refuse(self, rank: int | None, item: Refused | RefusedLine) -> None:
+        """Count a record that cannot be stored, and keep the first ones for users; `rank` None: a log line."""
+        self.attempt.refused += 1
+        if len(self.attempt.refusals) < REFUSALS_KEPT:
+            text = storable_text(item.fault.message)[:300]
+            entry = {
+                "rank": rank,
+                "seq": item.seq,
+                "pointer": storable_text(item.fault.pointer)[:200],
+                "message": text,
+            }
+            self.attempt.refusals = [*self.attempt.refusals, entry]
+        log.warning("a record cannot be stored", run=self.run.id, rank=rank, seq=item.seq, why=str(item.fault))
 
     def finish(self, current: bool) -> None:
         """Update the run's figures, if this attempt owns it, and announce new points."""
@@ -170,7 +192,7 @@ class Figures:
             row = item.model_dump(exclude={"kind", "why"})
             self.session.add(DroppedWorker(**key, **row, why=storable_text(item.why), at=now()))
             self.points = True
-        elif not isinstance(item, StepBlock):
+        elif not isinstance(item, StepBlock | Refused):
             self.session.add(Checkpoint(**key, **item.model_dump(exclude={"kind", "seconds"}), at=now()))
             self.points = True
 

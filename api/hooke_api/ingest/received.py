@@ -1,37 +1,38 @@
-"""Decodes and validates an ingest request as a whole before anything is stored."""
+"""Decodes and validates an ingest request before anything is stored.
+
+The decompressed body is bounded, its values are counted before objects are made (`hooke_api.base.shape`), and
+records are validated one after the other, so that a request costs a bounded amount of time and memory, whatever it
+holds. A record that cannot be stored is set aside under its number: it must not keep back those after it.
+"""
 
 from __future__ import annotations
 
-import math
+import time
 import zlib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
-import numpy as np
 from hooke.errors import Fault
-from hooke.spec.events import ABSENT, Checkpointed, Done, Dropped, Evaluation, Ingest, Start, Steps
+from hooke.spec.events import Ingest, JournalRecord, LogLine, RankRecords, StateReport, Steps
 from hooke.spec.pointers import pointer
-from hooke.trace.phases import PHASES
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import from_json
 
 from hooke_api.base.errors import Invalid, Malformed, TooLarge
-from hooke_api.storage.blocks import BlockError, Column, decode
+from hooke_api.base.shape import INGEST, check_shape
+from hooke_api.ingest.records import Item, Refused, RefusedLine, StepBlock, faults_of, unpacked
 
-MAY_BE_NAN = frozenset({"loss", "staleness"})
-"""Step columns that may contain NaN: a server has no loss, and a diverged run a NaN loss."""
+MOST_ITEMS = 10_000
+"""Maximum number of records and log lines of a request; supervisors send 5,000."""
+READ_SECONDS = 10.0
+"""Time in which a request must be read; a supervisor sends less at a time after this, s."""
+_MOST_FAULTS = 100
+_RECORD: TypeAdapter[Any] = TypeAdapter(JournalRecord)
+_KINDS = frozenset({"start", "steps", "evaluation", "done", "checkpoint", "dropped"})
 
-
-@dataclass(frozen=True)
-class StepBlock:
-    """A journal block of steps, unpacked."""
-
-    seq: int
-    n: int
-    columns: dict[str, Column]
-
-
-Item = StepBlock | Start | Evaluation | Done | Checkpointed | Dropped
+T = TypeVar("T")
+D = TypeVar("D", LogLine, StateReport)
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,9 @@ class Received:
     """One ingest request; for each rank its records in order of seq."""
 
     ingest: Ingest
-    ranks: list[tuple[int, list[Item]]]
+    """Without its records and log lines."""
+    ranks: list[tuple[int, list[Item]]] = field(default_factory=list)
+    logs: list[LogLine | RefusedLine] = field(default_factory=list)
 
 
 def inflate(body: bytes, encoding: str, limit: int) -> bytes:
@@ -60,79 +63,131 @@ def inflate(body: bytes, encoding: str, limit: int) -> bytes:
     return data
 
 
-def read(body: bytes) -> Received:
-    """Return the request of a JSON body. Raises Malformed, or Invalid with all faults."""
+def read(body: bytes, seconds: float = READ_SECONDS) -> Received:
+    """Return the request of a JSON body.
+
+    Raises Malformed; TooLarge for too many values, or after `seconds`; Invalid with the faults of
+    what has no number of its own and so cannot be set aside.
+    """
+    check_shape(body, INGEST)
     try:
-        ingest = Ingest.model_validate_json(body)
-    except ValidationError as error:
-        faults = [Fault(pointer=_place(item["loc"]), message=item["msg"]) for item in error.errors()[:100]]
-        if error.errors()[0]["type"] == "json_invalid":
-            raise Malformed("the body is not JSON", faults) from None
-        raise Invalid("the request does not fit its schema", faults) from None
-    faults = []
-    ranks = []
-    for i, part in enumerate(ingest.ranks):
-        items: list[Item] = []
-        for j, record in enumerate(part.records):
-            place = ("ranks", i, "records", j)
-            if isinstance(record, Steps):
-                try:
-                    items.append(StepBlock(record.seq, record.n, _checked(decode(record.n, record.columns))))
-                except BlockError as error:
-                    faults.append(Fault(pointer=pointer(*place, "columns", error.column), message=str(error)))
-            else:
-                items.append(record)
-                faults += _faults(record, place)
-        ranks.append((part.rank, items))
-    faults += _report_faults(ingest)
-    if faults:
-        raise Invalid("the records cannot be read", faults[:100])
-    return Received(ingest, ranks)
+        document = from_json(body, cache_strings="keys")
+    except ValueError as error:
+        raise Malformed(f"the body is not JSON: {str(error)[:200]}") from None
+    del body
+    if not isinstance(document, dict):
+        raise Invalid("the request does not fit its schema", [Fault("", "not an object")])
+    return _Reader(document, time.monotonic() + seconds).received()
 
 
-def _place(loc: tuple[int | str, ...]) -> str:
-    # pydantic adds the branch of a tagged union after the record's index; it is not part of the document
-    kinds = {"start", "steps", "evaluation", "done", "checkpoint", "dropped"}
-    return pointer(*(part for k, part in enumerate(loc) if not (part in kinds and isinstance(loc[k - 1], int))))
+class _Reader:
+    """Validates one document, part by part."""
+
+    def __init__(self, document: dict[str, Any], until: float) -> None:
+        self._document = document
+        self._until = until
+        self._items = 0
+        self._faults: list[Fault] = []
+
+    def received(self) -> Received:
+        """Return the request. Raises Invalid, TooLarge."""
+        parts, lines, reports = (self._list(name) for name in ("ranks", "logs", "reports"))
+        head = {name: value for name, value in self._document.items() if name not in ("ranks", "logs", "reports")}
+        ingest = self._validated(lambda: Ingest.model_validate(head))
+        told = [self._report(i, report) for i, report in enumerate(reports)]
+        ranks = [part for i, found in enumerate(parts) if (part := self._rank(i, found)) is not None]
+        logs = [line for i, found in enumerate(lines) if (line := self._line(i, found)) is not None]
+        if self._faults or ingest is None:
+            raise Invalid("the request does not fit its schema", self._faults[:_MOST_FAULTS])
+        known = [report for report in told if report is not None]
+        return Received(ingest.model_copy(update={"reports": known}), ranks, logs)
+
+    def _list(self, name: str) -> list[Any]:
+        found = self._document.get(name, [])
+        if isinstance(found, list):
+            return found
+        self._fault(Fault(pointer(name), "not a list"))
+        return []
+
+    def _fault(self, *found: Fault) -> None:
+        self._faults += found
+        if len(self._faults) >= _MOST_FAULTS:
+            raise Invalid(f"the request has {_MOST_FAULTS} faults, or more", self._faults[:_MOST_FAULTS])
+
+    def _validated(self, make: Callable[[], T], *place: object) -> T | None:
+        """Return what `make` returns; note its faults otherwise."""
+        try:
+            return make()
+        except ValidationError as error:
+            self._fault(*_told(error, *place))
+            return None
+
+    def _count(self) -> None:
+        self._items += 1
+        if self._items > MOST_ITEMS:
+            raise TooLarge(f"the request has more than {MOST_ITEMS} records and lines: send fewer at a time")
+        if time.monotonic() > self._until:
+            raise TooLarge("the request takes too long to read: send fewer records at a time")
+
+    def _rank(self, i: int, part: Any) -> tuple[int, list[Item]] | None:
+        self._count()
+        found = part.get("records") if isinstance(part, dict) else None
+        records = found if isinstance(found, list) else []
+        plain = part | {"records": []} if isinstance(found, list) else part
+        head = self._validated(lambda: RankRecords.model_validate(plain), "ranks", i)
+        items = [self._record(record, "ranks", i, "records", j) for j, record in enumerate(records)]
+        return None if head is None else (head.rank, [item for item in items if item is not None])
+
+    def _record(self, record: Any, *place: object) -> Item | None:
+        self._count()
+        try:
+            found = _RECORD.validate_python(record)
+        except ValidationError as error:
+            return self._aside(Refused, record, list(_told(error)), *place)
+        faults = list(faults_of(found))
+        if not faults and isinstance(found, Steps):
+            unpacking = unpacked(found)
+            if isinstance(unpacking, StepBlock):
+                return unpacking
+            faults = [unpacking]
+        return self._aside(Refused, record, faults, *place) if faults else found
+
+    def _line(self, i: int, line: Any) -> LogLine | RefusedLine | None:
+        self._count()
+        try:
+            found = LogLine.model_validate(line)
+        except ValidationError as error:
+            return self._aside(RefusedLine, line, list(_told(error)), "logs", i)
+        return _dated(found)
+
+    def _aside(
+        self, kind: Callable[[int, Fault], T], record: Any, faults: list[Fault], *place: object
+    ) -> T | None:
+        """Return what takes the place of a record with faults; one without a number cannot be set aside."""
+        seq = record.get("seq") if isinstance(record, dict) else None
+        if type(seq) is int and 0 <= seq < 2**63:
+            return kind(seq, faults[0])
+        self._fault(*(Fault(pointer(*place) + fault.pointer, fault.message) for fault in faults[:_MOST_FAULTS]))
+        return None
+
+    def _report(self, i: int, report: Any) -> StateReport | None:
+        self._count()
+        found = self._validated(lambda: StateReport.model_validate(report), "reports", i)
+        return None if found is None else _dated(found)
 
 
-def _checked(columns: dict[str, Column]) -> dict[str, Column]:
-    for name, values in columns.items():
-        if values.dtype.kind == "f" and name not in MAY_BE_NAN and not np.isfinite(values).all():
-            raise BlockError(name, "holds NaN or infinity; only loss and staleness may")
-        if values.dtype.kind == "i" and values.min() < min(0, ABSENT.get(name, 0)):
-            raise BlockError(name, "holds a negative number")
-    return columns
+def _dated(found: D) -> D:
+    """Return it with the present time where its own cannot be: a wrong clock must not keep back what it says."""
+    if 0 <= found.unix < 2**33:  # also false for NaN
+        return found
+    return found.model_copy(update={"unix": time.time()})
 
 
-def _faults(record: Any, place: tuple[object, ...]) -> Iterator[Fault]:
-    if isinstance(record, Start):
-        values: Mapping[str, float] = {"unix": record.unix, "monotonic": record.monotonic}
-    elif isinstance(record, Evaluation):
-        values = {"clock": record.clock, "wall": record.wall, "seconds": record.seconds}
-    elif isinstance(record, Done):
-        values = {"clock": record.clock, "wall": record.wall, "hidden": record.hidden}
-        known = {phase.value for phase in PHASES}
-        if set(record.phases) != known:
-            yield Fault(pointer=pointer(*place, "phases"), message=f"needs exactly: {', '.join(sorted(known))}")
-        if record.lost_mass is not None:
-            values |= {"lost_mass": record.lost_mass}
-        for staleness, exchanges in record.staleness.items():
-            if staleness < 0 or exchanges < 0:
-                yield Fault(pointer=pointer(*place, "staleness", staleness), message="holds a negative number")
-        for name, seconds in record.phases.items():
-            if not math.isfinite(seconds):
-                yield Fault(pointer=pointer(*place, "phases", name), message="not a finite number")
-    else:
+def _told(error: ValidationError, *place: object) -> Iterator[Fault]:
+    if error.error_count() > _MOST_FAULTS:  # a list of them would be large
+        yield Fault(pointer(*place), f"has {error.error_count()} faults")
         return
-    for name, value in values.items():
-        if not math.isfinite(value):
-            yield Fault(pointer=pointer(*place, name), message="not a finite number")
-
-
-def _report_faults(ingest: Ingest) -> Iterator[Fault]:
-    stamped = [(("reports", i), r.unix) for i, r in enumerate(ingest.reports)]
-    stamped += [(("logs", i), line.unix) for i, line in enumerate(ingest.logs)]
-    for place, unix in stamped:
-        if not 0 <= unix < 2**33:  # also false for NaN
-            yield Fault(pointer=pointer(*place, "unix"), message="not seconds since 1970")
+    for item in error.errors(include_url=False, include_context=False, include_input=False):
+        # pydantic puts the branch of the union of records before the place in it; it is not part of the document
+        inside = item["loc"][1:] if item["loc"] and item["loc"][0] in _KINDS else item["loc"]
+        yield Fault(pointer(*place, *inside), item["msg"])

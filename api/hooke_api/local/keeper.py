@@ -13,9 +13,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import httpx
 from hooke.cluster.processes import signal_all, start_time
 
 FIRST_PAUSE = 0.5
@@ -24,6 +26,10 @@ HEALTHY = 20.0
 """Uptime in seconds after which the count of consecutive ends restarts."""
 GRACE = 5.0
 """Seconds between SIGTERM and SIGKILL."""
+HANGS_AFTER = 60.0
+"""Default of `KeptProcess.hangs_after`; a loaded machine may well keep an answer for some seconds."""
+_LEAST_PROBES = 3
+"""Number of probes without an answer before a part counts as hanging, whatever the clock says."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +40,10 @@ class KeptProcess:
     command: tuple[str, ...]
     environment: dict[str, str]
     log: Path
+    probe: str | None = None
+    """URL that it answers while it works; None: only its end is noticed."""
+    hangs_after: float = HANGS_AFTER
+    """Seconds without an answer, after it has answered before, after which it is ended and starts again."""
 
 
 class Keeper:
@@ -76,12 +86,13 @@ class Keeper:
                 stderr=log,
                 start_new_session=True,  # Ctrl-C must reach only this process, which stops the parts in order
             )
-        self._changed(self.part.name, self._process.pid)
+        with suppress(OSError):  # a full disk: the part works, only the next start does not know of it
+            self._changed(self.part.name, self._process.pid)
 
     async def _keep(self) -> None:
         while self._process is not None:
             began = time.monotonic()
-            code = await self._process.wait()
+            code = await self._ended(self._process)
             if self._stopping:
                 return
             self.ends = 1 if time.monotonic() - began > HEALTHY else self.ends + 1
@@ -90,7 +101,48 @@ class Keeper:
             await asyncio.sleep(pause)
             if self._stopping:
                 return
-            await self._spawn()
+            try:
+                await self._spawn()
+            except OSError as error:  # no memory, or no space for the note: it is tried again, later and later
+                self._say(f"{self.part.name} cannot be started: {error.strerror}")
+
+    async def _ended(self, process: asyncio.subprocess.Process) -> int:
+        """Return the status of a part when it has ended, by itself or because it was hanging."""
+        if self.part.probe is None:
+            return await process.wait()
+        watching = asyncio.create_task(self._watch(process, self.part.probe))
+        try:
+            return await process.wait()
+        finally:
+            watching.cancel()
+            await asyncio.gather(watching, return_exceptions=True)
+
+    async def _watch(self, process: asyncio.subprocess.Process, url: str) -> None:
+        """End a part that has answered and then does not for too long; `_keep` starts it again."""
+        interval = self.part.hangs_after / 12
+        heard: float | None = None
+        unheard = 0
+        async with httpx.AsyncClient(timeout=interval, trust_env=False) as client:
+            while process.returncode is None:
+                if await _answers(client, url):
+                    heard, unheard = time.monotonic(), 0
+                else:
+                    unheard += 1
+                if heard is not None and unheard >= _LEAST_PROBES:
+                    silent = time.monotonic() - heard
+                    if silent > self.part.hangs_after:
+                        self._say(f"{self.part.name} has not answered for {silent:.0f} s and is ended")
+                        await self._end_hanging(process)
+                        return
+                await asyncio.sleep(interval)
+
+    async def _end_hanging(self, process: asyncio.subprocess.Process) -> None:
+        for number in (signal.SIGABRT, signal.SIGKILL):  # on the first, Python logs where every thread is
+            with suppress(ProcessLookupError):
+                process.send_signal(number)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(asyncio.shield(process.wait()), GRACE)
+                return
 
     async def stop(self, grace: float = GRACE) -> None:
         """Stop the part: SIGTERM, then SIGKILL after `grace` seconds; return when it has ended."""
@@ -124,6 +176,14 @@ class Keeper:
             return "\n".join(self.part.log.read_text(errors="replace").splitlines()[-lines:])
         except FileNotFoundError:
             return ""
+
+
+async def _answers(client: httpx.AsyncClient, url: str) -> bool:
+    try:
+        await client.get(url)  # whatever it says, it works
+    except httpx.HTTPError:
+        return False
+    return True
 
 
 def _ending(code: int) -> str:

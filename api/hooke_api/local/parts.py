@@ -50,7 +50,9 @@ def redis(instance: Instance) -> KeptProcess:
 def api(instance: Instance, host: str) -> KeptProcess:
     """Return the API with its dashboard; with SQLite in the folder unless HOOKE_DATABASE_URL is set."""
     environment = _environment(instance) | {"HOOKE_HOST": host, "HOOKE_PORT": str(instance.port)}
-    return KeptProcess("api", (sys.executable, "-m", "hooke_api"), environment, instance.logs / "api.log")
+    command = (sys.executable, "-m", "hooke_api")
+    probe = f"{address(host, instance.port)}/livez"
+    return KeptProcess("api", command, environment, instance.logs / "api.log", probe)
 
 
 def agent(instance: Instance) -> KeptProcess:

@@ -167,6 +167,10 @@ class Attempt(Base):
     """Highest log seq stored without gap."""
     checkpoints_asked: Mapped[int] = mapped_column(default=0)
     """Number of requested checkpoints."""
+    refused: Mapped[int] = mapped_column(default=0)
+    """Number of its records and log lines that cannot be stored."""
+    refusals: Mapped[list[dict[str, Any]]] = mapped_column(default=list)
+    """The first of them: rank (null: a log line), seq, pointer and message of the fault."""
     restored_step: Mapped[int | None] = mapped_column(BigInteger)
     """The step of the checkpoint it resumed from; later points of earlier attempts are superseded."""
 

@@ -73,6 +73,19 @@ class CheckpointView(View):
     at: datetime | None
 
 
+class RefusedView(View):
+    """A record that could not be stored."""
+
+    attempt: int
+    rank: int | None
+    """Null: a line of output."""
+    seq: int
+    """Its number in the journal of its rank, or among the lines."""
+    pointer: str
+    """Place of the fault in the record, a JSON Pointer."""
+    message: str
+
+
 class RunSummary(View):
     """A row of the list; its figures are computed at ingest, so lists do not read points."""
 
@@ -132,6 +145,10 @@ class RunView(RunSummary):
     """Staleness (center updates between a worker's read and its write) -> number of exchanges, over all ranks."""
     dropped: list[DroppedView]
     checkpoints: list[CheckpointView]
+    refused: int
+    """Number of records and lines of output, of all attempts, that could not be stored."""
+    refusals: list[RefusedView]
+    """The first of them, at most 20 of each attempt."""
     hardware: dict[str, str | int | float]
     versions: dict[str, str]
 

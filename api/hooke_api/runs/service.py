@@ -20,6 +20,7 @@ from hooke_api.runs.schemas import (
     LogLineView,
     LogPage,
     PhaseTotals,
+    RefusedView,
     RunPage,
     RunSummary,
     RunView,
@@ -105,6 +106,7 @@ def get(session: Session, run_id: str) -> Run:
 
 def view(session: Session, run: Run, silence: timedelta) -> RunView:
     """Return one run with the history of its states and the phases of the attempt that owns it."""
+    attempts = session.scalars(select(Attempt).where(Attempt.run_id == run.id).order_by(Attempt.number)).all()
     history = session.scalars(select(Transition).where(Transition.run_id == run.id).order_by(Transition.id))
     totals = session.scalars(
         select(RankTotals)
@@ -121,6 +123,8 @@ def view(session: Session, run: Run, silence: timedelta) -> RunView:
         staleness_histogram=_histogram(totals),
         dropped=[DroppedView.model_validate(row) for row in _of_run(session, run, DroppedWorker)],
         checkpoints=_checkpoints(_of_run(session, run, Checkpoint)),
+        refused=sum(attempt.refused for attempt in attempts),
+        refusals=_refusals(attempts),
         hardware=run.hardware,
         versions=run.versions,
     )
@@ -151,6 +155,10 @@ def _checkpoints(rows: Sequence[Checkpoint]) -> list[CheckpointView]:
         for (attempt, folder), files in folders.items()
     ]
     return sorted(found, key=lambda one: (one.attempt, one.samples))
+
+
+def _refusals(attempts: Sequence[Attempt]) -> list[RefusedView]:
+    return [RefusedView(attempt=each.number, **told) for each in attempts for told in each.refusals]
 
 
 def _of_run(session: Session, run: Run, kind: type[DroppedWorker] | type[Checkpoint]) -> Sequence[Any]:

@@ -34,6 +34,8 @@ from hooke_api.storage.database import Database
 PAUSE = 2.0
 """Seconds without another attempt after an order could not be sent."""
 TRIM_SECONDS = 60.0
+HANGS_SECONDS = 60.0
+"""Seconds without the end of a pass after which the thread counts as hanging; plus the time between two passes."""
 
 log = structlog.get_logger("hooke.scheduler")
 
@@ -88,19 +90,42 @@ class Scheduler(threading.Thread):
         self._silent_until = 0.0
         self._trim_at = 0.0
         self.leadership = Leadership(database, timedelta(seconds=settings.leader_seconds))
-        self.up_since = time.monotonic()
+        self.up_since = self._passed_at = time.monotonic()
+        self._failing: str | None = None
+        """Why the last pass failed."""
 
     def run(self) -> None:
-        """Run passes until stopped; a pass that fails is logged."""
+        """Run passes until stopped; a pass that fails is logged, once for each reason."""
         while not self._ended.is_set():
             try:
                 self.look()
-            except Exception:  # any error: the thread must not end
-                log.exception("a scheduling pass failed")
+                self._failing = None
+            except Exception as error:  # any error: the thread must not end
+                self._failed(error)
+            self._passed_at = time.monotonic()
             self.bus.wake.wait(self.settings.schedule_seconds)
             self.bus.wake.clear()
         with suppress(Exception):  # shutting down: if the row cannot be released, it expires
             self.leadership.give_back()
+
+    def _failed(self, error: Exception) -> None:
+        why = f"{type(error).__name__}: {error}".splitlines()[0][:300]
+        if why != self._failing:  # the disk may be full: a pass every 0.3 s must not fill the rest of it
+            with suppress(Exception):
+                log.exception("a scheduling pass failed")
+        self._failing = why
+        self.up_since = time.monotonic()  # reports may have been kept, too: no lease has expired by it
+
+    def fault(self) -> str | None:
+        """Return why runs are not scheduled at present, or None."""
+        if self._failing:
+            return f"its last pass failed: {self._failing}"
+        silent = time.monotonic() - self._passed_at
+        return (
+            f"its pass has not ended for {silent:.0f} s"
+            if silent > self.settings.schedule_seconds + HANGS_SECONDS
+            else None
+        )
 
     def stop(self) -> None:
         """End the thread; returns when it has ended, or after a few seconds."""

@@ -1,15 +1,14 @@
 """The database: one engine, with read and write transactions in the thread pool.
 
 SQLite runs in WAL mode with one writer at a time. SQLite waits by polling with increasing delays, so writers of
-this process queue on a lock instead. They take the write lock at BEGIN, because a transaction that begins with a
-read may otherwise fail at its first write, without waiting.
+this process queue for turns (`hooke_api.storage.turns`); reads wait for nobody. Writers take the write lock at
+BEGIN, because a transaction that begins with a read may otherwise fail at its first write, without waiting.
 """
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,28 +21,57 @@ from sqlalchemy import Connection, create_engine, event, make_url, text
 from sqlalchemy.orm import Session
 
 from hooke_api.storage import outbox
+from hooke_api.storage.turns import Turns
 
-BUSY_MILLISECONDS = 10_000
-"""Time that a writer waits for another process, ms."""
+SECONDS = 10.0
+"""Time that a writer waits for its turn, or any request for a connection, s."""
+BUSY_SHARE = 0.5
+"""Share of it that the writer whose turn it is waits for another process that has locked SQLite."""
+AT_ONCE, WAITING = 24, 32
+"""Writers at a time on PostgreSQL (one on SQLite), and others that wait; of the 40 threads that handle requests,
+some are left for reading."""
 
 
 class Database:
     """An engine with two kinds of transaction; `read()` sees a snapshot and never waits for a writer."""
 
-    def __init__(self, url: str, committed: Callable[[int, bool], None] | None = None) -> None:
-        """Open a database; `committed(position, wake)` is called after each commit with announced events."""
+    def __init__(
+        self, url: str, committed: Callable[[int, bool], None] | None = None, seconds: float = SECONDS
+    ) -> None:
+        """Open a database; `committed(position, wake)` is called after each commit with announced events.
+
+        `seconds`: how long a writer waits for its turn, or a request for a connection.
+        """
         self._committed = committed
         self.url = make_url(url)
         self.sqlite = self.url.get_backend_name() == "sqlite"
-        self._writers: AbstractContextManager[Any] = threading.Lock() if self.sqlite else nullcontext()
+        self._turns = Turns(1, WAITING, seconds) if self.sqlite else Turns(AT_ONCE, WAITING - AT_ONCE, seconds)
+        self._busy_seconds = seconds * BUSY_SHARE
         if self.sqlite and self.url.database:
             Path(self.url.database).parent.mkdir(parents=True, exist_ok=True)
+        reaching = {} if self.sqlite else {"connect_timeout": max(2, round(seconds))}
         self.engine = create_engine(
-            self.url, pool_size=10, max_overflow=40, pool_timeout=30, pool_pre_ping=not self.sqlite
+            self.url,
+            pool_size=10,
+            max_overflow=40,
+            pool_timeout=seconds,
+            pool_pre_ping=not self.sqlite,
+            connect_args=reaching,
         )
         if self.sqlite:
-            event.listen(self.engine, "connect", _prepare)
+            event.listen(self.engine, "connect", self._prepare)
             event.listen(self.engine, "begin", _begin)
+
+    def _prepare(self, connection: Any, _record: Any) -> None:
+        connection.isolation_level = None  # the driver does not begin transactions: `_begin` does
+        for pragma in (
+            "journal_mode = WAL",
+            f"busy_timeout = {round(self._busy_seconds * 1000)}",
+            "foreign_keys = ON",
+            "synchronous = NORMAL",  # in WAL mode safe against kill -9; a power failure may lose the last ones
+            "cache_size = -8192",
+        ):
+            connection.execute(f"PRAGMA {pragma}")
 
     @contextmanager
     def read(self) -> Iterator[Session]:
@@ -60,7 +88,7 @@ class Database:
         Announced events (`hooke_api.storage.outbox`) are stored with it, and published after the commit.
         """
         with (
-            self._writers,
+            self._turns.take(),
             self.engine.connect().execution_options(hooke_write=True) as connection,
             connection.begin(),
             Session(connection, expire_on_commit=False) as session,
@@ -95,18 +123,6 @@ def alembic_config(folder: Path, connection: Connection | None = None) -> Config
     config.set_main_option("script_location", str(folder).replace("%", "%%"))
     config.attributes["connection"] = connection
     return config
-
-
-def _prepare(connection: Any, _record: Any) -> None:
-    connection.isolation_level = None  # the driver does not begin transactions: `_begin` does
-    for pragma in (
-        "journal_mode = WAL",
-        f"busy_timeout = {BUSY_MILLISECONDS}",
-        "foreign_keys = ON",
-        "synchronous = NORMAL",  # in WAL mode safe against kill -9; a power failure may lose the last transactions
-        "cache_size = -8192",
-    ):
-        connection.execute(f"PRAGMA {pragma}")
 
 
 def _begin(connection: Connection) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from hooke_api.base.schema import View
+from hooke_api.base.workers import Workers
 from hooke_api.storage.database import DatabaseOf
 
 router = APIRouter(tags=["health"])
@@ -34,15 +35,16 @@ class Version(View):
 
 
 @router.get("/livez", operation_id="livez")
-def livez() -> Live:
-    """Report that the process responds; checks nothing else."""
+async def livez() -> Live:
+    """Report that the process responds; checks nothing else and waits for nothing: it runs on the event loop."""
     return Live(live=True)
 
 
 @router.get("/readyz", operation_id="readyz", responses={503: {"model": Ready}})
 def readyz(request: Request, response: Response, database: DatabaseOf) -> Ready:
-    """Report whether the database, with all migrations applied, and Redis respond; 503 with reasons if not."""
-    reasons = list(filter(None, (_database(request, database), _redis(request))))
+    """Report whether database (with all migrations), Redis and scheduler work; 503 with reasons if not."""
+    workers: Workers = request.app.state.workers
+    reasons = [*filter(None, (_database(request, database), _redis(request))), *workers.reasons()]
     response.status_code = 503 if reasons else 200
     return Ready(ready=not reasons, reasons=reasons)
 

@@ -158,6 +158,7 @@ class SupervisedAttempt:
     ) -> None:
         """Determine how it ended and report it."""
         self.look()
+        words = last_words(self.folder.launcher_log)
         evidence = Evidence(
             ranks=self.witness.ranks,
             status=status,
@@ -172,7 +173,8 @@ class SupervisedAttempt:
             damaged=self.witness.damaged,
             left=left,
             outside=outside,
-            launcher=() if self.witness.started else last_words(self.folder.launcher_log),
+            launcher=() if self.witness.started else words,
+            words=words,
         )
         report = judge(evidence)
         if report.state in ("succeeded", "timed_out") and (found := faults(self.folder.path)):

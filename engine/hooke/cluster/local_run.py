@@ -93,6 +93,7 @@ class LocalRun:
         status, left = self._runner.finish()
         self.witness.look()
         ranks = range(ranks_of(self.spec) if self.spec.world == "mpi" else 1)
+        words = last_words(self.folder.launcher_log)
         return judge(
             Evidence(
                 ranks=ranks_of(self.spec),
@@ -105,7 +106,8 @@ class LocalRun:
                 cause=self._runner.cause,
                 cause_at=self._runner.cause_at,
                 damaged=self.witness.damaged,
-                launcher=() if self.witness.started else last_words(self.folder.launcher_log),
+                launcher=() if self.witness.started else words,
+                words=words,
                 left=left,
             )
         )

@@ -18,6 +18,12 @@ _TRACEBACK = "Traceback (most recent call last):"
 _LAUNCHER = re.compile(r"^(\[[\w-]*\]:? *)?(PMIU?_|system msg for|:$|Fatal error in internal_)")
 """Lines of the launcher's library after a traceback, printed when the other ranks are ended."""
 _ABORT = re.compile(r"^Abort\((\d+)\) on node (\d+)")
+_HYDRA = re.compile(
+    r"=\s+(?:RANK (\d+) )?PID (\d+) RUNNING AT (\S+)\s*\n=\s+(?:EXIT CODE|KILLED BY SIGNAL): (\d+)"
+)
+"""What MPICH's mpirun prints of the first process that ended; newer ones name the rank."""
+_KILLED = re.compile(r"EXIT STRING: .*\(signal (\d+)\)|KILLED BY SIGNAL: (\d+)")
+_OPEN_MPI = re.compile(r"process rank (\d+) with PID (\d+) on node (\S+) exited on\s+signal (\d+)")
 _LONGEST = 2000
 
 End = Literal["succeeded", "failed_user", "failed_infra", "cancelled", "timed_out"]
@@ -57,6 +63,8 @@ class Evidence:
     """The end that a scheduler made of it, if it did."""
     launcher: Sequence[str] = ()
     """The last lines of the launcher's own output, if no rank has ever started."""
+    words: Sequence[str] = ()
+    """The last lines of the launcher's own output, in any case."""
     left: Sequence[int] = ()
     """Processes that could not be killed."""
 
@@ -151,8 +159,42 @@ def _without_witness(e: Evidence) -> StateReport:
         why = _with_error(f"rank {rank} ended all ranks with status {e.status}", lines)
         return _report("failed_infra", why, e, rank=rank, exit_code=e.status)
     missing = ", ".join(str(r) for r in range(e.ranks) if r not in e.done)
+    if (killed := named_by_launcher(e.words)) is not None:
+        why = f"{killed.what}, mpirun says; that left no `done` record of rank {missing}"
+        return _report("failed_infra", why, e, rank=killed.rank, exit_code=e.status, signal=killed.signal)
     why = f"mpirun ended with status {e.status}; no guard lived to tell why rank {missing} left no `done` record"
     return _report("failed_infra", why, e, exit_code=e.status)
+
+
+@dataclass(frozen=True)
+class Named:
+    """The process whose end the launcher gives as the cause."""
+
+    what: str
+    """A sentence without its end: which process, where, and how it ended."""
+    rank: int | None
+    signal: int | None
+
+
+def named_by_launcher(words: Sequence[str]) -> Named | None:
+    """Return the process that mpirun's own output names as the first that ended, or None.
+
+    Ranks run under guards: mpirun knows the guard, whose death kills the rank. MPICH's Hydra names the process,
+    Open MPI also the rank.
+    """
+    text = "\n".join(words)
+    if found := _OPEN_MPI.search(text):
+        who = f"the guard of rank {found[1]} (process {found[2]} on {found[3]})"
+        return Named(f"{who} was killed by {signal_name(int(found[4]))}", int(found[1]), int(found[4]))
+    found = _HYDRA.search(text)
+    if found is None:
+        return None
+    rank = int(found[1]) if found[1] else None
+    who = "a guard" if rank is None else f"the guard of rank {rank}"
+    killed = _KILLED.search(text)
+    number = int(killed[1] or killed[2]) if killed else None
+    how = f"was killed by {signal_name(number)}" if number else f"ended with status {found[4]}"
+    return Named(f"{who} (process {found[2]} on {found[3]}) {how}", rank, number)
 
 
 def _abort_status(rank: int, lines: Sequence[str]) -> int | None:

@@ -1,4 +1,4 @@
-import type { RunView, TransitionView } from "@/lib/client/types.gen";
+import type { RefusedView, RunView, TransitionView } from "@/lib/client/types.gen";
 import { formatBytes, formatCount } from "@/lib/format/numbers";
 import { formatClock, formatMoment, formatSeconds } from "@/lib/format/time";
 import { Section } from "@/lib/ui/section";
@@ -63,11 +63,16 @@ function earlier(count: number): string {
     : `${formatCount(count)} earlier ones, which they replaced`;
 }
 
-/** Workers that left, and the newest checkpoints. */
+function place(one: RefusedView): string {
+  return one.rank === null ? `line ${one.seq} of the output` : `number ${one.seq} of rank ${one.rank}`;
+}
+
+/** Workers that left, records that could not be stored, and the newest checkpoints. */
 function Kept({ run }: { run: RunView }) {
-  const { dropped, checkpoints } = run;
-  if (dropped.length + checkpoints.length === 0) return null;
+  const { dropped, checkpoints, refused, refusals } = run;
+  if (dropped.length + checkpoints.length + refused === 0) return null;
   const newest = checkpoints.slice(-SHOWN);
+  const [first] = refusals;
   return (
     <ul className={outcome.kept} data-testid="kept">
       {dropped.map((one) => (
@@ -78,6 +83,14 @@ function Kept({ run }: { run: RunView }) {
           : {one.why}; the run went on without it.
         </li>
       ))}
+      {refused > 0 && (
+        <li data-testid="refused">
+          <strong>
+            {formatCount(refused)} {refused === 1 ? "record" : "records"} could not be stored
+          </strong>
+          {first && `, the first ${place(first)}: ${first.message} (${first.pointer || "the whole record"})`}
+        </li>
+      )}
       {newest.map((one) => (
         <li key={`${one.attempt} ${one.path}`} data-testid="checkpoint" title={one.path}>
           Checkpoint at {formatCount(one.samples)} samples, {formatBytes(one.bytes)}

@@ -1,0 +1,80 @@
+"""What the keeper of `hooke up` notices of a part: its end, and that it does not answer any more."""
+
+import asyncio
+import sys
+
+from hooke_api.local.keeper import Keeper, KeptProcess
+
+from tests.waiting import free_port, wait_for_async
+
+HANGS = """
+import faulthandler, http.server, sys, time
+faulthandler.enable()
+
+class Answers(http.server.BaseHTTPRequestHandler):
+    answered = 0
+
+    def do_GET(self):
+        Answers.answered += 1
+        if Answers.answered > 2:
+            time.sleep(1000)
+        self.send_response(204)
+        self.end_headers()
+
+http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Answers).serve_forever()
+"""
+
+
+def test_a_part_that_hangs_is_ended_and_starts_again(tmp_path):
+    port, said, pids = free_port(), [], []
+    command = (sys.executable, "-c", HANGS, str(port))
+    part = KeptProcess("api", command, {}, tmp_path / "log", f"http://127.0.0.1:{port}/livez", hangs_after=1.0)
+
+    async def keep() -> None:
+        keeper = Keeper(part, lambda name, pid: pids.append(pid), said.append)
+        await keeper.start()
+        try:
+            await wait_for_async(lambda: len(pids) == 2, "the second start")
+        finally:
+            await keeper.stop(1.0)
+
+    asyncio.run(keep())
+    assert "api has not answered for" in said[0]
+    assert "was killed by SIGABRT" in said[1]
+    assert "in do_GET" in (tmp_path / "log").read_text()  # the log says where it was
+
+
+def test_a_part_that_has_not_answered_yet_is_left_alone(tmp_path):
+    """It may be migrating its database for as long as it needs."""
+    said = []
+    command = (sys.executable, "-c", "import time; time.sleep(1000)")
+    url = f"http://127.0.0.1:{free_port()}/livez"
+    part = KeptProcess("api", command, {}, tmp_path / "log", url, hangs_after=0.1)
+
+    async def keep() -> None:
+        keeper = Keeper(part, lambda name, pid: None, said.append)
+        await keeper.start()
+        await asyncio.sleep(0.5)  # five times what it may be silent later
+        assert keeper.alive
+        await keeper.stop(1.0)
+
+    asyncio.run(keep())
+    assert said == []
+
+
+def test_a_note_that_cannot_be_written_does_not_end_the_watch(tmp_path):
+    said, starts = [], []
+
+    def full(name: str, pid: int) -> None:
+        starts.append(pid)
+        raise OSError(28, "No space left on device")
+
+    part = KeptProcess("api", (sys.executable, "-c", ""), {}, tmp_path / "log")
+
+    async def keep() -> None:
+        keeper = Keeper(part, full, said.append)
+        await keeper.start()
+        await wait_for_async(lambda: len(starts) == 2, "the second start")
+        await keeper.stop(1.0)
+
+    asyncio.run(keep())
