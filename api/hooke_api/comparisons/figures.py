@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import fields
+from typing import Any
 
 from hooke.comparison.figures import PhaseSums, RankSums, RunFigures, add_up
 from hooke.trace.phases import PHASES
@@ -29,8 +30,8 @@ def figures(
     run: Run, totals: PhaseSums | None = None, accuracies: Mapping[str, float | None] | None = None
 ) -> RunFigures:
     """Return the figures of a row; `accuracies`: those of its evaluations, by name."""
-    own = {name: getattr(run, name) for name in _OF_A_RUN}
-    return RunFigures(**own, **(accuracies or {}), totals=totals)
+    own: dict[str, Any] = {name: getattr(run, name) for name in _OF_A_RUN}
+    return RunFigures(**own | dict(accuracies or {}), totals=totals)
 
 
 def _accuracies(session: Session, experiment_id: str) -> dict[str, dict[str, float | None]]:

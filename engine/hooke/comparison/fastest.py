@@ -37,7 +37,7 @@ def fastest(
     known = {
         name: ratio
         for name, v in verdicts.items()
-        if v.pairs >= LEAST_PAIRS and not v.unequal and (ratio := v.ratio or v.low or v.high) is not None
+        if v.pairs >= LEAST_PAIRS and not v.unfair and (ratio := v.ratio or v.low or v.high) is not None
     }
     if not known:
         return None

@@ -2132,6 +2132,34 @@ export type Ready = {
 };
 
 /**
+ * RefusedView
+ *
+ * A record that could not be stored.
+ */
+export type RefusedView = {
+    /**
+     * Attempt
+     */
+    attempt: number;
+    /**
+     * Message
+     */
+    message: string;
+    /**
+     * Pointer
+     */
+    pointer: string;
+    /**
+     * Rank
+     */
+    rank: number | null;
+    /**
+     * Seq
+     */
+    seq: number;
+};
+
+/**
  * RunPage
  *
  * One page of the list.
@@ -2384,6 +2412,14 @@ export type RunView = {
      * Phases
      */
     phases: Array<PhaseTotals>;
+    /**
+     * Refusals
+     */
+    refusals: Array<RefusedView>;
+    /**
+     * Refused
+     */
+    refused: number;
     /**
      * Rung
      */
