@@ -62,8 +62,18 @@ describe("the history", () => {
   });
 
   it.each([
-    [1200, 3, "/columns/clock", "1,200 records could not be stored, the first number 7 of rank 3: no number (/columns/clock)"],
-    [1, null, "", "1 record could not be stored, the first line 7 of the output: no number (the whole record)"],
+    [
+      1200,
+      3,
+      "/columns/clock",
+      "1,200 records could not be stored, the first number 7 of rank 3: no number (/columns/clock)",
+    ],
+    [
+      1,
+      null,
+      "",
+      "1 record could not be stored, the first line 7 of the output: no number (the whole record)",
+    ],
   ])("counts %i records that could not be stored, and shows the first", (refused, rank, pointer, told) => {
     shown(History, { refused, refusals: [{ attempt: 1, seq: 7, rank, pointer, message: "no number" }] });
     expect(part("kept").getByTestId("refused")).toHaveTextContent(told);

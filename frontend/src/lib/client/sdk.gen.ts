@@ -242,14 +242,14 @@ export const readLeaderboard = <ThrowOnError extends boolean = false>(options?: 
 /**
  * Livez
  *
- * Report that the process responds; checks nothing else.
+ * Report that the process responds; checks nothing else and waits for nothing: it runs on the event loop.
  */
 export const livez = <ThrowOnError extends boolean = false>(options?: Options<LivezData, ThrowOnError>): RequestResult<LivezResponses, LivezErrors, ThrowOnError> => (options?.client ?? client).get<LivezResponses, LivezErrors, ThrowOnError>({ url: '/api/v1/livez', ...options });
 
 /**
  * Readyz
  *
- * Report whether the database, with all migrations applied, and Redis respond; 503 with reasons if not.
+ * Report whether database (with all migrations), Redis and scheduler work; 503 with reasons if not.
  */
 export const readyz = <ThrowOnError extends boolean = false>(options?: Options<ReadyzData, ThrowOnError>): RequestResult<ReadyzResponses, ReadyzErrors, ThrowOnError> => (options?.client ?? client).get<ReadyzResponses, ReadyzErrors, ThrowOnError>({ url: '/api/v1/readyz', ...options });
 

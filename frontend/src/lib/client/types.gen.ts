@@ -2082,6 +2082,34 @@ export type Ready = {
 };
 
 /**
+ * RefusedView
+ *
+ * A record that could not be stored.
+ */
+export type RefusedView = {
+    /**
+     * Attempt
+     */
+    attempt: number;
+    /**
+     * Message
+     */
+    message: string;
+    /**
+     * Pointer
+     */
+    pointer: string;
+    /**
+     * Rank
+     */
+    rank: number | null;
+    /**
+     * Seq
+     */
+    seq: number;
+};
+
+/**
  * RunPage
  *
  * One page of the list.
@@ -2334,6 +2362,14 @@ export type RunView = {
      * Phases
      */
     phases: Array<PhaseTotals>;
+    /**
+     * Refusals
+     */
+    refusals: Array<RefusedView>;
+    /**
+     * Refused
+     */
+    refused: number;
     /**
      * Rung
      */

@@ -517,7 +517,7 @@ export const livezQueryKey = (options?: Options<LivezData>) => createQueryKey('l
 /**
  * Livez
  *
- * Report that the process responds; checks nothing else.
+ * Report that the process responds; checks nothing else and waits for nothing: it runs on the event loop.
  */
 export const livezOptions = (options?: Options<LivezData>) => queryOptions<LivezResponse, LivezError, LivezResponse, ReturnType<typeof livezQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
@@ -537,7 +537,7 @@ export const readyzQueryKey = (options?: Options<ReadyzData>) => createQueryKey(
 /**
  * Readyz
  *
- * Report whether the database, with all migrations applied, and Redis respond; 503 with reasons if not.
+ * Report whether database (with all migrations), Redis and scheduler work; 503 with reasons if not.
  */
 export const readyzOptions = (options?: Options<ReadyzData>) => queryOptions<ReadyzResponse, ReadyzError, ReadyzResponse, ReturnType<typeof readyzQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
