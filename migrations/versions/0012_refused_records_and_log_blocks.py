@@ -26,7 +26,7 @@ LOGS = sa.table(
 )
 BLOCKS = sa.table(
     "log_blocks",
-    *(sa.column(name) for name in ("id", "run_id", "attempt", "n", "bytes", "cut_lines", "cut_bytes")),
+    *(sa.column(name) for name in ("id", "run_id", "attempt", "n", "size", "cut_lines", "cut_bytes")),
     sa.column("data", sa.LargeBinary()),
 )
 
@@ -41,7 +41,7 @@ def upgrade() -> None:
         sa.Column("run_id", sa.String(40), nullable=False),
         sa.Column("attempt", sa.Integer(), nullable=False),
         sa.Column("n", sa.Integer(), nullable=False),
-        sa.Column("bytes", sa.BigInteger(), nullable=False),
+        sa.Column("size", sa.BigInteger(), nullable=False),
         sa.Column("cut_lines", sa.BigInteger(), nullable=False),
         sa.Column("cut_bytes", sa.BigInteger(), nullable=False),
         sa.Column("data", sa.LargeBinary(), nullable=False),
@@ -57,7 +57,7 @@ def upgrade() -> None:
     op.drop_table("logs")
     session.execute(
         sa.text(
-            "UPDATE attempts SET log_bytes = (SELECT coalesce(sum(b.bytes), 0) FROM log_blocks b "
+            "UPDATE attempts SET log_bytes = (SELECT coalesce(sum(b.size), 0) FROM log_blocks b "
             "WHERE b.run_id = attempts.run_id AND b.attempt = attempts.number)"
         )
     )
@@ -80,7 +80,7 @@ def _blocks(rows: Iterable[Any]) -> Iterator[dict[str, Any]]:
 
 def _packed(attempt: int, size: int, lines: list[list[Any]]) -> dict[str, Any]:
     text = json.dumps(lines, ensure_ascii=False, separators=(",", ":"))
-    return {"attempt": attempt, "n": len(lines), "bytes": size, "data": zlib.compress(text.encode(), 6)}
+    return {"attempt": attempt, "n": len(lines), "size": size, "data": zlib.compress(text.encode(), 6)}
 
 
 def downgrade() -> None:

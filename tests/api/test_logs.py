@@ -96,7 +96,7 @@ def test_too_much_output_is_cut_in_the_middle_and_says_so(service, monkeypatch):
     with service.database.read() as session:
         stored = session.scalars(select(LogBlock)).all()
         attempt = session.scalars(select(Attempt)).one()
-    assert sum(block.bytes for block in stored) == attempt.log_bytes <= limit
+    assert sum(block.size for block in stored) == attempt.log_bytes <= limit
     assert sum(block.cut_lines or block.n for block in stored) == count
 
 

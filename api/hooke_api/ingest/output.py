@@ -21,7 +21,7 @@ def append(session: Session, attempt: Attempt, lines: Sequence[StoredLine], limi
     newest = select(LogBlock).where(LogBlock.run_id == attempt.run_id).order_by(LogBlock.id.desc()).limit(1)
     last = session.scalars(newest).first()
     goes_on = last is not None and last.attempt == attempt.number and not last.cut_lines
-    if last is not None and goes_on and last.bytes < WHOLE_BYTES and last.n + len(lines) <= MOST_LINES:
+    if last is not None and goes_on and last.size < WHOLE_BYTES and last.n + len(lines) <= MOST_LINES:
         _fill(last, [*unpack(last.data), *lines])
     else:
         for part in parts(lines):
@@ -36,28 +36,28 @@ def append(session: Session, attempt: Attempt, lines: Sequence[StoredLine], limi
 
 
 def _fill(block: LogBlock, lines: Sequence[StoredLine]) -> None:
-    block.n, block.bytes, block.data = len(lines), sum(line.bytes for line in lines), pack(lines)
+    block.n, block.size, block.data = len(lines), sum(line.bytes for line in lines), pack(lines)
 
 
 def _cut(session: Session, attempt: Attempt, limit: int) -> None:
     """Replace the blocks behind the first half of the limit, as many as needed, by one that counts them."""
-    columns = (LogBlock.id, LogBlock.n, LogBlock.bytes, LogBlock.cut_lines, LogBlock.cut_bytes)
+    columns = (LogBlock.id, LogBlock.n, LogBlock.size, LogBlock.cut_lines, LogBlock.cut_bytes)
     mine = (LogBlock.run_id == attempt.run_id) & (LogBlock.attempt == attempt.number)
     blocks = session.execute(select(*columns).where(mine).order_by(LogBlock.id)).all()
     head, excess, gone = 0, attempt.log_bytes - limit, []
     for block in blocks[:-1]:  # the latest lines stay in any case
-        head += block.bytes
+        head += block.size
         if excess > 0 and (block.cut_lines or head > limit // 2):
             gone.append(block)
-            excess -= block.bytes
+            excess -= block.size
     if not gone:
         return
     lines = sum(block.cut_lines or block.n for block in gone)
-    size = sum(block.cut_bytes + block.bytes for block in gone)
-    attempt.log_bytes -= sum(block.bytes for block in gone)
+    size = sum(block.cut_bytes + block.size for block in gone)
+    attempt.log_bytes -= sum(block.size for block in gone)
     session.execute(delete(LogBlock).where(LogBlock.id.in_([block.id for block in gone[:-1]])))
     marker = session.get_one(LogBlock, gone[-1].id)
-    marker.n, marker.bytes, marker.cut_lines, marker.cut_bytes = 1, 0, lines, size
+    marker.n, marker.size, marker.cut_lines, marker.cut_bytes = 1, 0, lines, size
     text = (
         f"[{lines:,} lines, {size / 2**20:.1f} MiB of output were cut here: of an attempt, the first "
         f"{limit / 2**21:.0f} MiB and the latest lines are kept, {limit / 2**20:.0f} MiB in all]"

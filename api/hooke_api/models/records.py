@@ -101,8 +101,8 @@ class LogBlock(Base):
     attempt: Mapped[int]
     n: Mapped[int]
     """Number of lines."""
-    bytes: Mapped[int] = mapped_column(BigInteger)
-    """Size of their text in UTF-8; 0 of a mark where lines were cut."""
+    size: Mapped[int] = mapped_column(BigInteger)
+    """Bytes of their text in UTF-8; 0 of a mark where lines were cut."""
     cut_lines: Mapped[int] = mapped_column(BigInteger, default=0)
     """Number of lines in whose place this block stands; its one line says so."""
     cut_bytes: Mapped[int] = mapped_column(BigInteger, default=0)
