@@ -8,7 +8,7 @@ import threading
 import numpy as np
 import pytest
 from hooke.spec.events import Checkpointed, RankRecords, Steps
-from hooke_api.models import Attempt, Checkpoint, Chunk, Event, Log, RankTotals, StoredEvaluation
+from hooke_api.models import Attempt, Checkpoint, Chunk, Event, LogBlock, RankTotals, StoredEvaluation
 from hooke_api.storage.blocks import read
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -38,7 +38,7 @@ def everything(service):
     """Return all rows of all tables that ingest writes, but for times of receipt."""
     found = {}
     with service.database.read() as session:
-        for model in (Chunk, StoredEvaluation, RankTotals, Log, Checkpoint):
+        for model in (Chunk, StoredEvaluation, RankTotals, LogBlock, Checkpoint):
             rows = session.scalars(select(model)).all()
             names = [column.key for column in model.__table__.columns if column.key not in ("id", "position")]
             found[model.__tablename__] = sorted(repr([getattr(row, name) for name in names]) for row in rows)

@@ -36,6 +36,9 @@ from hooke_api.base.schema import ProblemDetails
 
 log = structlog.get_logger("hooke.api")
 
+MOST_FAULTS = 500
+"""Faults of a document that a response lists."""
+
 
 class ApiError(Exception):
     """Base class of the errors that the API raises deliberately, with status, kind and title."""
@@ -111,7 +114,8 @@ class Invalid(ApiError):
     def of(cls, faults: Sequence[Fault]) -> Invalid:
         """Return the error for the faults of a specification."""
         count = len(faults)
-        return cls("1 fault" if count == 1 else f"{count} faults", faults)
+        listed = "" if count <= MOST_FAULTS else f", of which {MOST_FAULTS} are listed"
+        return cls("1 fault" if count == 1 else f"{count} faults{listed}", faults[:MOST_FAULTS])
 
 
 class TooMany(ApiError):
@@ -212,7 +216,7 @@ def _allowed(request: Request) -> list[str]:
 async def on_validation_error(request: Request, error: Exception) -> Response:
     """Return the response to a request rejected by FastAPI: JSON Pointers for the body, `query/name` otherwise."""
     assert isinstance(error, RequestValidationError)  # noqa: S101 - as above
-    faults = [_fault(item) for item in error.errors()]
+    faults = [_fault(item) for item in error.errors()[:MOST_FAULTS]]
     if any(item["type"] == "json_invalid" for item in error.errors()):
         return await on_api_error(request, Malformed("the body is not JSON", faults))
     return await on_api_error(request, Invalid("the request does not fit its schema", faults))

@@ -43,6 +43,8 @@ class Settings(BaseSettings):
     """Maximum bytes of an ingest body as sent."""
     inflated_limit: int = 12 * 1024 * 1024
     """Maximum bytes of an ingest body after decompression; the longest record, 65,536 steps, has 8 MiB."""
+    logs_limit: int = Field(16 * 1024 * 1024, ge=1024 * 1024)
+    """Bytes of an attempt's output that are kept: the first half of them, and the latest lines."""
     body_seconds: float = Field(20.0, gt=0)
     """Seconds in which a body must arrive."""
     bodies_limit: int = 64 * 1024 * 1024

@@ -12,7 +12,7 @@ from fastapi import APIRouter, Request
 from hooke.errors import Fault
 from hooke.spec.events import IngestAnswer, StateReport
 from hooke.spec.states import DIVERGED, TERMINAL, TRANSITIONS, RunState
-from sqlalchemy import insert, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from hooke_api.base.documents import storable_text
@@ -21,12 +21,14 @@ from hooke_api.base.security import bearer, digest
 from hooke_api.base.settings import Settings
 from hooke_api.ingest.apart import halves, refused, size
 from hooke_api.ingest.figures import Figures
+from hooke_api.ingest.output import append
 from hooke_api.ingest.received import Received, inflate, read
 from hooke_api.ingest.records import RefusedLine
-from hooke_api.models import Attempt, Log, Run, now
+from hooke_api.models import Attempt, Run, now
 from hooke_api.scheduling import leases
 from hooke_api.scheduling.lifecycle import Cause, move, tell
 from hooke_api.storage.database import Database
+from hooke_api.storage.lines import StoredLine
 from hooke_api.storage.outbox import announce
 
 router = APIRouter(tags=["agents"])
@@ -73,26 +75,26 @@ def receive(database: Database, settings: Settings, token: str | None, encoding:
     del body
     if (received.ingest.run, received.ingest.attempt) != (owner.run_id, owner.number):
         raise Unauthorized("this token belongs to another attempt")
-    return _store(database, received, timedelta(seconds=settings.lease_seconds))
+    return _store(database, received, settings)
 
 
-def _store(database: Database, received: Received, lease: timedelta) -> IngestAnswer:
+def _store(database: Database, received: Received, settings: Settings) -> IngestAnswer:
     """Store a request; if the database refuses it, in halves, until the record is found that it refuses."""
     try:
         with database.write() as session:
-            return store(session, received, lease)
+            return store(session, received, settings)
     except UNSTORABLE as error:
         if not size(received):
             raise  # its reports are refused
         if size(received) == 1:
             log.warning("the database refuses a record", run=received.ingest.run, error=str(error)[:300])
             with database.write() as session:
-                return store(session, refused(received), lease)
-    first, second = (_store(database, half, lease) for half in halves(received))
+                return store(session, refused(received), settings)
+    first, second = (_store(database, half, settings) for half in halves(received))
     return second.model_copy(update={"acknowledged": first.acknowledged | second.acknowledged})
 
 
-def store(session: Session, received: Received, lease: timedelta) -> IngestAnswer:
+def store(session: Session, received: Received, settings: Settings) -> IngestAnswer:
     """Store the new records of a request in the transaction of `session`; return the acknowledgements."""
     sent = received.ingest
     run = session.get_one(Run, sent.run, with_for_update=True, populate_existing=True)
@@ -103,9 +105,9 @@ def store(session: Session, received: Received, lease: timedelta) -> IngestAnswe
     figures = Figures(session, run, attempt)
     acknowledged = {rank: figures.add(rank, items) for rank, items in received.ranks}
     figures.finish(current)
-    _store_logs(session, figures, received)
+    _store_logs(session, figures, received, settings.logs_limit)
     if current and sent.renew and run.state not in TERMINAL:
-        leases.renew(session, run, attempt, now() + lease)
+        leases.renew(session, run, attempt, now() + timedelta(seconds=settings.lease_seconds))
     session.flush()
     return IngestAnswer(
         acknowledged=acknowledged,
@@ -155,28 +157,18 @@ def _evidence(report: StateReport) -> Cause:
     )
 
 
-def _store_logs(session: Session, figures: Figures, received: Received) -> None:
+def _store_logs(session: Session, figures: Figures, received: Received, limit: int) -> None:
     run, attempt = figures.run, figures.attempt
-    rows = []
+    fresh = []
     for line in received.logs:
         if line.seq != attempt.logs + 1:
             continue
         attempt.logs = line.seq
         if isinstance(line, RefusedLine):
             figures.refuse(None, line)
-            continue
-        rows.append(
-            {
-                "run_id": run.id,
-                "attempt": attempt.number,
-                "seq": line.seq,
-                "rank": line.rank,
-                "stream": line.stream,
-                "at": datetime.fromtimestamp(line.unix, UTC),
-                "text": storable_text(line.text),
-            }
-        )
-    if rows:
-        session.execute(insert(Log), rows)
+        else:
+            fresh.append(StoredLine(line.rank, line.stream, line.unix, storable_text(line.text)))
+    if fresh:
+        append(session, attempt, fresh, limit)
         data = {"id": run.id, "experiment_id": run.experiment_id}
         announce(session, "logs", data, experiment_id=run.experiment_id, run_id=run.id)

@@ -10,7 +10,7 @@ All tables are imported here, because Base.metadata contains only tables whose c
 from __future__ import annotations
 
 from hooke_api.models.base import DEFAULT_PROJECT, Base, Moment, Owned, Serial, State, now
-from hooke_api.models.records import Checkpoint, Chunk, DroppedWorker, Log, RankTotals, StoredEvaluation
+from hooke_api.models.records import Checkpoint, Chunk, DroppedWorker, LogBlock, RankTotals, StoredEvaluation
 from hooke_api.models.sites import CatalogueEntry, Cluster, ClusterToken, StoredCalibration
 from hooke_api.models.work import (
     Attempt,
@@ -41,7 +41,7 @@ __all__ = [
     "Experiment",
     "IdempotencyKey",
     "Leader",
-    "Log",
+    "LogBlock",
     "Moment",
     "Owned",
     "Project",

@@ -87,20 +87,26 @@ class RankTotals(Base):
     messages: Mapped[int] = mapped_column(BigInteger, default=0)
 
 
-class Log(Base):
-    """One line of output."""
+class LogBlock(Base):
+    """Consecutive lines of output of one attempt, compressed: `hooke_api.storage.lines` packs and reads them.
 
-    __tablename__ = "logs"
-    __table_args__ = (UniqueConstraint("run_id", "attempt", "seq"), Index(None, "run_id", "position"))
+    The position of a line is the number of its block times `LINES` plus its place.
+    """
 
-    position: Mapped[int] = mapped_column(Serial, primary_key=True)
+    __tablename__ = "log_blocks"
+    __table_args__ = (Index(None, "run_id", "id"),)
+
+    id: Mapped[int] = mapped_column(Serial, primary_key=True)
     run_id: Mapped[str] = mapped_column(String(40), ForeignKey("runs.id"))
     attempt: Mapped[int]
-    seq: Mapped[int] = mapped_column(BigInteger)
-    rank: Mapped[int]
-    stream: Mapped[str] = mapped_column(String(16))
-    at: Mapped[datetime]
-    text: Mapped[str] = mapped_column(Text)
+    n: Mapped[int]
+    """Number of lines."""
+    size: Mapped[int] = mapped_column(BigInteger)
+    """Bytes of their text in UTF-8; 0 of a mark where lines were cut."""
+    cut_lines: Mapped[int] = mapped_column(BigInteger, default=0)
+    """Number of lines in whose place this block stands; its one line says so."""
+    cut_bytes: Mapped[int] = mapped_column(BigInteger, default=0)
+    data: Mapped[bytes] = mapped_column(LargeBinary)
 
 
 class Checkpoint(Base):

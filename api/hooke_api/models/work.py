@@ -167,6 +167,8 @@ class Attempt(Base):
     """Highest log seq stored without gap."""
     checkpoints_asked: Mapped[int] = mapped_column(default=0)
     """Number of requested checkpoints."""
+    log_bytes: Mapped[int] = mapped_column(BigInteger, default=0)
+    """Size of the stored text of its output in UTF-8."""
     refused: Mapped[int] = mapped_column(default=0)
     """Number of its records and log lines that cannot be stored."""
     refusals: Mapped[list[dict[str, Any]]] = mapped_column(default=list)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from hooke.spec.states import RunState
@@ -13,7 +13,16 @@ from sqlalchemy.orm import Session, undefer
 
 from hooke_api.base.cursors import Cursors
 from hooke_api.base.errors import Conflict, ResourceNotFound
-from hooke_api.models import DEFAULT_PROJECT, Attempt, Checkpoint, DroppedWorker, Log, RankTotals, Run, Transition
+from hooke_api.models import (
+    DEFAULT_PROJECT,
+    Attempt,
+    Checkpoint,
+    DroppedWorker,
+    LogBlock,
+    RankTotals,
+    Run,
+    Transition,
+)
 from hooke_api.runs.schemas import (
     CheckpointView,
     DroppedView,
@@ -27,6 +36,7 @@ from hooke_api.runs.schemas import (
     TransitionView,
 )
 from hooke_api.scheduling import lifecycle
+from hooke_api.storage.lines import LINES, StoredLine, unpack
 from hooke_api.waiting.service import of_runs
 
 
@@ -190,12 +200,23 @@ def checkpoint(session: Session, run_id: str, silence: timedelta) -> RunView:
 
 
 def logs(session: Session, run_id: str, after: int, limit: int, rank: int | None) -> LogPage:
-    """Return lines of output after a position, in the order of arrival."""
+    """Return lines of output after a position, in the order of arrival, and marks where lines were cut."""
     get(session, run_id)
-    query = select(Log).where(Log.run_id == run_id, Log.position > after)
-    if rank is not None:
-        query = query.where(Log.rank == rank)
-    rows = session.scalars(query.order_by(Log.position).limit(limit + 1)).all()
-    lines = [LogLineView.model_validate(row) for row in rows[:limit]]
+    query = select(LogBlock).where(LogBlock.run_id == run_id, LogBlock.id >= after // LINES).order_by(LogBlock.id)
+    found: list[LogLineView] = []
+    for block in session.scalars(query.execution_options(yield_per=8)):
+        for place, line in enumerate(unpack(block.data)):
+            position = block.id * LINES + place
+            if position > after and (rank is None or line.rank == rank or block.cut_lines):
+                found.append(_line_view(block.attempt, position, line))
+        if len(found) > limit:
+            break
+    lines = found[:limit]
     last = lines[-1].position if lines else after
-    return LogPage(lines=lines, next_after=last, more=len(rows) > limit)
+    return LogPage(lines=lines, next_after=last, more=len(found) > limit)
+
+
+def _line_view(attempt: int, position: int, line: StoredLine) -> LogLineView:
+    at = datetime.fromtimestamp(line.unix, UTC)
+    told = {"rank": line.rank, "stream": line.stream, "text": line.text}
+    return LogLineView(position=position, attempt=attempt, at=at, **told)
