@@ -1,4 +1,4 @@
-"""Authentication: the gate before every request, sessions, and the tokens of agents and attempts.
+"""Authentication: the gate before every request, sessions, and hashes of tokens.
 
 One start-up token grants full access. Programs send it as a bearer token; a browser exchanges it once, at
 `/login`, for a signed cookie. The gate is plain ASGI, so it does not buffer streams.
@@ -36,7 +36,8 @@ API = "/api/v1"
 OPEN = frozenset({"/livez", "/readyz", "/version", f"{API}/livez", f"{API}/readyz", f"{API}/version", "/login"})
 """Paths that need no token."""
 OTHER_TOKENS = frozenset(
-    {f"{API}/ingest", f"{API}/agents/hello", f"{API}/agents/proof", f"{API}/agents/calibration"}
+    f"{API}/{path}"
+    for path in ("ingest", "agents/hello", "agents/proof", "agents/failed-launch", "agents/calibration")
 )
 """Paths whose endpoints check a different token."""
 OWNER = "owner"
@@ -57,12 +58,6 @@ HEADERS = {
 def digest(token: str) -> str:
     """Return the SHA-256 of a token in hexadecimal, for storage."""
     return hashlib.sha256(token.encode()).hexdigest()
-
-
-def attempt_token(agents: str, run: str, attempt: int) -> str:
-    """Return the token of an attempt. It is derived, not stored, so a repeated order contains the same one."""
-    key = hashlib.sha256(b"hooke attempt key\0" + agents.encode()).digest()
-    return hmac.new(key, f"{run}.{attempt}".encode(), hashlib.sha256).hexdigest()
 
 
 def server_mark(agents: str) -> str:

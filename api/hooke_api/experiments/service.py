@@ -24,7 +24,7 @@ from hooke_api.base.errors import Conflict, Invalid, ResourceNotFound
 from hooke_api.calibration.service import latest
 from hooke_api.experiments.schemas import DryRun, ExperimentPage, ExperimentSummary, ExperimentView, PlannedRunView
 from hooke_api.experiments.warnings import warnings
-from hooke_api.models import DEFAULT_PROJECT, Experiment, IdempotencyKey, Run, now
+from hooke_api.models import DEFAULT_PROJECT, Experiment, IdempotencyKey, Run, database_time
 from hooke_api.planning.rows import add_runs
 from hooke_api.planning.steps import plan_of, registered_cores
 from hooke_api.scheduling import lifecycle
@@ -120,7 +120,7 @@ def _insert(session: Session, sent: ExperimentSpec, asked: Submission) -> Experi
     spec = resolve_experiment(sent, latest(session))
     step = plan_of(session, spec).first()
     _check_limits(session, spec, asked.who, step.runs)
-    at = now()
+    at = database_time(session)
     experiment = Experiment(
         id=ids.experiment_id(),
         project_id=DEFAULT_PROJECT,

@@ -82,11 +82,21 @@ def outlooks(state: QueueState) -> list[Outlook]:
     return found
 
 
-def _reason(state: QueueState, entry: Entry, experiments: int, runs: int) -> str:
+def _closed(state: QueueState) -> str:
+    """Return why the cluster gets no runs at all; empty: it does."""
     if state.drained:
         return "cluster is drained"
     if not state.online:
         return f"cluster offline since {clock(state.seen_at, state.now)}"
+    if state.held_until is not None:
+        until = clock(state.held_until, state.now)
+        return f"the cluster gets no runs until {until}: a launch failed {state.held_why}"
+    return ""
+
+
+def _reason(state: QueueState, entry: Entry, experiments: int, runs: int) -> str:
+    if why := _closed(state):
+        return why
     if held(state, entry):
         count = state.active_runs(entry.user)
         verb = "is" if count == 1 else "are"
@@ -128,7 +138,7 @@ def _release(state: QueueState, entry: Entry) -> float | None:
 
 def _times(state: QueueState, entries: Sequence[Entry]) -> list[tuple[Span | None, Span | None]]:
     """Return predicted start and end of each: one after the other in order, each as slots become free."""
-    if state.drained or not state.online:
+    if state.drained or not state.online or state.held_until is not None:
         return [(None, None)] * len(entries)
     # (end, variance, slots): infinite where the end is unknown
     ends = [

@@ -86,6 +86,9 @@ class QueueState:
     online: bool = True
     seen_at: float = 0.0
     drained: bool = False
+    held_until: float | None = None
+    """Until when no runs are sent to it, because launches failed; None: they are."""
+    held_why: str = ""
 
     def active_runs(self, user: str) -> int:
         """Return the number of a user's runs that are active."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from hooke.spec.calibrating import CalibrationOrder
 from sqlalchemy import exists, select, update
 from sqlalchemy.orm import Session
 
-from hooke_api.models import Cluster, Run, StoredCalibration, now
+from hooke_api.models import Cluster, Run, StoredCalibration, database_time
 from hooke_api.scheduling.lifecycle import ACTIVE
 from hooke_api.storage.database import Database
 from hooke_api.storage.outbox import announce, wake_scheduler
@@ -19,9 +19,13 @@ LIMIT = timedelta(seconds=600)
 """After this time without a result a calibration has failed: its agent ended, or the order was lost."""
 
 
-def due(database: Database, seen_since: datetime) -> list[tuple[str, CalibrationOrder]]:
-    """Return the queued calibrations of clusters that are online and have no active run."""
+def due(database: Database, silence: timedelta) -> list[tuple[str, CalibrationOrder]]:
+    """Return the queued calibrations of clusters that are online and have no active run.
+
+    `silence`: after which a cluster counts as offline.
+    """
     with database.read() as session:
+        seen_since = database_time(session) - silence
         taken = exists().where(Run.host == StoredCalibration.cluster, Run.state.in_(ACTIVE))
         query = (
             select(StoredCalibration)
@@ -40,16 +44,15 @@ def sent(database: Database, id: str) -> None:
     """Note that the order was sent; the result may have arrived before."""
     with database.write() as session:
         query = update(StoredCalibration).where(StoredCalibration.id == id, StoredCalibration.state == "queued")
-        session.execute(query.values(state="running", sent_at=now()))
+        session.execute(query.values(state="running", sent_at=database_time(session)))
         announce(session, "clusters", {})
 
 
 def expire(database: Database) -> None:
     """End calibrations without a result in time."""
-    overdue = select(StoredCalibration).where(
-        StoredCalibration.state == "running", StoredCalibration.sent_at < now() - LIMIT
-    )
+    running = select(StoredCalibration).where(StoredCalibration.state == "running")
     with database.read() as session:
+        overdue = running.where(StoredCalibration.sent_at < database_time(session) - LIMIT)
         if session.scalars(overdue.limit(1)).first() is None:
             return
     with database.write() as session:
@@ -60,6 +63,6 @@ def expire(database: Database) -> None:
 def end(session: Session, row: StoredCalibration, document: dict[str, object] | None, why: str = "") -> None:
     """Store the result of a calibration; the cluster's runs go on."""
     row.state = "failed" if document is None else "succeeded"
-    row.document, row.why, row.ended_at = document, why, now()
+    row.document, row.why, row.ended_at = document, why, database_time(session)
     announce(session, "clusters", {})
     wake_scheduler(session)

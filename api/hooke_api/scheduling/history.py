@@ -17,7 +17,8 @@ from hooke_api.queue.prediction import History, Kind, history_of_runs
 REMEMBERED = 2000
 """Runs of a cluster that predictions and shares are computed from: the newest."""
 WHOLE = frozenset({RunState.SUCCEEDED, RunState.TIMED_OUT})
-"""States whose durations say how long a run takes; one that failed or was cancelled ended early."""
+"""States whose durations say how long a run takes; one that failed or was cancelled ended early,
+and a later attempt may have gone on from a checkpoint."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,8 @@ def ended_runs(session: Session, host: str, slots: int, limit: int = REMEMBERED)
     """
     query = (
         select(
-            Run.experiment_id, Run.algorithm, Run.simulated, Run.workers, Run.servers, Run.budget, Run.state,
+            Run.experiment_id, Run.algorithm, Run.simulated, Run.workers, Run.servers, Run.budget,
+            Run.state.in_(WHOLE) & (Run.attempt == 1),
             Run.started_at, Run.finished_at, Experiment.workload, Experiment.created_by, Attempt.created_at,
         )
         .join(Experiment, Experiment.id == Run.experiment_id)
@@ -107,7 +109,7 @@ def _occupations(rows: Sequence[Sequence[object]], host: str, slots: int) -> lis
     found: list[Ended] = []
     previous: float | None = None
     for row in rows:
-        experiment, algorithm, simulated, workers, servers, budget, state, began, ended, workload, user, sent = row
+        experiment, algorithm, simulated, workers, servers, budget, whole, began, ended, workload, user, sent = row
         assert isinstance(began, datetime) and isinstance(ended, datetime)  # noqa: S101, PT018 - by the query
         dispatched = sent if isinstance(sent, datetime) else began
         start = dispatched.timestamp()
@@ -117,5 +119,5 @@ def _occupations(rows: Sequence[Sequence[object]], host: str, slots: int) -> lis
         ranks = int(workers) + int(servers)  # type: ignore[call-overload]
         kind = Kind(host, bool(simulated), str(workload), str(algorithm), ranks, int(budget))  # type: ignore[call-overload]
         taken = slots if simulated else min(ranks, slots)
-        found.append(Ended(kind, str(experiment), str(user), taken, state in WHOLE, start, previous))
+        found.append(Ended(kind, str(experiment), str(user), taken, bool(whole), start, previous))
     return found

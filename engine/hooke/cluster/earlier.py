@@ -18,15 +18,17 @@ def latest_checkpoint(folder: Path) -> Path | None:
     return max(found, key=lambda path: int(path.name), default=None)
 
 
-def adopt_checkpoint(folder: AttemptFolder) -> bool:
+def adopt_checkpoint(folder: AttemptFolder, earliest: int = 1) -> bool:
     """Give an attempt the checkpoint of the latest earlier one that has any; return whether it has one now.
+
+    Attempts before `earliest` do not count; with its own number, the attempt starts over.
 
     Files are linked where the file system can, else copied: the earlier attempt keeps its own. The file that marks
     a checkpoint as complete comes last.
     """
     if latest_checkpoint(folder.path) is not None:
         return True
-    for number in range(folder.attempt - 1, 0, -1):
+    for number in range(folder.attempt - 1, earliest - 1, -1):
         source = latest_checkpoint(folder.path.with_name(str(number)))
         if source is not None:
             _copy(source, folder.path / "checkpoints" / source.name)
