@@ -105,11 +105,14 @@ describe("another attempt", () => {
     ["running", {}, false, false],
     ["lost", {}, false, true],
     ["dispatched", { cancel_requested: true }, false, true],
-  ])("of a run that is %s %o is offered: %s, and to abandon it: %s", async (state, changes, retry, abandon) => {
-    await open({ state, ...changes });
-    expect(screen.queryByTestId("retry-run") !== null).toBe(retry);
-    expect(screen.queryByTestId("abandon-run") !== null).toBe(abandon);
-  });
+  ])(
+    "of a run that is %s %o is offered: %s, and to abandon it: %s",
+    async (state, changes, retry, abandon) => {
+      await open({ state, ...changes });
+      expect(screen.queryByTestId("retry-run") !== null).toBe(retry);
+      expect(screen.queryByTestId("abandon-run") !== null).toBe(abandon);
+    },
+  );
 
   it("is asked for with a click, from the latest checkpoint", async () => {
     const { user } = await open({ state: "failed_infra" });

@@ -1,6 +1,10 @@
 import { Button } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { abandonRunMutation, readRunQueryKey, retryRunMutation } from "@/lib/client/@tanstack/react-query.gen";
+import {
+  abandonRunMutation,
+  readRunQueryKey,
+  retryRunMutation,
+} from "@/lib/client/@tanstack/react-query.gen";
 import type { RunView } from "@/lib/client/types.gen";
 import { ConfirmButton } from "@/lib/ui/confirm-button";
 import { ErrorPanel } from "@/lib/ui/error-panel";
