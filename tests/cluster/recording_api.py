@@ -5,7 +5,8 @@ import threading
 from collections import defaultdict
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from hooke.spec.events import AgentHello, AgentProof, FailedLaunch, Ingest, IngestAnswer
+from hooke.spec.attempts import AgentProof, FailedLaunch
+from hooke.spec.events import AgentHello, Ingest, IngestAnswer
 from hooke.spec.protocol import OLDEST, PROTOCOL, AgentWelcome
 from pydantic import ValidationError
 

@@ -7,7 +7,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Header, Request
 from hooke.errors import Fault
-from hooke.spec.events import AgentHello, AgentProof, FailedLaunch
+from hooke.spec.attempts import AgentProof, FailedLaunch
+from hooke.spec.events import AgentHello
 from hooke.spec.frozen import Name
 from hooke.spec.protocol import CLOCK, AgentWelcome
 from pydantic import TypeAdapter, ValidationError

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from datetime import datetime, timedelta
 
-from hooke.spec.events import AgentProof, FailedLaunch
+from hooke.spec.attempts import AgentProof, FailedLaunch
 from hooke.spec.states import TERMINAL, RunState
 from sqlalchemy import Select, or_, select
 from sqlalchemy.orm import Session

@@ -4,7 +4,7 @@ Tasks carry short orders only and may be delivered twice. Arguments are JSON:
 
     LAUNCH  [orders]         orders: list of `hooke.spec.events.LaunchOrder`; several share processes
     CANCEL  [run, attempt]
-    PROBE   [run, attempt]   answered by POST /api/v1/agents/proof with a `hooke.spec.events.AgentProof`
+    PROBE   [run, attempt]   answered by POST /api/v1/agents/proof with a `hooke.spec.attempts.AgentProof`
     CALIBRATE [order]        a `hooke.spec.calibrating.CalibrationOrder`, answered by /api/v1/agents/calibration
 """
 

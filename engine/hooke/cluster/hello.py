@@ -23,8 +23,9 @@ from hooke.cluster.site import token
 from hooke.errors import DataMissing, HookeError
 from hooke.hardware import description
 from hooke.hardware.equipment import equipment
+from hooke.spec.attempts import AgentProof, FailedLaunch
 from hooke.spec.calibrating import CalibrationReport
-from hooke.spec.events import AgentHello, AgentProof, FailedLaunch
+from hooke.spec.events import AgentHello
 from hooke.spec.protocol import CLOCK, OLDEST_SERVER, PROTOCOL, AgentWelcome, refusal
 
 EVERY = 10.0

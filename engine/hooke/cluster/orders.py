@@ -26,7 +26,8 @@ from hooke.cluster.lock import held, holder
 from hooke.cluster.places import AttemptFolder, Home, JobFolder, described, write_atomically
 from hooke.cluster.processes import members
 from hooke.errors import LaunchError
-from hooke.spec.events import AgentProof, AttemptId, FailedLaunch, LaunchOrder
+from hooke.spec.attempts import AgentProof, AttemptId, FailedLaunch
+from hooke.spec.events import LaunchOrder
 
 _SPAWN_SECONDS = 30.0
 _OWNED_SECONDS = 5.0

@@ -245,22 +245,6 @@ class LaunchOrder(Record):
     """The earliest attempt whose checkpoints this one may go on from; its own number: it starts over."""
 
 
-class AttemptId(Record):
-    """One attempt of a run."""
-
-    run: str
-    attempt: int = Field(ge=1)
-
-
-class FailedLaunch(Record):
-    """Report of an agent that it could not start attempts, which now can never start."""
-
-    agent: str | None = None
-    """Identity of the agent."""
-    attempts: list[AttemptId] = Field(min_length=1, max_length=1000)
-    why: str = Field(max_length=2000)
-
-
 class Described(BaseModel):
     """An algorithm or workload of a cluster: its name and the other fields of its catalogue entry."""
 
@@ -307,17 +291,3 @@ class AgentHello(Record):
     workloads: list[Described] | None = None
     problems: list[FileFault] | None = None
     """User files that are not offered, with reasons; sent with the catalogues."""
-
-
-class AgentProof(Record):
-    """An agent's response to a probe of an attempt; death is reported only if nothing of it is left."""
-
-    run: str
-    attempt: int = Field(ge=1)
-    agent: str | None = None
-    """Identity of the agent that says so; only that of the cluster's present agent counts."""
-    alive: bool
-    """True: its supervisor or one of its processes is alive. False: it is dead and can never start again."""
-    token_sha256: str | None = Field(None, pattern=r"^[0-9a-f]{64}$")
-    """SHA-256 of the attempt's token: shows that the agent has received the attempt. None: it never has."""
-    why: str
