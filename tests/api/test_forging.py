@@ -92,6 +92,20 @@ def test_another_cluster_s_run_is_not_ended_by_proof_or_by_a_failed_launch(servi
     assert (run["state"], run["attempt"]) == ("dispatched", 1)
 
 
+def test_the_agent_of_the_cluster_reports_a_failed_launch(service, two):
+    tokens, found = two
+    body = {"attempts": [{"run": found["hpc"].id, "attempt": 1}], "why": "on n1: ENOSPC", "agent": f"agt_{1:032x}"}
+    assert "is not the agent" in detail(
+        send(service, "/agents/failed-launch", tokens["hpc"], body | {"agent": f"agt_{0:032x}"}), 409
+    )
+    assert send(service, "/agents/failed-launch", tokens["hpc"], body).status_code == 204
+    assert (service.run(found["hpc"].id)["state"], service.run(found["hpc"].id)["attempt"]) == ("queued", 2)
+    held = {name: service.get(f"/clusters/{name}")["held_why"] for name in ("lab", "hpc")}
+    assert held == {"lab": None, "hpc": "on n1: ENOSPC"}
+    service.scheduler.look()
+    assert len(service.line.launched) == 2
+
+
 def test_the_server_s_own_token_does_not_speak_for_a_cluster_that_has_one(service, two):
     """`hooke up` gives it to its own agent: whoever reads that file must not be every cluster."""
     tokens, _ = two
