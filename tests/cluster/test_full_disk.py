@@ -6,8 +6,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hooke.cluster import orders
+from hooke.cluster import broker, orders
+from hooke.cluster.agent import register
 from hooke.cluster.attempt import SupervisedAttempt
+from hooke.cluster.hello import ApiClient
 from hooke.cluster.job import Order
 from hooke.cluster.places import Home, append_line, described
 from hooke.cluster.tail import LogBook
@@ -16,6 +18,7 @@ from hooke.errors import LaunchError
 from hooke.spec.events import LaunchOrder, RankExit, StateReport
 
 from tests.cluster.bench import spec
+from tests.cluster.recording_api import RecordingApi
 
 MIB = 2**20
 
@@ -135,3 +138,18 @@ def test_a_rank_that_found_no_space_is_no_fault_of_the_user():
     assert report.why.startswith("no space is left on a disk of n1 (ENOSPC): rank 0 raised OSError")
     other = [*trace[:2], "ValueError: [Errno 28] is only quoted"]
     assert judge(Evidence(ranks=1, status=3, exits=exits, logs={0: other})).state == "failed_user"
+
+
+def test_the_agent_tells_the_server_of_a_failed_launch(disk, tmp_path):
+    """The task as Celery calls it, with the agent's client and a real server."""
+    fill(disk, 1 * MIB)
+    server, token = RecordingApi(), tmp_path / "token"
+    token.write_text("hooke_cluster_x\n")
+    app, me = broker.make_app("redis://127.0.0.1:1/0"), "agt_" + 32 * "1"
+    register(app, Home(disk), server.url, ApiClient(server.url, token, me))
+    try:
+        app.tasks[broker.LAUNCH]([order("run_a").model_dump(mode="json")])
+    finally:
+        server.down()
+    (failed,) = server.failed_launches
+    assert (failed.agent, failed.attempts[0].run, "(ENOSPC)" in failed.why) == (me, "run_a", True)
