@@ -58,6 +58,7 @@ OTHER_TOKENS: dict[str, Callable[[Request], object]] = {
     f"{API}/ingest": ingest.check_token,
     f"{API}/agents/hello": tokens.caller,
     f"{API}/agents/proof": tokens.caller,
+    f"{API}/agents/failed-launch": tokens.caller,
     f"{API}/agents/calibration": tokens.caller,
 }
 """Paths that need another token than that of users -> the check of it, before the body is read."""

@@ -18,13 +18,14 @@ import httpx
 
 @dataclass
 class Api:
-    """A running API: address, tokens, start-up time in s, process id."""
+    """A running API: address, tokens, start-up time in s, process id, home folder."""
 
     url: str
     token: str
     agents: str
     seconds: float
     pid: int
+    home: Path
 
     def resident(self) -> float:
         """Return its resident memory, MB."""
@@ -50,7 +51,7 @@ def running_api(**settings: object) -> Iterator[Api]:
         try:
             seconds = _wait(url, process, began)
             secrets = [Path(folder, name).read_text().strip() for name in ("token", "agent-token")]
-            yield Api(url, *secrets, seconds, process.pid)
+            yield Api(url, *secrets, seconds, process.pid, Path(folder))
         finally:
             process.terminate()
             process.wait(20)

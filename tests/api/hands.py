@@ -23,9 +23,11 @@ from hooke.spec.events import (
 )
 from hooke.spec.journal import pack
 from hooke_api.base.settings import Settings
+from hooke_api.models import RankTotals, Run
 from hooke_api.planning.steps import Planner
 from hooke_api.scheduling.scheduler import Scheduler
 from hooke_api.storage.database import Database
+from sqlalchemy import select
 
 from tests.waiting import LIMIT
 
@@ -190,11 +192,37 @@ class Supervisor:
         return IngestAnswer.model_validate_json(answer.content)
 
     def report(self, *states: str, **evidence) -> IngestAnswer:
-        """Report states, oldest first, and send."""
+        """Report states, oldest first, and send; before a success, the `done` record of every rank without one."""
+        if "succeeded" in states:
+            self.finish_ranks()
         for state in states:
             told = {"why": f"it is {state}", **evidence}
             self.reports.append(StateReport(state=state, unix=time.time(), **told))
         return self.send()
+
+    def finish_ranks(self) -> None:
+        """Send a `done` record of every rank that has sent none, with the totals that it has."""
+        with self.service.database.read() as session:
+            run = session.get_one(Run, self.id)
+            mine = select(RankTotals).where(RankTotals.run_id == self.id, RankTotals.attempt == self.order.attempt)
+            totals = {row.rank: row for row in session.scalars(mine)}
+        parts = []
+        for rank in range(run.workers + run.servers):
+            row = totals.get(rank)
+            if row is None:
+                parts.append(RankRecords(rank=rank, records=[done(0, **_figures(None))]))
+            elif row.ended is None:
+                parts.append(RankRecords(rank=rank, records=[done(row.stored + 1, **_figures(row))]))
+        if parts:
+            self.send(*parts)
+
+
+def _figures(row: RankTotals | None) -> dict:
+    value = (lambda name: getattr(row, name)) if row is not None else (lambda name: 0)
+    names = ("samples", "clock", "wall", "hidden", "payload", "wire", "messages")
+    phases = ("data", "compute", "communicate", "update", "evaluate", "idle")
+    figures = {name: value(name) for name in names}
+    return figures | {"step": value("steps"), "phases": {name: value(name) for name in phases}}
 
 
 def steps(seq: int, n: int = 4, first: int = 1, workers: int = 2, **columns) -> Steps:

@@ -203,7 +203,7 @@ def test_tokens(service):
 
 
 def test_reports_are_applied_once_and_illegal_ones_refused(service):
-    supervisor = service.launch()
+    supervisor = service.launch(retry={"attempts": 1})
     assert supervisor.report("starting").reports == 1
     assert supervisor.report("running", "running", "starting").reports == 4
     assert service.run(supervisor.id)["state"] == "running"
@@ -228,7 +228,7 @@ def test_a_scheduler_s_further_reasons_for_waiting_are_in_the_history(service):
 
 def test_data_after_the_end_is_still_stored(service):
     supervisor = service.launch()
-    supervisor.report("starting", "running", "succeeded")
+    supervisor.report("starting", "running", "failed_user")
     assert supervisor.send(rank(0, start(), steps(1)), renew=False).acknowledged == {0: 1}
     assert service.run(supervisor.id)["samples"] == 256
 

@@ -154,7 +154,7 @@ def test_a_token_that_is_revoked_during_a_request_does_nothing(service):
     began = tokens.AgentCaller("hpc", made["id"])  # as it was when the request began
     assert service.client.delete("/clusters/hpc").status_code == 204
     with pytest.raises(Unauthorized), service.database.write() as session:
-        tokens.confirm(session, began)
+        tokens.confirm(session, began, "hpc")
 
 
 def test_the_welcome_names_the_broker_without_telling_the_token(service):

@@ -13,8 +13,10 @@ from pathlib import Path
 import httpx
 import pytest
 import redis
+from hooke.cluster import broker
 from hooke.spec.events import LaunchOrder
-from hooke_api.base.security import attempt_token
+from hooke_api.base.security import digest
+from hooke_api.scheduling.attempt_tokens import PREFIX
 
 from tests.api.hands import SPEC, Supervisor, start, steps
 from tests.api.test_ingest import rank
@@ -127,7 +129,8 @@ def test_a_submitted_run_becomes_a_celery_message_at_once(tmp_path, socket):
         ((task, (orders,)),) = messages(socket, "cluster.local")
         order = LaunchOrder.model_validate(orders[0])
         assert task == "hooke.cluster.launch"
-        assert order.token == attempt_token(process.agent_token, order.run, 1)
+        assert order.token.startswith(PREFIX)
+        assert (digest(order.token),) in process.sql("SELECT token_sha256 FROM attempt_tokens")
         run = process.client.get(f"/runs/{order.run}").json()
         assert (run["state"], run["experiment_id"], run["spec"]) == ("dispatched", experiment["id"], order.spec)
         supervisor_of(process, order).report("starting", "running")
@@ -231,3 +234,18 @@ def test_two_instances_do_not_disturb_one_another(tmp_path, socket):
         assert len(one.client.get("/clusters").json()["items"]) == 1
         assert two.client.get("/clusters").json()["items"] == []
         assert one.client.get("/runs", headers={"authorization": f"Bearer {two.token}"}).status_code == 401
+
+
+def test_orders_expire_by_the_clock_of_redis(socket):
+    """Those that an absent agent does not take; each further order to the cluster renews the time."""
+    orders = broker.Orders(broker.make_app(f"unix://{socket}"))
+    with redis.Redis(unix_socket_path=str(socket)) as client:
+        for count in (1, 2):
+            orders.probe("absent", "run_x", count)
+            assert client.llen("cluster.absent") == count
+            assert 0 < client.ttl("cluster.absent") <= broker.EXPIRY_SECONDS
+            client.expire("cluster.absent", 5)
+        orders.cancel("other", "run_y", 1)
+        client.pexpire("cluster.absent", 1)
+        until(lambda: not client.exists("cluster.absent"), "the end of the orders")
+        assert messages(socket, "cluster.other") == [("hooke.cluster.cancel", ["run_y", 1])]

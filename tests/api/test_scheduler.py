@@ -35,6 +35,12 @@ def expire(service):
     service.scheduler.look()
 
 
+def end_pauses(service):
+    """Let the pauses before further attempts be over."""
+    with service.database.write() as session:
+        session.execute(update(Run).values(not_before=None))
+
+
 def test_real_runs_go_out_by_experiment_in_order(service):
     service.submit()
     service.submit(name="younger")
@@ -201,6 +207,7 @@ def test_proven_death_starts_the_next_attempt_and_fences_the_old_one(service):
     run = service.run(old.id)
     assert (run["state"], run["attempt"], run["samples"], run["accuracy"]) == ("queued", 2, 0, None)
     assert run["time_to_target"] is None
+    end_pauses(service)
     new = service.next()
     assert (new.id, new.order.attempt) == (old.id, 2)
     assert new.order.token != old.order.token
@@ -217,14 +224,15 @@ def test_proven_death_starts_the_next_attempt_and_fences_the_old_one(service):
 
 
 def test_attempts_are_not_endless(service):
-    for attempt in (1, 2):
-        supervisor = service.next() if attempt == 2 else service.launch()
+    for attempt in (1, 2, 3):
+        end_pauses(service)
+        supervisor = service.next() if attempt > 1 else service.launch()
         supervisor.report("starting", "running")
         expire(service)
         service.prove(supervisor.id, attempt, alive=False, why="gone")
     run = service.run(supervisor.id)
     assert run["state"] == "failed_infra"
-    assert "attempt 2 of 2 died: gone" in run["history"][-1]["why"]
+    assert "it died: gone; there is no further attempt: 3 of 3 have failed" in run["history"][-1]["why"]
 
 
 def test_proof_without_an_expired_lease(service):
@@ -279,7 +287,8 @@ def test_one_process_leads(database, settings, monkeypatch):
     with database.write() as session:  # the first stops renewing
         session.execute(update(Leader).values(until=now() - timedelta(seconds=1)))
     assert second.hold()
-    monkeypatch.setattr("hooke_api.scheduling.leader.now", lambda: now() + timedelta(seconds=4))
+    later = SimpleNamespace(monotonic=lambda: time.monotonic() + 4)
+    monkeypatch.setattr("hooke_api.scheduling.leader.time", later)
     assert not first.hold(), "it is time to renew, and the row is another's"
     second.give_back()
     assert first.hold()

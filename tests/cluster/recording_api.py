@@ -5,7 +5,8 @@ import threading
 from collections import defaultdict
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from hooke.spec.events import AgentHello, AgentProof, Ingest, IngestAnswer
+from hooke.spec.attempts import AgentProof, FailedLaunch
+from hooke.spec.events import AgentHello, Ingest, IngestAnswer
 from hooke.spec.protocol import OLDEST, PROTOCOL, AgentWelcome
 from pydantic import ValidationError
 
@@ -20,6 +21,7 @@ class RecordingApi:
         self.reports = defaultdict(list)
         self.requests = []  # (run, attempt, bytes of the decompressed body, Ingest)
         self.hellos, self.proofs, self.faults = [], [], []
+        self.failed_launches = []
         self.cancel, self.fenced = set(), set()
         self.checkpoints = defaultdict(int)  # (run, attempt) -> asked for so far
         self.tokens = {}
@@ -135,6 +137,9 @@ class _Handler(BaseHTTPRequestHandler):
             return 200, AgentWelcome(protocol=PROTOCOL, oldest=OLDEST, version="test").model_dump_json().encode()
         if self.path == "/api/v1/agents/proof":
             api.proofs.append(AgentProof.model_validate_json(body))
+            return 204, b""
+        if self.path == "/api/v1/agents/failed-launch":
+            api.failed_launches.append(FailedLaunch.model_validate_json(body))
             return 204, b""
         if self.path != "/api/v1/ingest":
             return 404, b"{}"

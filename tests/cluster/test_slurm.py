@@ -147,7 +147,7 @@ def test_a_time_limit_is_a_time_out_with_a_checkpoint_from_which_the_next_attemp
         assert site.api.records[run, attempt, 0], site.api.reports
         started.append(site.api.records[run, attempt, 0][0])
     end = site.api.end(run)
-    assert end.state == "timed_out", end
+    assert (end.state, end.cause) == ("timed_out", "time_limit"), end
     assert "time limit" in end.why and "with a checkpoint" in end.why
     ended = [site.api.records[run, 1, rank][-1] for rank in (0, 1)]
     assert [done.reason for done in ended] == ["cancelled"] * 2

@@ -38,12 +38,6 @@ def digest(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
-def attempt_token(agents: str, run: str, attempt: int) -> str:
-    """Return the token of an attempt. It is derived, not stored, so a repeated order contains the same one."""
-    key = hashlib.sha256(b"hooke attempt key\0" + agents.encode()).digest()
-    return hmac.new(key, f"{run}.{attempt}".encode(), hashlib.sha256).hexdigest()
-
-
 def server_mark(agents: str) -> str:
     """Return what the server writes into its Redis, by which agents recognise it; not the token."""
     return hashlib.sha256(b"hooke broker\0" + agents.encode()).hexdigest()[:32]

@@ -68,7 +68,7 @@ class Settings(BaseSettings):
     """Whether this process takes part in scheduling; one leader at a time schedules."""
     schedule_seconds: float = Field(0.3, gt=0)
     lease_seconds: float = Field(40.0, gt=0)
-    """Seconds of silence of a supervisor after which its run is lost.
+    """Seconds of silence of a supervisor after which its run is lost: above its longest pause, 8 s.
 
     Also the minimum uptime of the API for that.
     """
@@ -80,8 +80,10 @@ class Settings(BaseSettings):
     """Seconds of silence of an agent after which its cluster is offline."""
     leader_seconds: float = Field(5.0, gt=0)
     """Seconds after which the leadership of a dead process is taken over."""
-    max_attempts: int = Field(2, ge=1)
-    """Maximum number of attempts of a run; a new one starts when the previous one is proven dead."""
+    start_seconds: float = Field(300.0, gt=0)
+    """Seconds for which a run's order is sent, to an agent that reports, until the run is lost."""
+    max_attempts: int = Field(3, ge=1, le=100)
+    """Attempts of a run that may fail, where its experiment has no `retry`."""
 
     @property
     def url(self) -> str:

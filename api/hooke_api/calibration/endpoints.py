@@ -10,6 +10,7 @@ from hooke_api.calibration import service
 from hooke_api.calibration.schemas import CalibrationList, CalibrationRequest, CalibrationView
 from hooke_api.clusters import tokens
 from hooke_api.clusters.tokens import CallerOf
+from hooke_api.models import StoredCalibration
 from hooke_api.storage.database import DatabaseOf
 
 router = APIRouter(prefix="/clusters/{name}/calibrations", tags=["clusters"])
@@ -34,5 +35,6 @@ def list_calibrations(name: str, database: DatabaseOf) -> CalibrationList:
 def agent_calibration(who: CallerOf, report: CalibrationReport, database: DatabaseOf) -> None:
     """Receive the result of a calibration; bearer token of the cluster."""
     with database.write() as session:
-        tokens.confirm(session, who)
+        row = session.get(StoredCalibration, report.id)
+        tokens.confirm(session, who, row.cluster if row else None)
         service.receive(session, report, who)

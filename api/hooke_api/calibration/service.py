@@ -19,7 +19,7 @@ from hooke_api.base import ids
 from hooke_api.base.errors import Conflict, Invalid, ResourceNotFound
 from hooke_api.calibration.schemas import CalibrationList, CalibrationRequest, CalibrationView
 from hooke_api.clusters.tokens import AgentCaller
-from hooke_api.models import Cluster, StoredCalibration, now
+from hooke_api.models import Cluster, StoredCalibration, database_time
 from hooke_api.scheduling.calibrations import OPEN, end
 from hooke_api.storage.outbox import announce, wake_scheduler
 
@@ -51,7 +51,7 @@ def request(session: Session, cluster: str, asked: CalibrationRequest, who: str)
         workloads=list(dict.fromkeys(asked.workloads)),
         precisions=list(dict.fromkeys(asked.precisions)),
         document=None,
-        created_at=now(),
+        created_at=database_time(session),
         sent_at=None,
         ended_at=None,
     )

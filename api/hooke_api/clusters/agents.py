@@ -3,29 +3,44 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Annotated
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Header, Request
 from hooke.errors import Fault
-from hooke.spec.events import AgentHello, AgentProof
+from hooke.spec.attempts import AgentProof, FailedLaunch
+from hooke.spec.events import AgentHello
 from hooke.spec.frozen import Name
-from hooke.spec.protocol import AgentWelcome
+from hooke.spec.protocol import CLOCK, AgentWelcome
 from pydantic import TypeAdapter, ValidationError
+from sqlalchemy import select
 
 from hooke_api.base.errors import Invalid
 from hooke_api.base.security import server_mark
 from hooke_api.clusters import registration, tokens
 from hooke_api.clusters.tokens import CallerOf
-from hooke_api.models import Run
-from hooke_api.scheduling import leases
+from hooke_api.models import Cluster, Run
+from hooke_api.scheduling import holds, leases
 from hooke_api.storage.database import DatabaseOf
 
 router = APIRouter(prefix="/agents", tags=["agents"])
 
 _NAME: TypeAdapter[str] = TypeAdapter(Name)
+AgentClock = Annotated[
+    float | None,
+    Header(
+        alias=CLOCK,
+        allow_inf_nan=False,
+        ge=-1e12,
+        le=1e12,
+        description="Time by the agent's clock, seconds since 1970. It is displayed; nothing depends on it.",
+    ),
+]
 
 
 @router.post("/hello", operation_id="agent_hello")
-def agent_hello(who: CallerOf, said: AgentHello, request: Request, database: DatabaseOf) -> AgentWelcome:
+def agent_hello(
+    who: CallerOf, said: AgentHello, request: Request, database: DatabaseOf, agent_clock: AgentClock = None
+) -> AgentWelcome:
     """Register a cluster, or renew its registration; bearer token of the cluster.
 
     409: its agent is of a version that this server cannot work with, or the cluster has another agent.
@@ -39,8 +54,8 @@ def agent_hello(who: CallerOf, said: AgentHello, request: Request, database: Dat
     silence = timedelta(seconds=request.app.state.settings.agent_seconds)
     mark = server_mark(request.app.state.settings.agents)
     with database.write() as session:
-        tokens.confirm(session, who)
-        welcome = registration.hello(session, said, silence, who.token)
+        tokens.confirm(session, who, said.name)
+        welcome = registration.hello(session, said, silence, who.token, agent_clock)
     request.app.state.bus.mark(mark)
     return welcome.model_copy(update={"broker": mark})
 
@@ -50,12 +65,33 @@ def agent_proof(who: CallerOf, proof: AgentProof, request: Request, database: Da
     """Report whether an attempt is alive; the next attempt starts only after proven death.
 
     Bearer token of the cluster of the run; a token of another one is refused (403), and so is another agent than
-    that of the cluster (409), which does not know what the present one has started.
+    that of the cluster (409), which does not know what the present one has started, and a death of an attempt that
+    has reported, without the attempt's own token (403).
     """
     with database.write() as session:
-        tokens.confirm(session, who)
         run = session.get(Run, proof.run)
+        tokens.confirm(session, who, run.host if run else None)
         if run is not None:
-            who.speaks_for(run.host)
             registration.check_agent(session, run.host, proof.agent)
         leases.prove(session, proof, request.app.state.settings)
+
+
+@router.post("/failed-launch", operation_id="agent_failed_launch", status_code=204)
+def agent_failed_launch(who: CallerOf, failed: FailedLaunch, database: DatabaseOf) -> None:
+    """Report attempts that the agent could not start, with the cause: they are queued again.
+
+    Bearer token of the cluster of the runs, and identity of its agent, as for a proof. The cluster gets no runs
+    for a while, longer after each failed launch until one starts.
+    """
+    asked = [each.run for each in failed.attempts]
+    with database.write() as session:
+        hosts = dict(session.execute(select(Run.id, Run.host).where(Run.id.in_(asked))).all())
+        if not hosts:
+            tokens.confirm(session, who, None)
+        for host in sorted(set(hosts.values())):
+            tokens.confirm(session, who, host)
+            registration.check_agent(session, host, failed.agent)
+            count = leases.failed_launch(session, failed, [run for run, place in hosts.items() if place == host])
+            cluster = session.get(Cluster, host, with_for_update=True)
+            if count and cluster is not None:
+                holds.hold(session, cluster, failed.why)

@@ -12,13 +12,21 @@ from sqlalchemy import delete, func, insert, select
 from sqlalchemy.orm import Session
 
 from hooke_api.base.errors import Conflict
-from hooke_api.models import DEFAULT_PROJECT, CatalogueEntry, Cluster, Run, now
+from hooke_api.models import DEFAULT_PROJECT, CatalogueEntry, Cluster, Run, database_time
 from hooke_api.scheduling.lifecycle import ACTIVE
 from hooke_api.storage.outbox import announce, wake_scheduler
 
 
-def hello(session: Session, said: AgentHello, silence: timedelta, token: str | None = None) -> AgentWelcome:
+def hello(
+    session: Session,
+    said: AgentHello,
+    silence: timedelta,
+    token: str | None = None,
+    agent_clock: float | None = None,
+) -> AgentWelcome:
     """Store the hello of an agent; a new or returning cluster wakes the scheduler. `token`: the id of its token.
+
+    `agent_clock`: the time by the agent's clock, seconds since 1970; nothing depends on it, it is displayed.
 
     Raises Conflict if the agent is of a version that this one cannot work with, or if the cluster has another
     agent.
@@ -26,7 +34,7 @@ def hello(session: Session, said: AgentHello, silence: timedelta, token: str | N
     remedy = f"install hooke {version('hooke')} on the cluster"
     if why := refusal((said.protocol, said.oldest), f"the agent of {said.name}", remedy):
         raise Conflict(why)
-    at = now()
+    at = database_time(session)
     cluster = session.get(Cluster, said.name, with_for_update=True)
     news = cluster is None or cluster.seen_at < at - silence
     if cluster is None:
@@ -39,6 +47,7 @@ def hello(session: Session, said: AgentHello, silence: timedelta, token: str | N
     news = _update(cluster, said) or news
     cluster.token = token
     cluster.seen_at = at
+    cluster.clock_offset = None if agent_clock is None else round(agent_clock - at.timestamp(), 3)
     session.flush()
     _store_catalogue(session, said.name, "algorithm", said.algorithms)
     _store_catalogue(session, said.name, "workload", said.workloads)

@@ -26,6 +26,12 @@ class ClusterView(View):
     seen_at: datetime
     draining: bool
     """Whether no new runs are sent to it."""
+    held_until: datetime | None
+    """Until when no runs are sent to it, because launches failed; null: they are."""
+    held_why: str | None
+    """Why the latest launch failed; null: it did not."""
+    clock_offset: float | None
+    """Clock of its agent minus that of the database at the latest hello, s; only displayed. Null: not told."""
     missing_data: dict[str, str]
     """Built-in workload -> what its agent lacks of the data, with default parameters."""
     hardware: dict[str, str | int | float]

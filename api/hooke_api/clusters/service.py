@@ -24,7 +24,7 @@ from hooke_api.clusters.schemas import (
     WorkloadList,
     WorkloadView,
 )
-from hooke_api.models import DEFAULT_PROJECT, CatalogueEntry, Cluster, Run, StoredCalibration, now
+from hooke_api.models import DEFAULT_PROJECT, CatalogueEntry, Cluster, Run, StoredCalibration, database_time
 from hooke_api.scheduling.lifecycle import ACTIVE
 from hooke_api.storage.outbox import announce, wake_scheduler
 
@@ -38,7 +38,7 @@ def views(session: Session, silence: timedelta) -> list[ClusterView]:
     for host, workers, servers, simulated in active:
         held.setdefault(host, []).append((workers + servers, simulated))
     clusters = session.scalars(select(Cluster).where(Cluster.project_id == DEFAULT_PROJECT).order_by(Cluster.name))
-    at = now()
+    at = database_time(session)
     return [_view(cluster, held.get(cluster.name, ()), at, silence) for cluster in clusters]
 
 
@@ -103,6 +103,9 @@ def _view(cluster: Cluster, held: Iterable[tuple[int, bool]], at: datetime, sile
         online=cluster.seen_at >= at - silence,
         seen_at=cluster.seen_at,
         draining=cluster.draining,
+        held_until=cluster.held_until if cluster.held_until is not None and cluster.held_until > at else None,
+        held_why=cluster.held_why,
+        clock_offset=cluster.clock_offset,
         missing_data=cluster.missing_data,
         hardware=cluster.hardware,
         versions=cluster.versions,

@@ -73,12 +73,17 @@ CallerOf = Annotated[AgentCaller, Depends(caller)]
 """Parameter of an endpoint of agents."""
 
 
-def confirm(session: Session, who: AgentCaller) -> None:
-    """Read the token again in a transaction that writes, and record its use. Raises Unauthorized.
+def confirm(session: Session, who: AgentCaller, cluster: str | None) -> None:
+    """Read the token again in a transaction that writes, and record its use. Raises Unauthorized or Forbidden.
 
-    It may have been revoked, with its cluster removed, since the request began.
+    It may have been revoked, with its cluster removed, since the request began. `cluster`: what the sender speaks
+    for; None: nothing that is known.
     """
+    if cluster is not None:
+        who.speaks_for(cluster)
     if who.token is None:
+        if cluster is not None:
+            _check_own(session, cluster)
         return
     found = session.get(ClusterToken, who.token, with_for_update=True)
     if found is None or found.revoked_at is not None:
@@ -86,6 +91,20 @@ def confirm(session: Session, who: AgentCaller) -> None:
     at = now()
     if found.used_at is None or found.used_at < at - _TOUCH:
         found.used_at = at
+
+
+def _check_own(session: Session, name: str) -> None:
+    """Raise Forbidden if the instance's own token may not speak for a cluster: its agent has one of the cluster.
+
+    Otherwise whoever holds the instance's could forge what the agents of all clusters say.
+    """
+    cluster = session.get(Cluster, name)
+    used = session.get(ClusterToken, cluster.token) if cluster is not None and cluster.token is not None else None
+    if used is not None and used.revoked_at is None:
+        raise Forbidden(
+            f"the agent of {name!r} reports with a token of this cluster ({used.id}), so the server's own agent "
+            "token does not speak for it: use a token of the cluster, or revoke that one"
+        )
 
 
 def make(session: Session, cluster: str, label: str, who: str) -> NewClusterToken:

@@ -23,7 +23,7 @@ from hooke_api.calibration.service import latest, outdated
 from hooke_api.experiments.schemas import DryRun, ExperimentView, PlannedRunView
 from hooke_api.experiments.service import view
 from hooke_api.experiments.warnings import warnings
-from hooke_api.models import DEFAULT_PROJECT, Experiment, IdempotencyKey, now
+from hooke_api.models import DEFAULT_PROJECT, Experiment, IdempotencyKey, database_time
 from hooke_api.planning.rows import add_runs
 from hooke_api.planning.steps import plan_of, registered_cores
 from hooke_api.storage.database import Database
@@ -157,7 +157,7 @@ def _insert(session: Session, sent: ExperimentSpec, asked: Submission, prepared:
         raise _Changed
     spec, step = prepared.spec, prepared.step
     _check_limits(session, spec, asked.who, step.runs, lock=True)
-    at = now()
+    at = database_time(session)
     experiment = Experiment(
         id=ids.experiment_id(),
         project_id=DEFAULT_PROJECT,

@@ -4,29 +4,28 @@ from __future__ import annotations
 
 import asyncio
 from concurrent.futures import Executor
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from functools import partial
 
 import structlog
 from fastapi import APIRouter, Request
 from hooke.errors import Fault
-from hooke.spec.events import IngestAnswer, StateReport
-from hooke.spec.states import DIVERGED, TERMINAL, TRANSITIONS, RunState
-from sqlalchemy import select
+from hooke.spec.events import IngestAnswer
+from hooke.spec.states import TERMINAL, RunState
 from sqlalchemy.orm import Session
 
 from hooke_api.base.documents import storable_text
 from hooke_api.base.errors import UNSTORABLE, Invalid, Unauthorized
-from hooke_api.base.security import bearer, digest
+from hooke_api.base.security import bearer
 from hooke_api.base.settings import Settings
 from hooke_api.ingest.apart import halves, refused, size
 from hooke_api.ingest.figures import Figures
 from hooke_api.ingest.output import append
 from hooke_api.ingest.received import Received, inflate, read
 from hooke_api.ingest.records import RefusedLine
-from hooke_api.models import Attempt, Run, now
-from hooke_api.scheduling import leases
-from hooke_api.scheduling.lifecycle import Cause, move, tell
+from hooke_api.ingest.reports import Reports
+from hooke_api.models import Attempt, AttemptToken, Run, database_time
+from hooke_api.scheduling import attempt_tokens, leases
 from hooke_api.storage.database import Database
 from hooke_api.storage.lines import StoredLine
 from hooke_api.storage.outbox import announce
@@ -60,9 +59,9 @@ def check_token(request: Request) -> None:
     _owner(request.app.state.database, bearer(request.headers))
 
 
-def _owner(database: Database, token: str | None) -> Attempt:
+def _owner(database: Database, token: str | None) -> AttemptToken:
     with database.read() as session:
-        owner = session.scalar(select(Attempt).where(Attempt.token_sha256 == digest(token or "")))
+        owner = attempt_tokens.owner(session, token)
     if owner is None:
         raise Unauthorized("send the token of the attempt: Authorization: Bearer <token of its launch order>")
     return owner
@@ -73,7 +72,7 @@ def receive(database: Database, settings: Settings, token: str | None, encoding:
     owner = _owner(database, token)
     received = read(inflate(body, encoding, settings.inflated_limit))
     del body
-    if (received.ingest.run, received.ingest.attempt) != (owner.run_id, owner.number):
+    if (received.ingest.run, received.ingest.attempt) != (owner.run_id, owner.attempt):
         raise Unauthorized("this token belongs to another attempt")
     return _store(database, received, settings)
 
@@ -101,13 +100,20 @@ def store(session: Session, received: Received, settings: Settings) -> IngestAns
     attempt = session.get_one(Attempt, (sent.run, sent.attempt), populate_existing=True)
     _check_ranks(run, received)
     current = run.attempt == attempt.number
-    _apply_reports(session, run, attempt, sent.reports, current)
     figures = Figures(session, run, attempt)
     acknowledged = {rank: figures.add(rank, items) for rank, items in received.ranks}
     figures.finish(current)
     _store_logs(session, figures, received, settings.logs_limit)
-    if current and sent.renew and run.state not in TERMINAL:
-        leases.renew(session, run, attempt, now() + timedelta(seconds=settings.lease_seconds))
+    if current:
+        all_sent = not sent.ranks and not sent.logs
+        Reports(session, run, attempt, settings, figures, all_sent).apply(sent.reports)
+    else:
+        attempt.reports = max(attempt.reports, len(sent.reports))
+    current = run.attempt == attempt.number  # unless the next attempt follows
+    # one that has ended still delivers what it wrote, so it is not lost meanwhile
+    if current and run.state not in TERMINAL and (sent.renew or sent.ranks or sent.logs):
+        until = database_time(session) + timedelta(seconds=settings.lease_seconds)
+        leases.renew(session, run, attempt, until)
     session.flush()
     return IngestAnswer(
         acknowledged=acknowledged,
@@ -128,33 +134,6 @@ def _check_ranks(run: Run, received: Received) -> None:
     ]
     if faults:
         raise Invalid("the run has no such rank", faults)
-
-
-def _apply_reports(
-    session: Session, run: Run, attempt: Attempt, reports: list[StateReport], current: bool
-) -> None:
-    for report in reports[attempt.reports :]:
-        attempt.reports += 1
-        state = RunState(report.state)
-        if current and state in TRANSITIONS.get(run.state, frozenset()):
-            diverged = state is RunState.FAILED_USER and report.exit_code == DIVERGED
-            move(session, run, state, _evidence(report), **({"diverged": True} if diverged else {}))
-        elif current and state is run.state is RunState.STARTING:
-            tell(session, run, _evidence(report))  # another reason why its ranks have not started
-        elif current and state is not run.state:
-            log.warning("report refused", run=run.id, attempt=attempt.number, state=run.state, report=report.state)
-
-
-def _evidence(report: StateReport) -> Cause:
-    return Cause(
-        "supervisor",
-        storable_text(report.why),
-        exit_code=report.exit_code,
-        signal=report.signal,
-        rank=report.rank,
-        host=storable_text(report.host)[:255] if report.host is not None else None,
-        at=datetime.fromtimestamp(report.unix, UTC),
-    )
 
 
 def _store_logs(session: Session, figures: Figures, received: Received, limit: int) -> None:

@@ -23,7 +23,7 @@ from hooke_api.models import (
     RankTotals,
     Run,
     StoredEvaluation,
-    now,
+    database_time,
 )
 from hooke_api.storage import blocks
 from hooke_api.storage.outbox import announce
@@ -125,10 +125,23 @@ class Figures:
         }
         announce(self.session, "points", data, experiment_id=run.experiment_id, run_id=run.id)
 
+    def without_done(self) -> list[int]:
+        """Return the ranks whose `done` record has not been stored."""
+        return [rank for rank in self._all() if rank not in self.ranks or self.ranks[rank].ended is None]
+
+    def unfinished(self) -> list[int]:
+        """Return the ranks that have no `done` record of a regular end: target or budget."""
+        regular = ("budget", "target")
+        return [rank for rank in self._all() if rank not in self.ranks or self.ranks[rank].ended not in regular]
+
+    def _all(self) -> range:
+        return range(self.run.workers + self.run.servers)
+
     def _evaluated_before(self, evaluation: Evaluation) -> float:
         """Return the train clock of the previous evaluation, also of an earlier attempt; 0 if there is none."""
         clocks = select(func.max(StoredEvaluation.clock)).where(StoredEvaluation.run_id == self.run.id)
-        before = self.session.scalar(clocks.where(StoredEvaluation.samples < evaluation.samples))
+        counted = StoredEvaluation.attempt >= self.run.resume_from  # a later attempt may have started over
+        before = self.session.scalar(clocks.where(StoredEvaluation.samples < evaluation.samples, counted))
         return min(before or 0.0, evaluation.clock)
 
     def _new_rank(self, rank: int) -> RankTotals:
@@ -190,10 +203,14 @@ class Figures:
             self.points = True
         elif isinstance(item, Dropped):
             row = item.model_dump(exclude={"kind", "why"})
-            self.session.add(DroppedWorker(**key, **row, why=storable_text(item.why), at=now()))
+            self.session.add(
+                DroppedWorker(**key, **row, why=storable_text(item.why), at=database_time(self.session))
+            )
             self.points = True
         elif not isinstance(item, StepBlock | Refused):
-            self.session.add(Checkpoint(**key, **item.model_dump(exclude={"kind", "seconds"}), at=now()))
+            self.session.add(
+                Checkpoint(**key, **item.model_dump(exclude={"kind", "seconds"}), at=database_time(self.session))
+            )
             self.points = True
 
     def _add_evaluation(self, key: dict[str, Any], item: Evaluation) -> None:

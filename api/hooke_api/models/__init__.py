@@ -10,10 +10,12 @@ All tables are imported here, because Base.metadata contains only tables whose c
 from __future__ import annotations
 
 from hooke_api.models.base import DEFAULT_PROJECT, Base, Moment, Owned, Serial, State, now
+from hooke_api.models.clock import database_time
 from hooke_api.models.records import Checkpoint, Chunk, DroppedWorker, LogBlock, RankTotals, StoredEvaluation
 from hooke_api.models.sites import CatalogueEntry, Cluster, ClusterToken, StoredCalibration
 from hooke_api.models.work import (
     Attempt,
+    AttemptToken,
     Event,
     Experiment,
     IdempotencyKey,
@@ -26,6 +28,7 @@ from hooke_api.models.work import (
 
 __all__ = [
     "Attempt",
+    "AttemptToken",
     "Base",
     "CatalogueEntry",
     "Checkpoint",
@@ -50,5 +53,6 @@ __all__ = [
     "Serial",
     "State",
     "Transition",
+    "database_time",
     "now",
 ]

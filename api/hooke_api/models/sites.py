@@ -36,6 +36,14 @@ class Cluster(Owned, Base):
     """Of its agent's messages: `hooke.spec.protocol`."""
     draining: Mapped[bool] = mapped_column(Boolean, default=False)
     """Whether no runs are sent to it, until it is resumed."""
+    clock_offset: Mapped[float | None]
+    """Its agent's clock minus that of the database at the latest hello, s; only displayed."""
+    failed_launches: Mapped[int] = mapped_column(default=0)
+    """Launches that failed since a run has started there."""
+    held_until: Mapped[datetime | None]
+    """Until when no runs are sent to it, because launches failed."""
+    held_why: Mapped[str | None] = mapped_column(Text)
+    """Why the latest one failed."""
     created_at: Mapped[datetime]
     seen_at: Mapped[datetime]
     policy: Mapped[dict[str, Any]] = mapped_column(default=dict)

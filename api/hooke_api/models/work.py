@@ -83,6 +83,7 @@ class Run(Owned, Base):
             "workers",
             "servers",
             "budget",
+            "not_before",
         ),
         Index(None, "host", "finished_at"),
     )
@@ -113,6 +114,12 @@ class Run(Owned, Base):
     state: Mapped[RunState] = mapped_column(State)
     attempt: Mapped[int] = mapped_column(default=1)
     """The attempt that owns the run; the figures below are those of this attempt."""
+    failures: Mapped[int] = mapped_column(default=0)
+    """Failed attempts that count for its retry policy, since it was submitted or retried by a user."""
+    not_before: Mapped[datetime | None]
+    """When its next attempt may start; null: at once."""
+    resume_from: Mapped[int] = mapped_column(default=1)
+    """The earliest attempt whose checkpoints and evaluations count: a later one started over."""
     cancel_requested: Mapped[bool] = mapped_column(Boolean, default=False)
     created_at: Mapped[datetime]
     started_at: Mapped[datetime | None]
@@ -147,18 +154,19 @@ class Run(Owned, Base):
 
 
 class Attempt(Base):
-    """One execution of a run: its token, its lease and the received data."""
+    """One execution of a run: its lease and the received data."""
 
     __tablename__ = "attempts"
 
     run_id: Mapped[str] = mapped_column(String(40), ForeignKey("runs.id"), primary_key=True)
     number: Mapped[int] = mapped_column(primary_key=True)
-    token_sha256: Mapped[str] = mapped_column(String(64), unique=True)
     created_at: Mapped[datetime]
     sent_at: Mapped[datetime | None]
     """Time at which its launch order was last sent; null: not sent yet."""
+    sends: Mapped[int] = mapped_column(default=0)
+    """How often its launch order was sent; after a number of times without a report it counts as lost."""
     leased_until: Mapped[datetime | None]
-    """End of the lease by the API's own clock; null: its supervisor has not reported yet."""
+    """End of the lease by the database's clock; null: its supervisor has not reported yet."""
     asked_at: Mapped[datetime | None]
     """Time at which its agent was last asked to cancel or to probe it."""
     reports: Mapped[int] = mapped_column(default=0)
@@ -177,6 +185,21 @@ class Attempt(Base):
     """The step of the checkpoint it resumed from; later points of earlier attempts are superseded."""
 
 
+class AttemptToken(Base):
+    """A random token with which the supervisor of an attempt reports; only its hash is stored.
+
+    An attempt has several if its order was sent again by another process than before: each is valid.
+    """
+
+    __tablename__ = "attempt_tokens"
+    __table_args__ = (Index(None, "run_id", "attempt"),)
+
+    token_sha256: Mapped[str] = mapped_column(String(64), primary_key=True)
+    run_id: Mapped[str] = mapped_column(String(40), ForeignKey("runs.id", ondelete="CASCADE"))
+    attempt: Mapped[int]
+    created_at: Mapped[datetime]
+
+
 class Transition(Base):
     """One change of a run's state, with the evidence."""
 
@@ -189,8 +212,13 @@ class Transition(Base):
     source: Mapped[RunState | None] = mapped_column(State)
     state: Mapped[RunState] = mapped_column(State)
     at: Mapped[datetime]
+    """When the API made or received it, by the database's clock."""
+    reported_at: Mapped[datetime | None]
+    """When it happened by the clock of the host that reported it; only displayed."""
     who: Mapped[str] = mapped_column(String(120))
     why: Mapped[str] = mapped_column(Text)
+    cause: Mapped[str | None] = mapped_column(String(16))
+    """Of an end without a fault of the run: `hooke.spec.retry.RetryCause`."""
     exit_code: Mapped[int | None]
     signal: Mapped[int | None]
     rank: Mapped[int | None]

@@ -13,14 +13,14 @@ from sqlalchemy import func, insert, select
 from sqlalchemy.orm import Session
 
 from hooke_api.base import ids
-from hooke_api.models import Experiment, Run, Transition, now
+from hooke_api.models import Experiment, Run, Transition, database_time
 
 
 def add_runs(session: Session, experiment: Experiment, planned: Sequence[PlannedRun], who: str, why: str) -> None:
     """Queue runs of an experiment, numbered after those that it has."""
     if not planned:
         return
-    at = now()
+    at = database_time(session)
     last = session.scalar(select(func.max(Run.number)).where(Run.experiment_id == experiment.id)) or 0
     rows = [_row(experiment, number, run, who, at) for number, run in enumerate(planned, last + 1)]
     session.execute(insert(Run), rows)

@@ -96,11 +96,21 @@ def offline(state: QueueState) -> str:
     return f"offline since {clock(state.seen_at, state.now)}"
 
 
-def _reason(state: QueueState, entry: Entry, experiments: int, runs: int) -> str:
+def _closed(state: QueueState) -> str:
+    """Return why the cluster gets no runs at all; empty: it does."""
     if state.drained:
         return "cluster is drained"
     if not state.online:
         return f"cluster {offline(state)}"
+    if state.held_until is not None:
+        until = clock(state.held_until, state.now)
+        return f"the cluster gets no runs until {until}: a launch failed {state.held_why}"
+    return ""
+
+
+def _reason(state: QueueState, entry: Entry, experiments: int, runs: int) -> str:
+    if why := _closed(state):
+        return why
     if held(state, entry) or (at_limit(state, entry.user) and not experiments):
         count = state.active_runs(entry.user)
         verb = "is" if count == 1 else "are"
@@ -158,7 +168,7 @@ def _release(state: QueueState, entry: Entry) -> float | None:
 
 def _times(state: QueueState, entries: Sequence[Entry]) -> list[tuple[Span | None, Span | None]]:
     """Return predicted start and end of each: one after the other in order, each as slots become free."""
-    if state.drained or not state.online:
+    if state.drained or not state.online or state.held_until is not None:
         return [(None, None)] * len(entries)
     ends = _ends(state)
     heapq.heapify(ends)

@@ -99,6 +99,9 @@ class QueueState:
     seen_at: float = 0.0
     drained: bool = False
     calibration: Calibrating | None = None
+    held_until: float | None = None
+    """Until when no runs are sent to it, because launches failed; None: they are."""
+    held_why: str = ""
 
     def active_runs(self, user: str) -> int:
         """Return the number of a user's runs that are active."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+from hooke.spec.retry import RetryCause
 from hooke.spec.specification import Part
 from hooke.spec.states import RunState
+from pydantic import ConfigDict, Field
 
 from hooke_api.base.schema import View
 from hooke_api.waiting.schemas import WaitingView
@@ -19,8 +21,13 @@ class TransitionView(View):
     source: RunState | None
     state: RunState
     at: datetime
+    """When the server made or received it, by the clock of its database."""
+    reported_at: datetime | None
+    """When it happened, by the clock of the host that reported it; only displayed."""
     who: str
     why: str
+    cause: RetryCause | None
+    """Of an end without a fault of the run, which `retry` of its experiment decides about; null: other changes."""
     exit_code: int | None
     signal: int | None
     rank: int | None
@@ -106,6 +113,10 @@ class RunSummary(View):
     """Of a trial: the rung of its search, from 0; null of a run that is reported."""
     state: RunState
     attempt: int
+    failures: int
+    """Failed attempts that count for its experiment's `retry`, since it was submitted or retried."""
+    not_before: datetime | None
+    """When its next attempt may start; null: at once."""
     cancel_requested: bool
     waiting: WaitingView | None = None
     """Why it waits, in the queue or for its turn on its cluster, and predicted times; null if it does not."""
@@ -158,6 +169,14 @@ class RunPage(View):
 
     items: list[RunSummary]
     next_cursor: str | None
+
+
+class RetryRequest(View):
+    """How a run is tried again."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    resume: bool = Field(True, description="From the latest complete checkpoint; false: from the beginning.")
 
 
 class LogLineView(View):

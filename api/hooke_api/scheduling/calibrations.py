@@ -8,7 +8,7 @@ from hooke.spec.calibrating import CalibrationOrder
 from sqlalchemy import exists, select, update
 from sqlalchemy.orm import Session
 
-from hooke_api.models import Cluster, Run, StoredCalibration, now
+from hooke_api.models import Cluster, Run, StoredCalibration, database_time
 from hooke_api.queue.prediction import Prediction, remaining
 from hooke_api.queue.state import Calibrating
 from hooke_api.scheduling.lifecycle import ACTIVE
@@ -45,9 +45,13 @@ def open_on(session: Session, cluster: str, at: datetime) -> Calibrating | None:
     return Calibrating(row.state == "running", (left.seconds, left.spread))
 
 
-def due(database: Database, seen_since: datetime) -> list[tuple[str, CalibrationOrder]]:
-    """Return the queued calibrations of clusters that are online and have no active run."""
+def due(database: Database, silence: timedelta) -> list[tuple[str, CalibrationOrder]]:
+    """Return the queued calibrations of clusters that are online and have no active run.
+
+    `silence`: after which a cluster counts as offline.
+    """
     with database.read() as session:
+        seen_since = database_time(session) - silence
         taken = exists().where(Run.host == StoredCalibration.cluster, Run.state.in_(ACTIVE))
         query = (
             select(StoredCalibration)
@@ -66,16 +70,15 @@ def sent(database: Database, id: str) -> None:
     """Note that the order was sent; the result may have arrived before."""
     with database.write() as session:
         query = update(StoredCalibration).where(StoredCalibration.id == id, StoredCalibration.state == "queued")
-        session.execute(query.values(state="running", sent_at=now()))
+        session.execute(query.values(state="running", sent_at=database_time(session)))
         announce(session, "clusters", {})
 
 
 def expire(database: Database) -> None:
     """End calibrations without a result in time."""
-    overdue = select(StoredCalibration).where(
-        StoredCalibration.state == "running", StoredCalibration.sent_at < now() - LIMIT
-    )
+    running = select(StoredCalibration).where(StoredCalibration.state == "running")
     with database.read() as session:
+        overdue = running.where(StoredCalibration.sent_at < database_time(session) - LIMIT)
         if session.scalars(overdue.limit(1)).first() is None:
             return
     with database.write() as session:
@@ -86,6 +89,6 @@ def expire(database: Database) -> None:
 def end(session: Session, row: StoredCalibration, document: dict[str, object] | None, why: str = "") -> None:
     """Store the result of a calibration; the cluster's runs go on."""
     row.state = "failed" if document is None else "succeeded"
-    row.document, row.why, row.ended_at = document, why, now()
+    row.document, row.why, row.ended_at = document, why, database_time(session)
     announce(session, "clusters", {})
     wake_scheduler(session)

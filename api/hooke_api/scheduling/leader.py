@@ -5,35 +5,40 @@ from __future__ import annotations
 import os
 import secrets
 import socket
-from datetime import datetime, timedelta
+import time
+from datetime import timedelta
 
 from sqlalchemy import CursorResult, delete, or_, update
 from sqlalchemy.exc import IntegrityError
 
-from hooke_api.models import Leader, now
+from hooke_api.models import Leader, database_time
 from hooke_api.storage.database import Database
 
 
 class Leadership:
-    """A row that one process holds and renews; another one takes it over after it has expired."""
+    """A row that one process holds and renews; another one takes it over after it has expired.
+
+    It expires by the database's clock; when to renew it is decided by a clock that never jumps.
+    """
 
     def __init__(self, database: Database, term: timedelta) -> None:
         self.database = database
         self.term = term
         self.name = f"{socket.gethostname()[:80]}:{os.getpid()}:{secrets.token_hex(4)}"
-        self._until: datetime | None = None
+        self._renew_at: float | None = None
 
     def hold(self) -> bool:
         """Return whether this process leads; renews the row early enough that it does not expire meanwhile."""
-        at = now()
-        if self._until is not None and at < self._until - self.term * 2 / 3:
+        began = time.monotonic()
+        if self._renew_at is not None and began < self._renew_at:
             return True
-        self._until = at + self.term if self._take(at) else None
-        return self._until is not None
+        self._renew_at = began + self.term.total_seconds() / 3 if self._take() else None
+        return self._renew_at is not None
 
-    def _take(self, at: datetime) -> bool:
+    def _take(self) -> bool:
         try:
             with self.database.write() as session:
+                at = database_time(session)
                 result = session.execute(
                     update(Leader)
                     .where(Leader.name == "scheduler", or_(Leader.holder == self.name, Leader.until < at))

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from hooke.spec.retry import RetryCause
 from hooke.spec.states import TERMINAL, TRANSITIONS, RunState
 from sqlalchemy import CursorResult, func, select, update
 from sqlalchemy.orm import Session
 from sqlalchemy.orm.attributes import set_committed_value
 
-from hooke_api.models import Experiment, Run, Transition, now
+from hooke_api.models import Experiment, Run, Transition, database_time
 from hooke_api.storage.outbox import announce, wake_scheduler
 
 ACTIVE = frozenset({RunState.DISPATCHED, RunState.STARTING, RunState.RUNNING, RunState.LOST})
@@ -36,19 +37,22 @@ class Cause:
     signal: int | None = None
     rank: int | None = None
     host: str | None = None
-    at: datetime | None = None
+    cause: RetryCause | None = None
+    """Of the end of an attempt without a fault of its run."""
+    reported_at: datetime | None = None
+    """When it happened by the clock of the host that reported it; only displayed."""
 
 
 def move(session: Session, run: Run, state: RunState, evidence: Cause, **changes: Any) -> bool:
     """Change the state of a run, provided its state and attempt are those of `run`; return whether they were.
 
     `changes` are further columns to set (`attempt=2`). On success `run` has the new values, and the transition is
-    stored and announced. Raises IllegalTransition if it is not allowed.
+    stored, with the time of the database, and announced. Raises IllegalTransition if it is not allowed.
     """
     source = run.state
     if state not in TRANSITIONS.get(source, frozenset()):
         raise IllegalTransition(f"run {run.id} is {source} and cannot become {state}")
-    at = evidence.at or now()
+    at = database_time(session)
     values: dict[str, Any] = {"state": state, **changes}
     if state is RunState.RUNNING and run.started_at is None:
         values["started_at"] = at
@@ -68,7 +72,7 @@ def move(session: Session, run: Run, state: RunState, evidence: Cause, **changes
 
 def tell(session: Session, run: Run, evidence: Cause) -> None:
     """Store and announce another reason for the present state, as a scheduler's why a run still waits."""
-    session.add(transition(run.id, run.attempt, run.state, run.state, evidence, evidence.at or now()))
+    session.add(transition(run.id, run.attempt, run.state, run.state, evidence, database_time(session)))
     announce_run(session, run)
 
 
@@ -94,8 +98,10 @@ def transition(
         source=source,
         state=state,
         at=at,
+        reported_at=evidence.reported_at,
         who=evidence.who,
         why=evidence.why,
+        cause=evidence.cause,
         exit_code=evidence.exit_code,
         signal=evidence.signal,
         rank=evidence.rank,
@@ -121,7 +127,7 @@ def finish_experiment(session: Session, experiment_id: str, at: datetime | None 
         ended = session.execute(
             update(Experiment)
             .where(Experiment.id == experiment_id, Experiment.finished_at.is_(None))
-            .values(finished_at=at or now())
+            .values(finished_at=at or database_time(session))
             .execution_options(synchronize_session="fetch")
         )
         assert isinstance(ended, CursorResult)  # noqa: S101 - an UPDATE has a count; this tells the type checker

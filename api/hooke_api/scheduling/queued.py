@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Exists, exists, literal, or_, select
 from sqlalchemy.orm import Session, aliased, undefer
 
 from hooke_api.base.settings import Settings
-from hooke_api.models import Attempt, Cluster, Run, StoredCalibration, now
+from hooke_api.models import Attempt, Cluster, Run, StoredCalibration, database_time
 from hooke_api.queue.policies import following
 from hooke_api.queue.settings import Order
 from hooke_api.scheduling import waiting
@@ -21,16 +21,23 @@ BATCH = 64
 """Maximum number of runs per launch."""
 
 
-def free_hosts(session: Session, seen_since: datetime) -> list[str]:
-    """Return the clusters that are online, not draining, have queued runs, and no active run or calibration.
+def free_hosts(session: Session, at: datetime, settings: Settings) -> list[str]:
+    """Return the clusters that are online, not draining or held, have queued runs, no active run or calibration.
 
     Every run occupies its whole cluster: a timed MPI run must not share cores, and a virtual one uses all of them.
     """
     taken = exists().where(Run.host == Cluster.name, Run.state.in_(ACTIVE))
-    wanted = exists().where(Run.host == Cluster.name, Run.state == RunState.QUEUED)
+    wanted = exists().where(Run.host == Cluster.name, Run.state == RunState.QUEUED, ready(at))
     calibrating = exists().where(StoredCalibration.cluster == Cluster.name, StoredCalibration.state.in_(OPEN))
-    free = (Cluster.seen_at >= seen_since) & ~Cluster.draining & ~taken & ~calibrating
+    online = Cluster.seen_at >= at - timedelta(seconds=settings.agent_seconds)
+    held = Cluster.held_until.is_not(None) & (Cluster.held_until > at)
+    free = online & ~Cluster.draining & ~held & ~taken & ~calibrating
     return list(session.scalars(select(Cluster.name).where(free, wanted).order_by(Cluster.name)))
+
+
+def ready(at: datetime) -> ColumnElement[bool]:
+    """Return the condition that a queued run does not pause before its next attempt."""
+    return Run.not_before.is_(None) | (Run.not_before <= at)
 
 
 def choose(session: Session, host: str) -> list[Run]:
@@ -49,11 +56,14 @@ def choose(session: Session, host: str) -> list[Run]:
     )
     if cluster.draining or any(session.execute(query).first() is not None for query in (busy, calibrating)):
         return []
-    chosen = _next_experiment(session, cluster)
+    at = database_time(session)
+    chosen = _next_experiment(session, cluster, at)
     if chosen is None:
         return []
     experiment, most = chosen
-    queued = select(Run).where(Run.host == host, Run.state == RunState.QUEUED, Run.experiment_id == experiment)
+    queued = select(Run).where(
+        Run.host == host, Run.state == RunState.QUEUED, Run.experiment_id == experiment, ready(at)
+    )
     first = session.scalars(queued.order_by(Run.id).limit(1).with_for_update()).first()
     if first is None:
         return []
@@ -61,22 +71,22 @@ def choose(session: Session, host: str) -> list[Run]:
     return list(session.scalars(batch.limit(min(BATCH, most or BATCH)).with_for_update()))
 
 
-def _next_experiment(session: Session, cluster: Cluster) -> tuple[str, int | None] | None:
+def _next_experiment(session: Session, cluster: Cluster, at: datetime) -> tuple[str, int | None] | None:
     """Return the experiment that comes first and the largest number of its runs that may start."""
     policy = waiting.policy_of(cluster)
     if policy.order is Order.FIRST_COME:
         # without reading the whole queue; no run is active here, so no limit of active runs is reached
-        first = _first_come(session, cluster.name)
+        first = _first_come(session, cluster.name, at)
         return None if first is None else (first, policy.max_active_runs)
     # the caller has seen that it is online
-    queue = waiting.read(session, cluster, now(), timedelta.max, predicted=False)
+    queue = waiting.read(session, cluster, at, timedelta.max, predicted=False, waits=ready(at))
     found = following(queue.state)
     return None if found is None else (found[0].experiment, found[1])
 
 
-def _first_come(session: Session, host: str) -> str | None:
+def _first_come(session: Session, host: str, at: datetime) -> str | None:
     """Return the oldest experiment that has begun and has queued runs, otherwise the oldest; ids follow time."""
-    waits = select(Run.experiment_id).where(Run.host == host, Run.state == RunState.QUEUED)
+    waits = select(Run.experiment_id).where(Run.host == host, Run.state == RunState.QUEUED, ready(at))
     oldest = session.scalars(waits.order_by(Run.experiment_id).limit(1)).first()
     if oldest is None or session.scalar(select(_begun(host, literal(oldest)))):
         return oldest
@@ -103,7 +113,8 @@ def unsent(session: Session, at: datetime, settings: Settings) -> list[list[Run]
             Run.state == RunState.DISPATCHED,
             ~Run.cancel_requested,
             Attempt.leased_until.is_(None),
-            or_(Attempt.sent_at.is_(None), (Attempt.sent_at < late) & (Cluster.seen_at >= online)),
+            Cluster.seen_at >= online,
+            or_(Attempt.sent_at.is_(None), Attempt.sent_at < late),
         )
         .order_by(Run.id)
         .options(undefer(Run.spec))

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
-from typing import Protocol
+from typing import Any, Protocol
 
 import structlog
 from hooke.spec.calibrating import CalibrationOrder
@@ -21,11 +21,11 @@ from hooke.spec.states import RunState
 from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
-from hooke_api.base.security import attempt_token, digest
 from hooke_api.base.settings import Settings
 from hooke_api.events.bus import Bus
-from hooke_api.models import Attempt, Event, NumberSequence, Run, now
+from hooke_api.models import Attempt, Event, NumberSequence, Run, database_time
 from hooke_api.scheduling import calibrations, leases
+from hooke_api.scheduling.attempt_tokens import AttemptTokens
 from hooke_api.scheduling.leader import Leadership
 from hooke_api.scheduling.lifecycle import Cause, move
 from hooke_api.scheduling.queued import choose, free_hosts, unsent
@@ -90,9 +90,12 @@ class Scheduler(threading.Thread):
         self._silent_until = 0.0
         self._trim_at = 0.0
         self.leadership = Leadership(database, timedelta(seconds=settings.leader_seconds))
+        self._tokens = AttemptTokens(database)
         self.up_since = self._passed_at = time.monotonic()
         self._failing: str | None = None
         """Why the last pass failed."""
+        self._watched: tuple[float, datetime] | None = None
+        """When leases were looked at last, by a clock that never jumps and by the database's."""
 
     def run(self) -> None:
         """Run passes until stopped; a pass that fails is logged, once for each reason."""
@@ -137,6 +140,7 @@ class Scheduler(threading.Thread):
     def look(self) -> None:
         """Run one pass, if this process leads."""
         if not self.leadership.hold():
+            self.up_since, self._watched = time.monotonic(), None  # a new leader waits for one lease
             return
         self._expire()
         self._plan()
@@ -153,18 +157,33 @@ class Scheduler(threading.Thread):
         self._trim()
 
     def _expire(self) -> None:
-        if time.monotonic() - self.up_since < self.settings.lease_seconds:
-            return  # leases could not be renewed while the API was down
-        at = now()
         with self.database.read() as session:
-            due = leases.due(session, at)
+            at = database_time(session)
+            self._notice_gap(at)
+            if time.monotonic() - self.up_since < self.settings.lease_seconds:
+                return  # leases could not be renewed while the API or its database was away
+            due = leases.due(session, at, self.settings)
         if due:
             with self.database.write() as session:
-                leases.expire(session, at)
+                leases.expire(session, database_time(session), self.settings)
+
+    def _notice_gap(self, at: datetime) -> None:
+        """Grant every lease once more after a time in which none could be renewed, or a jump of the clock."""
+        monotonic = time.monotonic()
+        most = max(self.settings.lease_seconds / 4, 4 * self.settings.schedule_seconds)
+        if self._watched is not None:
+            passed = monotonic - self._watched[0]
+            jumped = abs((at - self._watched[1]).total_seconds() - passed)
+            if passed > most or jumped > most:
+                self.up_since = monotonic
+                log.warning(
+                    "leases are granted once more", seconds_without_a_look=passed, jump_of_the_clock=jumped
+                )
+        self._watched = monotonic, at
 
     def _dispatch(self) -> None:
         with self.database.read() as session:
-            hosts = free_hosts(session, now() - timedelta(seconds=self.settings.agent_seconds))
+            hosts = free_hosts(session, database_time(session), self.settings)
         for host in hosts:
             with self.database.write() as session:
                 for run in choose(session, host):
@@ -173,22 +192,23 @@ class Scheduler(threading.Thread):
     def _write_down(self, session: Session, run: Run) -> None:
         if not move(session, run, RunState.DISPATCHED, Cause("scheduler", f"sent to {run.host}")):
             return
-        token = attempt_token(self.settings.agents, run.id, run.attempt)
         session.add(
-            Attempt(run_id=run.id, number=run.attempt, token_sha256=digest(token), created_at=now(), sent_at=None)
+            Attempt(run_id=run.id, number=run.attempt, created_at=database_time(session), sent_at=None, sends=0)
         )
 
     def _send(self) -> None:
-        at = now()
         with self.database.read() as session:
+            at = database_time(session)
             groups = unsent(session, at, self.settings)
         for group in groups:
+            tokens = self._tokens.of(group)
             orders = [
                 LaunchOrder(
                     run=run.id,
                     attempt=run.attempt,
-                    token=attempt_token(self.settings.agents, run.id, run.attempt),
+                    token=tokens[run.id, run.attempt],
                     spec=run.spec,
+                    resume_from=run.resume_from,
                 )
                 for run in group
             ]
@@ -196,13 +216,12 @@ class Scheduler(threading.Thread):
                 line.launch(group[0].host, orders)
             with self.database.write() as session:
                 for run in group:
-                    _mark(session, run, sent_at=at)
+                    _mark(session, run, sent_at=at, sends=Attempt.sends + 1)
 
     def _ask(self) -> None:
-        at = now()
-        pause = timedelta(seconds=self.settings.probe_seconds)
         with self.database.read() as session:
-            asked = leases.unproven(session, at, pause)
+            at = database_time(session)
+            asked = leases.unproven(session, at, self.settings)
         for run, attempt in asked:
             with self._line() as line:
                 if run.cancel_requested:
@@ -213,8 +232,7 @@ class Scheduler(threading.Thread):
                 _mark(session, run, asked_at=at)
 
     def _calibrate(self) -> None:
-        since = now() - timedelta(seconds=self.settings.agent_seconds)
-        for cluster, order in calibrations.due(self.database, since):
+        for cluster, order in calibrations.due(self.database, timedelta(seconds=self.settings.agent_seconds)):
             with self._line() as line:
                 line.calibrate(cluster, order)
             calibrations.sent(self.database, order.id)
@@ -241,7 +259,7 @@ class Scheduler(threading.Thread):
                 session.execute(delete(Event).where(Event.position < keep_from))
 
 
-def _mark(session: Session, run: Run, **moments: datetime) -> None:
+def _mark(session: Session, run: Run, **changes: Any) -> None:
     session.execute(
-        update(Attempt).where(Attempt.run_id == run.id, Attempt.number == run.attempt).values(**moments)
+        update(Attempt).where(Attempt.run_id == run.id, Attempt.number == run.attempt).values(**changes)
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from hooke.spec.states import RunState
-from sqlalchemy import exists, func, select
+from sqlalchemy import ColumnElement, exists, func, select, true
 from sqlalchemy.orm import Session
 
 from hooke_api.models import Attempt, Cluster, Experiment, Run
@@ -55,8 +55,18 @@ def policy_of(cluster: Cluster) -> QueuePolicy:
     return QueuePolicy.model_validate(cluster.policy or {})
 
 
-def read(session: Session, cluster: Cluster, at: datetime, silence: timedelta, predicted: bool = True) -> Queue:
-    """Return the queue of a cluster; `predicted`: with durations also where its order does not depend on them."""
+def read(
+    session: Session,
+    cluster: Cluster,
+    at: datetime,
+    silence: timedelta,
+    predicted: bool = True,
+    waits: ColumnElement[bool] | None = None,
+) -> Queue:
+    """Return the queue of a cluster; `predicted`: with durations also where its order does not depend on them.
+
+    `waits`: only the queued runs with this condition.
+    """
     policy = policy_of(cluster)
     if predicted or policy.order in PREDICTED:
         known = history.known(session, cluster.name, cluster.slots)
@@ -68,7 +78,7 @@ def read(session: Session, cluster: Cluster, at: datetime, silence: timedelta, p
         cluster=cluster.name,
         slots=cluster.slots,
         now=at.timestamp(),
-        waiting=_entries(session, cluster, known),
+        waiting=_entries(session, cluster, known, true() if waits is None else waits),
         active=_active(turns),
         policy=policy,
         usage=usage,
@@ -76,8 +86,16 @@ def read(session: Session, cluster: Cluster, at: datetime, silence: timedelta, p
         seen_at=cluster.seen_at.timestamp(),
         drained=cluster.draining,
         calibration=calibrations.open_on(session, cluster.name, at),
+        held_until=held_until(cluster, at),
+        held_why=cluster.held_why or "",
     )
     return Queue(state, turns, known)
+
+
+def held_until(cluster: Cluster, at: datetime) -> float | None:
+    """Return until when a cluster gets no runs because launches failed, seconds since 1970; None: it gets them."""
+    until = cluster.held_until
+    return until.timestamp() if until is not None and until > at else None
 
 
 def ranks_of(slots: int, run: Columns) -> int:
@@ -85,11 +103,13 @@ def ranks_of(slots: int, run: Columns) -> int:
     return slots if run.simulated else run.workers + run.servers
 
 
-def _entries(session: Session, cluster: Cluster, known: Known) -> tuple[Entry, ...]:
+def _entries(
+    session: Session, cluster: Cluster, known: Known, condition: ColumnElement[bool]
+) -> tuple[Entry, ...]:
     alike = (Run.experiment_id, Run.algorithm, Run.simulated, Run.workers, Run.servers, Run.budget)
     query = (
         select(*alike, func.count().label("runs"))
-        .where(Run.host == cluster.name, Run.state == RunState.QUEUED)
+        .where(Run.host == cluster.name, Run.state == RunState.QUEUED, condition)
         .group_by(*alike)
         .order_by(*alike)
     )

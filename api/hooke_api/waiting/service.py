@@ -11,8 +11,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from hooke_api.base.errors import ResourceNotFound
-from hooke_api.models import Cluster, Experiment, Run, now
-from hooke_api.queue.outlook import Outlook, Span, offline, outlooks, plural, span
+from hooke_api.models import Cluster, Experiment, Run, database_time
+from hooke_api.queue.outlook import Outlook, Span, clock, offline, outlooks, plural, span
 from hooke_api.queue.prediction import Prediction, total
 from hooke_api.queue.settings import QueuePolicy
 from hooke_api.queue.state import Active, QueueState
@@ -37,7 +37,7 @@ def cluster_of(session: Session, name: str, *, lock: bool = False) -> Cluster:
 def queue_view(session: Session, name: str, silence: timedelta) -> QueueView:
     """Return the queue of one cluster."""
     cluster = cluster_of(session, name)
-    queue = waiting.read(session, cluster, now(), silence)
+    queue = waiting.read(session, cluster, database_time(session), silence)
     state = queue.state
     return QueueView(
         cluster=name,
@@ -99,7 +99,7 @@ def of_runs(session: Session, runs: Iterable[Run], silence: timedelta) -> dict[s
 
 def _queue(session: Session, host: str, silence: timedelta) -> Queue | None:
     cluster = session.get(Cluster, host)
-    return None if cluster is None else waiting.read(session, cluster, now(), silence)
+    return None if cluster is None else waiting.read(session, cluster, database_time(session), silence)
 
 
 def _queued_views(session: Session, queue: Queue, wanted: Sequence[Run]) -> dict[str, WaitingView]:
@@ -111,7 +111,16 @@ def _queued_views(session: Session, queue: Queue, wanted: Sequence[Run]) -> dict
             continue
         about = session.execute(select(*ABOUT).where(Experiment.id == experiment)).one()
         query = (
-            select(Run.id, Run.algorithm, Run.simulated, Run.workers, Run.servers, Run.budget)
+            select(
+                Run.id,
+                Run.algorithm,
+                Run.simulated,
+                Run.workers,
+                Run.servers,
+                Run.budget,
+                Run.attempt,
+                Run.not_before,
+            )
             .where(Run.host == state.cluster, Run.state == RunState.QUEUED, Run.experiment_id == experiment)
             .order_by(Run.id)
         )
@@ -120,6 +129,8 @@ def _queued_views(session: Session, queue: Queue, wanted: Sequence[Run]) -> dict
             predicted = queue.known.durations.predict(kind_of(state.cluster, about, row))
             if row.id in ids:
                 start, reason = outlook.after(before, [(runs, kind) for kind, runs in ahead.items()], state.now)
+                if row.not_before is not None and (until := row.not_before.timestamp()) > state.now:
+                    start, reason = None, f"pauses until {clock(until, state.now)} before attempt {row.attempt}"
                 end = _end(start, predicted, state.now)
                 found[row.id] = _waiting(
                     outlook, state.cluster, outlook.runs_ahead + before, start, end, reason, 1

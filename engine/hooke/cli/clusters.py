@@ -57,6 +57,8 @@ def state(cluster: dict[str, Any]) -> str:
     """Return the state of a cluster in words."""
     if not cluster["online"]:
         return f"offline since {_moment(cluster['seen_at'])}"
+    if cluster.get("held_until"):
+        return f"paused until {_moment(cluster['held_until'])}"
     return ("drained" if not cluster["busy"] else "draining") if cluster["draining"] else "online"
 
 
@@ -79,6 +81,10 @@ def show(cluster: NameArgument, api: ApiOption = None, home: HomeOption = None) 
             ("cores", str(found["cores"])),
             ("launcher", found["launcher"]),
         ]
+        if found.get("held_until"):
+            rows.append(("paused", f"until {_moment(found['held_until'])}: a launch failed {found['held_why']}"))
+        if found.get("clock_offset") is not None:
+            rows.append(("clock", f"{found['clock_offset']:+.1f} s from the server's"))
         rows += [(name, str(value)) for name, value in sorted(found["hardware"].items()) if value != ""]
         rows += [(f"version of {name}", value) for name, value in sorted(found["versions"].items())]
         rows += [(f"data of {name}", why) for name, why in sorted(found["missing_data"].items())]

@@ -52,7 +52,9 @@ def register(
     """Register the application's tasks; `launcher`: by default `local`."""
 
     def launch(documents: list[dict[str, Any]]) -> None:
-        orders.launch(home, api, _ORDERS.validate_python(documents), launcher)
+        for failed in orders.launch(home, api, _ORDERS.validate_python(documents), launcher):
+            _log.warning("a launch failed: %s", failed.why)
+            client.failed_launch(failed)
 
     def cancel(run: str, attempt: int) -> None:
         orders.cancel(home, api, run, attempt)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 
 from hooke.catalogue.algorithm import ranks_of
 from hooke.catalogue.discovery import built_in
 from hooke.catalogue.validation import validate_run
 from hooke.cluster.earlier import adopt_checkpoint
 from hooke.cluster.job import Order
-from hooke.cluster.places import AttemptFolder, write_atomically
+from hooke.cluster.places import AttemptFolder, append_line, described, write_atomically
 from hooke.cluster.shipper import Shipper
 from hooke.cluster.tail import LogBook, last_lines, last_words
 from hooke.cluster.verdict import Evidence, Outside, judge
@@ -38,6 +40,7 @@ class SupervisedAttempt:
     def __init__(self, folder: AttemptFolder, order: Order) -> None:
         folder.path.mkdir(parents=True, exist_ok=True)
         self.folder = folder
+        self._resume_from = order.resume_from
         self.spec: RunSpec | None = None
         self.fault = ""
         """Why the specification cannot run here."""
@@ -91,13 +94,17 @@ class SupervisedAttempt:
         return self.fenced or self.folder.cancel.exists()
 
     def report(self, report: StateReport) -> None:
-        """Write a report to disk and queue it for delivery; ignored after a terminal one."""
+        """Write a report to disk and queue it for delivery; ignored after a terminal one.
+
+        On a full disk it is delivered all the same: that the disk is full is what has to be told.
+        """
         if self.ended:
             return
-        with self.folder.reports.open("a") as file:
-            file.write(report.model_dump_json() + "\n")
-            file.flush()
-            os.fsync(file.fileno())
+        try:
+            append_line(self.folder.reports, report.model_dump_json(), sync=True)
+        except OSError as error:
+            with suppress(OSError):  # of the log, on the same disk
+                sys.stderr.write(f"{self.folder.id}: a report is not on disk: {described(error)}\n")
         self.reports.append(report)
         self.news.set()
 
@@ -128,7 +135,7 @@ class SupervisedAttempt:
             write_atomically(self.folder.spec, canonical(self.spec))
         for rank in range(self.witness.ranks):
             self.folder.exit(rank).unlink(missing_ok=True)
-        return adopt_checkpoint(self.folder)
+        return adopt_checkpoint(self.folder, self._resume_from)
 
     def end_unstarted(self) -> bool:
         """Report the end of an attempt that must not start; return whether it must not."""

@@ -4,7 +4,7 @@ Tasks carry short orders only and may be delivered twice. Arguments are JSON:
 
     LAUNCH  [orders]         orders: list of `hooke.spec.events.LaunchOrder`; several share processes
     CANCEL  [run, attempt]
-    PROBE   [run, attempt]   answered by POST /api/v1/agents/proof with a `hooke.spec.events.AgentProof`
+    PROBE   [run, attempt]   answered by POST /api/v1/agents/proof with a `hooke.spec.attempts.AgentProof`
     CALIBRATE [order]        a `hooke.spec.calibrating.CalibrationOrder`, answered by /api/v1/agents/calibration
 """
 
@@ -22,6 +22,12 @@ CALIBRATE = "hooke.cluster.calibrate"
 
 VISIBILITY_SECONDS = 60
 """Seconds after which Redis delivers an unacknowledged task again; tasks are idempotent."""
+
+EXPIRY_SECONDS = 120
+"""Seconds after the last order to a cluster until Redis forgets those that its agent has not taken.
+
+Nothing is lost by that: the API sends again what it still wants, once the agent reports.
+"""
 
 
 def queue(cluster: str) -> str:
@@ -77,4 +83,8 @@ class Orders:
         self._send(cluster, CALIBRATE, [order.model_dump(mode="json")])
 
     def _send(self, cluster: str, task: str, arguments: list[object]) -> None:
-        self._app.send_task(task, args=arguments, queue=queue(cluster), retry=False)
+        name = queue(cluster)
+        with self._app.producer_pool.acquire(block=True) as producer:
+            self._app.send_task(task, args=arguments, queue=name, retry=False, producer=producer)
+            # by the clock of Redis: those of agents are not believed, and Celery's `expires` would ask them
+            producer.channel.client.expire(name, EXPIRY_SECONDS)

@@ -7,6 +7,7 @@ import gzip
 import random
 import sys
 import time
+from contextlib import suppress
 from urllib.parse import urlsplit
 
 import httpx
@@ -29,6 +30,11 @@ def make_client(api: str) -> httpx.AsyncClient:
 class Refused(Exception):
     """The API's response was not an IngestAnswer."""
 
+    def __init__(self, why: str, retry_after: float = 0.0) -> None:
+        """`retry_after`: seconds that the API asks to be left alone."""
+        super().__init__(why)
+        self.retry_after = retry_after
+
 
 class Delivery:
     """Delivers one attempt until the API has acknowledged all of it. Training never waits for it."""
@@ -43,8 +49,8 @@ class Delivery:
             "Content-Type": "application/json",
             "Content-Encoding": "gzip",
         }
+        self._asked_to_wait = 0.0
         self._failures = 0
-        self._failing_since = 0.0
         self._complaint = ""
 
     async def run(self) -> bool:
@@ -78,19 +84,18 @@ class Delivery:
                 return
 
     def _retry_delay(self) -> float:
-        patient = time.monotonic() - self._failing_since > self._timing.patient_after
-        longest = self._timing.patient_retry if patient else self._timing.longest_retry
-        delay = min(longest, self._timing.beat * float(1 << min(self._failures - 1, 16)))
-        return delay * random.uniform(0.5, 1.0)  # noqa: S311 - so that attempts do not return all at once
+        delay = min(self._timing.longest_retry, self._timing.beat * float(1 << min(self._failures - 1, 16)))
+        delay *= random.uniform(0.5, 1.0)  # noqa: S311 - so that attempts do not return all at once
+        asked = min(self._asked_to_wait, 0.75 * self._timing.longest_retry)
+        return max(delay, asked * random.uniform(1.0, 4 / 3))  # noqa: S311
 
     async def _send(self) -> bool:
         request = self._attempt.shipper.request(self._attempt.reports, renew=not self._attempt.ended)
         try:
             answer = await self._post(request)
         except (httpx.HTTPError, httpx.InvalidURL, Refused) as error:
-            if not self._failures:
-                self._failing_since = time.monotonic()
             self._failures += 1
+            self._asked_to_wait = error.retry_after if isinstance(error, Refused) else 0.0
             self._complain(f"{type(error).__name__}: {error}")
             return False
         if self._failures:
@@ -105,7 +110,7 @@ class Delivery:
         if response.status_code == httpx.codes.REQUEST_ENTITY_TOO_LARGE:
             self._attempt.shipper.too_large()
         if response.status_code != httpx.codes.OK:
-            raise Refused(f"status {response.status_code}: {response.text[:500]}")
+            raise Refused(f"status {response.status_code}: {response.text[:500]}", _retry_after(response))
         try:
             return IngestAnswer.model_validate_json(response.content)
         except ValidationError as error:
@@ -124,5 +129,12 @@ class Delivery:
         if text != self._complaint:  # once per reason: an API that is down for days must not fill the disk
             self._complaint = text
             now = time.strftime("%Y-%m-%d %H:%M:%S")
-            sys.stderr.write(f"{now} {self._attempt.folder.id}: {self._url}: {text}\n")
-            sys.stderr.flush()
+            with suppress(OSError):  # a full disk
+                sys.stderr.write(f"{now} {self._attempt.folder.id}: {self._url}: {text}\n")
+                sys.stderr.flush()
+
+
+def _retry_after(response: httpx.Response) -> float:
+    """Return the seconds of a Retry-After header; 0 without one, or for a date."""
+    given = response.headers.get("retry-after", "")
+    return float(given) if given.isascii() and given.isdigit() else 0.0

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
+import zipfile
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,20 +15,43 @@ COMPLETE = "complete.json"
 
 
 def latest_checkpoint(folder: Path) -> Path | None:
-    """Return the complete checkpoint with the most samples in an attempt's folder, or None."""
+    """Return the good checkpoint with the most samples in an attempt's folder, or None.
+
+    Complete, and every file of it intact: a host that lost its power may have left one that is not.
+    """
     found = [path.parent for path in folder.glob(f"checkpoints/*/{COMPLETE}") if path.parent.name.isdigit()]
-    return max(found, key=lambda path: int(path.name), default=None)
+    newest_first = sorted(found, key=lambda path: int(path.name), reverse=True)
+    return next((path for path in newest_first if _good(path)), None)
 
 
-def adopt_checkpoint(folder: AttemptFolder) -> bool:
+def _good(checkpoint: Path) -> bool:
+    try:
+        ranks = int(json.loads((checkpoint / COMPLETE).read_text())["ranks"])
+        return all(_intact(checkpoint / f"rank.{rank}.npz") for rank in range(ranks))
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+def _intact(path: Path) -> bool:
+    """Return whether a file has the content whose checksums it contains: NumPy's archives are ZIP files."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return archive.testzip() is None
+    except (zipfile.BadZipFile, EOFError):
+        return False
+
+
+def adopt_checkpoint(folder: AttemptFolder, earliest: int = 1) -> bool:
     """Give an attempt the checkpoint of the latest earlier one that has any; return whether it has one now.
+
+    Attempts before `earliest` do not count; with its own number, the attempt starts over.
 
     Files are linked where the file system can, else copied: the earlier attempt keeps its own. The file that marks
     a checkpoint as complete comes last.
     """
-    if latest_checkpoint(folder.path) is not None:
+    if any(folder.path.glob(f"checkpoints/*/{COMPLETE}")):
         return True
-    for number in range(folder.attempt - 1, 0, -1):
+    for number in range(folder.attempt - 1, earliest - 1, -1):
         source = latest_checkpoint(folder.path.with_name(str(number)))
         if source is not None:
             _copy(source, folder.path / "checkpoints" / source.name)

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,9 +23,10 @@ from hooke.cluster.site import token
 from hooke.errors import DataMissing, HookeError
 from hooke.hardware import description
 from hooke.hardware.equipment import equipment
+from hooke.spec.attempts import AgentProof, FailedLaunch
 from hooke.spec.calibrating import CalibrationReport
-from hooke.spec.events import AgentHello, AgentProof
-from hooke.spec.protocol import OLDEST, PROTOCOL, AgentWelcome, refusal
+from hooke.spec.events import AgentHello
+from hooke.spec.protocol import CLOCK, OLDEST_SERVER, PROTOCOL, AgentWelcome, refusal
 
 EVERY = 10.0
 READING = 60.0
@@ -64,6 +66,10 @@ class ApiClient:
         """Send the response to a probe. Raises Refused, httpx.HTTPError or OSError."""
         self._post("proof", proof.model_copy(update={"agent": self._agent}).model_dump_json())
 
+    def failed_launch(self, failed: FailedLaunch) -> None:
+        """Report attempts that could not be started. Raises Refused, httpx.HTTPError or OSError."""
+        self._post("failed-launch", failed.model_copy(update={"agent": self._agent}).model_dump_json())
+
     def calibration(self, report: CalibrationReport) -> None:
         """Send the result of a calibration. Raises Refused, httpx.HTTPError or OSError."""
         self._post("calibration", report.model_dump_json())
@@ -72,6 +78,7 @@ class ApiClient:
         headers = {
             "Authorization": f"Bearer {token(self._token_file)}",
             "Content-Type": "application/json",
+            CLOCK: f"{time.time():.3f}",  # measured and shown by the server, not believed
         }
         response = self._client.post(f"{self._base}/{what}", content=body, headers=headers)
         if response.status_code in REFUSALS:
@@ -112,7 +119,7 @@ def describe(
             "hardware": machine | equipment(),
             "versions": versions,
             "protocol": PROTOCOL,
-            "oldest": OLDEST,
+            "oldest": OLDEST_SERVER,
             "agent": agent,
             "place": f"{os.uname().nodename}:{home}" if home else None,
             "missing_data": missing_data(),
@@ -210,8 +217,9 @@ class Heartbeat(threading.Thread):
     def _hello(self, catalogues: dict[str, Any] | None) -> None:
         try:
             welcome = self._line.hello(self._describe(catalogues))
-            remedy = f"install hooke {welcome.version} here, or upgrade the server"
-            self.refused = refusal((welcome.protocol, welcome.oldest), "the server", remedy) or ""
+            remedy = f"upgrade the server, or install hooke {welcome.version} here"
+            there = (welcome.protocol, welcome.oldest)
+            self.refused = refusal(there, "the server", remedy, OLDEST_SERVER) or ""
             self.welcome = welcome
         except Refused as error:
             self.refused = str(error)

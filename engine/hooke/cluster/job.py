@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+from typing import Any
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from hooke.cluster.launchers.base import TRAIN
 from hooke.cluster.launchers.settings import LauncherSettings, LocalSettings
 from hooke.cluster.places import JobFolder
 from hooke.cluster.watchdog import BACKSTOP
 from hooke.spec.frozen import Frozen
+
+_RETIRED = frozenset({"patient_after", "patient_retry"})
 
 
 class Timing(Frozen):
@@ -28,14 +31,18 @@ class Timing(Frozen):
     backstop: float = Field(BACKSTOP, ge=0)
     """After a run's wall limit, until ranks that have not ended by themselves are killed."""
     longest_retry: float = Field(8.0, gt=0)
-    """Longest delay between two attempts to reach the API; well below a lease."""
-    patient_after: float = Field(600.0, gt=0)
-    """After this time without the API, requests are sent only every `patient_retry`."""
-    patient_retry: float = Field(300.0, gt=0)
+    """Longest delay between two attempts to reach the API, also after days without it: well below a lease, so that
+    a supervisor that lives is never called lost because it waits."""
     give_up: float = Field(3 * 86400.0, gt=0)
     """After the end of the attempt; its files stay, and the next start of the agent tries again."""
     farewell: float = Field(3.0, ge=0)
     """For a last delivery after the supervisor itself was asked to end."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_earlier(cls, value: Any) -> Any:
+        """Accept the jobs of earlier versions."""
+        return {k: v for k, v in value.items() if k not in _RETIRED} if isinstance(value, dict) else value
 
 
 class Order(Frozen):
@@ -45,6 +52,8 @@ class Order(Frozen):
     attempt: int = Field(ge=1)
     spec: dict[str, object]
     """A RunSpec as JSON, validated by the supervisor."""
+    resume_from: int = Field(1, ge=1)
+    """The earliest attempt whose checkpoints this one may go on from."""
 
 
 class Job(Frozen):

@@ -6,6 +6,7 @@ the tasks of `hooke.cluster.agent`.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -13,51 +14,105 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from hooke.cluster.job import Job, Order
 from hooke.cluster.launchers.make import make
 from hooke.cluster.launchers.settings import LauncherSettings, LocalSettings
 from hooke.cluster.lock import held, holder
-from hooke.cluster.places import AttemptFolder, Home, JobFolder, write_atomically
+from hooke.cluster.places import AttemptFolder, Home, JobFolder, described, write_atomically
 from hooke.cluster.processes import members
 from hooke.errors import LaunchError
-from hooke.spec.events import AgentProof, LaunchOrder
+from hooke.spec.attempts import AgentProof, AttemptId, FailedLaunch
+from hooke.spec.events import LaunchOrder
 
 _SPAWN_SECONDS = 30.0
 _OWNED_SECONDS = 5.0
+LEAST_FREE = 16 * 2**20
+"""Bytes that must be free on the disk of the home folder for a run to begin."""
 _SECRETS = frozenset({"HOOKE_REDIS_URL", "HOOKE_DATABASE_URL", "HOOKE_TOKEN", "HOOKE_AGENT_TOKEN"})
 
 
-def launch(home: Home, api: str, orders: Sequence[LaunchOrder], launcher: LauncherSettings | None = None) -> None:
+def launch(
+    home: Home, api: str, orders: Sequence[LaunchOrder], launcher: LauncherSettings | None = None
+) -> list[FailedLaunch]:
     """Start one supervisor for these attempts, unless they have been delivered or have an owner.
 
-    `launcher`: how a new job starts its ranks, `local` if None; an existing job keeps its own.
+    Return those that could not be started, and now can never start. `launcher`: how a new job starts its ranks,
+    `local` if None; an existing job keeps its own.
     """
-    fresh = []
+    fresh, failed = [], []
     for order in orders:
         folder = home.attempt(order.run, order.attempt)
         if folder.delivered.exists() or held(folder.lock):
             continue
         if folder.job.exists():
-            start_supervisor(home.job(folder.job.read_text()), api)
+            again = partial(start_supervisor, home.job(folder.job.read_text()), api)
+            failed += _tried(home, [order], again)
         else:
             fresh.append(order)
     if fresh:
-        start_supervisor(_make_job(home, api, fresh, launcher or LocalSettings()), api)
+
+        def start() -> None:
+            _check_space(home.path)
+            start_supervisor(_make_job(home, api, fresh, launcher or LocalSettings()), api)
+
+        failed += _tried(home, fresh, start)
+    return failed
+
+
+def _tried(home: Home, orders: Sequence[LaunchOrder], start: Callable[[], None]) -> list[FailedLaunch]:
+    """Start attempts; return the report of those that could not be started."""
+    try:
+        start()
+    except (LaunchError, OSError, ValueError) as error:
+        why = described(error) if isinstance(error, OSError) else str(error)
+        given_up = [order for order in orders if _given_up(home.attempt(order.run, order.attempt))]
+        if not given_up:
+            raise
+        names = [AttemptId(run=order.run, attempt=order.attempt) for order in given_up]
+        return [FailedLaunch(attempts=names, why=f"on {os.uname().nodename}: {why}"[:2000])]
+    return []
+
+
+def _given_up(folder: AttemptFolder) -> bool:
+    """Mark an attempt as never to be started; return whether nothing of it has begun."""
+    if folder.begun() or members([folder.id]):
+        return False
+    with suppress(OSError):  # the disk is full: if its order comes again, the API fences it
+        folder.path.mkdir(parents=True, exist_ok=True)
+        folder.dead.touch()
+    return not held(folder.lock)
+
+
+def _check_space(path: Path) -> None:
+    """Raise LaunchError if a run could not even begin its journals."""
+    path.mkdir(parents=True, exist_ok=True, mode=0o700)
+    free = shutil.disk_usage(path).free
+    if free < LEAST_FREE:
+        raise LaunchError(
+            f"no space is left on the disk of {path} (ENOSPC): {free / 2**20:.1f} MiB are free, a run begins with "
+            f"at least {LEAST_FREE // 2**20} MiB"
+        )
 
 
 def _make_job(home: Home, api: str, orders: Sequence[LaunchOrder], launcher: LauncherSettings) -> JobFolder:
     """Create the job's folder atomically."""
-    listed = [Order(run=o.run, attempt=o.attempt, spec=o.spec) for o in orders]
+    listed = [Order(run=o.run, attempt=o.attempt, spec=o.spec, resume_from=o.resume_from) for o in orders]
     job = Job(api=api, orders=listed, launcher=launcher)
     folder = home.job(job.name)
     folder.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     draft = JobFolder(Path(tempfile.mkdtemp(prefix=".", dir=folder.path.parent)))  # mode 0700
     tokens = {f"{order.run}.{order.attempt}": order.token for order in orders}
-    write_atomically(draft.tokens, json.dumps(tokens), 0o600)
-    write_atomically(draft.description, job.model_dump_json())
+    try:
+        write_atomically(draft.tokens, json.dumps(tokens), 0o600)
+        write_atomically(draft.description, job.model_dump_json())
+    except OSError:  # a full disk must not fill up with drafts
+        shutil.rmtree(draft.path, ignore_errors=True)
+        raise
     try:
         draft.path.rename(folder.path)
     except OSError:  # the same message twice at once: the other one was first
@@ -67,6 +122,7 @@ def _make_job(home: Home, api: str, orders: Sequence[LaunchOrder], launcher: Lau
     for order in orders:
         place = home.attempt(order.run, order.attempt)
         place.path.mkdir(parents=True, exist_ok=True)
+        write_atomically(place.token_sha256, hashlib.sha256(order.token.encode()).hexdigest(), 0o600)
         write_atomically(place.job, job.name)
     return folder
 
@@ -111,7 +167,7 @@ def prove(home: Home, api: str, run: str, attempt: int) -> AgentProof:
     folder = home.attempt(run, attempt)
 
     def proof(alive: bool, why: str) -> AgentProof:
-        return AgentProof(run=run, attempt=attempt, alive=alive, why=why)
+        return AgentProof(run=run, attempt=attempt, alive=alive, why=why, token_sha256=_token_sha256(home, folder))
 
     if (pid := holder(folder.lock)) is not None:
         return proof(True, f"its supervisor lives (pid {pid})")
@@ -130,6 +186,16 @@ def prove(home: Home, api: str, run: str, attempt: int) -> AgentProof:
     if left := _left(home, folder):
         return proof(True, left)
     return _declare_dead(folder, proof(False, f"{failure}; no process of it is left"))
+
+
+def _token_sha256(home: Home, folder: AttemptFolder) -> str | None:
+    """Return the SHA-256 of an attempt's token, or None if this agent has never received the attempt."""
+    with suppress(FileNotFoundError):
+        return folder.token_sha256.read_text().strip()
+    with suppress(FileNotFoundError, ValueError, KeyError):  # begun by an earlier version
+        tokens = json.loads(home.job(folder.job.read_text()).tokens.read_text())
+        return hashlib.sha256(tokens[folder.id].encode()).hexdigest()
+    return None
 
 
 def _left(home: Home, folder: AttemptFolder) -> str:

@@ -9,9 +9,11 @@ A marker is a file whose existence is the message; it survives the process that 
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import threading
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,15 +22,42 @@ from hooke.errors import NotFound
 _SAFE = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}")
 
 
+def append_line(path: Path, text: str, *, sync: bool = False) -> None:
+    """Append a line to a file: all of it or nothing, so that a full disk leaves no half line. Raises OSError."""
+    with path.open("ab", buffering=0) as file:
+        size = os.fstat(file.fileno()).st_size
+        data = text.encode() + b"\n"
+        try:
+            while data:
+                data = data[file.write(data) :]
+            if sync:
+                os.fsync(file.fileno())
+        except OSError:
+            with suppress(OSError):
+                os.ftruncate(file.fileno(), size)
+            raise
+
+
+def described(error: OSError) -> str:
+    """Return an error of the system with its name and file: `No space left on device (ENOSPC): /home/...`."""
+    name = errno.errorcode.get(error.errno or 0, "")
+    place = f": {error.filename}" if error.filename else ""
+    return f"{error.strerror or error}{f' ({name})' if name else ''}{place}"
+
+
 def write_atomically(path: Path, text: str, mode: int = 0o644) -> None:
     """Write a file atomically: readers, also after a crash, see all of it or nothing."""
     draft = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
-    with os.fdopen(descriptor, "w") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(descriptor)
-    draft.replace(path)
+    try:
+        with os.fdopen(descriptor, "w") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(descriptor)
+        draft.replace(path)
+    except OSError:
+        draft.unlink(missing_ok=True)
+        raise
 
 
 @dataclass(frozen=True)
@@ -58,6 +87,11 @@ class AttemptFolder:
     def job(self) -> Path:
         """File with the name of the attempt's job."""
         return self.path / "job"
+
+    @property
+    def token_sha256(self) -> Path:
+        """SHA-256 of the attempt's token: it proves to the API that this agent has received the attempt."""
+        return self.path / "token.sha256"
 
     @property
     def cancel(self) -> Path:

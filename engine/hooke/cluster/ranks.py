@@ -13,7 +13,7 @@ from hooke.cluster.batch import BatchRunner, Launched
 from hooke.cluster.job import Timing
 from hooke.cluster.launchers.base import Launch, Launcher
 from hooke.cluster.launchers.batch import BatchLauncher
-from hooke.cluster.places import AttemptFolder
+from hooke.cluster.places import AttemptFolder, described
 from hooke.cluster.runner import RankRunner
 from hooke.cluster.tail import OutputSource
 from hooke.cluster.watchdog import Watchdog
@@ -75,14 +75,15 @@ class Ranks:
 
     async def run(self) -> list[SupervisedAttempt]:
         """Start, watch and end the ranks, and report; return the attempts that have not run yet."""
-        prepared = [attempt.prepare() for attempt in self._attempts if self._found is None]
-        if any(prepared):  # a run without a checkpoint starts from the beginning all the same
-            self._launch = replace(self._launch, program=(*self._launch.program, "--resume"))
         self._attempts[0].starting()
         try:
+            prepared = [attempt.prepare() for attempt in self._attempts if self._found is None]
+            if any(prepared):  # a run without a checkpoint starts from the beginning all the same
+                self._launch = replace(self._launch, program=(*self._launch.program, "--resume"))
             runner = self._start()
         except (LaunchError, OSError) as error:
-            self._attempts[0].end(None, cause=f"the ranks could not be started: {error}")
+            why = described(error) if isinstance(error, OSError) else str(error)
+            self._attempts[0].end(None, cause=f"the ranks could not be started: {why}")
             return self._attempts[1:]
         collected = time.monotonic()
         while runner.look(self._attempts[self._current].witness, self._watchdogs[self._current]):

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from hooke.cluster.places import append_line
 from hooke.spec.events import LogLine
 from hooke.spec.journal import read_new
 
@@ -91,8 +92,10 @@ class LogBook:
     def _write(self, name: str, offset: int, rank: int, stream: Stream, text: str) -> None:
         line = LogLine(seq=self.next_seq, rank=rank, stream=stream, unix=time.time(), text=text[:LONGEST])
         entry = {"source": name, "offset": offset, "line": line.model_dump(mode="json")}
-        with self.path.open("a") as file:
-            file.write(json.dumps(entry) + "\n")
+        try:
+            append_line(self.path, json.dumps(entry))
+        except OSError:
+            return  # a full disk: the output of ranks is worth less than the rest, which must go on
         self.next_seq += 1
 
 

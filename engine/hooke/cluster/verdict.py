@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from hooke.spec.events import Done, RankExit, StateReport
+from hooke.spec.retry import RetryCause
 from hooke.spec.states import DIVERGED, USER_RAISED
 
 RAISED = (USER_RAISED, DIVERGED)
@@ -24,6 +25,7 @@ _HYDRA = re.compile(
 """What MPICH's mpirun prints of the first process that ended; newer ones name the rank."""
 _KILLED = re.compile(r"EXIT STRING: .*\(signal (\d+)\)|KILLED BY SIGNAL: (\d+)")
 _OPEN_MPI = re.compile(r"process rank (\d+) with PID (\d+) on node (\S+) exited on\s+signal (\d+)")
+_DISK_FULL = re.compile(r"\bOSError: \[Errno 28\]|\bENOSPC\b")
 _LONGEST = 2000
 
 End = Literal["succeeded", "failed_user", "failed_infra", "cancelled", "timed_out"]
@@ -121,7 +123,9 @@ def _ended_by_others(e: Evidence) -> StateReport:
     together = len(e.done) == e.ranks
     how = "its ranks ended together, with a checkpoint" if together else "its ranks did not end by themselves"
     states: dict[str, End] = {"limit": "timed_out", "cancelled": "cancelled", "infrastructure": "failed_infra"}
-    return _report(states[e.outside.how], f"{e.outside.why}; {how}", e, exit_code=0 if together else None)
+    cause: RetryCause | None = "time_limit" if e.outside.how == "limit" else None
+    why = f"{e.outside.why}; {how}"
+    return _report(states[e.outside.how], why, e, exit_code=0 if together else None, cause=cause)
 
 
 def _first_fault(e: Evidence) -> RankExit | None:
@@ -138,7 +142,7 @@ def _by_rank(fault: RankExit, e: Evidence) -> StateReport:
     if fault.signal is not None:
         return _report("failed_infra", f"{who} was killed by {signal_name(fault.signal)}", e, fault)
     if fault.code in RAISED:
-        return _report("failed_user", quote_error(fault.rank, lines), e, fault)
+        return _report(*_raised(fault.rank, lines, fault.host), e, fault)
     if fault.code != 0:
         return _report("failed_infra", _with_error(f"{who} ended with status {fault.code}", lines), e, fault)
     if fault.rank in e.damaged:
@@ -152,7 +156,7 @@ def _without_witness(e: Evidence) -> StateReport:
     rank = aborted_rank(e.logs)
     lines = e.logs.get(rank, ()) if rank is not None else ()
     if e.status in RAISED:
-        return _report("failed_user", quote_error(rank, lines), e, rank=rank, exit_code=e.status)
+        return _report(*_raised(rank, lines, e.host), e, rank=rank, exit_code=e.status)
     if e.status is not None and e.status < 0:
         return _report("failed_infra", f"mpirun was killed by {signal_name(-e.status)}", e, signal=-e.status)
     if rank is not None:
@@ -222,6 +226,14 @@ def quote_error(rank: int | None, lines: Sequence[str]) -> str:
     return "\n".join([f"{who} raised {head}", *trace[-LINES_QUOTED:]])[:_LONGEST]
 
 
+def _raised(rank: int | None, lines: Sequence[str], host: str) -> tuple[End, str]:
+    """Return state and reason of a rank that raised: a full disk is no fault of the user's program."""
+    why = quote_error(rank, lines)
+    if any(_DISK_FULL.search(line) for line in _traceback(lines)[-LINES_QUOTED:]):
+        return "failed_infra", f"no space is left on a disk of {host or 'its host'} (ENOSPC): {why}"[:_LONGEST]
+    return "failed_user", why
+
+
 def _with_error(why: str, lines: Sequence[str]) -> str:
     trace = _traceback(lines)
     return "\n".join([why, *trace[-LINES_QUOTED:]])[:_LONGEST] if trace else why
@@ -251,6 +263,7 @@ def _report(
     exit_code: int | None = None,
     signal: int | None = None,
     rank: int | None = None,
+    cause: RetryCause | None = None,
 ) -> StateReport:
     return StateReport(
         state=state,
@@ -260,4 +273,5 @@ def _report(
         signal=fault.signal if fault else signal,
         rank=fault.rank if fault else rank,
         host=(fault.host if fault else e.host) or None,
+        cause=cause,
     )

@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from hooke.spec.frozen import Name
+from hooke.spec.retry import RetryCause
 from hooke.spec.specification import Part
 
 STEP_COLUMNS: dict[str, str] = {
@@ -177,6 +178,8 @@ class StateReport(Record):
     signal: int | None = None
     rank: int | None = None
     host: str | None = None
+    cause: RetryCause | None = Field(None, exclude_if=lambda value: value is None)
+    """Of an end by a batch scheduler's time limit: `time_limit`; none if it was the budget's wall limit."""
 
 
 class LogLine(Record):
@@ -238,6 +241,8 @@ class LaunchOrder(Record):
     """Secret of this attempt; written to a 0600 file, never to a log or a command line."""
     spec: dict[str, object]
     """A RunSpec as JSON."""
+    resume_from: int = Field(1, ge=1, exclude_if=lambda value: value == 1)
+    """The earliest attempt whose checkpoints this one may go on from; its own number: it starts over."""
 
 
 class Described(BaseModel):
@@ -286,15 +291,3 @@ class AgentHello(Record):
     workloads: list[Described] | None = None
     problems: list[FileFault] | None = None
     """User files that are not offered, with reasons; sent with the catalogues."""
-
-
-class AgentProof(Record):
-    """An agent's response to a probe of an attempt; death is reported only if nothing of it is left."""
-
-    run: str
-    attempt: int = Field(ge=1)
-    agent: str | None = None
-    """Identity of the agent that says so; only that of the cluster's present agent counts."""
-    alive: bool
-    """True: its supervisor or one of its processes is alive. False: it is dead and can never start again."""
-    why: str

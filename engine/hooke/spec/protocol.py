@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from hooke.spec.frozen import Frozen
 
-PROTOCOL = 2
-"""1: agents without identity. 2: hello with identity and protocol, answered by a welcome."""
+PROTOCOL = 3
+"""1: agents without identity. 2: hello with identity and protocol, answered by a welcome. 3: causes of ends,
+failed launches, proofs with the attempt's token, attempts that start over."""
 OLDEST = 1
-"""The oldest protocol that this version understands."""
+"""The oldest protocol of an agent that this version's server understands."""
+OLDEST_SERVER = 3
+"""The oldest protocol of a server that this version's agent can work with: install the server first."""
 
 
 class AgentWelcome(Frozen):
@@ -27,19 +30,23 @@ class AgentWelcome(Frozen):
     """What the key BROKER_KEY holds in the Redis that the server uses; None: not told."""
 
 
+CLOCK = "Hooke-Clock"
+"""Header with an agent's clock, seconds since 1970, in its messages to the API."""
 BROKER_KEY = "hooke.server"
 """Key in Redis by which an agent knows that its broker is that of the server, and the database the same."""
 
 
-def refusal(there: tuple[int, int], whose: str, remedy: str) -> str | None:
+def refusal(there: tuple[int, int], whose: str, remedy: str, oldest_here: int = OLDEST) -> str | None:
     """Return why this side cannot work with another one, or None if it can.
 
     `there`: protocol and oldest understood protocol of the other side; `whose`: what it is, as "the agent of hpc";
-    `remedy`: what to do if it is the older one.
+    `remedy`: what to do if it is the older one; `oldest_here`: the oldest protocol that this side understands.
     """
     protocol, oldest = there
-    if protocol < OLDEST:
-        return f"{whose} speaks protocol {protocol}; this version understands {OLDEST} to {PROTOCOL}: {remedy}"
+    if protocol < oldest_here:
+        return (
+            f"{whose} speaks protocol {protocol}; this version understands {oldest_here} to {PROTOCOL}: {remedy}"
+        )
     if oldest > PROTOCOL:
         return (
             f"{whose} understands protocol {oldest} and later, and the other side speaks {PROTOCOL}: "

@@ -17,6 +17,7 @@ from hooke.spec.communication import Communication
 from hooke.spec.frozen import Frozen, Label, Name, Parameter
 from hooke.spec.limits import Budget, EvaluationSettings
 from hooke.spec.measured import MeasuredConstants
+from hooke.spec.retry import RetryPolicy
 from hooke.spec.spaces import Scalar, Space
 from hooke.spec.tuning import Tuning
 
@@ -213,6 +214,13 @@ class ExperimentSpec(Frozen):
         exclude_if=lambda value: value is None,  # documents without it keep their fingerprint
         title="Tuning",
         description="Choose each variant's parameters by trial runs first; empty: parameters are as given.",
+    )
+    retry: RetryPolicy | None = Field(
+        None,
+        exclude_if=lambda value: value is None,  # documents without it keep their fingerprint
+        title="Retry",
+        description="Further attempts after ends without a fault of the run; empty: the server's default. Ignored "
+        "by `hooke run`.",
     )
 
 

@@ -34,7 +34,7 @@ class RunState(StrEnum):
     CANCELLED = "cancelled"
     """Cancelled on request; all of its processes have ended."""
     TIMED_OUT = "timed_out"
-    """The wall limit was reached."""
+    """The wall limit was reached, or a scheduler's time limit without a further checkpoint to go on from."""
 
 
 TERMINAL = frozenset(
@@ -47,7 +47,9 @@ TRANSITIONS: dict[RunState, frozenset[RunState]] = {
     RunState.DISPATCHED: frozenset(
         {RunState.STARTING, RunState.QUEUED, RunState.CANCELLED, RunState.LOST, RunState.FAILED_INFRA}
     ),
-    RunState.STARTING: frozenset({RunState.RUNNING, RunState.LOST} | TERMINAL),
-    RunState.RUNNING: frozenset({RunState.LOST} | TERMINAL),
+    # back to queued: the next attempt, without a fault of the run, or at a user's request
+    RunState.STARTING: frozenset({RunState.RUNNING, RunState.LOST, RunState.QUEUED} | TERMINAL),
+    RunState.RUNNING: frozenset({RunState.LOST, RunState.QUEUED} | TERMINAL),
     RunState.LOST: frozenset({RunState.STARTING, RunState.RUNNING, RunState.QUEUED} | TERMINAL),
+    **{state: frozenset({RunState.QUEUED}) for state in TERMINAL - {RunState.SUCCEEDED}},
 }

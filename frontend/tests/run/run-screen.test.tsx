@@ -95,6 +95,47 @@ describe("the header", () => {
   });
 });
 
+describe("another attempt", () => {
+  it.each<[RunState, Partial<RunView>, boolean, boolean]>([
+    ["failed_infra", {}, true, false],
+    ["timed_out", {}, true, false],
+    ["cancelled", {}, true, false],
+    ["failed_user", { rung: 0, trial: 1 }, false, false],
+    ["succeeded", {}, false, false],
+    ["running", {}, false, false],
+    ["lost", {}, false, true],
+    ["dispatched", { cancel_requested: true }, false, true],
+  ])(
+    "of a run that is %s %o is offered: %s, and to abandon it: %s",
+    async (state, changes, retry, abandon) => {
+      await open({ state, ...changes });
+      expect(screen.queryByTestId("retry-run") !== null).toBe(retry);
+      expect(screen.queryByTestId("abandon-run") !== null).toBe(abandon);
+    },
+  );
+
+  it("is asked for with a click, from the latest checkpoint", async () => {
+    const { user } = await open({ state: "failed_infra" });
+    const again = run({ state: "queued", attempt: 2 });
+    server.on("POST /runs/*/retry", again).on("GET /runs/*", again);
+    await user.click(screen.getByTestId("retry-run"));
+    expect(await screen.findByText("attempt 2")).toBeVisible();
+    expect(server.askedFor("POST /runs/*/retry")[0]?.body).toEqual({ resume: true });
+    expect(screen.queryByTestId("retry-run")).toBeNull();
+  });
+
+  it("says what abandoning risks before it is done", async () => {
+    const { user } = await open({ state: "lost" });
+    const ended = run({ state: "cancelled" });
+    server.on("POST /runs/*/abandon", ended).on("GET /runs/*", ended);
+    await user.click(screen.getByTestId("abandon-run"));
+    expect(await screen.findByText(/Nothing has proven that its processes are dead/)).toBeVisible();
+    await user.click(screen.getByRole("button", { name: "Abandon the run" }));
+    expect(await screen.findByTestId("retry-run")).toBeVisible();
+    expect(server.askedFor("POST /runs/*/abandon")).toHaveLength(1);
+  });
+});
+
 describe("a checkpoint", () => {
   it("is asked for, and said to be there once it lies on the cluster", async () => {
     const { user } = await open({ checkpoints: [checkpoint(10_000)] });

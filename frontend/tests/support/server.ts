@@ -61,6 +61,8 @@ interface Operations {
   "GET /runs/*/logs": LogPage;
   "POST /runs/*/cancel": RunView;
   "POST /runs/*/checkpoint": RunView;
+  "POST /runs/*/retry": RunView;
+  "POST /runs/*/abandon": RunView;
   "POST /series": SeriesAnswer;
 }
 type Operation = keyof Operations;
@@ -110,6 +112,8 @@ const verbs = new Set([
   "cancel",
   "logs",
   "checkpoint",
+  "retry",
+  "abandon",
   "drain",
   "resume",
   "tokens",

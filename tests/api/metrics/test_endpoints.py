@@ -190,11 +190,12 @@ def test_a_new_attempt_hides_what_it_supersedes(service, running):
 
 def _begin_attempt(service, run: str) -> None:
     from hooke_api.base.security import digest
-    from hooke_api.models import Attempt, Run, now
+    from hooke_api.models import Attempt, AttemptToken, Run, now
 
     with service.database.write() as session:
         session.get_one(Run, run).attempt = 2
-        session.add(Attempt(run_id=run, number=2, token_sha256=digest("second"), created_at=now()))
+        session.add(Attempt(run_id=run, number=2, created_at=now()))
+        session.add(AttemptToken(token_sha256=digest("second"), run_id=run, attempt=2, created_at=now()))
 
 
 SYNC = {"variants": [{"name": "sync", "algorithm": "sync-sgd"}], "baseline": "sync"}

@@ -54,10 +54,12 @@ def test_a_trial_is_judged_when_its_records_have_arrived(service):
     """A supervisor that could not reach the API for a while sends its last state with the first of its records."""
     late = before_the_last(service)
     late.report("starting", "running")
-    late.report("succeeded")
+    late.reports.append(late.reports[-1].model_copy(update={"state": "succeeded"}))
+    late.send(rank(0, start()))
     service.scheduler.look()
     assert reported(service) == []
-    late.send(rank(0, start(), scored(1, 1000, 0.95, clock=0.5, reached=True), done(2, clock=0.5)))
+    late.send(rank(0, scored(1, 1000, 0.95, clock=0.5, reached=True), done(2, clock=0.5)))
+    late.finish_ranks()
     service.scheduler.look()
     (variant,) = {run["variant"] for run in trials(service) if run["id"] == late.id}
     chosen = {run["trial"] for run in reported(service) if run["variant"] == variant}

@@ -7,9 +7,9 @@ import signal
 import pytest
 from hooke.cluster import broker
 from hooke.cluster.lock import holder
-from hooke.cluster.processes import children
+from hooke.cluster.processes import children, members
 from hooke.spec.events import LaunchOrder
-from hooke.spec.journal import records
+from hooke.spec.journal import records, unpack
 
 from tests.cluster.acceptance.installation import comparison
 from tests.cluster.bench import Tree, kill9
@@ -27,7 +27,7 @@ def states(run):
 def test_kill_of_every_kind_of_process_of_a_run(site):
     """One experiment, one seed for each victim: the next run starts when the one before has ended."""
     victims = ["rank 0", "rank 1", "mpirun", "hydra_pmi_proxy"]
-    runs = site.submit(comparison(ENDLESS, seeds=len(victims)))
+    runs = site.submit(comparison(ENDLESS, seeds=len(victims)) | {"retry": {"attempts": 1}})
     for run, victim in zip(runs, victims, strict=True):
         site.wait_training(run)
         tree = Tree(site.supervisor(run))
@@ -113,16 +113,30 @@ def launch_order(site, run):
     return LaunchOrder(run=run, attempt=1, token=token, spec=spec)
 
 
-def test_the_supervisor_is_killed(site):
+def test_the_supervisor_is_killed_and_the_next_attempt_goes_on_from_the_checkpoint(site):
     """Its lease runs out, the API asks, and the agent has somebody end and report what was left."""
-    (run,) = site.submit(comparison(ENDLESS))
+    retry = {"backoff_seconds": 0}
+    (run,) = site.submit(comparison(ENDLESS) | {"checkpoint_every": 50_000, "retry": retry})
     site.wait_training(run)
+    wait_for(lambda: any(each["ranks"] == 2 for each in site.run(run)["checkpoints"]), "a checkpoint")
+    kept = max(each["samples"] for each in site.run(run)["checkpoints"] if each["ranks"] == 2)
     kill9(site.supervisor(run))
-    ended = site.wait_state(run, "failed_infra")
-    assert "supervisor died" in ended["history"][-1]["why"]
-    assert ended["attempt"] == 1
+    wait_for(lambda: site.run(run)["attempt"] == 2, "the next attempt")
+    assert members([f"{run}.1"]) == []
+    site.wait_training(run)
+    assert site.run(run)["samples"] >= kept
+    first = next(records(site.home.attempt(run, 2).journal(0)))
+    assert first.restored_step >= kept // 64 > 0
+    site.client.post(f"/runs/{run}/cancel")
+    ended = site.wait_state(run, "cancelled")
+    assert "lost" in states(ended)
+    (again,) = (each for each in ended["history"] if each["state"] == "queued" and each["attempt"] == 2)
+    assert (again["who"], again["cause"]) == ("supervisor", "infrastructure")
+    assert "supervisor died" in again["why"]
     site.assert_nothing_left(run)
-    site.assert_complete(run)
+    assert all(site.home.attempt(run, number).delivered.exists() for number in (1, 2)), "all has arrived"
+    written = [record for record in records(site.home.attempt(run, 2).journal(0)) if record.kind == "steps"]
+    assert ended["phases"][0]["steps"] == unpack("step", written[-1].columns["step"])[-1]
 
 
 def test_virtual_runs_share_a_process_and_one_of_them_is_cancelled(site):

@@ -12,6 +12,7 @@ import { StateBadge } from "@/lib/ui/state-badge";
 import { isTerminal, outcomeOf } from "@/lib/ui/states";
 import { Tag } from "@/lib/ui/tag";
 import { VariantChip } from "@/lib/ui/variant-chip";
+import { AttemptButtons, AttemptErrors, useAttempts } from "./attempts";
 import { CheckpointButton, CheckpointNote, useCheckpoint } from "./checkpoint";
 import { FailurePart } from "./failure-part";
 import styles from "./run.module.css";
@@ -30,6 +31,7 @@ export function RunHeader({ run, index, experiment }: RunHeaderProps) {
   });
   const checkpoint = useCheckpoint(run);
   const cancelling = run.cancel_requested || cancel.isPending;
+  const attempts = useAttempts();
   return (
     <header>
       <nav className={styles.crumb} aria-label="Breadcrumb">
@@ -41,19 +43,22 @@ export function RunHeader({ run, index, experiment }: RunHeaderProps) {
         <h1 className={styles.title}>
           Run #{run.number} <VariantChip name={run.variant} index={index} />
         </h1>
-        {!isTerminal(run.state) && (
-          <div className={styles.actions}>
-            <CheckpointButton run={run} request={checkpoint} />
-            <ConfirmButton
-              label={cancelling ? "Cancelling" : "Cancel"}
-              question="Cancel this run? Measured data is kept."
-              confirm="Cancel the run"
-              busy={cancelling}
-              act={() => cancel.mutate({ path: { run_id: run.id } })}
-              testId="cancel-run"
-            />
-          </div>
-        )}
+        <div className={styles.actions}>
+          <AttemptButtons run={run} attempts={attempts} />
+          {!isTerminal(run.state) && (
+            <>
+              <CheckpointButton run={run} request={checkpoint} />
+              <ConfirmButton
+                label={cancelling ? "Cancelling" : "Cancel"}
+                question="Cancel this run? Measured data is kept."
+                confirm="Cancel the run"
+                busy={cancelling}
+                act={() => cancel.mutate({ path: { run_id: run.id } })}
+                testId="cancel-run"
+              />
+            </>
+          )}
+        </div>
       </div>
       <div className={styles.facts}>
         <StateBadge
@@ -81,6 +86,7 @@ export function RunHeader({ run, index, experiment }: RunHeaderProps) {
       <CheckpointNote request={checkpoint} />
       <Figures run={run} />
       {cancel.isError && <ErrorPanel what="The run could not be cancelled." error={cancel.error} />}
+      <AttemptErrors attempts={attempts} />
     </header>
   );
 }

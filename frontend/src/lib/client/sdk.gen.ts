@@ -2,7 +2,7 @@
 
 import type { Client, ClientMeta, Options as Options2, RequestResult, ServerSentEventsResult, TDataShape } from './client';
 import { client } from './client.gen';
-import type { CancelExperimentData, CancelExperimentErrors, CancelExperimentResponses, CancelRunData, CancelRunErrors, CancelRunResponses, CheckpointRunData, CheckpointRunErrors, CheckpointRunResponses, CreateExperimentData, CreateExperimentErrors, CreateExperimentResponses, DrainClusterData, DrainClusterErrors, DrainClusterResponses, ListAlgorithmsData, ListAlgorithmsErrors, ListAlgorithmsResponses, ListCalibrationsData, ListCalibrationsErrors, ListCalibrationsResponses, ListClustersData, ListClustersErrors, ListClustersResponses, ListClusterTokensData, ListClusterTokensErrors, ListClusterTokensResponses, ListExperimentsData, ListExperimentsErrors, ListExperimentsResponses, ListRunsData, ListRunsErrors, ListRunsResponses, ListWorkloadsData, ListWorkloadsErrors, ListWorkloadsResponses, LivezData, LivezErrors, LivezResponses, MakeClusterTokenData, MakeClusterTokenErrors, MakeClusterTokenResponses, QuerySeriesData, QuerySeriesErrors, QuerySeriesResponses, ReadBandsData, ReadBandsErrors, ReadBandsResponses, ReadClusterData, ReadClusterErrors, ReadClusterResponses, ReadComparisonData, ReadComparisonErrors, ReadComparisonResponses, ReadExperimentData, ReadExperimentErrors, ReadExperimentResponses, ReadLeaderboardData, ReadLeaderboardErrors, ReadLeaderboardResponses, ReadLogsData, ReadLogsErrors, ReadLogsResponses, ReadQueueData, ReadQueueErrors, ReadQueueResponses, ReadRunData, ReadRunErrors, ReadRunResponses, ReadTraceData, ReadTraceErrors, ReadTraceResponses, ReadTuningData, ReadTuningErrors, ReadTuningResponses, ReadyzData, ReadyzErrors, ReadyzResponses, RemoveClusterData, RemoveClusterErrors, RemoveClusterResponses, ResumeClusterData, ResumeClusterErrors, ResumeClusterResponses, RevokeClusterTokenData, RevokeClusterTokenErrors, RevokeClusterTokenResponses, SetPolicyData, SetPolicyErrors, SetPolicyResponses, SetPriorityData, SetPriorityErrors, SetPriorityResponses, StartCalibrationData, StartCalibrationErrors, StartCalibrationResponses, StreamEventsData, StreamEventsErrors, StreamEventsResponses, ValidateExperimentData, ValidateExperimentErrors, ValidateExperimentResponses, VersionData, VersionErrors, VersionResponses } from './types.gen';
+import type { AbandonRunData, AbandonRunErrors, AbandonRunResponses, CancelExperimentData, CancelExperimentErrors, CancelExperimentResponses, CancelRunData, CancelRunErrors, CancelRunResponses, CheckpointRunData, CheckpointRunErrors, CheckpointRunResponses, CreateExperimentData, CreateExperimentErrors, CreateExperimentResponses, DrainClusterData, DrainClusterErrors, DrainClusterResponses, ListAlgorithmsData, ListAlgorithmsErrors, ListAlgorithmsResponses, ListCalibrationsData, ListCalibrationsErrors, ListCalibrationsResponses, ListClustersData, ListClustersErrors, ListClustersResponses, ListClusterTokensData, ListClusterTokensErrors, ListClusterTokensResponses, ListExperimentsData, ListExperimentsErrors, ListExperimentsResponses, ListRunsData, ListRunsErrors, ListRunsResponses, ListWorkloadsData, ListWorkloadsErrors, ListWorkloadsResponses, LivezData, LivezErrors, LivezResponses, MakeClusterTokenData, MakeClusterTokenErrors, MakeClusterTokenResponses, QuerySeriesData, QuerySeriesErrors, QuerySeriesResponses, ReadBandsData, ReadBandsErrors, ReadBandsResponses, ReadClusterData, ReadClusterErrors, ReadClusterResponses, ReadComparisonData, ReadComparisonErrors, ReadComparisonResponses, ReadExperimentData, ReadExperimentErrors, ReadExperimentResponses, ReadLeaderboardData, ReadLeaderboardErrors, ReadLeaderboardResponses, ReadLogsData, ReadLogsErrors, ReadLogsResponses, ReadQueueData, ReadQueueErrors, ReadQueueResponses, ReadRunData, ReadRunErrors, ReadRunResponses, ReadTraceData, ReadTraceErrors, ReadTraceResponses, ReadTuningData, ReadTuningErrors, ReadTuningResponses, ReadyzData, ReadyzErrors, ReadyzResponses, RemoveClusterData, RemoveClusterErrors, RemoveClusterResponses, ResumeClusterData, ResumeClusterErrors, ResumeClusterResponses, RetryRunData, RetryRunErrors, RetryRunResponses, RevokeClusterTokenData, RevokeClusterTokenErrors, RevokeClusterTokenResponses, SetPolicyData, SetPolicyErrors, SetPolicyResponses, SetPriorityData, SetPriorityErrors, SetPriorityResponses, StartCalibrationData, StartCalibrationErrors, StartCalibrationResponses, StreamEventsData, StreamEventsErrors, StreamEventsResponses, ValidateExperimentData, ValidateExperimentErrors, ValidateExperimentResponses, VersionData, VersionErrors, VersionResponses } from './types.gen';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -268,6 +268,16 @@ export const listRuns = <ThrowOnError extends boolean = false>(options?: Options
 export const readRun = <ThrowOnError extends boolean = false>(options: Options<ReadRunData, ThrowOnError>): RequestResult<ReadRunResponses, ReadRunErrors, ThrowOnError> => (options.client ?? client).get<ReadRunResponses, ReadRunErrors, ThrowOnError>({ url: '/api/v1/runs/{run_id}', ...options });
 
 /**
+ * Abandon Run
+ *
+ * End, as cancelled, a lost run, or one that was sent to a cluster which is offline; 409 for any other.
+ *
+ * The risk: nothing has proven that its processes are dead. If they live, they go on using their cluster until
+ * they reach this server, which then ends them, and a further attempt there would share cores with them.
+ */
+export const abandonRun = <ThrowOnError extends boolean = false>(options: Options<AbandonRunData, ThrowOnError>): RequestResult<AbandonRunResponses, AbandonRunErrors, ThrowOnError> => (options.client ?? client).post<AbandonRunResponses, AbandonRunErrors, ThrowOnError>({ url: '/api/v1/runs/{run_id}/abandon', ...options });
+
+/**
  * Cancel Run
  *
  * Cancel a run: at once if it is queued, otherwise within seconds; no effect on a run that has ended.
@@ -287,6 +297,22 @@ export const checkpointRun = <ThrowOnError extends boolean = false>(options: Opt
  * Read the output of the ranks of a run to stdout and stderr, over all its attempts.
  */
 export const readLogs = <ThrowOnError extends boolean = false>(options: Options<ReadLogsData, ThrowOnError>): RequestResult<ReadLogsResponses, ReadLogsErrors, ThrowOnError> => (options.client ?? client).get<ReadLogsResponses, ReadLogsErrors, ThrowOnError>({ url: '/api/v1/runs/{run_id}/logs', ...options });
+
+/**
+ * Retry Run
+ *
+ * Queue another attempt of a run that has ended without success; 409 for any other.
+ *
+ * It goes on from the latest complete checkpoint of earlier attempts, or with `resume: false` from the beginning.
+ */
+export const retryRun = <ThrowOnError extends boolean = false>(options: Options<RetryRunData, ThrowOnError>): RequestResult<RetryRunResponses, RetryRunErrors, ThrowOnError> => (options.client ?? client).post<RetryRunResponses, RetryRunErrors, ThrowOnError>({
+    url: '/api/v1/runs/{run_id}/retry',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
 
 /**
  * Query Series

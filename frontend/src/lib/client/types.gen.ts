@@ -677,6 +677,10 @@ export type ClusterView = {
      */
     busy: number;
     /**
+     * Clock Offset
+     */
+    clock_offset: number | null;
+    /**
      * Cores
      */
     cores: number;
@@ -690,6 +694,14 @@ export type ClusterView = {
     hardware: {
         [key: string]: string | number | number;
     };
+    /**
+     * Held Until
+     */
+    held_until: string | null;
+    /**
+     * Held Why
+     */
+    held_why: string | null;
     /**
      * Launcher
      */
@@ -1202,6 +1214,12 @@ export type ExperimentSpec = {
      * NaN or Inf on one worker: fail the run, or continue without it where the method allows it.
      */
     on_bad_worker?: 'fail' | 'drop';
+    /**
+     * Retry
+     *
+     * Further attempts after ends without a fault of the run; empty: the server's default. Ignored by `hooke run`.
+     */
+    retry?: RetryPolicy | null;
     /**
      * Schema
      */
@@ -2132,31 +2150,52 @@ export type Ready = {
 };
 
 /**
- * RefusedView
+ * RetryPolicy
  *
- * A record that could not be stored.
+ * When a run gets a further attempt, which goes on from its latest complete checkpoint.
+ *
+ * An attempt that the scheduler's time limit ended is followed by another one at once, and does not count, if it
+ * has written a checkpoint with more samples than those before; without one it would end at the same place again.
  */
-export type RefusedView = {
+export type RetryPolicy = {
     /**
-     * Attempt
+     * Attempts
+     *
+     * Attempts of a run that may fail; 1: no further attempt. Those that a scheduler's time limit ended, and those whose launch failed, do not count.
      */
-    attempt: number;
+    attempts?: number;
     /**
-     * Message
+     * Pause
+     *
+     * Seconds before the attempt that follows a failed one; doubled after each further failure.
      */
-    message: string;
+    backoff_seconds?: number;
     /**
-     * Pointer
+     * Causes
+     *
+     * Ends after which there is a further attempt.
      */
-    pointer: string;
+    causes?: Array<'infrastructure' | 'lost' | 'time_limit'>;
     /**
-     * Rank
+     * Longest pause
+     *
+     * Seconds.
      */
-    rank: number | null;
+    longest_backoff_seconds?: number;
+};
+
+/**
+ * RetryRequest
+ *
+ * How a run is tried again.
+ */
+export type RetryRequest = {
     /**
-     * Seq
+     * Resume
+     *
+     * From the latest complete checkpoint; false: from the beginning.
      */
-    seq: number;
+    resume?: boolean;
 };
 
 /**
@@ -2229,6 +2268,10 @@ export type RunSummary = {
      */
     experiment_id: string;
     /**
+     * Failures
+     */
+    failures: number;
+    /**
      * Finished At
      */
     finished_at: string | null;
@@ -2248,6 +2291,10 @@ export type RunSummary = {
      * Lost Mass
      */
     lost_mass: number | null;
+    /**
+     * Not Before
+     */
+    not_before: string | null;
     /**
      * Number
      */
@@ -2367,6 +2414,10 @@ export type RunView = {
      */
     experiment_id: string;
     /**
+     * Failures
+     */
+    failures: number;
+    /**
      * Fingerprint
      */
     fingerprint: string;
@@ -2400,6 +2451,10 @@ export type RunView = {
      * Lost Mass
      */
     lost_mass: number | null;
+    /**
+     * Not Before
+     */
+    not_before: string | null;
     /**
      * Number
      */
@@ -2877,6 +2932,10 @@ export type TransitionView = {
      */
     attempt: number;
     /**
+     * Cause
+     */
+    cause: 'infrastructure' | 'lost' | 'time_limit' | null;
+    /**
      * Exit Code
      */
     exit_code: number | null;
@@ -2888,6 +2947,10 @@ export type TransitionView = {
      * Rank
      */
     rank: number | null;
+    /**
+     * Reported At
+     */
+    reported_at: string | null;
     /**
      * Signal
      */
@@ -4284,6 +4347,36 @@ export type ReadRunResponses = {
 
 export type ReadRunResponse = ReadRunResponses[keyof ReadRunResponses];
 
+export type AbandonRunData = {
+    body?: never;
+    path: {
+        /**
+         * Run Id
+         */
+        run_id: string;
+    };
+    query?: never;
+    url: '/api/v1/runs/{run_id}/abandon';
+};
+
+export type AbandonRunErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type AbandonRunError = AbandonRunErrors[keyof AbandonRunErrors];
+
+export type AbandonRunResponses = {
+    /**
+     * Successful Response
+     */
+    202: RunView;
+};
+
+export type AbandonRunResponse = AbandonRunResponses[keyof AbandonRunResponses];
+
 export type CancelRunData = {
     body?: never;
     path: {
@@ -4390,6 +4483,39 @@ export type ReadLogsResponses = {
 };
 
 export type ReadLogsResponse = ReadLogsResponses[keyof ReadLogsResponses];
+
+export type RetryRunData = {
+    /**
+     * Asked
+     */
+    body?: RetryRequest | null;
+    path: {
+        /**
+         * Run Id
+         */
+        run_id: string;
+    };
+    query?: never;
+    url: '/api/v1/runs/{run_id}/retry';
+};
+
+export type RetryRunErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type RetryRunError = RetryRunErrors[keyof RetryRunErrors];
+
+export type RetryRunResponses = {
+    /**
+     * Successful Response
+     */
+    202: RunView;
+};
+
+export type RetryRunResponse = RetryRunResponses[keyof RetryRunResponses];
 
 export type QuerySeriesData = {
     body: SeriesQuery;

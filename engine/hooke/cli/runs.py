@@ -1,0 +1,132 @@
+"""`hooke runs`: list the runs of an experiment; cancel, retry or abandon them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import quote
+
+import typer
+
+from hooke.cli.remote import ApiOption, HomeOption, Remote
+from hooke.cli.text import columns
+from hooke.errors import ArgumentError
+
+app = typer.Typer(
+    help="List the runs of an experiment; cancel, retry or abandon them.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="Id of the run, run_...")]
+FAILED = ("failed_infra", "timed_out")
+"""States without a fault of the run itself."""
+RISK = (
+    "Nothing has proven that its processes are dead: if they live, they go on using their cluster until they "
+    "reach the server, which then ends them, and a further attempt there would share cores with them."
+)
+_PAGE = 500
+
+
+def _tell(command: Callable[[Remote], str], api: str | None, home: Path | None) -> None:
+    """Print what a command returns, or the reason why it failed, with exit status 1."""
+    try:
+        print(command(Remote.connect(api, home)))
+    except ArgumentError as error:
+        typer.echo(f"hooke runs: {error}", err=True)
+        raise typer.Exit(1) from None
+
+
+def _post(remote: Remote, run: str, what: str, body: Any = None) -> dict[str, Any]:
+    found: dict[str, Any] = remote.post(f"/runs/{quote(run, safe='')}/{what}", body)
+    return found
+
+
+def _runs(remote: Remote, experiment: str) -> list[dict[str, Any]]:
+    """Return every run of an experiment in the order of its expansion."""
+    found: list[dict[str, Any]] = []
+    cursor = ""
+    while True:
+        page = remote.get(f"/runs?experiment={quote(experiment, safe='')}&limit={_PAGE}{cursor}")
+        found += page["items"]
+        if page["next_cursor"] is None:
+            return found
+        cursor = f"&cursor={quote(page['next_cursor'], safe='')}"
+
+
+@app.command("list")
+def list_(
+    experiment: Annotated[str, typer.Argument(metavar="EXPERIMENT", help="Id of the experiment, exp_...")],
+    api: ApiOption = None,
+    home: HomeOption = None,
+) -> None:
+    """List the runs of an experiment with state, attempt and why they wait."""
+
+    def told(remote: Remote) -> str:
+        rows = [("RUN", "NUMBER", "VARIANT", "CLUSTER", "SEED", "STATE", "ATTEMPT", "WAITS")]
+        for run in _runs(remote, experiment):
+            numbers = (str(run[name]) for name in ("number", "seed", "attempt"))
+            number, seed, attempt = numbers
+            waits = run["waiting"]["reason"] if run["waiting"] else ""
+            rows.append((run["id"], number, run["variant"], run["cluster"], seed, run["state"], attempt, waits))
+        return columns(rows, "  ")
+
+    _tell(told, api, home)
+
+
+@app.command()
+def cancel(run: RunArgument, api: ApiOption = None, home: HomeOption = None) -> None:
+    """Cancel a run: at once if it is queued, otherwise within seconds."""
+
+    def told(remote: Remote) -> str:
+        state = _post(remote, run, "cancel")["state"]
+        return f"{run} is {state}" + ("" if state == "cancelled" else ", and ends")
+
+    _tell(told, api, home)
+
+
+@app.command()
+def retry(
+    run: Annotated[str | None, typer.Argument(metavar="[RUN]", help="Id of the run, run_...")] = None,
+    experiment: Annotated[
+        str | None, typer.Option(help="All runs of this experiment that failed by infrastructure or timed out.")
+    ] = None,
+    from_start: Annotated[
+        bool, typer.Option("--from-start", help="Start over instead of going on from the latest checkpoint.")
+    ] = False,
+    api: ApiOption = None,
+    home: HomeOption = None,
+) -> None:
+    """Give a run that has ended without success another attempt, from its latest checkpoint."""
+
+    def told(remote: Remote) -> str:
+        if (run is None) == (experiment is None):
+            raise ArgumentError("give the id of a run, or --experiment with the id of an experiment")
+        ids = [run] if run else [each["id"] for each in _runs(remote, experiment or "") if each["state"] in FAILED]
+        views = [_post(remote, each, "retry", {"resume": not from_start}) for each in ids if each]
+        if not views:
+            return "no run of the experiment has failed by infrastructure or timed out"
+        return "\n".join(f"{view['id']} is queued for attempt {view['attempt']}" for view in views)
+
+    _tell(told, api, home)
+
+
+@app.command()
+def abandon(
+    run: RunArgument,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    api: ApiOption = None,
+    home: HomeOption = None,
+) -> None:
+    """End a lost run, or one that was sent to a cluster that is offline, without proof that it is dead."""
+
+    def told(remote: Remote) -> str:
+        typer.echo(RISK, err=True)
+        if not yes and not typer.confirm(f"Abandon {run}?", err=True):
+            raise ArgumentError("nothing was done")
+        return f"{run} is {_post(remote, run, 'abandon')['state']}"
+
+    _tell(told, api, home)

@@ -1,0 +1,37 @@
+"""What an agent tells the API of attempts: that one is alive or dead, or could not be started."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from hooke.spec.events import Record
+
+
+class AttemptId(Record):
+    """One attempt of a run."""
+
+    run: str
+    attempt: int = Field(ge=1)
+
+
+class FailedLaunch(Record):
+    """Report of an agent that it could not start attempts, which now can never start."""
+
+    agent: str | None = None
+    """Identity of the agent."""
+    attempts: list[AttemptId] = Field(min_length=1, max_length=1000)
+    why: str = Field(max_length=2000)
+
+
+class AgentProof(Record):
+    """An agent's response to a probe of an attempt; death is reported only if nothing of it is left."""
+
+    run: str
+    attempt: int = Field(ge=1)
+    agent: str | None = None
+    """Identity of the agent that says so; only that of the cluster's present agent counts."""
+    alive: bool
+    """True: its supervisor or one of its processes is alive. False: it is dead and can never start again."""
+    token_sha256: str | None = Field(None, pattern=r"^[0-9a-f]{64}$")
+    """SHA-256 of the attempt's token: shows that the agent has received the attempt. None: it never has."""
+    why: str

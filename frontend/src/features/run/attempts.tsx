@@ -1,0 +1,76 @@
+import { Button } from "@mantine/core";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import {
+  abandonRunMutation,
+  readRunQueryKey,
+  retryRunMutation,
+} from "@/lib/client/@tanstack/react-query.gen";
+import type { RunView } from "@/lib/client/types.gen";
+import { ConfirmButton } from "@/lib/ui/confirm-button";
+import { ErrorPanel } from "@/lib/ui/error-panel";
+import { isTerminal } from "@/lib/ui/states";
+
+const RISK =
+  "Abandon this run? Nothing has proven that its processes are dead: if they live, they go on using their cluster " +
+  "until they reach this server, which then ends them, and a further attempt there would share cores with them.";
+
+/** Requests for another attempt, and to give up one that nobody can reach. */
+export function useAttempts() {
+  const client = useQueryClient();
+  const onSuccess = (view: RunView) =>
+    client.setQueryData(readRunQueryKey({ path: { run_id: view.id } }), view);
+  return {
+    retry: useMutation({ ...retryRunMutation(), onSuccess }),
+    abandon: useMutation({ ...abandonRunMutation(), onSuccess }),
+  };
+}
+
+type Attempts = ReturnType<typeof useAttempts>;
+
+function canRetry(run: RunView): boolean {
+  return isTerminal(run.state) && run.state !== "succeeded" && run.rung === null;
+}
+
+/** Lost, or on its way to a cluster and to be cancelled: the server refuses where the cluster answers. */
+function canAbandon(run: RunView): boolean {
+  return run.state === "lost" || (run.state === "dispatched" && run.cancel_requested);
+}
+
+export function AttemptButtons({ run, attempts }: { run: RunView; attempts: Attempts }) {
+  const path = { run_id: run.id };
+  return (
+    <>
+      {canRetry(run) && (
+        <Button
+          variant="default"
+          loading={attempts.retry.isPending}
+          onClick={() => attempts.retry.mutate({ path, body: { resume: true } })}
+          data-testid="retry-run"
+        >
+          Retry
+        </Button>
+      )}
+      {canAbandon(run) && (
+        <ConfirmButton
+          label="Abandon"
+          question={RISK}
+          confirm="Abandon the run"
+          keep="Wait for it"
+          busy={attempts.abandon.isPending}
+          act={() => attempts.abandon.mutate({ path })}
+          testId="abandon-run"
+        />
+      )}
+    </>
+  );
+}
+
+/** Why a request was refused. */
+export function AttemptErrors({ attempts: { retry, abandon } }: { attempts: Attempts }) {
+  return (
+    <>
+      {retry.isError && <ErrorPanel what="The run could not be retried." error={retry.error} />}
+      {abandon.isError && <ErrorPanel what="The run could not be abandoned." error={abandon.error} />}
+    </>
+  );
+}

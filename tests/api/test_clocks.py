@@ -1,0 +1,134 @@
+"""Which clock decides: the database's. Those of agents are displayed, and those of API hosts do not count."""
+
+import time
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hooke_api.models import base, clock, now
+from hooke_api.scheduling import scheduler as scheduling
+
+from tests.api.hands import start, steps
+from tests.api.test_ingest import rank
+from tests.api.test_scheduler import expire, set_attempts, states
+
+FUTURE = datetime(2223, 5, 4, tzinfo=UTC)
+
+
+def at(text: str) -> datetime:
+    return datetime.fromisoformat(text)
+
+
+def test_a_supervisor_s_clock_is_displayed_and_not_believed(service):
+    """A run finished in 2223."""
+    supervisor = service.launch()
+    before = now()
+    supervisor.report("starting", "running", "failed_user")
+    supervisor.reports[:] = []
+    other = service.run(supervisor.id)
+    assert before <= at(other["started_at"]) <= at(other["finished_at"]) <= now()
+    second = service.client.post(f"/runs/{supervisor.id}/retry")
+    assert second.status_code == 202
+    again = service.next()
+    again.report("starting")
+    for state in ("running", "failed_user"):
+        again.reports.append(again.reports[-1].model_copy(update={"state": state, "unix": FUTURE.timestamp()}))
+    again.send()
+    run = service.run(supervisor.id)
+    assert before <= at(run["finished_at"]) <= now()
+    last = run["history"][-1]
+    assert at(last["reported_at"]) == FUTURE
+    assert before <= at(last["at"]) <= now()
+    assert run["history"][0]["reported_at"] is None  # by the server itself
+
+
+@pytest.mark.parametrize("ahead", [-86_400.0, 0.0, 250 * 365.25 * 86_400.0])
+def test_an_agent_s_clock_is_measured_and_displayed(service, ahead):
+    body = {"name": "local", "cores": 4, "slots": 4, "launcher": "local", "hardware": {}, "versions": {}}
+    headers = {"hooke-clock": f"{time.time() + ahead:.3f}"}
+    service.agent.post("/agents/hello", json=body, headers=headers).raise_for_status()
+    cluster = service.get("/clusters/local")
+    assert cluster["clock_offset"] == pytest.approx(ahead, abs=60)
+    assert cluster["online"] is True
+    assert abs((at(cluster["seen_at"]) - now()).total_seconds()) < 60
+    service.hello()
+    assert service.get("/clusters/local")["clock_offset"] is None
+
+
+@pytest.mark.parametrize("told", ["nan", "inf", "soon", "1e300"])
+def test_a_clock_that_is_none_is_refused(service, told):
+    body = {"name": "local", "cores": 4, "slots": 4, "launcher": "local", "hardware": {}, "versions": {}}
+    answer = service.agent.post("/agents/hello", json=body, headers={"hooke-clock": told})
+    assert answer.status_code == 422
+
+
+def test_the_clock_of_an_api_host_does_not_count(service, kind, monkeypatch):
+    """Two API hosts an hour apart: the leases that one renews have not expired for the other."""
+    if kind == "sqlite":
+        pytest.skip("SQLite runs in the API's process, on its clock")
+    supervisor = service.launch()
+    supervisor.report("starting", "running")
+
+    def ahead():
+        return datetime.now(UTC) + timedelta(hours=1)
+
+    for module in (base, clock):
+        monkeypatch.setattr(module, "now", ahead)
+    service.scheduler.up_since -= 1000
+    service.scheduler.look()
+    assert states(service) == ["running"]
+    assert service.get("/clusters/local")["online"] is True
+
+
+@pytest.mark.parametrize("hours", [1, -1])
+def test_a_clock_that_jumps_loses_no_run(service, monkeypatch, hours):
+    supervisor = service.launch()
+    supervisor.report("starting", "running")
+    service.scheduler.up_since -= 1000
+    service.scheduler.look()
+    real = scheduling.database_time
+    monkeypatch.setattr(scheduling, "database_time", lambda session: real(session) + timedelta(hours=hours))
+    for _ in range(3):
+        service.scheduler.look()
+    assert states(service) == ["running"]
+    expire(service)  # one that stays silent for a lease after the jump is lost
+    set_attempts(service, leased_until=now() - timedelta(hours=3))
+    service.scheduler.look()
+    assert states(service) == ["lost"]
+
+
+def test_nothing_expires_after_a_time_in_which_no_lease_could_be_renewed(service, monkeypatch):
+    """The database was away for a minute, the API was not: passes failed meanwhile, and so did every report."""
+    supervisor = service.launch()
+    supervisor.report("starting", "running")
+    service.scheduler.up_since -= 1000
+    service.scheduler.look()
+    monotonic, database_at = service.scheduler._watched
+    gap = timedelta(seconds=60)
+    service.scheduler._watched = monotonic - gap.total_seconds(), database_at - gap
+    set_attempts(service, leased_until=now() - timedelta(seconds=1))
+    service.scheduler.look()
+    assert states(service) == ["running"]
+
+
+def test_a_new_leader_waits_for_a_lease(service):
+    supervisor = service.launch()
+    supervisor.report("starting", "running")
+    service.scheduler.up_since -= 1000
+    hold = service.scheduler.leadership.hold
+    service.scheduler.leadership.hold = lambda: False
+    service.scheduler.look()
+    service.scheduler.leadership.hold = hold
+    set_attempts(service, leased_until=now() - timedelta(seconds=1))
+    service.scheduler.look()
+    assert states(service) == ["running"]
+
+
+def test_one_that_delivers_what_it_wrote_after_its_end_is_not_lost(service):
+    """After a long outage that takes more than a lease; its requests say that it has ended."""
+    supervisor = service.launch()
+    supervisor.report("starting", "running")
+    set_attempts(service, leased_until=now() - timedelta(seconds=1))
+    supervisor.send(rank(0, start(), steps(1)), renew=False)
+    service.scheduler.up_since -= 1000
+    service.scheduler.look()
+    assert states(service) == ["running"]
