@@ -43,5 +43,6 @@ def on_slurm(slurm, monkeypatch):
     monkeypatch.setenv("PATH", slurm.environment["PATH"])
     wait_for(slurm.idle, "the node to be idle")
     yield slurm
+    slurm.ask("scontrol", "update", f"nodename={slurm.node}", "state=resume", check=False)
     slurm.ask("scancel", "-u", "root", "--signal=KILL", "--full", check=False)
     slurm.ask("scancel", "-u", "root", check=False)

@@ -99,6 +99,19 @@ describe("the calibration of a cluster", () => {
     expect(screen.getByTestId("calibrate")).toBeDisabled();
   });
 
+  it("shows a scheduler's words while it waits, and cancels", async () => {
+    const running = view({ state: "running", calibration: null, ended_at: null });
+    await open([{ ...running, why: "job 7 waits in Slurm's queue: PENDING (Resources)" }]);
+    expect(await screen.findByTestId("calibration-state")).toHaveTextContent("Now: job 7 waits in Slurm's queue");
+    const ending = { ...running, state: "cancelling" as const };
+    server.on("POST /clusters/*/calibrations/*/cancel", ending);
+    server.on("GET /clusters/*/calibrations", { items: [ending] });
+    await userEvent.click(screen.getByTestId("calibration-cancel"));
+    await waitFor(() => expect(screen.getByTestId("calibration-state")).toHaveTextContent("Cancelling."));
+    expect(screen.queryByTestId("calibration-cancel")).toBeNull();
+    expect(screen.getByTestId("calibrate")).toBeDisabled();
+  });
+
   it("says why it was refused, and why one failed", async () => {
     await open([view({ state: "failed", calibration: null, why: "no mpirun" })]);
     expect(await screen.findByTestId("calibration-failure")).toHaveTextContent("no mpirun");
