@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 from hooke.cluster.guard import FORWARDED, ORPHANED, rank_of
-from hooke.cluster.processes import members, start_time, stopped
+from hooke.cluster.processes import start_time
 from hooke.spec.events import RankExit
 
 from tests.cluster.bench import kill9, only_child
@@ -252,19 +252,3 @@ def test_a_rank_that_does_not_end_after_sigterm_is_killed(tmp_path):
     assert process.wait(LIMIT) == -signal.SIGKILL
     assert time.monotonic() - began >= 1.0
     assert record(tmp_path).signal == signal.SIGKILL
-
-
-def test_a_stopped_parent_of_an_attempts_processes_is_named_though_it_is_not_of_the_attempt():
-    """Open MPI's daemon on another host: a launch agent starts it without the variables of the attempt."""
-    script = "HOOKE_ATTEMPT=run_stopped.1 sleep 60 & echo $!; wait"
-    with subprocess.Popen(["sh", "-c", script], stdout=subprocess.PIPE, text=True) as daemon:
-        child = int(daemon.stdout.readline())
-        try:
-            wait_for(lambda: members(["run_stopped.1"]) == [child], "the child")
-            assert stopped(["run_stopped.1"]) == []
-            os.kill(daemon.pid, signal.SIGSTOP)
-            wait_for(lambda: stopped(["run_stopped.1"]), "the state of its parent")
-            assert stopped(["run_stopped.1"]) == [f"sh (pid {daemon.pid}) is stopped by a signal"]
-        finally:
-            os.kill(child, signal.SIGKILL)
-            daemon.kill()

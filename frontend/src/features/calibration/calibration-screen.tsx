@@ -121,15 +121,7 @@ export function CalibrationScreen() {
 }
 
 /** A calibration that has not ended: what it does, in the words of agent and scheduler, and its cancel. */
-function Open({
-  view,
-  pending,
-  cancel,
-}: {
-  view: CalibrationView;
-  pending: boolean;
-  cancel: () => void;
-}) {
+function Open({ view, pending, cancel }: { view: CalibrationView; pending: boolean; cancel: () => void }) {
   const [title, usual] = STATES[isOpen(view.state) ? view.state : "running"];
   return (
     <div className={styles.open}>
@@ -137,7 +129,13 @@ function Open({
         <strong>{title}</strong> {usual} {view.why && <span className={styles.words}>Now: {view.why}</span>}
       </p>
       {view.state !== "cancelling" && (
-        <Button variant="default" size="compact-sm" onClick={cancel} loading={pending} data-testid="calibration-cancel">
+        <Button
+          variant="default"
+          size="compact-sm"
+          onClick={cancel}
+          loading={pending}
+          data-testid="calibration-cancel"
+        >
           Cancel
         </Button>
       )}
