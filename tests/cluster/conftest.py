@@ -1,5 +1,6 @@
 """Fixtures of the cluster side."""
 
+import importlib.util
 import os
 import tempfile
 from pathlib import Path
@@ -46,3 +47,11 @@ def on_slurm(slurm, monkeypatch):
     slurm.ask("scontrol", "update", f"nodename={slurm.node}", "state=resume", check=False)
     slurm.ask("scancel", "-u", "root", "--signal=KILL", "--full", check=False)
     slurm.ask("scancel", "-u", "root", check=False)
+
+
+@pytest.fixture
+def psij():
+    """Return the library PSI/J, or skip."""
+    if importlib.util.find_spec("psij") is None and "psij" in required():
+        pytest.fail(f"HOOKE_REQUIRE={os.environ['HOOKE_REQUIRE']} forbids to skip: psij-python is not installed")
+    return pytest.importorskip("psij", reason="NOT TESTED HERE: psij-python is missing (HOOKE_REQUIRE=psij fails)")

@@ -13,11 +13,6 @@ from tests.waiting import LIMIT, wait_for
 SITE = PsijSettings(kind="psij", slots=4, executor="local", poll_seconds=1)
 
 
-@pytest.fixture
-def psij():
-    return pytest.importorskip("psij", reason="NOT TESTED HERE: psij-python is not installed")
-
-
 def test_without_the_library_a_sentence_says_what_to_install(bench, monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "psij", None)
     with pytest.raises(LaunchError, match=r"pip install 'hooke\[psij\]'"):

@@ -1,6 +1,5 @@
 """The launcher of PSI/J with its executor `slurm`, against a real Slurm."""
 
-import pytest
 from hooke.cluster.launchers.settings import PsijSettings
 
 from tests.waiting import LIMIT, wait_for
@@ -12,8 +11,7 @@ def reasons(bench, run):
     return [report.why for report in bench.api.reports[run, 1] if report.state == "starting"]
 
 
-def test_a_job_waits_as_psij_tells_runs_and_is_cancelled_in_the_queue(on_slurm, bench):
-    pytest.importorskip("psij", reason="NOT TESTED HERE: psij-python is not installed")
+def test_a_job_waits_as_psij_tells_runs_and_is_cancelled_in_the_queue(psij, on_slurm, bench):
     on_slurm.ask("scontrol", "update", f"nodename={on_slurm.node}", "state=drain", "reason=maintenance")
     run, supervisor = bench.start("--steps", "20", launcher=SITE)
     wait_for(lambda: any("QUEUED" in why for why in reasons(bench, run)), lambda: f"{reasons(bench, run)}")
