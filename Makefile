@@ -110,8 +110,10 @@ $(PACKAGES): $(BASE) engine/pyproject.toml api/pyproject.toml
 	    -e "engine[compute,cluster]" -e api
 	@touch $@
 
+# PSI/J's limits of psutil and packaging are older than what is locked: it comes without its dependencies.
 $(TOOLS): $(PACKAGES) requirements-dev.txt
-	$(STEP) "[+] tools of development" .make/tools.log $(PIP) -r requirements-dev.txt
+	$(STEP) "[+] tools of development" .make/tools.log \
+	    sh -ec '$(PIP) -r requirements-dev.txt; $(PIP) --no-deps psij-python==0.9.11'
 	@touch $@
 
 $(MODULES): $(BASE) frontend/package-lock.json

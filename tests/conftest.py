@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 DEAREST = (
     *("engine/contract/", "e2e/test_up.py", "cluster/acceptance/", "netlab/test_peers.py", "api/"),
-    *("e2e/test_demo.py", "cluster/test_slurm.py", "engine/comm/", "engine/trace/", "engine/loop/"),
+    *("e2e/test_demo.py", "cluster/test_slurm", "engine/comm/", "engine/trace/", "engine/loop/"),
 )
 """Groups that take longest, and so begin first. The tests of a folder share what is dear: an mpirun, a server."""
 

@@ -62,6 +62,7 @@ class OrderLine:
         self.cancelled: list[tuple[str, str, int]] = []
         self.probed: list[tuple[str, str, int]] = []
         self.calibrated: list[tuple[str, CalibrationOrder]] = []
+        self.ended: list[tuple[str, str]] = []
         self.down = False
 
     def _check(self) -> None:
@@ -83,6 +84,10 @@ class OrderLine:
     def calibrate(self, cluster: str, order: CalibrationOrder) -> None:
         self._check()
         self.calibrated.append((cluster, order))
+
+    def cancel_calibration(self, cluster: str, id: str) -> None:
+        self._check()
+        self.ended.append((cluster, id))
 
 
 @dataclass

@@ -188,3 +188,54 @@ def test_a_cluster_that_has_other_hardware_than_its_calibration_is_warned_about(
     assert warning["message"] == (
         "local has changed since its calibration: cpu was test and is another. Calibrate it again."
     )
+
+
+def test_what_is_done_is_told_and_counts_as_a_sign_of_life(service):
+    service.hello()
+    asked = service.client.post(PATH, json={}).json()
+    service.scheduler.look()
+    with service.database.write() as session:
+        session.execute(
+            update(StoredCalibration).values(sent_at=now() - calibrations.LIMIT - timedelta(seconds=1))
+        )
+    words = "job 7 waits in Slurm's queue: PENDING (Resources)"
+    assert service.agent.post("/agents/calibration", json={"id": asked["id"], "doing": words}).status_code == 204
+    service.scheduler.look()
+    (shown,) = service.get(PATH)["items"]
+    assert (shown["state"], shown["why"]) == ("running", words)
+    both = {"id": asked["id"], "doing": words, "why": "no mpirun"}
+    assert service.agent.post("/agents/calibration", json=both).status_code == 422
+
+
+def test_a_queued_calibration_is_cancelled_at_once_and_one_that_measures_by_its_agent(service):
+    service.submit(**ALONE)
+    waiting = service.client.post(PATH, json={}).json()["id"]
+    ended = service.client.post(f"{PATH}/{waiting}/cancel")
+    assert (ended.status_code, ended.json()["state"]) == (202, "cancelled")
+    assert service.client.post(f"{PATH}/{waiting}/cancel").status_code == 409
+    assert service.client.post(f"{PATH}/cal_x/cancel").status_code == 404
+    measuring = service.client.post(PATH, json={}).json()["id"]
+    service.scheduler.look()
+    assert service.client.post(f"{PATH}/{measuring}/cancel").json()["state"] == "cancelling"
+    service.scheduler.look()
+    service.scheduler.look()
+    assert service.line.ended == [("local", measuring)]
+    assert service.line.launched == [], "its ranks may live"
+    service.agent.post("/agents/calibration", json={"id": measuring, "why": "every process is gone"})
+    assert service.get(PATH)["items"][0]["state"] == "cancelled"
+    service.scheduler.look()
+    assert len(service.line.launched) == 1
+
+
+def test_an_agent_that_does_not_answer_keeps_no_cancelled_calibration_open(service):
+    service.hello()
+    id = service.client.post(PATH, json={}).json()["id"]
+    service.scheduler.look()
+    service.client.post(f"{PATH}/{id}/cancel")
+    service.scheduler.look()
+    with service.database.write() as session:
+        session.execute(
+            update(StoredCalibration).values(sent_at=now() - calibrations.CANCEL_LIMIT - timedelta(seconds=1))
+        )
+    service.scheduler.look()
+    assert [each["state"] for each in service.get(PATH)["items"]] == ["cancelled"]

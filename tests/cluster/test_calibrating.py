@@ -1,10 +1,15 @@
 """The agent's order to calibrate, with the real command and a client that keeps what is sent."""
 
+import threading
+
 import httpx
+import psutil
 from hooke.calibration.documents import Calibration
 from hooke.cluster import calibrating
 from hooke.cluster.places import Home
 from hooke.spec.calibrating import CalibrationOrder
+
+from tests.waiting import LIMIT, wait_for
 
 
 class Client:
@@ -24,7 +29,8 @@ def test_it_measures_once_and_repeats_its_answer(tmp_path, monkeypatch):
     client, home = Client(failures=2), Home(tmp_path)
     order = CalibrationOrder(id="cal_1", workers=3, workloads=["digits-mlp"], seconds=1)
     calibrating.calibrate(home, order, client)
-    (report,) = client.reports
+    *doing, report = client.reports
+    assert all(each.doing for each in doing)
     assert report.why == ""
     found = Calibration.model_validate(report.document)
     assert (found.workers, found.compute[0].workload) == (3, "digits-mlp")
@@ -33,12 +39,43 @@ def test_it_measures_once_and_repeats_its_answer(tmp_path, monkeypatch):
     assert {point.pair for point in found.curve("message").points} == {(0, 1), (0, 2), (1, 2)}
     monkeypatch.setattr(calibrating, "_run", lambda *_: "measured again")
     calibrating.calibrate(home, order, client)  # a message may arrive twice
-    assert client.reports[1] == report
+    assert client.reports[-1] == report and client.reports.count(report) == 2
 
 
 def test_a_failure_says_what_the_command_said(tmp_path):
     client = Client()
     order = CalibrationOrder(id="cal_2", workers=2, workloads=["no-such-workload"])
     calibrating.calibrate(Home(tmp_path), order, client)
-    assert "status 2" in client.reports[0].why
-    assert "no-such-workload" in client.reports[0].why
+    assert "status 2" in client.reports[-1].why
+    assert "no-such-workload" in client.reports[-1].why
+
+
+def test_a_cancelled_calibration_leaves_nothing(tmp_path):
+    client, home = Client(), Home(tmp_path)
+    order = CalibrationOrder(id="cal_3", workers=2, workloads=[], seconds=60)
+    thread = threading.Thread(target=calibrating.calibrate, args=(home, order, client))
+    thread.start()
+    wait_for(lambda: any("start-up 2" in report.doing for report in client.reports), "its ranks")
+    calibrating.cancel("cal_3", client)
+    thread.join(LIMIT)
+    assert client.reports[-1].why == calibrating.CANCELLED
+    assert list((tmp_path / "calibrations").iterdir()) == []
+    assert not [line for line in map(command_of, psutil.pids()) if str(tmp_path) in line]
+    calibrating.cancel("cal_3", client)  # it has ended: the agent says so again
+    assert "nothing of it runs here" in client.reports[-1].why
+
+
+def command_of(pid):
+    try:
+        return " ".join(psutil.Process(pid).cmdline())
+    except psutil.Error:
+        return ""
+
+
+def test_what_an_agent_did_not_bring_to_an_end_is_reported_by_the_next_one(tmp_path):
+    client = Client()
+    (tmp_path / "calibrations").mkdir()
+    (tmp_path / "calibrations" / "cal_4.log").write_text("measuring ...\n")
+    calibrating.recover(Home(tmp_path), client)
+    calibrating.recover(Home(tmp_path), client)
+    assert [(report.id, report.why) for report in client.reports] == [("cal_4", calibrating.ABANDONED)]

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from hooke.cluster.launchers import in_job
 
 from tests.waiting import wait_for
 
@@ -32,9 +33,9 @@ def commands(tmp_path):
     return write
 
 
-def start(tmp_path, program):
+def start(tmp_path, program, *options):
     environment = os.environ | {"PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}", "SLURM_JOB_ID": "42"}
-    command = [sys.executable, "-c", START, str(tmp_path), "--", program]
+    command = [sys.executable, "-c", START, str(tmp_path), *options, "--", program]
     process = subprocess.Popen(command, env=environment)
     wait_for((tmp_path / "job.started.json").exists, "its start")
     return process
@@ -68,4 +69,23 @@ def test_a_command_that_is_not_srun_gets_the_signal_once(tmp_path, commands):
     job.send_signal(signal.SIGUSR2)
     assert job.wait(20) == 5
     assert (tmp_path / "asked.1").exists()
+    assert (tmp_path / "job.limit").exists()
+
+
+def test_where_a_scheduler_sends_no_signals_requests_are_files_and_the_limit_a_clock(tmp_path, commands):
+    commands("mpirun", 'trap "touch asked.1" USR1; trap "exit 5" TERM; touch ready; while :; do sleep 0.02; done')
+    job = start(tmp_path, "mpirun", "--asked", "--seconds", "1000")
+    wait_for((tmp_path / "ready").exists, "its handlers")
+    in_job.write(str(tmp_path), in_job.ASKED, {"number": 1, "signal": int(signal.SIGUSR1)})
+    wait_for((tmp_path / "asked.1").exists, "the first request")
+    assert start(tmp_path, "mpirun", "--asked").wait(20) == 0, "a second job of the same launch ends at once"
+    in_job.write(str(tmp_path), in_job.ASKED, {"number": 2, "signal": int(signal.SIGTERM)})
+    assert job.wait(20) == 5
+    assert not (tmp_path / "job.limit").exists()
+
+
+def test_near_the_end_of_its_seconds_a_job_asks_its_ranks_to_end(tmp_path, commands):
+    commands("mpirun", 'trap "exit 5" TERM; while :; do sleep 0.02; done')
+    job = start(tmp_path, "mpirun", "--asked", "--seconds", "1.5")
+    assert job.wait(20) == 5
     assert (tmp_path / "job.limit").exists()

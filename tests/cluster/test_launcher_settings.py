@@ -24,7 +24,7 @@ def test_the_examples_of_the_documentation_are_settings_and_survive_a_job(text):
     settings = launcher_settings(tomllib.loads(text))
     job = Job(api="http://x", orders=[Order(run="r", attempt=1, spec={})], launcher=settings)
     assert Job.model_validate_json(job.model_dump_json()).launcher == settings
-    assert settings.slots(4) == {"local": 4, "hosts": 16, "slurm": 64}[settings.kind]
+    assert settings.slots(4) == {"local": 4, "hosts": 16, "slurm": 64, "psij": 32}[settings.kind]
     assert make(settings) is not None
 
 
@@ -32,8 +32,8 @@ def test_the_examples_of_the_documentation_are_settings_and_survive_a_job(text):
     ("document", "fault"),
     [
         ({"launcher": 3}, "/launcher: must be a table"),
-        ({"launcher": {}}, "/launcher/kind: is missing: one of local, hosts, slurm"),
-        ({"launcher": {"kind": "pbs"}}, "/launcher/kind: is one of local, hosts, slurm, not 'pbs'"),
+        ({"launcher": {}}, "/launcher/kind: is missing: one of local, hosts, slurm, psij"),
+        ({"launcher": {"kind": "pbs"}}, "/launcher/kind: is one of local, hosts, slurm, psij, not 'pbs'"),
         ({"launcher": {"kind": "slurm"}}, "/launcher/slots: is missing: the launcher `slurm` needs it"),
         ({"launcher": {"kind": "local", "queue": "x"}}, "/launcher/queue: is no option of the launcher `local`"),
         (

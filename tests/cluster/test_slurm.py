@@ -1,8 +1,6 @@
 """The launcher of Slurm, against a real slurmctld, slurmd and munged on this host."""
 
 import json
-import os
-import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -13,39 +11,16 @@ from hooke.cluster.launchers.make import make
 from hooke.cluster.launchers.settings import LocalSettings, SlurmSettings
 from hooke.cluster.processes import members
 
-from tests.cluster import slurm as slurms
 from tests.cluster.bench import kill9, spec
-from tests.conftest import required
 from tests.waiting import LIMIT, wait_for
 
 SITE = SlurmSettings(kind="slurm", slots=4, partition="main")
 
 
-@pytest.fixture(scope="module")
-def slurm():
-    """Return a Slurm of one node with four processors, for all tests of this file."""
-    if reason := slurms.lacking():
-        if "slurm" in required():
-            pytest.fail(f"HOOKE_REQUIRE={os.environ['HOOKE_REQUIRE']} forbids to skip: {reason}", pytrace=False)
-        pytest.skip(f"NOT TESTED HERE: {reason} (HOOKE_REQUIRE=slurm makes this fail)")
-    with tempfile.TemporaryDirectory(prefix="hooke-slurm-") as folder:  # a socket's path must be short
-        made = slurms.Slurm(Path(folder))
-        try:
-            made.up()
-            yield made
-        finally:
-            made.down()
-
-
 @pytest.fixture
-def site(slurm, bench, monkeypatch):
+def site(bench, on_slurm):
     """Return a Bench on the host from which jobs are submitted."""
-    monkeypatch.setenv("SLURM_CONF", str(slurm.conf))
-    monkeypatch.setenv("PATH", slurm.environment["PATH"])
-    wait_for(slurm.idle, "the node to be idle")
-    yield bench
-    slurm.ask("scancel", "-u", "root", "--signal=KILL", "--full", check=False)
-    slurm.ask("scancel", "-u", "root", check=False)
+    return bench
 
 
 def job_of(slurm, run):
@@ -202,3 +177,18 @@ def test_what_slurm_refuses_for_good_fails_with_its_words(slurm, site):
     finish(site, supervisor)
     end = site.api.end(run)
     assert (end.state, "invalid partition" in end.why) == ("failed_infra", True), end
+
+
+@pytest.mark.parametrize("mpirun", [None, "openmpi"], ids=["mpich", "openmpi"])
+def test_mpirun_in_the_allocation_starts_ranks_and_passes_a_cancel_on(slurm, site, program_path, mpirun):
+    named = program_path(mpirun) if mpirun else None
+    if mpirun and not named:
+        pytest.skip("NOT TESTED HERE: mpirun.openmpi is not installed (package openmpi-bin)")
+    inside = SITE.model_copy(update={"start": "mpirun", "mpirun": named and Path(named)})
+    run, supervisor = site.start("--steps", "100000", launcher=inside)
+    site.running(run)
+    site.api.cancel.add((run, 1))
+    finish(site, supervisor)
+    assert site.api.end(run).state == "cancelled", site.api.end(run)
+    assert [site.api.records[run, 1, rank][-1].reason for rank in (0, 1)] == ["cancelled"] * 2
+    site.assert_complete(run)

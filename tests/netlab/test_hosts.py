@@ -8,6 +8,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from hooke.calibration.starting import calibrate
 from hooke.cluster import local_run
 from hooke.cluster.launchers.hosts import HostsLauncher
 from hooke.cluster.launchers.settings import HostsSettings
@@ -113,3 +114,30 @@ def test_a_host_cut_off_in_mid_run_is_told_as_such_and_nothing_is_left(lab, ssh,
     wait_for(lambda: launcher.alive([run.folder.id]) == "", "the end of every process", ignoring=(OSError,))
     assert members([run.folder.id]) == []
     wait_for(lambda: not killers(run.folder.id), "the end of the process that kills on the host cut off")
+
+
+def test_a_calibration_measures_between_the_hosts_in_a_folder_that_both_see(lab, tmp_path):
+    launcher = OnHostOne(lab, ("env", f"NETLAB={lab.name}", str(AGENT)))
+    found = calibrate(2, [], 1, launcher, starts=1, place=tmp_path)
+    assert (found.hosts, found.workers) == (2, 2)
+    (point,) = [p for p in found.curve("message").points if p.bytes == 2 << 20]
+    assert point.seconds > 0.9 * (2 << 20) * 8 / 400e6, "no faster than the link of 400 Mbit/s"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_stopped_daemon_on_a_host_is_named(lab, tmp_path):
+    launcher = OnHostOne(lab, ("env", f"NETLAB={lab.name}", str(AGENT)))
+    run = started(tmp_path / "run", launcher, 100_000)
+    wait_for(lambda: run.poll() and run.witness.all_started and run.witness.stepped, "steps")
+    ids = [run.folder.id]
+    daemon = next(p for p in map(psutil.Process, members(ids)) if p.name() == "hydra_pmi_proxy")
+    assert launcher.stopped(ids) == []
+    daemon.suspend()
+    try:
+        told = launcher.stopped(ids)
+        assert f"hydra_pmi_proxy (pid {daemon.pid}) is stopped by a signal on host 10.77.0.2" in told
+    finally:
+        daemon.kill()
+        run.kill()
+        assert run.finish().state == "failed_infra"
+    wait_for(lambda: launcher.alive(ids) == "", "the end of every process")

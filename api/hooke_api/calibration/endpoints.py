@@ -31,9 +31,16 @@ def list_calibrations(name: str, database: DatabaseOf) -> CalibrationList:
         return service.listed(session, name)
 
 
+@router.post("/{calibration_id}/cancel", operation_id="cancel_calibration", status_code=202)
+def cancel_calibration(name: str, calibration_id: str, database: DatabaseOf) -> CalibrationView:
+    """Cancel a calibration: one that measures ends when its agent says so."""
+    with database.write() as session:
+        return service.cancel(session, name, calibration_id)
+
+
 @of_agents.post("/calibration", operation_id="agent_calibration", status_code=204)
 def agent_calibration(who: CallerOf, report: CalibrationReport, database: DatabaseOf) -> None:
-    """Receive the result of a calibration; bearer token of the cluster."""
+    """Receive the result of a calibration, or what is done until then; bearer token of the cluster."""
     with database.write() as session:
         row = session.get(StoredCalibration, report.id)
         tokens.confirm(session, who, row.cluster if row else None)

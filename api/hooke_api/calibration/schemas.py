@@ -28,14 +28,14 @@ class CalibrationView(View):
 
     id: str
     cluster: str
-    state: Literal["queued", "running", "succeeded", "failed"]
+    state: Literal["queued", "running", "cancelling", "succeeded", "failed", "cancelled"]
     """queued: its cluster is offline or has an active run."""
     workers: int
     workloads: list[str]
     created_at: datetime
     ended_at: datetime | None
     why: str
-    """Why it failed; empty otherwise."""
+    """Why it failed; until it ends, what is done, in the words of agent and scheduler."""
     calibration: Calibration | None
     """What was measured."""
     drift: list[str]

@@ -20,7 +20,8 @@ from hooke_api.base.errors import Conflict, Invalid, ResourceNotFound
 from hooke_api.calibration.schemas import CalibrationList, CalibrationRequest, CalibrationView
 from hooke_api.clusters.tokens import AgentCaller
 from hooke_api.models import Cluster, StoredCalibration, database_time
-from hooke_api.scheduling.calibrations import OPEN, end
+from hooke_api.scheduling import calibrations
+from hooke_api.scheduling.calibrations import OPEN, end, news
 from hooke_api.storage.outbox import announce, wake_scheduler
 
 SHOWN = 20
@@ -62,8 +63,19 @@ def request(session: Session, cluster: str, asked: CalibrationRequest, who: str)
     return _view(row, None)
 
 
+def cancel(session: Session, cluster: str, id: str) -> CalibrationView:
+    """End a calibration, by its agent if it measures. Raises ResourceNotFound, Conflict if it has ended."""
+    row = session.get(StoredCalibration, id, with_for_update=True)
+    if row is None or row.cluster != cluster:
+        raise ResourceNotFound(f"{cluster} has no calibration {id}")
+    if row.state not in OPEN:
+        raise Conflict(f"this calibration has ended already: {row.state}")
+    calibrations.cancel(session, row)
+    return _view(row, None)
+
+
 def receive(session: Session, report: CalibrationReport, who: AgentCaller) -> None:
-    """Store an agent's result; nothing if it has one.
+    """Store an agent's result, or what it does until then; nothing if it has one.
 
     Raises ResourceNotFound, Invalid for a wrong document, Forbidden for the token of another cluster.
     """
@@ -72,6 +84,9 @@ def receive(session: Session, report: CalibrationReport, who: AgentCaller) -> No
         raise ResourceNotFound(f"no calibration has the id {report.id}")
     who.speaks_for(row.cluster)
     if row.state not in OPEN:
+        return
+    if report.doing:
+        news(session, row, report.doing)
         return
     if report.document is not None:
         try:

@@ -75,14 +75,14 @@ class StoredCalibration(Owned, Base):
     id: Mapped[str] = mapped_column(String(40), primary_key=True)
     cluster: Mapped[str] = mapped_column(String(64), ForeignKey("clusters.name"), index=True)
     state: Mapped[str] = mapped_column(String(16))
-    """queued, running, succeeded or failed."""
+    """queued, running, cancelling, succeeded, failed or cancelled."""
     workers: Mapped[int]
     workloads: Mapped[list[str]]
     precisions: Mapped[list[str]]
     document: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     """A `hooke.calibration/1` document."""
     why: Mapped[str] = mapped_column(Text(), default="")
-    """Why it failed."""
+    """Why it failed; until it ends, what is done."""
     created_at: Mapped[datetime]
     sent_at: Mapped[datetime | None]
     ended_at: Mapped[datetime | None]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from hooke.spec.calibrating import CalibrationOrder
-from sqlalchemy import exists, select, update
+from sqlalchemy import Select, exists, select, update
 from sqlalchemy.orm import Session
 
 from hooke_api.models import Cluster, Run, StoredCalibration, database_time
@@ -15,10 +15,12 @@ from hooke_api.scheduling.lifecycle import ACTIVE
 from hooke_api.storage.database import Database
 from hooke_api.storage.outbox import announce, wake_scheduler
 
-OPEN = ("queued", "running")
+OPEN = ("queued", "running", "cancelling")
 """States of a calibration that has not ended."""
 LIMIT = timedelta(seconds=600)
-"""After this time without a result a calibration has failed: its agent ended, or the order was lost."""
+"""After this time without a word of its agent a calibration has failed: the agent ended, or the order was lost."""
+CANCEL_LIMIT = timedelta(seconds=180)
+"""After this time without an answer a cancelled calibration has ended, whatever its agent does."""
 USUAL = Prediction(60.0, spread=30.0)
 """What a calibration takes on a cluster that has not been calibrated."""
 _OTHER_TIMES = 0.3
@@ -74,21 +76,65 @@ def sent(database: Database, id: str) -> None:
         announce(session, "clusters", {})
 
 
-def expire(database: Database) -> None:
-    """End calibrations without a result in time."""
-    running = select(StoredCalibration).where(StoredCalibration.state == "running")
+def cancel(session: Session, row: StoredCalibration) -> None:
+    """End a calibration that waits; ask the agent to end one that measures, at the scheduler's next pass."""
+    if row.state == "queued":
+        row.state, row.why, row.ended_at = "cancelled", "cancelled before it began", database_time(session)
+    elif row.state == "running":
+        row.state, row.sent_at = "cancelling", None
+    announce(session, "clusters", {})
+    wake_scheduler(session)
+
+
+def to_cancel(database: Database) -> list[tuple[str, str]]:
+    """Return cluster and id of the calibrations whose agent has not been asked to end them."""
     with database.read() as session:
-        overdue = running.where(StoredCalibration.sent_at < database_time(session) - LIMIT)
+        query = select(StoredCalibration).where(
+            StoredCalibration.state == "cancelling", StoredCalibration.sent_at.is_(None)
+        )
+        return [(row.cluster, row.id) for row in session.scalars(query)]
+
+
+def asked_to_end(database: Database, id: str) -> None:
+    """Note that the agent was asked to end a calibration."""
+    with database.write() as session:
+        query = update(StoredCalibration).where(
+            StoredCalibration.id == id, StoredCalibration.state == "cancelling"
+        )
+        session.execute(query.values(sent_at=database_time(session)))
+
+
+def news(session: Session, row: StoredCalibration, doing: str) -> None:
+    """Store what is done of a calibration that has not ended: its agent is there."""
+    if row.state == "running":
+        row.sent_at = database_time(session)
+    if row.why != doing:
+        row.why = doing
+        announce(session, "clusters", {})
+
+
+def _overdue(at: datetime) -> Select[tuple[StoredCalibration]]:
+    measuring = (StoredCalibration.state == "running") & (StoredCalibration.sent_at < at - LIMIT)
+    ending = (StoredCalibration.state == "cancelling") & (StoredCalibration.sent_at < at - CANCEL_LIMIT)
+    return select(StoredCalibration).where(measuring | ending)
+
+
+def expire(database: Database) -> None:
+    """End calibrations of which nothing has been heard in time."""
+    with database.read() as session:
+        overdue = _overdue(database_time(session))
         if session.scalars(overdue.limit(1)).first() is None:
             return
     with database.write() as session:
         for row in session.scalars(overdue.with_for_update()).all():
-            end(session, row, None, f"the agent sent no result within {LIMIT.total_seconds():.0f} s")
+            limit = LIMIT if row.state == "running" else CANCEL_LIMIT
+            end(session, row, None, f"the agent sent no result within {limit.total_seconds():.0f} s")
 
 
 def end(session: Session, row: StoredCalibration, document: dict[str, object] | None, why: str = "") -> None:
     """Store the result of a calibration; the cluster's runs go on."""
-    row.state = "failed" if document is None else "succeeded"
+    failed = "cancelled" if row.state == "cancelling" else "failed"
+    row.state = failed if document is None else "succeeded"
     row.document, row.why, row.ended_at = document, why, database_time(session)
     announce(session, "clusters", {})
     wake_scheduler(session)

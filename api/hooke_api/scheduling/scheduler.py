@@ -55,6 +55,9 @@ class OrderSender(Protocol):
     def calibrate(self, cluster: str, order: CalibrationOrder) -> None:
         """Order a calibration."""
 
+    def cancel_calibration(self, cluster: str, id: str) -> None:
+        """Order the end of a calibration."""
+
 
 def celery_orders(redis_url: str) -> OrderSender:
     """Return the Celery implementation; imported here because Celery is slow to import."""
@@ -236,6 +239,10 @@ class Scheduler(threading.Thread):
             with self._line() as line:
                 line.calibrate(cluster, order)
             calibrations.sent(self.database, order.id)
+        for cluster, id in calibrations.to_cancel(self.database):
+            with self._line() as line:
+                line.cancel_calibration(cluster, id)
+            calibrations.asked_to_end(self.database, id)
 
     @contextmanager
     def _line(self) -> Iterator[OrderSender]:

@@ -44,7 +44,9 @@ class Change:
 
 def figures(calibration: Calibration) -> dict[str, Duration]:
     """Return what is compared, by name: every curve's largest and smallest point, gradients, start-up."""
-    found = {"start-up": calibration.start}
+    found = {}
+    if calibration.start.samples > 1:  # a single one, as in a batch job, tells nothing of its spread
+        found["start-up"] = calibration.start
     for curve in calibration.curves:
         ranks = max(p.ranks for p in curve.points)
         points = sorted((p for p in curve.points if p.ranks == ranks), key=lambda p: (p.bytes, p.pair or ()))

@@ -32,14 +32,27 @@ def calibrate(  # noqa: PLR0913 - one parameter per option of the command
         typer.Option(exists=True, dir_okay=False, help="Tell what differs from the calibration in this file."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the calibration as JSON.")] = False,
+    config: Annotated[
+        Path | None,
+        typer.Option(exists=True, dir_okay=False, help="File of an agent, whose launcher starts the ranks."),
+    ] = None,
+    folder: Annotated[
+        Path | None,
+        typer.Option(
+            file_okay=False,
+            help="Folder for files of the ranks, which all their hosts see.",
+            show_default="calibrations in the home folder of --config, else a temporary one",
+        ),
+    ] = None,
 ) -> None:
-    """Measure latency, bandwidth, all-reduces, memory and gradients of this machine.
+    """Measure latency, bandwidth, all-reduces, memory and gradients of this machine, or of a cluster (--config).
 
     Run it while nothing else runs: the result says if something did. The status is 0 also if there is drift, 1 if
     the measurement failed, 2 if an option is wrong.
     """
     from hooke.calibration import documents, drift
     from hooke.calibration.starting import calibrate as measure
+    from hooke.cli.site_launcher import ends_in_order, launcher_of
     from hooke.errors import HookeError
 
     wanted = _requests(workload or [USUAL_WORKLOAD], precision or ["fp32"])
@@ -47,7 +60,9 @@ def calibrate(  # noqa: PLR0913 - one parameter per option of the command
         raise typer.BadParameter(f"the folder of {save} does not exist", param_hint="--save")
     try:
         before = documents.load(against) if against else None
-        found = measure(workers, wanted, seconds, say=lambda text: print(f"{text} ...", file=sys.stderr))
+        launcher, place = launcher_of(config, folder, seconds)
+        with ends_in_order():
+            found = measure(workers, wanted, seconds, launcher, say=_say, place=place)
     except HookeError as error:
         print(error, file=sys.stderr)
         raise typer.Exit(1) from None
@@ -57,6 +72,10 @@ def calibrate(  # noqa: PLR0913 - one parameter per option of the command
     if before is not None:
         said = [f"compared with {against}:", *(f"- {text}" for text in drift.told(before, found))]
         print("\n".join(said), file=sys.stderr if as_json else sys.stdout)
+
+
+def _say(text: str) -> None:
+    print(f"{text} ...", file=sys.stderr, flush=True)
 
 
 def _requests(workloads: list[str], precisions: list[str]) -> list[WorkloadRequest]:

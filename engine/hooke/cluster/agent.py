@@ -63,22 +63,26 @@ def register(
         client.proof(orders.prove(home, api, run, attempt))
 
     def calibrate(order: dict[str, Any]) -> None:
-        kind = launcher.kind if launcher else "local"
-        calibrating.calibrate(home, CalibrationOrder.model_validate(order), client, kind)
+        calibrating.calibrate(home, CalibrationOrder.model_validate(order), client, launcher)
+
+    def cancel_calibration(id: str) -> None:
+        calibrating.cancel(id, client)
 
     tasks: dict[str, Callable[..., None]] = {
         broker.LAUNCH: launch,
         broker.CANCEL: cancel,
         broker.PROBE: probe,
         broker.CALIBRATE: calibrate,
+        broker.CANCEL_CALIBRATION: cancel_calibration,
     }
     for name, function in tasks.items():
         app.task(function, name=name)
 
 
-def _recover(home: Home, api: str) -> None:
+def _recover(home: Home, api: str, client: ApiClient) -> None:
     for name in orders.recover(home, api):
         _log.warning("took over job %s of an earlier supervisor", name)
+    calibrating.recover(home, client)
 
 
 def _end(heartbeat: Heartbeat, _number: int, _frame: FrameType | None) -> None:
@@ -151,7 +155,7 @@ def _serve(place: Site, home: Home) -> None:
     _check_refused(heartbeat, place.api)
     _check_broker(place.broker, heartbeat.welcome.broker if heartbeat.welcome else None)
     heartbeat.on_refused = functools.partial(os.kill, os.getpid(), signal.SIGTERM)
-    threading.Thread(target=_recover, args=(home, place.api), name="recover", daemon=True).start()
+    threading.Thread(target=_recover, args=(home, place.api, client), name="recover", daemon=True).start()
     worker = app.WorkController(
         pool="threads",
         concurrency=CONCURRENCY,

@@ -15,13 +15,13 @@ from hooke.cluster.places import AttemptFolder, write_atomically
 from hooke.cluster.runner import FAULT_GRACE
 from hooke.cluster.verdict import Outside, faults
 from hooke.cluster.watchdog import Watchdog
-from hooke.cluster.witness import Witness
+from hooke.cluster.witness import Witnessed
 from hooke.spec.frozen import Frozen
 
 PATIENCE = 90.0
 """Seconds that a killed job may take to leave the queue, Slurm's KillWait (30 s) included."""
 _PAUSE = 0.2
-_FILES = (in_job.STARTED, in_job.ENDED, in_job.LIMIT)
+_FILES = (in_job.STARTED, in_job.ENDED, in_job.LIMIT, in_job.ASKED)
 
 
 class Launched(Frozen):
@@ -76,11 +76,16 @@ class BatchRunner:
             self._say(f"found job {found.job or '(not yet known)'} of an earlier supervisor again")
             self._job = launcher.attach(launch, folder.path, found.job)
 
+    @property
+    def running(self) -> bool:
+        """Whether the scheduler has started the ranks and has not paused them."""
+        return self._view.phase == "running" and not self._view.paused
+
     def _write(self, note: Launched) -> None:
         self._note = note
         write_atomically(self._folder.launched, note.model_dump_json())
 
-    def look(self, witness: Witness, watchdog: Watchdog | None) -> bool:
+    def look(self, witness: Witnessed, watchdog: Watchdog | None) -> bool:
         """Read new records of the current attempt; return whether its job has not ended."""
         self._view = self._job.look()
         if self._job.id and self._job.id != self._note.job:

@@ -6,6 +6,7 @@ Tasks carry short orders only and may be delivered twice. Arguments are JSON:
     CANCEL  [run, attempt]
     PROBE   [run, attempt]   answered by POST /api/v1/agents/proof with a `hooke.spec.attempts.AgentProof`
     CALIBRATE [order]        a `hooke.spec.calibrating.CalibrationOrder`, answered by /api/v1/agents/calibration
+    CANCEL_CALIBRATION [id]  answered in the same way
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ LAUNCH = "hooke.cluster.launch"
 CANCEL = "hooke.cluster.cancel"
 PROBE = "hooke.cluster.probe"
 CALIBRATE = "hooke.cluster.calibrate"
+CANCEL_CALIBRATION = "hooke.cluster.cancel_calibration"
 
 VISIBILITY_SECONDS = 60
 """Seconds after which Redis delivers an unacknowledged task again; tasks are idempotent."""
@@ -81,6 +83,10 @@ class Orders:
     def calibrate(self, cluster: str, order: CalibrationOrder) -> None:
         """Ask the agent to calibrate its cluster, on which no run is active."""
         self._send(cluster, CALIBRATE, [order.model_dump(mode="json")])
+
+    def cancel_calibration(self, cluster: str, id: str) -> None:
+        """Ask the agent to end a calibration."""
+        self._send(cluster, CANCEL_CALIBRATION, [id])
 
     def _send(self, cluster: str, task: str, arguments: list[object]) -> None:
         name = queue(cluster)

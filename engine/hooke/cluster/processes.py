@@ -69,6 +69,23 @@ def members(ids: Collection[str]) -> list[int]:
     return found
 
 
+def stopped(ids: Collection[str]) -> list[str]:
+    """Return a sentence for each process that starts ranks of these attempts and that a signal has stopped.
+
+    These are mpirun, its daemons and guards; ranks themselves are left to the watchdog. A daemon that a launch
+    agent has started has no HOOKE_ATTEMPT, but is the parent of guards that have.
+    """
+    found = {}
+    for pid in members(ids):
+        with suppress(psutil.Error):
+            process = psutil.Process(pid)
+            starters = [process, process.parent()] if "HOOKE_RANK" not in process.environ() else []
+            for each in starters:
+                if each is not None and each.status() == psutil.STATUS_STOPPED:
+                    found[each.pid] = f"{each.name()} (pid {each.pid}) is stopped by a signal"
+    return [found[pid] for pid in sorted(found)]
+
+
 def reap_orphans() -> None:
     """Wait for every child that has ended; call only when no child's status is needed any more."""
     while True:

@@ -1,7 +1,8 @@
-"""Lists or kills the processes of attempts on the host where it runs: `python -m hooke.cluster.remote WHAT ID...`.
+"""Looks for the processes of attempts on the host where it runs: `python -m hooke.cluster.remote WHAT ID...`.
 
-WHAT is `list` or `kill`. The launch agent of a host list runs it on every host, where /proc is that of the host.
-It prints one line of JSON: {"host": ..., "pids": [...]}, the processes found, or those left after killing them.
+WHAT is `list`, `kill` or `stopped`. The launch agent of a host list runs it on every host, where /proc is that of
+the host. It prints one line of JSON: {"host": ..., "pids": [...], "stopped": [...]}, the processes found, or those
+left after killing them, and a sentence for each process that starts ranks and that a signal has stopped.
 """
 
 from __future__ import annotations
@@ -10,16 +11,20 @@ import json
 import os
 import sys
 
-from hooke.cluster.processes import members, sweep
+from hooke.cluster.processes import members, stopped, sweep
 
 
 def main(arguments: list[str]) -> None:
     """List or kill, and print the answer."""
     what, *ids = arguments or [""]
-    if what not in ("list", "kill") or not ids:
-        sys.exit("usage: python -m hooke.cluster.remote (list | kill) ID...")
-    pids = members(ids) if what == "list" else sweep(ids, mercy=0.0)
-    sys.stdout.write(json.dumps({"host": os.uname().nodename, "pids": pids}) + "\n")
+    if what not in ("list", "kill", "stopped") or not ids:
+        sys.exit("usage: python -m hooke.cluster.remote (list | kill | stopped) ID...")
+    answer = {
+        "host": os.uname().nodename,
+        "pids": sweep(ids, mercy=0.0) if what == "kill" else members(ids),
+        "stopped": stopped(ids) if what == "stopped" else [],
+    }
+    sys.stdout.write(json.dumps(answer) + "\n")
 
 
 if __name__ == "__main__":

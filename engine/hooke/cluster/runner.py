@@ -8,7 +8,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -18,12 +17,10 @@ from hooke.cluster.processes import children, lives, members
 from hooke.cluster.tail import last_lines
 from hooke.cluster.verdict import Outside, faults, signal_name
 from hooke.cluster.watchdog import Watchdog
-from hooke.cluster.witness import Witness
+from hooke.cluster.witness import Witnessed
 
 PROXY = "hydra_pmi_proxy"
 """Hydra's process between mpirun and the ranks of a host. Open MPI has none on mpirun's own host: mpirun is it."""
-LAUNCHERS = frozenset({PROXY, "orted", "prted", "ssh"})
-"""Names of the processes through which mpirun starts ranks."""
 _PROXY_APPEARS = 10.0
 """Seconds within which Hydra's proxy appears below mpirun; after that, this MPI has none."""
 _PROXY_GRACE = 1.0
@@ -81,7 +78,7 @@ class RankRunner:
             )
         self._started = time.monotonic()
 
-    def look(self, witness: Witness, watchdog: Watchdog | None) -> bool:
+    def look(self, witness: Witnessed, watchdog: Watchdog | None) -> bool:
         """Read new records of the current attempt; return whether its ranks are still running.
 
         Ends the ranks if one has failed and the others wait for it, if Hydra's proxy has died, or if the watchdog
@@ -98,13 +95,15 @@ class RankRunner:
         if not self.cause and (why := self._launcher.cut_off()):
             self._end_for(why)
         if not self.cause and watchdog is not None and (why := watchdog.look()):
-            self._end_for(why)
+            self._end_for("; ".join([why, *self._launcher.stopped(self._launch.ids)]))
         return self.process.poll() is None
 
     waiting = ""
     """Why the ranks wait to be started: here they start at once."""
     outside: Outside | None = None
     """Here no scheduler ends them."""
+    running = True
+    """Whether the ranks have been started: here at once."""
 
     def signal(self, number: int, why: str = "") -> None:
         """Send a signal to mpirun, which forwards it to every rank; no effect after its end."""
@@ -132,18 +131,8 @@ class RankRunner:
         return status, self._launcher.sweep(self._launch.ids)
 
     def _end_for(self, cause: str) -> None:
-        self.cause = "; ".join([cause, *self._stopped()])
-        self.kill(self.cause)
-
-    def _stopped(self) -> list[str]:
-        """Return a sentence for each process of the launcher that is stopped: the ranks look as if they hung."""
-        found = []
-        with suppress(psutil.Error):
-            mpirun = psutil.Process(self.process.pid)
-            for process in [mpirun, *(c for c in mpirun.children() if c.name() in LAUNCHERS)]:
-                if process.status() == psutil.STATUS_STOPPED:
-                    found.append(f"{process.name()} (pid {process.pid}) is stopped by a signal")
-        return found
+        self.cause = cause
+        self.kill(cause)
 
     def _watch_proxy(self) -> None:
         """Detect that Hydra's proxy was killed: mpirun alone would wait for the orphaned ranks."""

@@ -1,4 +1,6 @@
-"""What an agent needs to know of its site: options of the command line, and a TOML file with the same names.
+"""What an agent needs to know of its site: options of the command line, and a file with the same names.
+
+The file is TOML, or JSON if its name ends in .json:
 
     cluster = "hpc"
     api = "https://hooke.example.org"
@@ -15,6 +17,7 @@ Paths in the file are relative to its folder. Options of the command line take p
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 import stat
@@ -93,7 +96,7 @@ def read(file: Path | None, given: Mapping[str, Any]) -> Site:
     values["launcher"] = launcher_settings(values)
     password = values.pop("broker_password_file", None)
     values.setdefault("broker", os.environ.get("HOOKE_REDIS_URL"))
-    values.setdefault("home", Path.home() / ".hooke-agent" / str(values.get("cluster", "")))
+    values.setdefault("home", _usual_home(values.get("cluster", "")))
     missing = [name for name in ("cluster", "api", "broker", "token_file") if not values.get(name)]
     if missing:
         told = ", ".join(f"--{name.replace('_', '-')}" for name in missing)
@@ -125,13 +128,14 @@ def _file(file: Path | None) -> dict[str, Any]:
     if file is None:
         return {}
     try:
-        with file.open("rb") as opened:
-            values = tomllib.load(opened)
-            readable = shared(file)
+        text, readable = file.read_text(encoding="utf-8"), shared(file)
+        values = json.loads(text) if file.suffix == ".json" else tomllib.loads(text)
     except OSError as error:
         raise ArgumentError(f"--config {file}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ArgumentError(f"--config {file}: this is no TOML: {error}") from None
+    except ValueError as error:
+        raise ArgumentError(f"--config {file}: this is no {_form(file)}: {error}") from None
+    if not isinstance(values, dict):
+        raise ArgumentError(f"--config {file}: it holds no options")
     broker = values.get("broker")
     if readable and isinstance(broker, str) and _holds_password(broker):
         raise ArgumentError(f"{file} contains a password and can be read by other users: chmod 600 {file}")
@@ -139,6 +143,24 @@ def _file(file: Path | None) -> dict[str, Any]:
         if isinstance(values.get(name), str):
             values[name] = file.parent / Path(values[name]).expanduser()
     return values
+
+
+def _form(file: Path) -> str:
+    return "JSON" if file.suffix == ".json" else "TOML"
+
+
+def launcher_of(file: Path) -> tuple[LauncherSettings, Path | None]:
+    """Return the launcher in a site's file and the home folder of its agent; None if the file names no cluster.
+
+    Raises ArgumentError if the file cannot be read, SpecError with every fault of the launcher.
+    """
+    values = _file(file)
+    home = values.get("home") or (_usual_home(values["cluster"]) if "cluster" in values else None)
+    return launcher_settings(values), Path(home).expanduser().absolute() if home else None
+
+
+def _usual_home(cluster: object) -> Path:
+    return Path.home() / ".hooke-agent" / str(cluster)
 
 
 def _secret(file: Path) -> str:

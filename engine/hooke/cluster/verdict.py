@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import signal
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -71,7 +71,7 @@ class Evidence:
     """Processes that could not be killed."""
 
 
-def faults(exits: Mapping[int, RankExit], done: Mapping[int, Done]) -> list[RankExit]:
+def faults(exits: Mapping[int, RankExit], done: Collection[int]) -> list[RankExit]:
     """Return the abnormal exits of ranks, including status 0 before the rank was done."""
     return [x for x in exits.values() if x.code != 0 or x.rank not in done]
 

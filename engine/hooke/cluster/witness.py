@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
+from typing import Protocol
 
 from pydantic import ValidationError
 
@@ -15,6 +17,20 @@ from hooke.spec.journal import parse, read_new, unpack
 
 _BULK = '{"kind":"steps"'
 _CHUNK = 1 << 20
+
+
+class Witnessed(Protocol):
+    """What a runner reads of its ranks: `Witness` for a run; a calibration has no journals."""
+
+    @property
+    def done(self) -> Collection[int]:
+        """Return the ranks that have nothing left to do."""
+
+    def exits(self) -> dict[int, RankExit]:
+        """Return the exit records of the guards."""
+
+    def look(self) -> None:
+        """Read what is new."""
 
 
 class JournalReader:

@@ -25,14 +25,16 @@ class CalibrationOrder(Record):
 
 
 class CalibrationReport(Record):
-    """The agent's answer: a `hooke.calibration/1` document, or why there is none."""
+    """The agent's answer: a `hooke.calibration/1` document, or why there is none, or not yet."""
 
     id: str = Field(min_length=1, max_length=40)
     document: dict[str, Any] | None = None
     why: str = Field("", max_length=4000)
+    doing: str = Field("", max_length=1000)
+    """What is done, or waited for, of a calibration that has not ended; such a report is repeated within 60 s."""
 
     @model_validator(mode="after")
-    def _one_of_both(self) -> Self:
-        if (self.document is None) == (not self.why):
-            raise ValueError("either a document or the reason why there is none")
+    def _one_of_them(self) -> Self:
+        if [self.document is not None, bool(self.why), bool(self.doing)].count(True) != 1:
+            raise ValueError("a document, the reason why there is none, or what is done: one of them")
         return self

@@ -99,6 +99,41 @@ describe("the calibration of a cluster", () => {
     expect(screen.getByTestId("calibrate")).toBeDisabled();
   });
 
+  it("shows a scheduler's words while it waits, and cancels", async () => {
+    const running = view({ state: "running", calibration: null, ended_at: null });
+    await open([{ ...running, why: "job 7 waits in Slurm's queue: PENDING (Resources)" }]);
+    expect(await screen.findByTestId("calibration-state")).toHaveTextContent(
+      "Now: job 7 waits in Slurm's queue",
+    );
+    const ending = { ...running, state: "cancelling" as const };
+    server.on("POST /clusters/*/calibrations/*/cancel", ending);
+    server.on("GET /clusters/*/calibrations", { items: [ending] });
+    await userEvent.click(screen.getByTestId("calibration-cancel"));
+    await waitFor(() => expect(screen.getByTestId("calibration-state")).toHaveTextContent("Cancelling."));
+    expect(screen.queryByTestId("calibration-cancel")).toBeNull();
+    expect(screen.getByTestId("calibrate")).toBeDisabled();
+  });
+
+  it("cancels one that is queued, and says why a cancel was refused", async () => {
+    const queued = view({ state: "queued", calibration: null, ended_at: null });
+    await open([queued]);
+    const state = await screen.findByTestId("calibration-state");
+    expect(state).toHaveTextContent("Queued.");
+    expect(state).not.toHaveTextContent("Now:");
+    server.on("POST /clusters/*/calibrations/*/cancel", new Refusal(409, "it has ended already: succeeded"));
+    await userEvent.click(screen.getByTestId("calibration-cancel"));
+    await waitFor(() => expect(screen.getByTestId("error")).toHaveTextContent("it has ended already"));
+    const cancelled = view({ state: "cancelled", calibration: null, why: "cancelled before it began" });
+    server.on("POST /clusters/*/calibrations/*/cancel", cancelled);
+    server.on("GET /clusters/*/calibrations", { items: [cancelled, view({ id: "cal_0" })] });
+    await userEvent.click(screen.getByTestId("calibration-cancel"));
+    await waitFor(() => expect(screen.queryByTestId("calibration-state")).toBeNull());
+    const rows = within(screen.getByTestId("calibrations")).getAllByRole("row");
+    expect(rows[1]).toHaveTextContent("cancelled before it began");
+    expect(screen.queryByTestId("calibration-failure")).toBeNull();
+    expect(screen.getByTestId("calibrate")).toBeEnabled();
+  });
+
   it("says why it was refused, and why one failed", async () => {
     await open([view({ state: "failed", calibration: null, why: "no mpirun" })]);
     expect(await screen.findByTestId("calibration-failure")).toHaveTextContent("no mpirun");

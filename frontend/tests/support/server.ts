@@ -44,6 +44,7 @@ interface Operations {
   "POST /cluster-tokens/*/revoke": ClusterTokenView;
   "GET /clusters/*/calibrations": CalibrationList;
   "POST /clusters/*/calibrations": CalibrationView;
+  "POST /clusters/*/calibrations/*/cancel": CalibrationView;
   "GET /experiments": ExperimentPage;
   "POST /experiments": ExperimentView;
   "POST /experiments/dry-run": DryRun;

@@ -63,7 +63,7 @@ def test_it_is_compared_with_itself(calibrated):
 
 
 def test_failing_ranks_are_told(monkeypatch):
-    monkeypatch.setattr("hooke.calibration.starting.PROGRAM", ("-c", "raise SystemExit('ranks cannot measure')"))
+    monkeypatch.setattr("hooke.calibration.launching.PROGRAM", ("-c", "raise SystemExit('ranks cannot measure')"))
     with pytest.raises(CalibrationError, match="ranks cannot measure"):
         calibrate(2, [], seconds=1, starts=1)
 

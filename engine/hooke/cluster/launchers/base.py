@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from hooke.cluster.processes import members, sweep
+from hooke.cluster.processes import members, stopped, sweep
 
 TRAIN = ("-m", "mpi4py", "-m", "hooke.loop.train")
 """Program of a rank, as arguments of Python; `-m mpi4py` makes an uncaught exception end all ranks."""
@@ -58,6 +58,10 @@ class Launcher(ABC):
         """Return what is left of these attempts, or why that is unknown, in a sentence; empty: nothing."""
         left = members(ids)
         return f"{len(left)} of its processes live" if left else ""
+
+    def stopped(self, ids: Collection[str]) -> list[str]:
+        """Return a sentence for each process that starts their ranks and that a signal has stopped."""
+        return stopped(ids)
 
     def sweep(self, ids: Collection[str]) -> list[int]:
         """Kill every process of these attempts; return those that remain."""

@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from hooke.cluster.launchers import base, mpi
 from hooke.cluster.launchers.asking import Question
@@ -59,8 +60,7 @@ class HostsLauncher(Launcher):
             agent = ["--prtemca", "plm_ssh_agent"] if mpirun.version >= (5,) else ["--mca", "plm_rsh_agent"]
             passed = [arg for name in sorted(self._own(launch)) for arg in ("-x", name)]
             where = ["--host", hosts, *agent, str(AGENT), *passed]
-        options = [*mpirun.options(launch.ranks, slots), *self._settings.options]
-        return [mpirun.path, *options, *where, "-n", str(launch.ranks), *base.guarded(launch)]
+        return mpirun.command(launch.ranks, slots, [*self._settings.options, *where], base.guarded(launch))
 
     def _own(self, launch: Launch) -> dict[str, str]:
         """Return the variables that ranks on other hosts need, which Open MPI passes on only by name."""
@@ -119,12 +119,19 @@ class HostsLauncher(Launcher):
     def alive(self, ids: Collection[str]) -> str:
         """Return on which hosts processes of these attempts are, or which hosts do not answer; empty: none."""
         found = [super().alive(ids)]
-        for address, (pids, said) in self._everywhere("list", ids).items():
-            if pids is None:
+        for address, (told, said) in self._everywhere("list", ids).items():
+            if told is None:
                 found.append(f"whether any are left on host {address} is unknown, it does not answer: {said}")
-            elif pids:
-                found.append(f"{len(pids)} of its processes live on host {address}")
+            elif told["pids"]:
+                found.append(f"{len(told['pids'])} of its processes live on host {address}")
         return "; ".join(filter(None, found))
+
+    def stopped(self, ids: Collection[str]) -> list[str]:
+        """Return a sentence for each process, on any host, that starts ranks and that a signal has stopped."""
+        found = super().stopped(ids)
+        for address, (told, _) in self._everywhere("stopped", ids).items():
+            found += [f"{sentence} on host {address}" for sentence in (told or {}).get("stopped", [])]
+        return found
 
     def sweep(self, ids: Collection[str]) -> list[int]:
         """Kill the processes of these attempts on every host; return those that remain on hosts that answer.
@@ -136,28 +143,30 @@ class HostsLauncher(Launcher):
         self._asked.clear()
         left = super().sweep(ids)
         silent = []
-        for address, (pids, _) in self._everywhere("kill", ids).items():
-            if pids is None:
+        for address, (told, _) in self._everywhere("kill", ids).items():
+            if told is None:
                 silent.append(address)
-            left += pids or []
+            left += told["pids"] if told else []
         for address in silent:
             kill_later(self.on(address, [sys.executable, "-m", "hooke.cluster.remote", "kill", *ids]))
         return left
 
-    def _everywhere(self, what: str, ids: Collection[str]) -> dict[str, tuple[list[int] | None, str]]:
+    def _everywhere(self, what: str, ids: Collection[str]) -> dict[str, tuple[dict[str, Any] | None, str]]:
         """Return the answer of `hooke.cluster.remote` on every host; None for one that gave none."""
         asked = {address: self._remote(address, what, ids) for address in self._addresses}
-        found: dict[str, tuple[list[int] | None, str]] = {}
+        found: dict[str, tuple[dict[str, Any] | None, str]] = {}
         while len(found) < len(asked):
             for address, question in asked.items():
                 if (answer := question.answer()) is not None:
-                    found[address] = (_pids(answer.out) if answer.status == 0 else None, answer.said)
+                    found[address] = (_parsed(answer.out) if answer.status == 0 else None, answer.said)
             time.sleep(0.02)
         return found
 
 
-def _pids(out: str) -> list[int] | None:
+def _parsed(out: str) -> dict[str, Any] | None:
+    """Return what `hooke.cluster.remote` printed, after whatever a login has printed; None if it did not."""
     try:
-        return [int(pid) for pid in json.loads(out.strip().splitlines()[-1])["pids"]]
+        told = json.loads(out.strip().splitlines()[-1])
+        return told if isinstance(told["pids"], list) else None
     except (ValueError, KeyError, IndexError, TypeError):
         return None

@@ -26,8 +26,7 @@ class LocalLauncher(Launcher):
         if launch.world == "virtual":
             return base.guarded(launch)
         mpirun = mpi.find(self._settings.mpirun)
-        options = [*mpirun.options(launch.ranks, usable_cores()), *self._settings.options]
-        return [mpirun.path, *options, "-n", str(launch.ranks), *base.guarded(launch)]
+        return mpirun.command(launch.ranks, usable_cores(), self._settings.options, base.guarded(launch))
 
     def environment(self, launch: Launch, inherited: Mapping[str, str]) -> dict[str, str]:
         """Return the common environment, with Hydra set to fork locally even inside a batch allocation."""

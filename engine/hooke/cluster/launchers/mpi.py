@@ -52,6 +52,10 @@ class Mpirun:
             given += ["--map-by", ":OVERSUBSCRIBE"] if self.version >= (5,) else ["--oversubscribe"]
         return given
 
+    def command(self, ranks: int, cores: int, further: Sequence[str], program: Sequence[str]) -> list[str]:
+        """Return the command line that starts a program on so many ranks; `further`: options of the site."""
+        return [self.path, *self.options(ranks, cores), *further, "-n", str(ranks), *program]
+
 
 def find(named: Path | None = None) -> Mpirun:
     """Return the mpirun `named`, else the one beside this Python, else the first in PATH.

@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -86,35 +87,22 @@ class HostsSettings(_Mpi):
         return sum(host.slots for host in self.hosts)
 
 
-class SlurmSettings(_Mpi):
-    """One batch job of Slurm per launch of ranks."""
+class BatchSettings(_Mpi):
+    """What every launcher of a batch scheduler can be told: one job per launch of ranks."""
 
-    kind: Literal["slurm"]
     number_of_slots: int = Field(alias="slots", ge=1)
     """Most ranks of one run: what the partition grants to one job."""
-    start: Literal["srun", "mpirun"] = "srun"
-    """How ranks are started inside the allocation."""
-    mpi: Word = "pmi2"
-    """`srun --mpi=`: pmi2 for MPICH, pmix for Open MPI."""
-    partition: Word | None = None
-    account: Word | None = None
-    qos: Word | None = None
-    reservation: Word | None = None
-    constraint: Word | None = None
     time_limit: str | None = None
-    """As for sbatch: minutes, H:MM:SS or D-HH:MM:SS; None: that of the partition."""
+    """Minutes, H:MM:SS or D-HH:MM:SS; None: that of the scheduler."""
     signal_seconds: int = Field(90, ge=1, le=65535)
     """How long before the time limit ranks are asked to end with a checkpoint; Slurm may ask 60 s earlier."""
+    account: Word | None = None
+    reservation: Word | None = None
     nodes: int | None = Field(None, ge=1)
     ranks_per_node: int | None = Field(None, ge=1)
     cpus_per_rank: int | None = Field(None, ge=1)
-    gpus_per_node: str | None = Field(None, pattern=r"^([A-Za-z0-9_.-]+:)?\d+$")
-    memory_per_node: Word | None = None
     exclusive: bool = False
-    most_jobs: int | None = Field(None, ge=1)
-    """Most jobs of Hooke in the queue at once, of this user; None: until Slurm refuses."""
-    extra: tuple[Line, ...] = ()
-    """Further options of sbatch, one `#SBATCH` line each."""
+    """Whether no other job may be on its nodes."""
     setup: tuple[Line, ...] = ()
     """Lines of shell before the ranks start, as in `module load openmpi`."""
 
@@ -123,7 +111,7 @@ class SlurmSettings(_Mpi):
     def _limit(cls, limit: Any) -> Any:
         limit = str(limit) if isinstance(limit, int) and not isinstance(limit, bool) else limit
         if isinstance(limit, str) and not _SECONDS.match(limit):
-            raise ValueError(f"{limit!r} is no time of sbatch: minutes, H:MM:SS or D-HH:MM:SS")
+            raise ValueError(f"{limit!r} is no time limit: minutes, H:MM:SS or D-HH:MM:SS")
         return limit
 
     def slots(self, cores: int) -> int:
@@ -132,10 +120,68 @@ class SlurmSettings(_Mpi):
         return self.number_of_slots
 
 
-LauncherSettings = Annotated[LocalSettings | HostsSettings | SlurmSettings, Field(discriminator="kind")]
+class SlurmSettings(BatchSettings):
+    """sbatch, and srun or mpirun in the job."""
+
+    kind: Literal["slurm"]
+    start: Literal["srun", "mpirun"] = "srun"
+    """How ranks are started inside the allocation."""
+    mpi: Word = "pmi2"
+    """`srun --mpi=`: pmi2 for MPICH, pmix for Open MPI."""
+    partition: Word | None = None
+    qos: Word | None = None
+    constraint: Word | None = None
+    gpus_per_node: str | None = Field(None, pattern=r"^([A-Za-z0-9_.-]+:)?\d+$")
+    memory_per_node: Word | None = None
+    most_jobs: int | None = Field(None, ge=1)
+    """Most jobs of Hooke in the queue at once, of this user; None: until Slurm refuses."""
+    extra: tuple[Line, ...] = ()
+    """Further options of sbatch, one `#SBATCH` line each."""
+
+
+class PsijSettings(BatchSettings):
+    """A job of PSI/J, which knows PBS, LSF, Flux and others; mpirun starts the ranks in it."""
+
+    kind: Literal["psij"]
+    executor: Word
+    """Name in PSI/J: pbs, pbs_classic, lsf, flux, slurm, local, ..."""
+    queue: Word | None = None
+    time_limit: str = "1:00:00"
+    """PSI/J tells every scheduler a limit."""
+    gpus_per_rank: int | None = Field(None, ge=1)
+    attributes: dict[str, str] = Field(default_factory=dict)
+    """Custom attributes of the executor, as in {"pbs.l" = "mem=8gb"}."""
+    poll_seconds: int = Field(10, ge=1, le=3600)
+    """How often PSI/J asks the scheduler about its jobs."""
+
+
+Settings = LocalSettings | HostsSettings | SlurmSettings | PsijSettings
+LauncherSettings = Annotated[Settings, Field(discriminator="kind")]
 """The settings of one launcher, told apart by `kind`."""
 _ADAPTER: TypeAdapter[LauncherSettings] = TypeAdapter(LauncherSettings)
-_KINDS = "local, hosts, slurm"
+_KINDS = "local, hosts, slurm, psij"
+
+
+def limit_seconds(limit: str) -> int:
+    """Return the seconds of a time limit as sbatch reads it: M, M:SS, H:MM:SS, D-H, D-H:MM or D-H:MM:SS."""
+    found = _SECONDS.match(limit)
+    days, *parts = found.groups() if found else (None, "0", None, None)
+    numbers = [int(part) for part in parts if part is not None]
+    if days is not None or len(numbers) == 3:
+        hours, minutes, seconds = [*numbers, 0, 0][:3]
+        return ((int(days or 0) * 24 + hours) * 60 + minutes) * 60 + seconds
+    minutes, seconds = [*numbers, 0][:2]
+    return minutes * 60 + seconds
+
+
+def within(settings: LauncherSettings, seconds: float) -> LauncherSettings:
+    """Return the settings for ranks that run so many seconds at most: a job with a short limit waits less."""
+    if not isinstance(settings, BatchSettings):
+        return settings
+    minutes = math.ceil((seconds + settings.signal_seconds) / 60) + 1
+    if settings.time_limit is not None and 0 < limit_seconds(settings.time_limit) <= minutes * 60:
+        return settings
+    return settings.model_copy(update={"time_limit": str(minutes)})
 
 
 def launcher_settings(document: dict[str, Any]) -> LauncherSettings:

@@ -34,9 +34,7 @@ class SlurmLauncher(BatchLauncher):
         if launch.world == "virtual":
             return base.guarded(launch)
         if s.start == "mpirun":
-            mpirun = mpi.find(s.mpirun)
-            options = [*mpirun.options(launch.ranks, launch.ranks), *s.options]
-            return [mpirun.path, *options, "-n", str(launch.ranks), *base.guarded(launch)]
+            return mpi.find(s.mpirun).command(launch.ranks, launch.ranks, s.options, base.guarded(launch))
         command = ["srun", f"--mpi={s.mpi}", "--kill-on-bad-exit=1", "--cpu-bind=none", f"--ntasks={launch.ranks}"]
         if s.cpus_per_rank:
             command.append(f"--cpus-per-task={s.cpus_per_rank}")

@@ -2,7 +2,11 @@ import { Button, Skeleton } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { useEffect } from "react";
-import { listCalibrationsOptions, startCalibrationMutation } from "@/lib/client/@tanstack/react-query.gen";
+import {
+  cancelCalibrationMutation,
+  listCalibrationsOptions,
+  startCalibrationMutation,
+} from "@/lib/client/@tanstack/react-query.gen";
 import type { CalibrationView } from "@/lib/client/types.gen";
 import { useRefresh } from "@/lib/events/use-refresh";
 import { useStream } from "@/lib/events/use-stream";
@@ -16,9 +20,17 @@ import { Measured } from "./measured";
 
 const route = getRouteApi("/clusters/$name/calibration");
 const STATES = {
-  queued: "It begins when the cluster is online and its active run has ended.",
-  running: "It takes about a minute. The cluster starts no run meanwhile.",
+  queued: ["Queued.", "It begins when the cluster is online and its active run has ended."],
+  running: [
+    "Measuring.",
+    "It takes about a minute once its ranks have started. The cluster starts no run meanwhile.",
+  ],
+  cancelling: ["Cancelling.", "It has ended when the agent says so."],
 } as const;
+
+function isOpen(state: string): state is keyof typeof STATES {
+  return state in STATES;
+}
 
 /** What was measured on a cluster, and the button that measures again. */
 export function CalibrationScreen() {
@@ -30,6 +42,10 @@ export function CalibrationScreen() {
     ...startCalibrationMutation(),
     onSettled: () => client.invalidateQueries({ queryKey: options.queryKey }),
   });
+  const cancel = useMutation({
+    ...cancelCalibrationMutation(),
+    onSettled: () => client.invalidateQueries({ queryKey: options.queryKey }),
+  });
   const refresh = useRefresh(options.queryKey, 1000);
   useStream({}, (event) => {
     if (event.kind === "clusters" || event.kind === "reset") refresh();
@@ -38,7 +54,7 @@ export function CalibrationScreen() {
     document.title = `Calibration of ${name} · Hooke`;
   }, [name]);
   const items = query.data?.items ?? [];
-  const open = items.find(({ state }) => state === "queued" || state === "running");
+  const open = items.find(({ state }) => isOpen(state));
   const latest = items.find(({ calibration }) => calibration !== null);
   const failed = items[0]?.state === "failed" ? items[0] : undefined;
   return (
@@ -74,11 +90,13 @@ export function CalibrationScreen() {
         />
       )}
       {start.isError && <ErrorPanel what="The calibration was not started." error={start.error} />}
+      {cancel.isError && <ErrorPanel what="The calibration was not cancelled." error={cancel.error} />}
       {open && (
-        <p className={styles.state} role="status" data-testid="calibration-state">
-          <strong>{open.state === "queued" ? "Queued." : "Measuring."}</strong>{" "}
-          {STATES[open.state === "queued" ? "queued" : "running"]}
-        </p>
+        <Open
+          view={open}
+          pending={cancel.isPending}
+          cancel={() => cancel.mutate({ path: { name, calibration_id: open.id } })}
+        />
       )}
       {failed && (
         <p className={styles.failure} role="alert" data-testid="calibration-failure">
@@ -99,6 +117,29 @@ export function CalibrationScreen() {
       )}
       {items.length > 1 && <Earlier items={items} />}
     </>
+  );
+}
+
+/** A calibration that has not ended: what it does, in the words of agent and scheduler, and its cancel. */
+function Open({ view, pending, cancel }: { view: CalibrationView; pending: boolean; cancel: () => void }) {
+  const [title, usual] = STATES[isOpen(view.state) ? view.state : "running"];
+  return (
+    <div className={styles.open}>
+      <p className={styles.state} role="status" data-testid="calibration-state">
+        <strong>{title}</strong> {usual} {view.why && <span className={styles.words}>Now: {view.why}</span>}
+      </p>
+      {view.state !== "cancelling" && (
+        <Button
+          variant="default"
+          size="compact-sm"
+          onClick={cancel}
+          loading={pending}
+          data-testid="calibration-cancel"
+        >
+          Cancel
+        </Button>
+      )}
+    </div>
   );
 }
 

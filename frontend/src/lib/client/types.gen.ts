@@ -532,7 +532,7 @@ export type CalibrationView = {
     /**
      * State
      */
-    state: 'queued' | 'running' | 'succeeded' | 'failed';
+    state: 'queued' | 'running' | 'cancelling' | 'succeeded' | 'failed' | 'cancelled';
     /**
      * Why
      */
@@ -3609,6 +3609,40 @@ export type StartCalibrationResponses = {
 };
 
 export type StartCalibrationResponse = StartCalibrationResponses[keyof StartCalibrationResponses];
+
+export type CancelCalibrationData = {
+    body?: never;
+    path: {
+        /**
+         * Name
+         */
+        name: string;
+        /**
+         * Calibration Id
+         */
+        calibration_id: string;
+    };
+    query?: never;
+    url: '/api/v1/clusters/{name}/calibrations/{calibration_id}/cancel';
+};
+
+export type CancelCalibrationErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type CancelCalibrationError = CancelCalibrationErrors[keyof CancelCalibrationErrors];
+
+export type CancelCalibrationResponses = {
+    /**
+     * Successful Response
+     */
+    202: CalibrationView;
+};
+
+export type CancelCalibrationResponse = CancelCalibrationResponses[keyof CancelCalibrationResponses];
 
 export type DrainClusterData = {
     body?: never;

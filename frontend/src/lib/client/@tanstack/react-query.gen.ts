@@ -3,8 +3,8 @@
 import { queryOptions, type UseMutationOptions } from '@tanstack/react-query';
 
 import { client } from '../client.gen';
-import { abandonRun, cancelExperiment, cancelRun, checkpointRun, createExperiment, drainCluster, listAlgorithms, listCalibrations, listClusters, listClusterTokens, listExperiments, listRuns, listWorkloads, livez, makeClusterToken, type Options, querySeries, readBands, readCluster, readComparison, readExperiment, readLeaderboard, readLogs, readQueue, readRun, readTrace, readTuning, readyz, removeCluster, resumeCluster, retryRun, revokeClusterToken, setPolicy, setPriority, startCalibration, validateExperiment, version } from '../sdk.gen';
-import type { AbandonRunData, AbandonRunError, AbandonRunResponse, CancelExperimentData, CancelExperimentError, CancelExperimentResponse, CancelRunData, CancelRunError, CancelRunResponse, CheckpointRunData, CheckpointRunError, CheckpointRunResponse, CreateExperimentData, CreateExperimentError, CreateExperimentResponse, DrainClusterData, DrainClusterError, DrainClusterResponse, ListAlgorithmsData, ListAlgorithmsError, ListAlgorithmsResponse, ListCalibrationsData, ListCalibrationsError, ListCalibrationsResponse, ListClustersData, ListClustersError, ListClustersResponse, ListClusterTokensData, ListClusterTokensError, ListClusterTokensResponse, ListExperimentsData, ListExperimentsError, ListExperimentsResponse, ListRunsData, ListRunsError, ListRunsResponse, ListWorkloadsData, ListWorkloadsError, ListWorkloadsResponse, LivezData, LivezError, LivezResponse, MakeClusterTokenData, MakeClusterTokenError, MakeClusterTokenResponse, QuerySeriesData, QuerySeriesError, QuerySeriesResponse, ReadBandsData, ReadBandsError, ReadBandsResponse, ReadClusterData, ReadClusterError, ReadClusterResponse, ReadComparisonData, ReadComparisonError, ReadComparisonResponse, ReadExperimentData, ReadExperimentError, ReadExperimentResponse, ReadLeaderboardData, ReadLeaderboardError, ReadLeaderboardResponse, ReadLogsData, ReadLogsError, ReadLogsResponse, ReadQueueData, ReadQueueError, ReadQueueResponse, ReadRunData, ReadRunError, ReadRunResponse, ReadTraceData, ReadTraceError, ReadTraceResponse, ReadTuningData, ReadTuningError, ReadTuningResponse, ReadyzData, ReadyzError, ReadyzResponse, RemoveClusterData, RemoveClusterError, RemoveClusterResponse, ResumeClusterData, ResumeClusterError, ResumeClusterResponse, RetryRunData, RetryRunError, RetryRunResponse, RevokeClusterTokenData, RevokeClusterTokenError, RevokeClusterTokenResponse, SetPolicyData, SetPolicyError, SetPolicyResponse, SetPriorityData, SetPriorityError, SetPriorityResponse, StartCalibrationData, StartCalibrationError, StartCalibrationResponse, ValidateExperimentData, ValidateExperimentError, ValidateExperimentResponse, VersionData, VersionError, VersionResponse } from '../types.gen';
+import { cancelCalibration, cancelExperiment, cancelRun, checkpointRun, createExperiment, drainCluster, listAlgorithms, listCalibrations, listClusters, listClusterTokens, listExperiments, listRuns, listWorkloads, livez, makeClusterToken, type Options, querySeries, readBands, readCluster, readComparison, readExperiment, readLeaderboard, readLogs, readQueue, readRun, readTrace, readTuning, readyz, removeCluster, resumeCluster, revokeClusterToken, setPolicy, setPriority, startCalibration, validateExperiment, version } from '../sdk.gen';
+import type { CancelCalibrationData, CancelCalibrationError, CancelCalibrationResponse, CancelExperimentData, CancelExperimentError, CancelExperimentResponse, CancelRunData, CancelRunError, CancelRunResponse, CheckpointRunData, CheckpointRunError, CheckpointRunResponse, CreateExperimentData, CreateExperimentError, CreateExperimentResponse, DrainClusterData, DrainClusterError, DrainClusterResponse, ListAlgorithmsData, ListAlgorithmsError, ListAlgorithmsResponse, ListCalibrationsData, ListCalibrationsError, ListCalibrationsResponse, ListClustersData, ListClustersError, ListClustersResponse, ListClusterTokensData, ListClusterTokensError, ListClusterTokensResponse, ListExperimentsData, ListExperimentsError, ListExperimentsResponse, ListRunsData, ListRunsError, ListRunsResponse, ListWorkloadsData, ListWorkloadsError, ListWorkloadsResponse, LivezData, LivezError, LivezResponse, MakeClusterTokenData, MakeClusterTokenError, MakeClusterTokenResponse, QuerySeriesData, QuerySeriesError, QuerySeriesResponse, ReadBandsData, ReadBandsError, ReadBandsResponse, ReadClusterData, ReadClusterError, ReadClusterResponse, ReadComparisonData, ReadComparisonError, ReadComparisonResponse, ReadExperimentData, ReadExperimentError, ReadExperimentResponse, ReadLeaderboardData, ReadLeaderboardError, ReadLeaderboardResponse, ReadLogsData, ReadLogsError, ReadLogsResponse, ReadQueueData, ReadQueueError, ReadQueueResponse, ReadRunData, ReadRunError, ReadRunResponse, ReadTraceData, ReadTraceError, ReadTraceResponse, ReadTuningData, ReadTuningError, ReadTuningResponse, ReadyzData, ReadyzError, ReadyzResponse, RemoveClusterData, RemoveClusterError, RemoveClusterResponse, ResumeClusterData, ResumeClusterError, ResumeClusterResponse, RevokeClusterTokenData, RevokeClusterTokenError, RevokeClusterTokenResponse, SetPolicyData, SetPolicyError, SetPolicyResponse, SetPriorityData, SetPriorityError, SetPriorityResponse, StartCalibrationData, StartCalibrationError, StartCalibrationResponse, ValidateExperimentData, ValidateExperimentError, ValidateExperimentResponse, VersionData, VersionError, VersionResponse } from '../types.gen';
 
 export type QueryKey<TOptions extends Options> = [
     Pick<TOptions, 'baseUrl' | 'body' | 'headers' | 'path' | 'query'> & {
@@ -168,6 +168,25 @@ export const startCalibrationMutation = (options?: Partial<Options<StartCalibrat
     const mutationOptions: UseMutationOptions<StartCalibrationResponse, StartCalibrationError, Options<StartCalibrationData>> = {
         mutationFn: async (fnOptions) => {
             const { data } = await startCalibration({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
+
+/**
+ * Cancel Calibration
+ *
+ * Cancel a calibration: one that measures ends when its agent says so.
+ */
+export const cancelCalibrationMutation = (options?: Partial<Options<CancelCalibrationData>>): UseMutationOptions<CancelCalibrationResponse, CancelCalibrationError, Options<CancelCalibrationData>> => {
+    const mutationOptions: UseMutationOptions<CancelCalibrationResponse, CancelCalibrationError, Options<CancelCalibrationData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await cancelCalibration({
                 ...options,
                 ...fnOptions,
                 throwOnError: true
