@@ -134,6 +134,16 @@ def scrolls_in_its_place(page: Page) -> None:
     page.set_viewport_size({"width": 1280, "height": 900})
 
 
+def seven_tabs_are_live(page: Page) -> None:
+    """HTTP/1.1 allows six connections to a server: a stream per tab would leave nothing for the seventh."""
+    tabs = [page.context.new_page() for _ in range(7)]
+    for tab in tabs:
+        tab.goto(page.url)
+    for tab in tabs:
+        expect(tab.get_by_test_id("connection")).to_have_attribute("data-state", "live")
+        tab.close()
+
+
 def test_from_the_form_to_the_verdict(hooke, browsing):
     up = hooke("up")
     up.ready().close()
@@ -162,6 +172,7 @@ def test_from_the_form_to_the_verdict(hooke, browsing):
     expect(page.get_by_test_id("experiment-name")).to_have_text("Seen in a browser")
     seen = watch(page)
     assert len(seen) >= 3, f"curves move while runs go on; points seen: {seen}"
+    seven_tabs_are_live(page)
 
     sentences = page.get_by_test_id("verdict-sentences")
     expect(sentences).to_have_attribute("data-complete", "true")

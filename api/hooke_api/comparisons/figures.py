@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
 from dataclasses import fields
-from typing import Any
 
 from hooke.comparison.figures import PhaseSums, RankSums, RunFigures, add_up
 from hooke.trace.phases import PHASES
@@ -14,8 +12,7 @@ from sqlalchemy.orm import Session
 
 from hooke_api.models import RankTotals, Run, StoredEvaluation
 
-_OF_EVALUATIONS = ("target_accuracy", "best_accuracy")
-_ELSEWHERE = ("totals", *_OF_EVALUATIONS)
+_ELSEWHERE = ("totals", "target_accuracy", "best_accuracy")
 _OF_A_RUN = tuple(each.name for each in fields(RunFigures) if each.name not in _ELSEWHERE)
 
 
@@ -23,18 +20,21 @@ def reported_runs(session: Session, experiment_id: str) -> list[RunFigures]:
     """Return the runs of an experiment that are not trials, by number."""
     of_all = select(Run).where(Run.experiment_id == experiment_id, Run.rung.is_(None)).order_by(Run.number)
     totals, accuracies = _totals(session, experiment_id), _accuracies(session, experiment_id)
-    return [figures(run, totals.get(run.id), accuracies.get(run.id)) for run in session.scalars(of_all)]
+    return [
+        figures(run, totals.get(run.id), accuracies.get(run.id, (None, None))) for run in session.scalars(of_all)
+    ]
 
 
 def figures(
-    run: Run, totals: PhaseSums | None = None, accuracies: Mapping[str, float | None] | None = None
+    run: Run, totals: PhaseSums | None = None, accuracies: tuple[float | None, float | None] = (None, None)
 ) -> RunFigures:
-    """Return the figures of a row; `accuracies`: those of its evaluations, by name."""
-    own: dict[str, Any] = {name: getattr(run, name) for name in _OF_A_RUN}
-    return RunFigures(**own | dict(accuracies or {}), totals=totals)
+    """Return the figures of a row; `accuracies`: at the target, and the best one, of its evaluations."""
+    own = {name: getattr(run, name) for name in _OF_A_RUN}
+    at_target, best = accuracies
+    return RunFigures(**own, target_accuracy=at_target, best_accuracy=best, totals=totals)
 
 
-def _accuracies(session: Session, experiment_id: str) -> dict[str, dict[str, float | None]]:
+def _accuracies(session: Session, experiment_id: str) -> dict[str, tuple[float | None, float | None]]:
     """Return the accuracy at the target and the best one of every reported run, in its newest attempt."""
     met = and_(StoredEvaluation.reached, StoredEvaluation.clock == Run.time_to_target)
     at_target = func.max(case((met, StoredEvaluation.accuracy)))
@@ -45,7 +45,7 @@ def _accuracies(session: Session, experiment_id: str) -> dict[str, dict[str, flo
         .where(Run.experiment_id == experiment_id, Run.rung.is_(None))
         .group_by(Run.id)
     )
-    return {run: dict(zip(_OF_EVALUATIONS, found, strict=True)) for run, *found in session.execute(query)}
+    return {run: (target, best) for run, target, best in session.execute(query)}
 
 
 def _totals(session: Session, experiment_id: str) -> dict[str, PhaseSums]:

@@ -134,6 +134,6 @@ describe("the axis", () => {
 
   it("names round ratios inside it", () => {
     expect(forestTicks([-Math.log(9.3) * 1.08, Math.log(9.3) * 1.08])).toEqual([0.2, 1, 5]);
-    expect(forestTicks([-Math.log(1.5) * 1.08, Math.log(1.5) * 1.08])).toEqual([1 / 1.2, 1, 1.2]);
+    expect(forestTicks([-Math.log(1.5) * 1.08, Math.log(1.5) * 1.08])).toEqual([1 / 1.5, 1, 1.5]);
   });
 });

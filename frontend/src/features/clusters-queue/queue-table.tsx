@@ -62,8 +62,8 @@ function Row({ entry, changed }: { entry: QueueEntryView; changed: () => void })
       >
         {took}
       </td>
-      <td>{entry.starts ? formatSpan(entry.starts, now) : "unknown"}</td>
-      <td>{entry.ends ? formatSpan(entry.ends, now) : "unknown"}</td>
+      <td className={styles.when}>{entry.starts ? formatSpan(entry.starts, now) : "unknown"}</td>
+      <td className={styles.when}>{entry.ends ? formatSpan(entry.ends, now) : "unknown"}</td>
       <td>
         <PriorityControl
           experiment={entry.experiment}

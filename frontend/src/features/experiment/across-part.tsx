@@ -96,6 +96,7 @@ function Table({ experiment, across }: { experiment: ExperimentView; across: Acr
                     </td>
                   );
                 })}
+                {!mean && across.pool.length > 0 && <td colSpan={2} />}
                 {mean && <Cells speedUp={mean} domain={domain} index={index} note={spread(row.pooled)} />}
               </tr>
             );

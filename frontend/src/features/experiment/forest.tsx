@@ -29,7 +29,7 @@ const ROUND = [1.2, 1.5, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000, 10_000, 100_0
 
 /** Ratios that the axis names: 1, and the greatest round one within, with its reciprocal. */
 export function forestTicks(domain: Domain): number[] {
-  const round = ROUND.findLast((value) => Math.log(value) <= domain[1] * 0.86) ?? 1.2;
+  const round = ROUND.findLast((value) => Math.log(value) <= domain[1] * 0.93) ?? 1.2;
   return [1 / round, 1, round];
 }
 
