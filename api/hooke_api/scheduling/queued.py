@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from hooke.spec.states import RunState
-from sqlalchemy import ColumnElement, Exists, exists, literal, or_, select
-from sqlalchemy.orm import Session, aliased, undefer
+from sqlalchemy import ColumnElement, Exists, exists, or_, select
+from sqlalchemy.orm import Session, undefer
 
 from hooke_api.base.settings import Settings
-from hooke_api.models import Attempt, Cluster, Run, StoredCalibration, database_time
+from hooke_api.models import Attempt, Cluster, Experiment, Run, StoredCalibration, database_time
 from hooke_api.queue.policies import following
 from hooke_api.queue.settings import Order
 from hooke_api.scheduling import waiting
@@ -86,19 +86,19 @@ def _next_experiment(session: Session, cluster: Cluster, at: datetime) -> tuple[
 
 def _first_come(session: Session, host: str, at: datetime) -> str | None:
     """Return the oldest experiment that has begun and has queued runs, otherwise the oldest; ids follow time."""
-    waits = select(Run.experiment_id).where(Run.host == host, Run.state == RunState.QUEUED, ready(at))
-    oldest = session.scalars(waits.order_by(Run.experiment_id).limit(1)).first()
-    if oldest is None or session.scalar(select(_begun(host, literal(oldest)))):
-        return oldest
-    each = waits.distinct().subquery()
-    begun = select(each.c.experiment_id).where(_begun(host, each.c.experiment_id))
-    return session.scalars(begun.order_by(each.c.experiment_id).limit(1)).first() or oldest
+    queued = (Run.state == RunState.QUEUED) & ready(at)
+    waits = select(Run.experiment_id).where(Run.host == host, queued).order_by(Run.experiment_id)
+    oldest = session.scalars(waits.limit(1)).first()
+    if oldest is None:
+        return None
+    both = (_some_run(host, condition) for condition in (queued, Run.state.in_(waiting.BEGUN)))
+    begun = select(Experiment.id).where(Experiment.finished_at.is_(None), *both)
+    return session.scalars(begun.order_by(Experiment.id).limit(1)).first() or oldest
 
 
-def _begun(host: str, experiment: ColumnElement[str]) -> Exists:
-    """Return the condition that runs of an experiment have been dispatched to a cluster."""
-    other = aliased(Run)
-    return exists().where(other.host == host, other.experiment_id == experiment, other.state.in_(waiting.BEGUN))
+def _some_run(host: str, condition: ColumnElement[bool]) -> Exists:
+    """Return the condition that an experiment has a run on a cluster that meets another condition."""
+    return exists().where(Run.experiment_id == Experiment.id, Run.host == host, condition)
 
 
 def unsent(session: Session, at: datetime, settings: Settings) -> list[list[Run]]:
