@@ -2150,6 +2150,34 @@ export type Ready = {
 };
 
 /**
+ * RefusedView
+ *
+ * A record that could not be stored.
+ */
+export type RefusedView = {
+    /**
+     * Attempt
+     */
+    attempt: number;
+    /**
+     * Message
+     */
+    message: string;
+    /**
+     * Pointer
+     */
+    pointer: string;
+    /**
+     * Rank
+     */
+    rank: number | null;
+    /**
+     * Seq
+     */
+    seq: number;
+};
+
+/**
  * RetryPolicy
  *
  * When a run gets a further attempt, which goes on from its latest complete checkpoint.
