@@ -113,7 +113,7 @@ def news(session: Session, row: StoredCalibration, doing: str) -> None:
         announce(session, "clusters", {})
 
 
-def _overdue(at: datetime) -> Select[tuple[StoredCalibration]]:
+def _overdue(at: datetime) -> Select[StoredCalibration]:
     measuring = (StoredCalibration.state == "running") & (StoredCalibration.sent_at < at - LIMIT)
     ending = (StoredCalibration.state == "cancelling") & (StoredCalibration.sent_at < at - CANCEL_LIMIT)
     return select(StoredCalibration).where(measuring | ending)
