@@ -58,9 +58,14 @@ class Measured:
         with closing(sqlite3.connect(self.home / "hooke.db", timeout=LIMIT)) as connection, connection:
             connection.execute("UPDATE runs SET state = 'running', attempt = 1")
             connection.execute(
-                "INSERT INTO attempts (run_id, number, token_sha256, created_at, reports, logs, checkpoints_asked)"
-                " VALUES (?, 1, ?, '2026-01-01 00:00:00', 0, -1, 0)",
-                (run, digest),
+                "INSERT INTO attempts (run_id, number, created_at, reports, logs, checkpoints_asked)"
+                " VALUES (?, 1, '2026-01-01 00:00:00', 0, -1, 0)",
+                (run,),
+            )
+            connection.execute(
+                "INSERT INTO attempt_tokens (token_sha256, run_id, attempt, created_at)"
+                " VALUES (?, ?, 1, '2026-01-01 00:00:00')",
+                (digest, run),
             )
         return run
 

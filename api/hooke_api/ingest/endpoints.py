@@ -105,13 +105,13 @@ def store(session: Session, received: Received, settings: Settings) -> IngestAns
     figures.finish(current)
     _store_logs(session, figures, received, settings.logs_limit)
     if current:
-        all_sent = not sent.ranks and not sent.logs
+        all_sent = not received.ranks and not received.logs
         Reports(session, run, attempt, settings, figures, all_sent).apply(sent.reports)
     else:
         attempt.reports = max(attempt.reports, len(sent.reports))
     current = run.attempt == attempt.number  # unless the next attempt follows
     # one that has ended still delivers what it wrote, so it is not lost meanwhile
-    if current and run.state not in TERMINAL and (sent.renew or sent.ranks or sent.logs):
+    if current and run.state not in TERMINAL and (sent.renew or received.ranks or received.logs):
         until = database_time(session) + timedelta(seconds=settings.lease_seconds)
         leases.renew(session, run, attempt, until)
     session.flush()

@@ -28,7 +28,7 @@ def known(service, slots=4):
 def test_runs_that_failed_while_starting_take_their_own_time(service):
     """Two runs of a launch die after a minute each, before they train; the third took 5 s, not 125."""
     service.hello()
-    submit(service, "three", "ada", seeds=3)
+    submit(service, "three", "ada", seeds=3, retry={"attempts": 1})
     service.scheduler.look()
     first, second, third = (order.run for order in service.line.launched[-1][1])
     orders = service.line.launched[-1][1]
