@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +19,7 @@ from hooke.errors import NumericalError
 from hooke.hardware.placing import Placed
 from hooke.loop.compute_time import ComputeTime
 from hooke.loop.decisions import Decision, RunSchedule
+from hooke.loop.flag import Flag
 from hooke.loop.replay import ExchangeOrder
 from hooke.objective.batches import Batches
 from hooke.spec.specification import RunSpec
@@ -30,8 +30,8 @@ from hooke.trace.phases import Phase
 class RankOptions:
     """Options of a rank that are not in its specification."""
 
-    cancel_requested: threading.Event = field(default_factory=threading.Event)
-    checkpoint_requested: threading.Event = field(default_factory=threading.Event)
+    cancel_requested: Flag = field(default_factory=Flag)
+    checkpoint_requested: Flag = field(default_factory=Flag)
     order: ExchangeOrder | None = None
     """The exchanges that the server repeats (see `hooke.loop.replay`)."""
     placed: Placed | None = None

@@ -20,7 +20,6 @@ import json  # noqa: E402
 import signal  # noqa: E402
 import socket  # noqa: E402
 import sys  # noqa: E402
-import threading  # noqa: E402
 import traceback  # noqa: E402
 from collections.abc import Callable  # noqa: E402
 from dataclasses import dataclass  # noqa: E402
@@ -46,6 +45,7 @@ from hooke.errors import CheckpointError, CommError, HookeError, LaunchError, Nu
 from hooke.hardware.placing import among, notes_of  # noqa: E402
 from hooke.loop import checkpoint  # noqa: E402
 from hooke.loop.evaluate import evaluated, score_test  # noqa: E402
+from hooke.loop.flag import Flag  # noqa: E402
 from hooke.loop.output import write_output_to  # noqa: E402
 from hooke.loop.rank import TrainingRank  # noqa: E402
 from hooke.loop.recorder import Recorder  # noqa: E402
@@ -181,8 +181,8 @@ def run_spec_virtual(
 class _Asked:
     """Requests by signals, and options of the command line."""
 
-    cancel: threading.Event
-    checkpoint: threading.Event
+    cancel: Flag
+    checkpoint: Flag
     resume: bool
     replay: Path | None
     trace: bool
@@ -237,7 +237,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--trace", action="store_true", help="write a timeline of every rank to the folder")
     parser.add_argument("--cores", type=int, default=1, help="virtual time: gradients computed at once")
     options = parser.parse_args(arguments)
-    events = threading.Event(), threading.Event()
+    events = Flag(), Flag()
     asked = _Asked(*events, options.resume, options.replay, options.trace, options.cores)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: asked.cancel.set())

@@ -18,6 +18,7 @@ from hooke.comparison import journals
 from hooke.comparison.figures import RunFigures
 from hooke.errors import NumericalError
 from hooke.hardware.description import ranks_at_once
+from hooke.loop.flag import Flag
 from hooke.notebook import ranks
 from hooke.spec.events import Evaluation
 from hooke.spec.specification import RunSpec
@@ -87,7 +88,7 @@ def _play_virtual(spec: RunSpec, folder: Path, given: type[Workload] | None, loo
     """
     del given  # the catalogue of this process offers it
     train = _training()
-    cancel, ended = threading.Event(), threading.Event()
+    cancel, ended = Flag(), threading.Event()
     raised, reasons = list[BaseException](), list[str]()
 
     def play() -> None:

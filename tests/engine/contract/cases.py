@@ -5,7 +5,6 @@ A case is one run of one method on a `Quadratic`; `play` plays it on one rank of
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,6 +17,7 @@ from hooke.catalogue.claims import claimed
 from hooke.catalogue.validation import validate_run
 from hooke.comm.base import Comm
 from hooke.comm.virtual.communicator import run_virtual
+from hooke.loop.flag import Flag
 from hooke.loop.rank import TrainingRank
 from hooke.loop.state import RankOptions
 from hooke.loop.train import Outcome, train_rank
@@ -225,7 +225,7 @@ def objective_of(
         poison=case.poison[1:] if case.poison and case.poison[0] == comm.rank else None,
         cancel_at=case.cancel if first else None,
     )
-    return Quadratic(case.objective, comm, behaviour, threading.Event(), world == "virtual")
+    return Quadratic(case.objective, comm, behaviour, Flag(), world == "virtual")
 
 
 def train(comm: Comm, case: Case, world: World, folder: Path | None, objective: Quadratic, first: bool) -> Outcome:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +12,7 @@ import numpy as np
 import torch
 from hooke.catalogue.workload import Objective, Score
 from hooke.comm.base import Comm, Slice, Vector
+from hooke.loop.flag import Flag
 from hooke.spec.specification import Part
 
 from tests.waiting import wait_for
@@ -117,7 +117,7 @@ class Quadratic(Objective):
     family: Quadratics
     comm: Comm
     behaviour: Behaviour
-    cancel_requested: threading.Event
+    cancel_requested: Flag
     virtual: bool
     first_step: int = 0
     picked: list[list[int]] = field(default_factory=list)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from hooke.catalogue.algorithm import ranks_of
 from hooke.catalogue.validation import validate_run
 from hooke.comm.base import Comm, Control
 from hooke.comm.virtual.communicator import run_virtual
+from hooke.loop.flag import Flag
 from hooke.loop.state import RankOptions
 from hooke.loop.train import train_rank
 from hooke.spec.journal import records
@@ -172,7 +172,7 @@ def run_rank(comm: Comm, setup: Setup, world: World, folder: Path | None, resume
     )
     family = Quadratics(spread=0.3)
     kind = Moody if setup.moody else Ordered
-    objective = kind(family, comm, behaviour, threading.Event(), world == "virtual")
+    objective = kind(family, comm, behaviour, Flag(), world == "virtual")
     objective.setup, objective.folder = setup, folder
     objective.mass = 0.0
     if folder is not None and comm.rank == 0:

@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import threading
 from collections import Counter
 
 import numpy as np
@@ -10,6 +9,7 @@ import pytest
 from hooke.catalogue.algorithm import catalogue, ranks_of
 from hooke.comm.virtual.communicator import run_virtual
 from hooke.errors import JournalError, LaunchError
+from hooke.loop.flag import Flag
 from hooke.loop.replay import compare, differences, read_order, recorded, same_run, twin
 from hooke.loop.state import RankOptions
 from hooke.loop.train import train_rank
@@ -29,7 +29,7 @@ def replayed(folder, order=None):
     spec = spec.model_copy(update={"virtual": VirtualCluster(compute_jitter=1.5, compute_seconds_per_sample=1e-4)})
 
     def main(comm):
-        objective = Quadratic(Quadratics(spread=0.3), comm, Behaviour(), threading.Event(), True)
+        objective = Quadratic(Quadratics(spread=0.3), comm, Behaviour(), Flag(), True)
         besides = RankOptions(order=order or read_order(folder))
         return train_rank(comm, spec, None, objective, options=besides)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from hooke.catalogue.validation import validate_run
 from hooke.catalogue.workload import Score
 from hooke.comm.base import Comm
+from hooke.loop.flag import Flag
 from hooke.loop.state import RankOptions
 from hooke.loop.train import trace_of, train_rank
 from hooke.spec.specification import Part, RunSpec
@@ -67,6 +67,6 @@ def play(
 ) -> None:
     """Run one case on this rank; its journal and trace are in the folder."""
     spec = spec_of(name, world)
-    objective = Judged(FAMILY, comm, behaviour or Behaviour(sleeps=3), threading.Event(), world == "virtual")
+    objective = Judged(FAMILY, comm, behaviour or Behaviour(sleeps=3), Flag(), world == "virtual")
     trace = trace_of(folder, spec, comm.rank) if traced else None
     train_rank(comm, spec, folder, objective, options=RankOptions(objective.cancel_requested), trace=trace)
