@@ -12,19 +12,19 @@ import json
 import os
 import signal
 import sys
-import threading
 import time
 from functools import partial
 from pathlib import Path
 
 from hooke.catalogue.algorithm import ranks_of
+from hooke.loop.flag import Flag
 from hooke.loop.output import write_output_to
 from hooke.spec.events import Checkpointed, Done, Evaluation, Start
 from hooke.spec.journal import JournalWriter
 from hooke.spec.specification import RunSpec
 from hooke.trace.phases import PHASES
 
-stop = threading.Event()
+stop = Flag()
 requested = []  # a signal that asks for a checkpoint, each
 
 
