@@ -76,11 +76,21 @@ def _not_begun(each: Audited, world: str) -> bool:
     return world not in each.runs and not any((each.home / world).glob("journal.*"))
 
 
+def _results(jobs: list[tuple[dict[str, Any], Path]], world: str) -> list[Run | Failed]:
+    """Return the results of runs in turn; a single one under MPI needs exactly its own number of ranks."""
+    if world != "mpi" or len(jobs) > 1:
+        return run_in_turn(jobs, RANKS if world == "mpi" else 0)
+    try:
+        return [run(*jobs[0])]
+    except Failed as failed:
+        return [failed]
+
+
 def _in_turn(world: str, part: list[Audited]) -> None:
     """Run cases in turn; only the first without a result has a fault, as those behind it could not begin."""
     jobs = [(each.spec(world), each.home / world) for each in part]
     blamed = False
-    for each, found in zip(part, run_in_turn(jobs, RANKS if world == "mpi" else 0), strict=True):
+    for each, found in zip(part, _results(jobs, world), strict=True):
         if isinstance(found, Run):
             each.runs[world] = found
         elif not blamed or not _not_begun(each, world):
