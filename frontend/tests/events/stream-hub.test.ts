@@ -1,39 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { EventStream, SILENCE, type Source } from "@/lib/events/event-stream";
+import { EventStream, SILENCE } from "@/lib/events/event-stream";
 import { type Port, SharedSource } from "@/lib/events/shared-source";
 import { type FromTab, StreamHub, type ToTab } from "@/lib/events/stream-hub";
-
-/** Stands in for the browser's EventSource inside the worker. */
-class FakeSource implements Source {
-  readyState = 0;
-  onopen: ((event: Event) => void) | null = null;
-  onerror: ((event: Event) => void) | null = null;
-  private readonly kinds = new Map<string, (event: MessageEvent<string>) => void>();
-
-  constructor(readonly url: string) {}
-
-  addEventListener(kind: string, listener: (event: MessageEvent<string>) => void): void {
-    this.kinds.set(kind, listener);
-  }
-
-  close(): void {
-    this.readyState = 2;
-  }
-
-  opens(): void {
-    this.readyState = 1;
-    this.onopen?.(new Event("open"));
-  }
-
-  breaks(closed: boolean): void {
-    this.readyState = closed ? 2 : 0;
-    this.onerror?.(new Event("error"));
-  }
-
-  sends(kind: string, data: object, lastEventId: string): void {
-    this.kinds.get(kind)?.(new MessageEvent(kind, { data: JSON.stringify(data), lastEventId }));
-  }
-}
+import { FakeSource } from "../support/fake-source";
 
 let opened: FakeSource[] = [];
 let hub: StreamHub;

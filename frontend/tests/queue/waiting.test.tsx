@@ -1,5 +1,5 @@
 import { screen, waitFor, within } from "@testing-library/react";
-import { describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { answerExperiment, openExperiment } from "../experiment/page";
 import { openApp } from "../support/app";
 import { experiment, summary } from "../support/fixtures/experiment";
@@ -9,6 +9,10 @@ import { apiServer } from "../support/server";
 
 const server = apiServer();
 const TIMES = /starts about \d\d:\d\d \(\d\d:\d\d to \d\d:\d\d\), ends about \d\d:\d\d/;
+
+// at noon: a predicted time of another day has its date
+beforeEach(() => vi.useFakeTimers({ toFake: ["Date"], now: new Date(2026, 5, 1, 12, 0) }));
+afterEach(() => vi.useRealTimers());
 
 describe("what waits says why and until when", () => {
   it("in the list", async () => {
