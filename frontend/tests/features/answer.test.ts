@@ -47,6 +47,15 @@ describe("a line says of a variant", () => {
     [
       {
         claim: "no claim",
+        pairs: 5,
+        sentence:
+          "No claim on Sync SGD: the setting chosen for SGD diverged with 4 of 5 seeds, which 1 tuning seed did not show: tune with more seeds.",
+      },
+      "The setting chosen for SGD diverged with 4 of 5 seeds, which 1 tuning seed did not show: tune with more seeds",
+    ],
+    [
+      {
+        claim: "no claim",
         pairs: 0,
         sentence:
           "No target was set, so there is no time to it. Against SGD: Sync SGD final accuracy +1.2 points (n=5).",
