@@ -99,7 +99,8 @@ class Behaviour:
     """Extra seconds per gradient, virtual or real."""
     held: tuple[Path, int] | None = None
     """(file, gradients): under MPI all but a slow worker leave a byte there for each gradient, and the slow one is
-    in its second until there are so many. So the order is the test's, not the machine's."""
+    in its second until there are so many; the others are in their first until it is. So the order is the test's,
+    not the machine's."""
     scoring: float = 0.0
     """Seconds of an evaluation, virtual or real; around a server an evaluation takes no virtual time."""
     served: bool = False
@@ -191,10 +192,14 @@ class Quadratic(Objective):
                 time.sleep(doing.slow)
 
     def _keep_the_order(self, note: Path, held: int) -> None:
+        started = note.with_suffix(".started")
         if not self.behaviour.slow:
+            if len(self.picked) == 1:  # a rank that gets no core for a while would find all of the steps taken
+                wait_for(started.exists, "the slow worker's second gradient")
             with note.open("ab", buffering=0) as file:
                 file.write(b".")
         elif len(self.picked) == 2:
+            started.touch()
             wait_for(lambda: note.exists() and note.stat().st_size >= held, f"{held} gradients of the others")
 
     def _loss(self, weights: Any) -> float:
