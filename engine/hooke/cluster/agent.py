@@ -29,6 +29,7 @@ from hooke.cluster import broker, calibrating, orders, site
 from hooke.cluster.hello import ApiClient, Heartbeat, describe
 from hooke.cluster.launchers.settings import LauncherSettings
 from hooke.cluster.lock import Lock
+from hooke.cluster.machines import machines_of
 from hooke.cluster.places import Home
 from hooke.cluster.site import Site
 from hooke.errors import HookeError, LaunchError
@@ -52,7 +53,11 @@ def register(
     """Register the application's tasks; `launcher`: by default `local`."""
 
     def launch(documents: list[dict[str, Any]]) -> None:
-        for failed in orders.launch(home, api, _ORDERS.validate_python(documents), launcher):
+        found = _ORDERS.validate_python(documents)
+        mine = [order for order in found if order.agent in (None, client.agent)]
+        if len(mine) < len(found):  # this one was replaced while it could not hear of it; the order is sent again
+            _log.warning("an order for another agent of this cluster is left to it")
+        for failed in orders.launch(home, api, mine, launcher):
             _log.warning("a launch failed: %s", failed.why)
             client.failed_launch(failed)
 
@@ -143,7 +148,11 @@ def _serve(place: Site, home: Home) -> None:
     """Join the server, then take orders until the end. Raises LaunchError if the server refuses this agent."""
     agent = site.identity(home.path)
     client = ApiClient(place.api, place.token_file, agent)
-    heartbeat = Heartbeat(client, lambda told: describe(place.cluster, agent, told, place.launcher, home.path))
+    machines = machines_of(place.launcher, home.path)
+    heartbeat = Heartbeat(
+        client,
+        lambda told: describe(place.cluster, agent, told, place.launcher, home.path, machines.look()),
+    )
     app = broker.make_app(place.broker)
     register(app, home, place.api, client, place.launcher)
     for number in (signal.SIGTERM, signal.SIGINT):

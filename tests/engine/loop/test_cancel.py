@@ -1,4 +1,4 @@
-"""A cancel of a virtual run is followed after the steps that have begun, with a checkpoint, and changes no result."""
+"""A virtual run is cancelled after the steps that have begun, with a checkpoint; a request changes no result."""
 
 import itertools
 
@@ -97,4 +97,4 @@ def test_all_ranks_follow_after_the_latest_step_that_any_has_begun():
     assert [together.look(0, step, Decision.GO_ON) for step in (9, 10)] == [Decision.GO_ON, Decision.CHECKPOINT]
     assert [together.look(1, step, Decision.GO_ON) for step in (8, 9, 10)][-1] is Decision.CHECKPOINT
     assert together.look(2, 10, Decision.GO_ON) is Decision.CHECKPOINT
-    assert together.look(0, 11, Decision.CANCEL) is Decision.CANCEL, "the next request, at the step that all are at"
+    assert together.look(0, 11, Decision.CANCEL) is Decision.CANCEL, "the next request"
