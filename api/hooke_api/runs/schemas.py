@@ -85,11 +85,11 @@ class RefusedView(View):
 
     attempt: int
     rank: int | None
-    """Null: a line of output."""
+    """Null: a line of output, or a report of a state."""
     seq: int
-    """Its number in the journal of its rank, or among the lines."""
+    """Its number in the journal of its rank, or among the lines or reports."""
     pointer: str
-    """Place of the fault in the record, a JSON Pointer."""
+    """Place of the fault in the record, a JSON Pointer; that of a report begins with /reports."""
     message: str
 
 
