@@ -54,6 +54,8 @@ def test_a_machine_is_timed_on_by_one_cluster_at_a_time_and_the_others_are_told(
         submit(two, cluster)
     two.scheduler.look()
     assert active(two) == ["far", "lab"]
+    beside = {each["name"]: each["machine_shared_with"] for each in two.get("/clusters")["items"]}
+    assert beside == {"lab": ["local"], "local": ["lab"], "far": []}
     assert reason(two, "local") == TIMING
     (waiting,) = two.runs(state="queued")
     assert waiting["waiting"]["reason"] == TIMING
