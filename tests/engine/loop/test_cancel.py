@@ -10,6 +10,8 @@ from hooke.loop.flag import Flag
 from hooke.loop.state import RankOptions
 from hooke.loop.train import run_spec_virtual
 
+from tests.engine.loop.setup import BATCH
+
 WORKERS = 4
 JITTER = {"latency": 1e-5, "seconds_per_byte": 1e-8, "compute_seconds_per_sample": 1e-4, "compute_jitter": 0.5}
 
@@ -86,6 +88,14 @@ def test_a_request_changes_no_bit(algorithm, parameters, tmp_path):
     for one, other, third in zip(whole, resumed, saved, strict=True):
         assert one.weights.tobytes() == other.weights.tobytes() == third.weights.tobytes()
         assert [other.done.clock, third.done.clock] == pytest.approx([one.done.clock] * 2, rel=1e-9)
+
+
+@pytest.mark.parametrize("world", ["virtual", "mpi"])
+def test_workers_leave_within_the_period_that_a_server_has_granted(played, world):
+    run = played("told within a period", world)
+    assert {each.done.reason for each in run.first} == {"cancelled"}, "the server learns of it from them"
+    assert [each.done.step for each in run.first[: run.setup.workers]] == [5, 5, 5]
+    assert (run.folder / "checkpoints" / str(15 * BATCH) / "complete.json").exists()
 
 
 def test_all_ranks_follow_after_the_latest_step_that_any_has_begun():
