@@ -8,6 +8,7 @@ from hooke_api.models import Cluster, Run, now
 from hooke_api.scheduling.queued import choose
 from sqlalchemy import update
 
+from tests.api.comparisons.test_leaderboard import left_out, measured
 from tests.api.hands import ALONE, SPEC, Supervisor
 from tests.api.test_experiments import VIRTUAL
 
@@ -149,6 +150,18 @@ def test_an_overlap_is_marked_in_runs_and_verdicts(two):
     comparison = two.get(f"/experiments/{ids[0]}/comparison")
     assert [row["overlapped"] for row in comparison["rows"]] == [1]
     assert "1 run overlapped with those of another cluster on its machine" in comparison["sentences"][0]
+
+
+def test_an_experiment_with_an_overlap_is_not_on_the_leaderboard(service):
+    made = measured(service, {"sync": [4.0, 5.0, 4.5], "local 4": [9.0] * 3, "local 8": [8.0] * 3})
+    assert len(service.get("/leaderboard")["boards"]) == 1
+    reported = (Run.experiment_id == made["id"], Run.rung.is_(None), Run.seed == 1)
+    with service.database.write() as session:
+        session.execute(update(Run).where(*reported).values(overlap="lab"))
+    answer = service.get("/leaderboard")
+    assert answer["boards"] == []
+    told = "3 runs on local overlapped with those of another cluster on its machine: measure again"
+    assert left_out(answer) == [(1, told)]
 
 
 def test_a_virtual_run_is_not_marked_because_its_times_do_not_depend_on_the_machine(two):
