@@ -134,7 +134,8 @@ def _elsewhere(state: QueueState) -> str:
     other = state.elsewhere
     if other is None:
         return ""
-    until = "" if other.left is None else f" until about {clock(state.now + other.left[0], state.now)}"
+    left = math.inf if other.left is None else other.left[0]
+    until = f" until about {clock(state.now + left, state.now)}" if left <= FURTHEST else ""
     return f"another cluster on the same machine, {other.cluster}, {other.doing}{until}"
 
 
