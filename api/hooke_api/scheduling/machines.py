@@ -51,11 +51,9 @@ def occupied(session: Session, at: datetime, silence: timedelta, *, queued: bool
 
 def _running(session: Session, names: Iterable[str], online: set[str]) -> dict[str, Occupant]:
     active = select(Run.host, Run.state, Run.simulated).where(Run.host.in_(names), Run.state.in_(ACTIVE)).distinct()
-    found: dict[str, Occupant] = {}
-    for host, state, simulated in session.execute(active.order_by(Run.host, Run.simulated.desc())):
-        if host in online or state in COMPUTING:
-            found[host] = Occupant(host, _doing(state, simulated))
-    return found
+    rows = [row for row in session.execute(active) if row.host in online or row.state in COMPUTING]
+    rows.sort(key=lambda row: (row.state is not RunState.LOST, not row.simulated))  # what says most comes last
+    return {row.host: Occupant(row.host, _doing(row.state, row.simulated)) for row in rows}
 
 
 def _doing(state: RunState, simulated: bool) -> str:
