@@ -175,3 +175,15 @@ def test_a_number_of_servers_that_is_none_breaks_no_list_and_no_plan(service, se
     planned = service.client.post("/experiments/dry-run", json=mine(rate=0.5))
     assert planned.status_code == 200, planned.text
     assert {run["servers"] for run in planned.json()["runs"]} == {0}
+
+
+def test_the_api_runs_no_file_of_users(lab, tmp_path, monkeypatch):
+    """Its environment has the token, the address of the database and that of the broker."""
+    folder, ran = tmp_path / "algorithms", tmp_path / "ran"
+    folder.mkdir()
+    (folder / "my_sgd.py").write_text(f"open({str(ran)!r}, 'w')")
+    monkeypatch.setenv("HOOKE_PATH", str(tmp_path))
+    assert "my-sgd" in {each["name"] for each in lab.get("/algorithms")["items"]}
+    assert lab.client.post("/experiments/dry-run", json=mine(rate=1)).status_code == 200
+    assert lab.client.post("/experiments", json=mine(rate=1)).status_code == 201
+    assert not ran.exists()

@@ -3,7 +3,9 @@
 import asyncio
 import sys
 
-from hooke_api.local.keeper import Keeper, KeptProcess
+from hooke_api.local import parts
+from hooke_api.local.instance import Instance
+from hooke_api.local.keeper import Keeper, KeptProcess, limit_log
 
 from tests.waiting import free_port, wait_for_async
 
@@ -78,3 +80,30 @@ def test_a_note_that_cannot_be_written_does_not_end_the_watch(tmp_path):
         await keeper.stop(1.0)
 
     asyncio.run(keep())
+
+
+def test_the_agent_gets_no_token_of_users_and_no_address_of_the_database(tmp_path, monkeypatch):
+    """Its processes read and run users' code."""
+    for name, value in (("TOKEN", "hunter2"), ("DATABASE_URL", "hunter2"), ("REDIS_URL", "redis://broker")):
+        monkeypatch.setenv(f"HOOKE_{name}", value)
+    instance = Instance(tmp_path / "home")
+    try:
+        agent, api = parts.agent(instance).environment, parts.api(instance, "127.0.0.1").environment
+    finally:
+        instance.close()
+    assert "hunter2" not in agent.values()
+    assert (agent["HOOKE_REDIS_URL"], agent["HOOKE_HOME"]) == ("redis://broker", str(tmp_path / "home"))
+    assert (api["HOOKE_TOKEN"], api["HOOKE_DATABASE_URL"]) == ("hunter2", "hunter2")
+
+
+def test_a_log_that_has_grown_too_large_begins_anew_while_it_is_written(tmp_path):
+    log = tmp_path / "api.log"
+    with log.open("ab", buffering=0) as written:  # as a part does, through its standard output
+        written.write(b"a" * 50)
+        limit_log(log, most=50)
+        written.write(b"b" * 10)
+        limit_log(log, most=50)
+        written.write(b"c" * 10)
+    assert (tmp_path / "api.log.1").read_bytes() == b"a" * 50 + b"b" * 10
+    assert log.read_bytes() == b"c" * 10
+    limit_log(tmp_path / "absent.log")

@@ -87,6 +87,25 @@ def test_a_line_that_cannot_be_stored_is_set_aside(service):
     assert (shown["rank"], shown["seq"], shown["pointer"]) == (None, 1, "/text")
 
 
+@pytest.mark.parametrize("fault", [{"state": "dancing"}, {"why": 7}, {"when": 1}], ids=str)
+def test_a_report_that_cannot_be_read_keeps_back_neither_records_nor_later_reports(service, fault):
+    supervisor = service.launch()
+    supervisor.report("starting", "running")
+    told = [json.loads(report.model_dump_json()) for report in supervisor.reports]
+    reports = [*told, told[1] | fault, told[1] | {"state": "failed_user"}]
+    records = [json.loads(steps(0).model_dump_json())]
+    body = {"run": supervisor.id, "attempt": 1, "ranks": [{"rank": 0, "records": records}], "reports": reports}
+    for _ in range(2):  # also when it is sent again
+        answer = supervisor.post(json.dumps(body).encode())
+        assert answer.status_code == 200, answer.text
+        assert (answer.json()["acknowledged"], answer.json()["reports"]) == ({"0": 0}, 4)
+    run = service.run(supervisor.id)
+    assert run["state"] == "failed_user"
+    (shown,) = run["refusals"]
+    assert (run["refused"], shown["rank"], shown["seq"]) == (1, None, 2)
+    assert shown["pointer"] == f"/reports/2/{next(iter(fault))}"
+
+
 def test_the_record_that_the_database_refuses_is_found_among_others(service):
     """What only the database can tell: PostgreSQL holds no zero byte and no hash of 65 digits; SQLite does."""
     supervisor = service.launch()

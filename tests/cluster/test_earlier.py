@@ -4,8 +4,13 @@ import json
 
 import numpy as np
 import pytest
+from hooke.cluster import local_run
 from hooke.cluster.earlier import adopt_checkpoint
 from hooke.cluster.places import Home
+from hooke.errors import CheckpointError
+from hooke.spec.specification import RunSpec
+
+from tests.engine.cli.conftest import RUN
 
 
 def write(home: Home, attempt: int, samples: int, ranks: int = 2):
@@ -73,3 +78,21 @@ def test_one_that_starts_over_takes_none_and_later_ones_go_on_from_it(tmp_path):
     assert adopted(home, 3, earliest=2) == {}
     write(home, 2, 100)
     assert adopted(home, 4, earliest=2) == {100: 101}
+
+
+def test_what_there_is_to_resume_from_is_told(tmp_path):
+    spec = RunSpec.model_validate(RUN)
+    with pytest.raises(CheckpointError, match="no complete checkpoint to resume from: none was written; start"):
+        local_run.resumes_from(tmp_path, spec)
+    for samples, names in ((320, ["complete.json"]), (640, ["complete.json"]), (960, ["rank.0.npz"])):
+        place = tmp_path / "checkpoints" / str(samples)
+        place.mkdir(parents=True)
+        for name in names:
+            (place / name).touch()
+    told = local_run.resumes_from(tmp_path, spec)
+    assert told.startswith("resuming at 640 of ")
+    assert told.endswith("an earlier one is at 320; incomplete and not used: 960 samples (1 of 2 ranks)")
+    for samples in (320, 640):
+        (tmp_path / "checkpoints" / str(samples) / "complete.json").unlink()
+    with pytest.raises(CheckpointError, match=r"incomplete and not used: 320 samples \(0 of 2 ranks\), 640"):
+        local_run.prepare(tmp_path, spec, resume=True)

@@ -114,6 +114,7 @@ def _update(cluster: Cluster, said: AgentHello) -> bool:
         "agent": said.agent,
         "protocol": said.protocol,
         "place": said.place,
+        "machines": list(said.machines),
         "missing_data": dict(said.missing_data or {}),
     }
     news = False

@@ -32,6 +32,8 @@ class ClusterView(View):
     """Why the latest launch failed; null: it did not."""
     clock_offset: float | None
     """Clock of its agent minus that of the database at the latest hello, s; only displayed. Null: not told."""
+    machine_shared_with: list[str]
+    """Clusters that compute on one of its machines: one of them is busy at a time."""
     missing_data: dict[str, str]
     """Built-in workload -> what its agent lacks of the data, with default parameters."""
     hardware: dict[str, str | int | float]

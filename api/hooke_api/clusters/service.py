@@ -26,6 +26,7 @@ from hooke_api.clusters.schemas import (
 )
 from hooke_api.models import DEFAULT_PROJECT, CatalogueEntry, Cluster, Run, StoredCalibration, database_time
 from hooke_api.scheduling.lifecycle import ACTIVE
+from hooke_api.scheduling.overlaps import neighbours
 from hooke_api.storage.outbox import announce, wake_scheduler
 
 
@@ -38,8 +39,11 @@ def views(session: Session, silence: timedelta) -> list[ClusterView]:
     for host, workers, servers, simulated in active:
         held.setdefault(host, []).append((workers + servers, simulated))
     clusters = session.scalars(select(Cluster).where(Cluster.project_id == DEFAULT_PROJECT).order_by(Cluster.name))
-    at = database_time(session)
-    return [_view(cluster, held.get(cluster.name, ()), at, silence) for cluster in clusters]
+    at, beside = database_time(session), neighbours(session)
+    return [
+        _view(cluster, held.get(cluster.name, ()), beside.get(cluster.name, ()), at, silence)
+        for cluster in clusters
+    ]
 
 
 def view(session: Session, name: str, silence: timedelta) -> ClusterView:
@@ -90,7 +94,9 @@ def _unknown(name: str) -> ResourceNotFound:
     return ResourceNotFound(f"no cluster is called {name!r}")
 
 
-def _view(cluster: Cluster, held: Iterable[tuple[int, bool]], at: datetime, silence: timedelta) -> ClusterView:
+def _view(
+    cluster: Cluster, held: Iterable[tuple[int, bool]], beside: Iterable[str], at: datetime, silence: timedelta
+) -> ClusterView:
     # a simulated run uses its whole host, independently of the number of simulated workers; the runs of a launch
     # run one after the other
     busy = max((cluster.slots if simulated else ranks for ranks, simulated in held), default=0)
@@ -106,6 +112,7 @@ def _view(cluster: Cluster, held: Iterable[tuple[int, bool]], at: datetime, sile
         held_until=cluster.held_until if cluster.held_until is not None and cluster.held_until > at else None,
         held_why=cluster.held_why,
         clock_offset=cluster.clock_offset,
+        machine_shared_with=sorted(beside),
         missing_data=cluster.missing_data,
         hardware=cluster.hardware,
         versions=cluster.versions,

@@ -102,6 +102,10 @@ def entries(session: Session, experiment: Experiment) -> Iterator[Entry | LeftOu
             told = ", ".join(f"{count(number, 'trial')} of {name}" for name, number in trials.items())
             yield LeftOut(experiment, f"unequal tuning on {cluster} with {count(workers, 'worker')}: {told}")
             continue
+        if overlapped := sum(run.overlap is not None for cell in cells.values() for run in cell.runs):
+            told = f"{count(overlapped, 'run')} on {cluster} overlapped with those of another cluster on its machine"
+            yield LeftOut(experiment, f"{told}: measure again")
+            continue
         here = {
             name: chosen.get((name, cluster, workers)) or chosen.get(search) for name, search in of_place.items()
         }

@@ -69,6 +69,8 @@ class ComparisonRow(View):
     workers: int
     servers: int
     oversubscribed: bool
+    overlapped: int
+    """Runs that shared their machine with a run of another cluster, so that their times cannot be trusted."""
     runs: int
     finished: int
     failed: int

@@ -113,6 +113,7 @@ def _row(row: Row) -> ComparisonRow:
         workers=run.workers,
         servers=run.servers,
         oversubscribed=row.oversubscribed,
+        overlapped=row.overlapped,
         runs=row.runs,
         finished=row.finished,
         failed=row.failed,

@@ -20,6 +20,7 @@ from sqlalchemy.orm import Session
 from hooke_api.base import ids
 from hooke_api.base.errors import Conflict, Invalid
 from hooke_api.calibration.service import latest, outdated
+from hooke_api.experiments.fitting import check_fit
 from hooke_api.experiments.schemas import DryRun, ExperimentView, PlannedRunView
 from hooke_api.experiments.service import view
 from hooke_api.experiments.warnings import warnings
@@ -44,6 +45,7 @@ def dry_run(session: Session, asked: ExperimentSpec, who: str) -> DryRun:
         spec = resolve_experiment(unresolved, latest(session))
         plan = plan_of(session, spec)
         planned = plan.first().runs
+        check_fit(session, spec, planned)
         _check_limits(session, spec, who, planned)
     return DryRun(
         runs=[_planned_view(run) for run in planned],
@@ -135,6 +137,7 @@ def _create(database: Database, spec: ExperimentSpec, asked: Submission, silence
 def _prepare(session: Session, sent: ExperimentSpec) -> _Prepared:
     spec = resolve_experiment(sent, latest(session))
     step = plan_of(session, spec).first()
+    check_fit(session, spec, step.runs)
     told = [asdict(each) for each in [*warnings(session, spec, step.runs), *outdated(session, sent)]]
     return _Prepared(spec, step, told, registered_cores(session))
 

@@ -106,9 +106,9 @@ def store(session: Session, received: Received, settings: Settings) -> IngestAns
     _store_logs(session, figures, received, settings.logs_limit)
     if current:
         all_sent = not received.ranks and not received.logs
-        Reports(session, run, attempt, settings, figures, all_sent).apply(sent.reports)
+        Reports(session, run, attempt, settings, figures, all_sent).apply(received.reports)
     else:
-        attempt.reports = max(attempt.reports, len(sent.reports))
+        attempt.reports = max(attempt.reports, len(received.reports))
     current = run.attempt == attempt.number  # unless the next attempt follows
     # one that has ended still delivers what it wrote, so it is not lost meanwhile
     if current and run.state not in TERMINAL and (sent.renew or received.ranks or received.logs):

@@ -14,7 +14,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from hooke_api.base.documents import storable_text
-from hooke_api.ingest.records import Item, Refused, RefusedLine, StepBlock
+from hooke_api.ingest.records import Item, Refused, RefusedLine, RefusedReport, StepBlock
 from hooke_api.models import (
     Attempt,
     Checkpoint,
@@ -74,8 +74,11 @@ class Figures:
             self._add_steps(totals, fresh)
         return totals.stored
 
-    def refuse(self, rank: int | None, item: Refused | RefusedLine) -> None:
-        """Count a record that cannot be stored, and keep the first ones for users; `rank` None: a log line."""
+    def refuse(self, rank: int | None, item: Refused | RefusedLine | RefusedReport) -> None:
+        """Count a record that cannot be stored, and keep the first ones for users.
+
+        `rank` None: a log line, or a report.
+        """
         self.attempt.refused += 1
         if len(self.attempt.refusals) < REFUSALS_KEPT:
             text = storable_text(item.fault.message)[:300]

@@ -21,7 +21,7 @@ from pydantic_core import from_json
 
 from hooke_api.base.errors import Invalid, Malformed, TooLarge
 from hooke_api.base.shape import INGEST, check_shape
-from hooke_api.ingest.records import Item, Refused, RefusedLine, StepBlock, faults_of, unpacked
+from hooke_api.ingest.records import Item, Refused, RefusedLine, RefusedReport, StepBlock, faults_of, unpacked
 
 MOST_ITEMS = 10_000
 """Maximum number of records and log lines of a request; supervisors send 5,000."""
@@ -40,9 +40,10 @@ class Received:
     """One ingest request; for each rank its records in order of seq."""
 
     ingest: Ingest
-    """Without its records and log lines."""
+    """Without its records, log lines and reports."""
     ranks: list[tuple[int, list[Item]]] = field(default_factory=list)
     logs: list[LogLine | RefusedLine] = field(default_factory=list)
+    reports: list[StateReport | RefusedReport] = field(default_factory=list)
 
 
 def inflate(body: bytes, encoding: str, limit: int) -> bytes:
@@ -94,13 +95,12 @@ class _Reader:
         parts, lines, reports = (self._list(name) for name in ("ranks", "logs", "reports"))
         head = {name: value for name, value in self._document.items() if name not in ("ranks", "logs", "reports")}
         ingest = self._validated(lambda: Ingest.model_validate(head))
-        told = [self._report(i, report) for i, report in enumerate(reports)]
+        told = [self._report(i, report) for i, report in enumerate(reports)]  # all, each at its place
         ranks = [part for i, found in enumerate(parts) if (part := self._rank(i, found)) is not None]
         logs = [line for i, found in enumerate(lines) if (line := self._line(i, found)) is not None]
         if self._faults or ingest is None:
             raise Invalid("the request does not fit its schema", self._faults[:_MOST_FAULTS])
-        known = [report for report in told if report is not None]
-        return Received(ingest.model_copy(update={"reports": known}), ranks, logs)
+        return Received(ingest, ranks, logs, told)
 
     def _list(self, name: str) -> list[Any]:
         found = self._document.get(name, [])
@@ -170,10 +170,12 @@ class _Reader:
         self._fault(*(Fault(pointer(*place) + fault.pointer, fault.message) for fault in faults[:_MOST_FAULTS]))
         return None
 
-    def _report(self, i: int, report: Any) -> StateReport | None:
+    def _report(self, i: int, report: Any) -> StateReport | RefusedReport:
         self._count()
-        found = self._validated(lambda: StateReport.model_validate(report), "reports", i)
-        return None if found is None else _dated(found)
+        try:
+            return _dated(StateReport.model_validate(report))
+        except ValidationError as error:
+            return RefusedReport(i, next(_told(error, "reports", i)))
 
 
 def _dated(found: D) -> D:

@@ -47,6 +47,14 @@ class RefusedLine:
     fault: Fault
 
 
+@dataclass(frozen=True)
+class RefusedReport:
+    """The same of a report of a state, whose number is its place among those of its attempt."""
+
+    seq: int
+    fault: Fault
+
+
 Item = StepBlock | Start | Evaluation | Done | Checkpointed | Dropped | Refused
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -13,6 +14,7 @@ from sqlalchemy.orm import Session
 from hooke_api.base.documents import storable_text
 from hooke_api.base.settings import Settings
 from hooke_api.ingest.figures import Figures
+from hooke_api.ingest.records import RefusedReport
 from hooke_api.models import Attempt, Run
 from hooke_api.scheduling import holds
 from hooke_api.scheduling.lifecycle import Cause, move, tell
@@ -34,9 +36,16 @@ class Reports:
     all_sent: bool
     """Whether the request shows that the supervisor has nothing more to send."""
 
-    def apply(self, reports: list[StateReport]) -> None:
-        """Apply the reports that are new, in their order; one that needs records still to come waits for these."""
+    def apply(self, reports: Sequence[StateReport | RefusedReport]) -> None:
+        """Apply the reports that are new, in their order; one that needs records still to come waits for these.
+
+        One that cannot be read is counted and shown, and keeps back nothing that follows it.
+        """
         for report in reports[self.attempt.reports :]:
+            if isinstance(report, RefusedReport):
+                self.attempt.reports += 1
+                self.figures.refuse(None, report)
+                continue
             if self._waits(report):
                 return
             self.attempt.reports += 1

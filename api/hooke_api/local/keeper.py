@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -28,6 +29,9 @@ GRACE = 5.0
 """Seconds between SIGTERM and SIGKILL."""
 HANGS_AFTER = 60.0
 """Default of `KeptProcess.hangs_after`; a loaded machine may well keep an answer for some seconds."""
+LOG_BYTES = 32 * 2**20
+"""Size of a log from which on it begins anew; the one before stays as *.log.1."""
+_LOG_SECONDS = 10.0
 _LEAST_PROBES = 3
 """Number of probes without an answer before a part counts as hanging, whatever the clock says."""
 
@@ -61,6 +65,7 @@ class Keeper:
         self._process: asyncio.subprocess.Process | None = None
         self._stopping = False
         self._task: asyncio.Task[None] | None = None
+        self._limiting: asyncio.Task[None] | None = None
 
     @property
     def alive(self) -> bool:
@@ -73,6 +78,7 @@ class Keeper:
             self.part.log.replace(self.part.log.with_suffix(".log.1"))
         await self._spawn()
         self._task = asyncio.create_task(self._keep(), name=f"keep {self.part.name}")
+        self._limiting = asyncio.create_task(self._limit_log(), name=f"limit the log of {self.part.name}")
 
     async def _spawn(self) -> None:
         tether = (sys.executable, "-m", "hooke.cluster.guard", "--tether", str(os.getpid()), "--")
@@ -105,6 +111,11 @@ class Keeper:
                 await self._spawn()
             except OSError as error:  # no memory, or no space for the note: it is tried again, later and later
                 self._say(f"{self.part.name} cannot be started: {error.strerror}")
+
+    async def _limit_log(self) -> None:
+        while True:
+            await asyncio.sleep(_LOG_SECONDS)
+            await asyncio.to_thread(limit_log, self.part.log)
 
     async def _ended(self, process: asyncio.subprocess.Process) -> int:
         """Return the status of a part when it has ended, by itself or because it was hanging."""
@@ -154,9 +165,10 @@ class Keeper:
             except TimeoutError:
                 self.kill()
                 await self._process.wait()
-        if self._task is not None:
-            self._task.cancel()  # it may be in the delay before a restart
-            await asyncio.gather(self._task, return_exceptions=True)
+        tasks = [task for task in (self._task, self._limiting) if task is not None]
+        for task in tasks:
+            task.cancel()  # the first may be in the delay before a restart
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     def kill(self) -> None:
         """Kill the part."""
@@ -176,6 +188,22 @@ class Keeper:
             return "\n".join(self.part.log.read_text(errors="replace").splitlines()[-lines:])
         except FileNotFoundError:
             return ""
+
+
+def limit_log(log: Path, most: int = LOG_BYTES) -> None:
+    """Let a log that is larger than `most` bytes begin anew; the part that writes it, at its end, goes on.
+
+    What it writes between the copy and the cut is lost, and all of it where there is no space for a copy.
+    """
+    with suppress(OSError):
+        if log.stat().st_size <= most:
+            return
+        earlier = log.with_suffix(".log.1")
+        try:
+            shutil.copyfile(log, earlier)
+        except OSError:
+            earlier.unlink(missing_ok=True)
+        os.truncate(log, 0)
 
 
 async def _answers(client: httpx.AsyncClient, url: str) -> bool:

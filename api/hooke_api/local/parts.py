@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
+
+from hooke.cluster.environment import for_user_code
 
 from hooke_api.local.instance import Instance, StartError
 from hooke_api.local.keeper import KeptProcess
@@ -44,12 +47,12 @@ def redis(instance: Instance) -> KeptProcess:
         "daemonize": "no",
     }
     command = [redis_server(), *(word for name, value in options.items() for word in (f"--{name}", value))]
-    return KeptProcess("redis", tuple(command), dict(os.environ), instance.logs / "redis.log")
+    return KeptProcess("redis", tuple(command), for_user_code(os.environ), instance.logs / "redis.log")
 
 
 def api(instance: Instance, host: str) -> KeptProcess:
     """Return the API with its dashboard; with SQLite in the folder unless HOOKE_DATABASE_URL is set."""
-    environment = _environment(instance) | {"HOOKE_HOST": host, "HOOKE_PORT": str(instance.port)}
+    environment = _environment(instance, os.environ) | {"HOOKE_HOST": host, "HOOKE_PORT": str(instance.port)}
     command = (sys.executable, "-m", "hooke_api")
     probe = f"{address(host, instance.port)}/livez"
     return KeptProcess("api", command, environment, instance.logs / "api.log", probe)
@@ -64,11 +67,12 @@ def agent(instance: Instance) -> KeptProcess:
         *("--token-file", str(instance.home / "agent-token")),
         *("--home", str(instance.home)),
     )
-    return KeptProcess("agent", command, _environment(instance), instance.logs / "agent.log")
+    environment = _environment(instance, for_user_code(os.environ))
+    return KeptProcess("agent", command, environment, instance.logs / "agent.log")
 
 
-def _environment(instance: Instance) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if name != "HOOKE_AGENT_TOKEN"}
+def _environment(instance: Instance, inherited: Mapping[str, str]) -> dict[str, str]:
+    kept = {name: value for name, value in inherited.items() if name != "HOOKE_AGENT_TOKEN"}
     if "HOOKE_PATH" in kept:
         folders = filter(None, kept["HOOKE_PATH"].split(os.pathsep))
         kept["HOOKE_PATH"] = os.pathsep.join(str(Path(folder).absolute()) for folder in folders)

@@ -30,6 +30,8 @@ class Cluster(Owned, Base):
     """Identity of its agent; null: of protocol 1."""
     place: Mapped[str | None] = mapped_column(Text)
     """Host and home folder of its agent."""
+    machines: Mapped[list[str]] = mapped_column(default=list)
+    """Identities of the machines that its ranks run on; empty: unknown."""
     token: Mapped[str | None] = mapped_column(String(40))
     """Id of the token with which its agent reports; null: the instance's own."""
     protocol: Mapped[int] = mapped_column(default=1)

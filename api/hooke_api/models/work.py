@@ -86,6 +86,9 @@ class Run(Owned, Base):
             "not_before",
         ),
         Index(None, "host", "finished_at"),
+        # lists with such a filter, newest first
+        Index(None, "variant", "id"),
+        Index(None, "cluster", "id"),
     )
 
     id: Mapped[str] = mapped_column(String(40), primary_key=True)
@@ -149,6 +152,8 @@ class Run(Owned, Base):
     lost_mass: Mapped[float | None]
     """Fraction of the pushed update mass lost by a lock-free method."""
     oversubscribed: Mapped[bool] = mapped_column(Boolean, default=False)
+    overlap: Mapped[str | None] = mapped_column(String(64))
+    """The other cluster whose run computed on the same machine at the same time; null: none, or not timed."""
     hardware: Mapped[dict[str, Any]] = mapped_column(deferred=True, default=dict)
     versions: Mapped[dict[str, Any]] = mapped_column(deferred=True, default=dict)
 

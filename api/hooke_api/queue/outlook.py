@@ -124,10 +124,19 @@ def _reason(state: QueueState, entry: Entry, experiments: int, runs: int) -> str
 def _of_the_first(state: QueueState, entry: Entry) -> str:
     calibration = state.calibration
     if calibration is None:
-        return _slots(state, entry) if state.active else "next to start"
+        return _slots(state, entry) if state.active else _elsewhere(state) or "next to start"
     if calibration.running:
         return f"the cluster is being calibrated until about {clock(state.now + calibration.left[0], state.now)}"
     return "behind a calibration of the cluster"
+
+
+def _elsewhere(state: QueueState) -> str:
+    other = state.elsewhere
+    if other is None:
+        return ""
+    left = math.inf if other.left is None else other.left[0]
+    until = f" until about {clock(state.now + left, state.now)}" if left <= FURTHEST else ""
+    return f"another cluster on the same machine, {other.cluster}, {other.doing}{until}"
 
 
 def _slots(state: QueueState, entry: Entry) -> str:
@@ -201,6 +210,9 @@ def _ends(state: QueueState) -> list[tuple[float, float, int]]:
         else (math.inf, 0.0, state.needed(each.ranks))
         for each in state.active
     ]
+    if state.elsewhere is not None:
+        left = state.elsewhere.left or (math.inf, 0.0)
+        ends.append((state.now + left[0], left[1] ** 2, state.slots))
     if state.calibration is None:
         return ends
     mean, deviation = state.calibration.left

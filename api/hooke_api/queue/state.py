@@ -82,6 +82,17 @@ class Calibrating:
 
 
 @dataclass(frozen=True)
+class Elsewhere:
+    """What another cluster does on a machine of this one, which has to wait for its end."""
+
+    cluster: str
+    doing: str
+    """As a phrase: "is timing a run"."""
+    left: tuple[float, float] | None = None
+    """Mean and standard deviation of the seconds until it ends; None: unknown."""
+
+
+@dataclass(frozen=True)
 class QueueState:
     """All that the order, the reasons and the predictions of one cluster's queue depend on."""
 
@@ -99,6 +110,7 @@ class QueueState:
     seen_at: float = 0.0
     drained: bool = False
     calibration: Calibrating | None = None
+    elsewhere: Elsewhere | None = None
     held_until: float | None = None
     """Until when no runs are sent to it, because launches failed; None: they are."""
     held_why: str = ""

@@ -85,11 +85,11 @@ class RefusedView(View):
 
     attempt: int
     rank: int | None
-    """Null: a line of output."""
+    """Null: a line of output, or a report of a state."""
     seq: int
-    """Its number in the journal of its rank, or among the lines."""
+    """Its number in the journal of its rank, or among the lines or reports."""
     pointer: str
-    """Place of the fault in the record, a JSON Pointer."""
+    """Place of the fault in the record, a JSON Pointer; that of a report begins with /reports."""
     message: str
 
 
@@ -140,6 +140,9 @@ class RunSummary(View):
     lost_mass: float | None
     """Fraction of the pushed update mass lost by a lock-free method; null for other methods."""
     oversubscribed: bool
+    overlap: str | None
+    """The other cluster whose run computed on the same machine at the same time, so that its times cannot be trusted;
+    null: none, or the run is virtual."""
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None

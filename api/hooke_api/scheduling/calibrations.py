@@ -11,7 +11,9 @@ from sqlalchemy.orm import Session
 from hooke_api.models import Cluster, Run, StoredCalibration, database_time
 from hooke_api.queue.prediction import Prediction, remaining
 from hooke_api.queue.state import Calibrating
+from hooke_api.scheduling import machines
 from hooke_api.scheduling.lifecycle import ACTIVE
+from hooke_api.scheduling.overlaps import neighbours
 from hooke_api.storage.database import Database
 from hooke_api.storage.outbox import announce, wake_scheduler
 
@@ -48,12 +50,13 @@ def open_on(session: Session, cluster: str, at: datetime) -> Calibrating | None:
 
 
 def due(database: Database, silence: timedelta) -> list[tuple[str, CalibrationOrder]]:
-    """Return the queued calibrations of clusters that are online and have no active run.
+    """Return the queued calibrations of clusters that are online and have no active run, nor others on their machine.
 
     `silence`: after which a cluster counts as offline.
     """
     with database.read() as session:
-        seen_since = database_time(session) - silence
+        at = database_time(session)
+        seen_since = at - silence
         taken = exists().where(Run.host == StoredCalibration.cluster, Run.state.in_(ACTIVE))
         query = (
             select(StoredCalibration)
@@ -61,7 +64,14 @@ def due(database: Database, silence: timedelta) -> list[tuple[str, CalibrationOr
             .where(StoredCalibration.state == "queued", Cluster.seen_at >= seen_since, ~taken)
             .order_by(StoredCalibration.id)
         )
-        return [(row.cluster, _order(row)) for row in session.scalars(query)]
+        rows = session.scalars(query).all()
+        taken_by = machines.occupied(session, at, silence, queued=False) if rows else {}
+        shared = neighbours(session) if rows else {}
+        found: dict[str, CalibrationOrder] = {}
+        for row in rows:
+            if row.cluster not in taken_by and not shared.get(row.cluster, set()) & found.keys():
+                found[row.cluster] = _order(row)
+        return list(found.items())
 
 
 def _order(row: StoredCalibration) -> CalibrationOrder:

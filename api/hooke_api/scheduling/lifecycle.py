@@ -17,6 +17,7 @@ from sqlalchemy.orm import Session
 from sqlalchemy.orm.attributes import set_committed_value
 
 from hooke_api.models import Experiment, Run, Transition, database_time
+from hooke_api.scheduling.overlaps import COMPUTING, mark
 from hooke_api.storage.outbox import announce, wake_scheduler
 
 ACTIVE = frozenset({RunState.DISPATCHED, RunState.STARTING, RunState.RUNNING, RunState.LOST})
@@ -54,6 +55,8 @@ def move(session: Session, run: Run, state: RunState, evidence: Cause, **changes
         raise IllegalTransition(f"run {run.id} is {source} and cannot become {state}")
     at = database_time(session)
     values: dict[str, Any] = {"state": state, **changes}
+    if state in COMPUTING:
+        values["overlap"] = mark(session, run)
     if state is RunState.RUNNING and run.started_at is None:
         values["started_at"] = at
     if state in TERMINAL:

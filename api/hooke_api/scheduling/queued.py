@@ -13,7 +13,7 @@ from hooke_api.base.settings import Settings
 from hooke_api.models import Attempt, Cluster, Experiment, Run, StoredCalibration, database_time
 from hooke_api.queue.policies import following
 from hooke_api.queue.settings import Order
-from hooke_api.scheduling import waiting
+from hooke_api.scheduling import machines, waiting
 from hooke_api.scheduling.calibrations import OPEN
 from hooke_api.scheduling.lifecycle import ACTIVE
 
@@ -25,6 +25,7 @@ def free_hosts(session: Session, at: datetime, settings: Settings) -> list[str]:
     """Return the clusters that are online, not draining or held, have queued runs, no active run or calibration.
 
     Every run occupies its whole cluster: a timed MPI run must not share cores, and a virtual one uses all of them.
+    So it does the machines of its cluster, on which no other one may be busy.
     """
     taken = exists().where(Run.host == Cluster.name, Run.state.in_(ACTIVE))
     wanted = exists().where(Run.host == Cluster.name, Run.state == RunState.QUEUED, ready(at))
@@ -32,7 +33,9 @@ def free_hosts(session: Session, at: datetime, settings: Settings) -> list[str]:
     online = Cluster.seen_at >= at - timedelta(seconds=settings.agent_seconds)
     held = Cluster.held_until.is_not(None) & (Cluster.held_until > at)
     free = online & ~Cluster.draining & ~held & ~taken & ~calibrating
-    return list(session.scalars(select(Cluster.name).where(free, wanted).order_by(Cluster.name)))
+    names = session.scalars(select(Cluster.name).where(free, wanted).order_by(Cluster.name)).all()
+    taken_by = machines.occupied(session, at, timedelta(seconds=settings.agent_seconds)) if names else {}
+    return machines.in_turn(session, [name for name in names if name not in taken_by])
 
 
 def ready(at: datetime) -> ColumnElement[bool]:
@@ -40,15 +43,15 @@ def ready(at: datetime) -> ColumnElement[bool]:
     return Run.not_before.is_(None) | (Run.not_before <= at)
 
 
-def choose(session: Session, host: str) -> list[Run]:
+def choose(session: Session, host: str, silence: timedelta = timedelta.max) -> list[Run]:
     """Return the next runs of a free cluster, locked: those of the experiment that its policy puts first.
 
     Up to BATCH runs of one experiment, all virtual or all real, are dispatched together: they run one after the
     other and share processes, so that these start once. They go in the order of the expansion, in which all
-    variants of a seed come before those of the next one.
+    variants of a seed come before those of the next one. `silence`: after which a cluster counts as offline.
     """
-    # a concurrent session for this cluster waits here, and then sees the choice
-    cluster = session.scalars(select(Cluster).where(Cluster.name == host).with_for_update()).one()
+    # a concurrent session for this cluster, or another one on its machine, waits here, and then sees the choice
+    cluster = machines.lock(session, host)
     busy = select(Run.id).where(Run.host == host, Run.state.in_(ACTIVE)).limit(1)
     # a calibration is requested under the same lock, maybe after `free_hosts` has looked
     calibrating = select(StoredCalibration.id).where(
@@ -57,6 +60,8 @@ def choose(session: Session, host: str) -> list[Run]:
     if cluster.draining or any(session.execute(query).first() is not None for query in (busy, calibrating)):
         return []
     at = database_time(session)
+    if host in machines.occupied(session, at, silence):
+        return []
     chosen = _next_experiment(session, cluster, at)
     if chosen is None:
         return []

@@ -23,7 +23,7 @@ from sqlalchemy.orm import Session
 
 from hooke_api.base.settings import Settings
 from hooke_api.events.bus import Bus
-from hooke_api.models import Attempt, Event, NumberSequence, Run, database_time
+from hooke_api.models import Attempt, Cluster, Event, NumberSequence, Run, database_time
 from hooke_api.scheduling import calibrations, leases
 from hooke_api.scheduling.attempt_tokens import AttemptTokens
 from hooke_api.scheduling.leader import Leadership
@@ -33,6 +33,8 @@ from hooke_api.storage.database import Database
 
 PAUSE = 2.0
 """Seconds without another attempt after an order could not be sent."""
+ADDRESSED = 4
+"""Protocol from which on an order names the agent that it is for."""
 TRIM_SECONDS = 60.0
 HANGS_SECONDS = 60.0
 """Seconds without the end of a pass after which the thread counts as hanging; plus the time between two passes."""
@@ -189,7 +191,7 @@ class Scheduler(threading.Thread):
             hosts = free_hosts(session, database_time(session), self.settings)
         for host in hosts:
             with self.database.write() as session:
-                for run in choose(session, host):
+                for run in choose(session, host, timedelta(seconds=self.settings.agent_seconds)):
                     self._write_down(session, run)
 
     def _write_down(self, session: Session, run: Run) -> None:
@@ -205,6 +207,7 @@ class Scheduler(threading.Thread):
             groups = unsent(session, at, self.settings)
         for group in groups:
             tokens = self._tokens.of(group)
+            agent = self._agent_of(group[0].host)
             orders = [
                 LaunchOrder(
                     run=run.id,
@@ -212,6 +215,7 @@ class Scheduler(threading.Thread):
                     token=tokens[run.id, run.attempt],
                     spec=run.spec,
                     resume_from=run.resume_from,
+                    agent=agent,
                 )
                 for run in group
             ]
@@ -220,6 +224,12 @@ class Scheduler(threading.Thread):
             with self.database.write() as session:
                 for run in group:
                     _mark(session, run, sent_at=at, sends=Attempt.sends + 1)
+
+    def _agent_of(self, host: str) -> str | None:
+        """Return the agent that an order is for; None if it is of a version that knows no such orders."""
+        with self.database.read() as session:
+            cluster = session.get(Cluster, host)
+            return cluster.agent if cluster is not None and cluster.protocol >= ADDRESSED else None
 
     def _ask(self) -> None:
         with self.database.read() as session:

@@ -14,8 +14,8 @@ from hooke_api.models import Attempt, Cluster, Experiment, Run
 from hooke_api.queue.likeness import history_of_runs
 from hooke_api.queue.prediction import Prediction, remaining, total
 from hooke_api.queue.settings import Order, QueuePolicy
-from hooke_api.queue.state import Active, Batch, Entry, QueueState
-from hooke_api.scheduling import calibrations, history
+from hooke_api.queue.state import Active, Batch, Elsewhere, Entry, QueueState
+from hooke_api.scheduling import calibrations, history, machines
 from hooke_api.scheduling.history import ABOUT, Columns, Known, kind_of
 from hooke_api.scheduling.lifecycle import ACTIVE
 
@@ -86,10 +86,24 @@ def read(
         seen_at=cluster.seen_at.timestamp(),
         drained=cluster.draining,
         calibration=calibrations.open_on(session, cluster.name, at),
+        elsewhere=_elsewhere(session, cluster, at, silence) if predicted else None,
         held_until=held_until(cluster, at),
         held_why=cluster.held_why or "",
     )
     return Queue(state, turns, known)
+
+
+def _elsewhere(session: Session, cluster: Cluster, at: datetime, silence: timedelta) -> Elsewhere | None:
+    """Return what another cluster does on a machine of this one, and how long it takes."""
+    found = machines.occupied(session, at, silence).get(cluster.name)
+    if found is None:
+        return None
+    other = session.get_one(Cluster, found.cluster)
+    if found.calibrating:
+        calibration = calibrations.open_on(session, other.name, at)
+        return Elsewhere(found.cluster, found.doing, calibration.left if calibration else None)
+    turns = _turns(session, other, at, history.known(session, other.name, other.slots))
+    return Elsewhere(found.cluster, found.doing, left_of(turns))
 
 
 def held_until(cluster: Cluster, at: datetime) -> float | None:

@@ -85,6 +85,8 @@ def show(cluster: NameArgument, api: ApiOption = None, home: HomeOption = None) 
             rows.append(("paused", f"until {_moment(found['held_until'])}: a launch failed {found['held_why']}"))
         if found.get("clock_offset") is not None:
             rows.append(("clock", f"{found['clock_offset']:+.1f} s from the server's"))
+        if found.get("machine_shared_with"):
+            rows.append(("machine", f"shared with {', '.join(found['machine_shared_with'])}: they take turns"))
         rows += [(name, str(value)) for name, value in sorted(found["hardware"].items()) if value != ""]
         rows += [(f"version of {name}", value) for name, value in sorted(found["versions"].items())]
         rows += [(f"data of {name}", why) for name, why in sorted(found["missing_data"].items())]

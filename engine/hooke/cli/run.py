@@ -183,6 +183,8 @@ def execute(
     from hooke.hardware.description import ranks_at_once
     from hooke.spec.invariants import faults
 
+    if resume:
+        print(local_run.resumes_from(folder, spec), file=sys.stderr)
     local_run.prepare(folder, spec, resume)
     program = TRAIN if trace is None else (*TRAIN, "--trace")
     if spec.world == "virtual":

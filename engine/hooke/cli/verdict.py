@@ -60,6 +60,8 @@ def table(cluster: str, workers: int, rows: Sequence[dict[str, Any]]) -> Table:
     notes = ["simulated"] if rows[0]["simulated"] else []
     if any(row["oversubscribed"] for row in rows):
         notes.append("oversubscribed: more ranks than cores")
+    if overlapped := sum(row.get("overlapped", 0) for row in rows):
+        notes.append(f"{overlapped} run{'s' * (overlapped != 1)} overlapped with another cluster's on the machine")
     title = f"{cluster}, {workers} workers" + (f" ({'; '.join(notes)})" if notes else "")
     result = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
     for column in COLUMNS:

@@ -14,7 +14,9 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -29,6 +31,7 @@ from hooke.cluster import broker, calibrating, orders, site
 from hooke.cluster.hello import ApiClient, Heartbeat, describe
 from hooke.cluster.launchers.settings import LauncherSettings
 from hooke.cluster.lock import Lock
+from hooke.cluster.machines import machines_of
 from hooke.cluster.places import Home
 from hooke.cluster.site import Site
 from hooke.errors import HookeError, LaunchError
@@ -52,7 +55,11 @@ def register(
     """Register the application's tasks; `launcher`: by default `local`."""
 
     def launch(documents: list[dict[str, Any]]) -> None:
-        for failed in orders.launch(home, api, _ORDERS.validate_python(documents), launcher):
+        found = _ORDERS.validate_python(documents)
+        mine = [order for order in found if order.agent in (None, client.agent)]
+        if len(mine) < len(found):  # this one was replaced while it could not hear of it; the order is sent again
+            _log.warning("an order for another agent of this cluster is left to it")
+        for failed in orders.launch(home, api, mine, launcher):
             _log.warning("a launch failed: %s", failed.why)
             client.failed_launch(failed)
 
@@ -85,14 +92,32 @@ def _recover(home: Home, api: str, client: ApiClient) -> None:
     calibrating.recover(home, client)
 
 
-def _end(heartbeat: Heartbeat, _number: int, _frame: FrameType | None) -> None:
-    """Let current tasks end, but exit soon: an interrupted task is delivered again."""
-    faulthandler.dump_traceback_later(_LAST, exit=True)  # logs where it hangs
-    heartbeat.stop()
-    state.should_stop = 0
-    timer = threading.Timer(_PATIENCE, _leave, args=(heartbeat,))
-    timer.daemon = True
-    timer.start()
+class Ending(threading.Thread):
+    """Ends the agent after a signal: lets current tasks end, but exits soon; an interrupted task is delivered again.
+
+    The handler interrupts the main thread anywhere, also where it holds a lock that ending needs. So it takes none:
+    this thread does the rest.
+    """
+
+    def __init__(self, heartbeat: Heartbeat, leave: Callable[[Heartbeat], None]) -> None:
+        super().__init__(name="ending", daemon=True)
+        self._heartbeat, self._leave = heartbeat, leave
+        self._asked, self._ask = os.pipe()
+        os.set_blocking(self._ask, False)
+
+    def note(self, _number: int, _frame: FrameType | None) -> None:
+        """Note a signal: the handler."""
+        faulthandler.dump_traceback_later(_LAST, exit=True)  # logs where it hangs
+        state.should_stop = 0
+        with suppress(BlockingIOError):  # full of earlier signals
+            os.write(self._ask, b".")
+
+    def run(self) -> None:
+        """Wait for a signal, and end."""
+        os.read(self._asked, 1)
+        self._heartbeat.stop()
+        time.sleep(_PATIENCE)
+        self._leave(self._heartbeat)
 
 
 def _leave(heartbeat: Heartbeat) -> None:
@@ -143,11 +168,17 @@ def _serve(place: Site, home: Home) -> None:
     """Join the server, then take orders until the end. Raises LaunchError if the server refuses this agent."""
     agent = site.identity(home.path)
     client = ApiClient(place.api, place.token_file, agent)
-    heartbeat = Heartbeat(client, lambda told: describe(place.cluster, agent, told, place.launcher, home.path))
+    machines = machines_of(place.launcher, home.path)
+    heartbeat = Heartbeat(
+        client,
+        lambda told: describe(place.cluster, agent, told, place.launcher, home.path, machines.look()),
+    )
     app = broker.make_app(place.broker)
     register(app, home, place.api, client, place.launcher)
+    ending = Ending(heartbeat, _leave)
+    ending.start()
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, functools.partial(_end, heartbeat))
+        signal.signal(number, ending.note)
     heartbeat.start()
     heartbeat.answered.wait()  # a second agent of a cluster must neither take orders nor take over jobs
     if heartbeat.stopped:

@@ -20,6 +20,7 @@ from typing import Protocol
 
 import httpx
 
+from hooke.cluster.environment import for_user_code
 from hooke.cluster.launchers.settings import BatchSettings, LauncherSettings, LocalSettings
 from hooke.cluster.places import Home, write_atomically
 from hooke.cluster.tail import last_lines
@@ -136,6 +137,7 @@ def _run(order: CalibrationOrder, file: Path, launcher: LauncherSettings, told: 
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=output,
+                env=for_user_code(os.environ),
             )
         limit = float("inf") if isinstance(launcher, BatchSettings) else LIMIT
         why = _watch(process, limit, lambda: order.id in _cancelled, lambda: told.look(_words(log)))

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -18,6 +18,7 @@ import httpx
 
 from hooke.catalogue import discovery as catalogue
 from hooke.catalogue.items import Kind
+from hooke.cluster.environment import for_user_code
 from hooke.cluster.launchers.settings import LauncherSettings, LocalSettings
 from hooke.cluster.site import token
 from hooke.errors import DataMissing, HookeError
@@ -52,7 +53,7 @@ class ApiClient:
     def __init__(self, api: str, token_file: Path, agent: str | None = None) -> None:
         """`agent`: the identity with which it proves deaths."""
         self._base = f"{api.rstrip('/')}/api/v1/agents"
-        self._token_file, self._agent = token_file, agent
+        self._token_file, self.agent = token_file, agent
         self._client = httpx.Client(timeout=5.0, trust_env=urlsplit(api).hostname not in _LOOPBACK)
 
     def hello(self, hello: AgentHello) -> AgentWelcome:
@@ -64,11 +65,11 @@ class ApiClient:
 
     def proof(self, proof: AgentProof) -> None:
         """Send the response to a probe. Raises Refused, httpx.HTTPError or OSError."""
-        self._post("proof", proof.model_copy(update={"agent": self._agent}).model_dump_json())
+        self._post("proof", proof.model_copy(update={"agent": self.agent}).model_dump_json())
 
     def failed_launch(self, failed: FailedLaunch) -> None:
         """Report attempts that could not be started. Raises Refused, httpx.HTTPError or OSError."""
-        self._post("failed-launch", failed.model_copy(update={"agent": self._agent}).model_dump_json())
+        self._post("failed-launch", failed.model_copy(update={"agent": self.agent}).model_dump_json())
 
     def calibration(self, report: CalibrationReport) -> None:
         """Send the result of a calibration. Raises Refused, httpx.HTTPError or OSError."""
@@ -102,8 +103,11 @@ def describe(
     catalogues: dict[str, Any] | None = None,
     launcher: LauncherSettings | None = None,
     home: Path | None = None,
+    machines: Sequence[str] = (),
 ) -> AgentHello:
     """Return the description of this cluster; `catalogues` as returned by `discovery.everything`.
+
+    `machines`: those that its ranks run on, as far as they are known.
 
     Where the launcher starts ranks elsewhere, the cores are its slots; hardware is that of the agent's host.
     """
@@ -122,6 +126,7 @@ def describe(
             "oldest": OLDEST_SERVER,
             "agent": agent,
             "place": f"{os.uname().nodename}:{home}" if home else None,
+            "machines": machines,
             "missing_data": missing_data(),
             **(catalogues or {}),
         }
@@ -147,7 +152,13 @@ def read_catalogues() -> dict[str, Any]:
     command = [sys.executable, "-m", "hooke.catalogue.discovery"]
     try:
         result = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=READING, check=False
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=READING,
+            check=False,
+            env=for_user_code(os.environ),
         )
         if result.returncode == 0:
             return json.loads(result.stdout)  # type: ignore[no-any-return]

@@ -13,6 +13,7 @@ import uuid
 from pathlib import Path
 
 from hooke.catalogue.algorithm import ranks_of
+from hooke.cluster.earlier import COMPLETE
 from hooke.cluster.launchers.base import TRAIN, Launch, Launcher
 from hooke.cluster.launchers.local import LocalLauncher
 from hooke.cluster.places import AttemptFolder, write_atomically
@@ -42,12 +43,34 @@ def prepare(folder: Path, spec: RunSpec, resume: bool = False) -> None:
     """
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     if resume:
-        if not any(folder.glob("checkpoints/*/complete.json")):
-            raise CheckpointError(f"{folder} has no complete checkpoint to resume from")
+        resumes_from(folder, spec)
         _set_aside(folder)
     elif any(folder.iterdir()):
         raise LaunchError(f"{folder} is not empty: use another folder, or resume from its checkpoint (--resume)")
     write_atomically(folder / "spec.json", canonical(spec))
+
+
+def resumes_from(folder: Path, spec: RunSpec) -> str:
+    """Return where a run in this folder resumes, in a sentence with what else there is.
+
+    Raises CheckpointError if it has no complete checkpoint.
+    """
+    places = [place for place in folder.glob("checkpoints/*") if place.name.isdigit()]
+    complete, partial = [], []
+    for place in sorted(places, key=lambda place: int(place.name)):
+        ranks = sum(1 for _ in place.glob("rank.*.npz"))
+        whole = (place / COMPLETE).exists()
+        partial += [] if whole else [f"{int(place.name):,} samples ({ranks} of {ranks_of(spec)} ranks)"]
+        complete += [int(place.name)] if whole else []
+    left_out = f"; incomplete and not used: {', '.join(partial)}" if partial else ""
+    if not complete:
+        raise CheckpointError(
+            f"{folder} has no complete checkpoint to resume from{left_out or ': none was written'}; "
+            "start the run anew, in another folder"
+        )
+    *earlier, newest = complete
+    kept = f"; an earlier one is at {earlier[-1]:,}" if earlier else ""
+    return f"resuming at {newest:,} of {spec.budget.samples:,} samples, from a checkpoint{kept}{left_out}"
 
 
 def _set_aside(folder: Path) -> None:

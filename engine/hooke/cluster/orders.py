@@ -19,6 +19,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
+from hooke.cluster.environment import for_user_code
 from hooke.cluster.job import Job, Order
 from hooke.cluster.launchers.make import make
 from hooke.cluster.launchers.settings import LauncherSettings, LocalSettings
@@ -33,7 +34,6 @@ _SPAWN_SECONDS = 30.0
 _OWNED_SECONDS = 5.0
 LEAST_FREE = 16 * 2**20
 """Bytes that must be free on the disk of the home folder for a run to begin."""
-_SECRETS = frozenset({"HOOKE_REDIS_URL", "HOOKE_DATABASE_URL", "HOOKE_TOKEN", "HOOKE_AGENT_TOKEN"})
 
 
 def launch(
@@ -132,11 +132,10 @@ def start_supervisor(folder: JobFolder, api: str) -> None:
     job = Job.model_validate_json(folder.description.read_text())
     if job.api != api:  # the API has a new address
         write_atomically(folder.description, job.model_copy(update={"api": api}).model_dump_json())
-    environment = {name: value for name, value in os.environ.items() if name not in _SECRETS}
     command = [sys.executable, "-m", "hooke.cluster.supervisor", str(folder.path)]
     with folder.supervisor_log.open("ab") as log:
         process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, start_new_session=True
+            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=for_user_code(os.environ), start_new_session=True
         )
     try:
         status = process.wait(_SPAWN_SECONDS)  # it detaches as soon as its imports are done

@@ -69,6 +69,8 @@ class RunFigures:
     diverged: bool = False
     """Whether it ended with NaN or Inf."""
     oversubscribed: bool = False
+    overlap: str | None = None
+    """The other cluster whose run computed on the same machine at the same time."""
     evaluated_part: str | None = None
     """The part of the data that evaluations score; None before it begins."""
     samples: int = 0

@@ -42,6 +42,8 @@ class Row:
     first: RunFigures
     """One of its runs: variant, algorithm, cluster, workers, whether it is simulated."""
     oversubscribed: bool
+    overlapped: int
+    """Its runs that shared their machine with a run of another cluster."""
     runs: int
     finished: int
     failed: int
@@ -144,6 +146,7 @@ class _Group:
         return Row(
             first=first,
             oversubscribed=any(run.oversubscribed for run in cell.runs),
+            overlapped=_overlapped(cell.runs),
             runs=len(cell.runs),
             finished=sum(run.state in FINISHED for run in cell.runs),
             failed=sum(run.state in FAILED for run in cell.runs),
@@ -200,6 +203,7 @@ class _Group:
             workers=runs[0].workers,
             simulated=runs[0].simulated,
             oversubscribed=any(run.oversubscribed for run in runs),
+            overlapped=_overlapped(runs),
             ended=sum(run.state in TERMINAL for run in runs),
             runs=len(runs),
             failed=sum(run.state in FAILED for run in runs),
@@ -242,4 +246,9 @@ def _time_to_target(cell: Cell) -> TimeToTarget:
 
 def _marks(cell: Cell) -> str:
     marks = ", simulated" if cell.runs[0].simulated else ""
-    return marks + (", oversubscribed" if any(run.oversubscribed for run in cell.runs) else "")
+    marks += ", oversubscribed" if any(run.oversubscribed for run in cell.runs) else ""
+    return marks + (", overlapped with other runs" if _overlapped(cell.runs) else "")
+
+
+def _overlapped(runs: Sequence[RunFigures]) -> int:
+    return sum(run.overlap is not None for run in runs)

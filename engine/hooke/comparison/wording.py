@@ -21,11 +21,15 @@ class ComparedPlace:
     ended: int
     runs: int
     failed: int
+    overlapped: int = 0
+    """Runs that shared their machine with a run of another cluster."""
 
     def __str__(self) -> str:
         notes = [count(self.workers, "worker"), "simulated" if self.simulated else "real"]
         if self.oversubscribed:
             notes.append("oversubscribed: more ranks than cores")
+        if self.overlapped:
+            notes.append(f"{count(self.overlapped, 'run')} overlapped with those of another cluster on its machine")
         if self.ended < self.runs:
             notes.append(f"so far {self.ended} of {self.runs} runs ended")
         if self.failed:

@@ -18,7 +18,7 @@ from hooke.spec.specification import RunSpec
 
 POLL_SECONDS = 0.5
 VIRTUAL_POLL_STEPS = 64
-"""Steps between polls in virtual time, where they must not depend on the wall clock."""
+"""Steps between polls in virtual time, for decisions that follow from it. See `Requests` for those of signals."""
 
 Reason = Literal["budget", "target", "cancelled", "timed_out"]
 ENDINGS: tuple[Reason, ...] = get_args(Reason)
@@ -82,6 +82,42 @@ class RunSchedule:
         if reached:
             self.reason = self.reason or "target"
         return reached
+
+
+class Requests:
+    """What signals ask of a virtual world, followed by all of its ranks after the same step, as soon as they can.
+
+    Its ranks are threads of one process, of which one at a time is between two steps. So they need neither messages
+    nor locks to agree, no virtual time passes, and no result depends on when somebody looks.
+    """
+
+    def __init__(self, ranks: int) -> None:
+        self._ranks = ranks
+        self._committed: dict[int, int] = {}
+        """For each rank, the number of steps that it has done or will do."""
+        self._decision = Decision.GO_ON
+        self._at = 0
+        self._followed = 0
+
+    def begin(self, rank: int, step: int) -> None:
+        """Note that a rank takes another step after this one."""
+        self._committed[rank] = step + 1
+
+    def look(self, rank: int, step: int, asked: Decision) -> Decision:
+        """Return what a rank follows after this step, GO_ON if nothing; otherwise it takes another step.
+
+        `asked`: what the deciding rank has been asked for. It holds after the latest step that any rank has begun.
+        """
+        if self._decision is Decision.GO_ON and asked is not Decision.GO_ON:
+            self._decision, self._at, self._followed = asked, max(self._committed.values()), 0
+        self._committed[rank] = step + 1
+        if self._decision is Decision.GO_ON or step != self._at:
+            return Decision.GO_ON
+        decision = self._decision
+        self._followed += 1
+        if self._followed == self._ranks:
+            self._decision = Decision.GO_ON
+        return decision
 
 
 class Polls:

@@ -76,6 +76,8 @@ class ServerLoop:
                 self._left.discard(worker)
                 if kind == BAD:
                     self._drop(worker)
+                elif worker not in self._last and self._log is None:
+                    r.schedule.reason = r.schedule.reason or "cancelled"  # it was asked to end within its period
                 self._meeting.give_up()
                 if kind == BAD or not last_words:
                     continue

@@ -64,6 +64,8 @@ class ServerWorkerLoop:
                 self._meet()
             r.recorder.step(r)
             self._stop_if_told()
+            if r.cancel_requested.is_set() and self._until is None and self._outstanding is None:
+                self._until = r.t  # not after the rest of a period, which may take long
         r.comm.control.send((FAREWELL, float(r.t), r.loss), r.server)
         with r.comm.under(Phase.IDLE):
             self._listen()

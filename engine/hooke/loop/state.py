@@ -18,7 +18,7 @@ from hooke.comm.wrappers.timed import Timed
 from hooke.errors import NumericalError
 from hooke.hardware.placing import Placed
 from hooke.loop.compute_time import ComputeTime
-from hooke.loop.decisions import Decision, RunSchedule
+from hooke.loop.decisions import Decision, Requests, RunSchedule
 from hooke.loop.flag import Flag
 from hooke.loop.replay import ExchangeOrder
 from hooke.objective.batches import Batches
@@ -36,6 +36,8 @@ class RankOptions:
     """The exchanges that the server repeats (see `hooke.loop.replay`)."""
     placed: Placed | None = None
     """Where the rank runs, if it was placed."""
+    together: Requests | None = None
+    """Of a virtual world whose ranks have the same flags: how they follow them; None: by control words."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,7 @@ class RankState(Rank):
         self.spec = spec
         self.cancel_requested = options.cancel_requested
         self.checkpoint_requested = options.checkpoint_requested
+        self.together = options.together
         self.placed = options.placed
         self.keep = None if spec.checkpoint == "never" else setup.folder
         """Folder for checkpoints; None: no checkpoints."""
@@ -200,11 +203,18 @@ class RankState(Rank):
 
         Only the deciding rank returns CHECKPOINT, once per request.
         """
+        asked = self.asked()
+        return asked if asked is Decision.CANCEL else self.limited() or asked
+
+    def limited(self) -> Decision:
+        """Return TIME_OUT once the budget's time is over by the clock of the run, else GO_ON."""
+        limit = self.spec.budget.max_seconds
+        return Decision.TIME_OUT if limit is not None and self.ledger.wall() > limit else Decision.GO_ON
+
+    def asked(self) -> Decision:
+        """Return what signals ask of this rank: CANCEL, CHECKPOINT or GO_ON; see `decide`."""
         if self.cancel_requested.is_set():
             return Decision.CANCEL
-        limit = self.spec.budget.max_seconds
-        if limit is not None and self.ledger.wall() > limit:
-            return Decision.TIME_OUT
         if self.deciding and self.checkpoint_requested.is_set():
             self.checkpoint_requested.clear()
             return Decision.CHECKPOINT

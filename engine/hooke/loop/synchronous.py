@@ -23,6 +23,8 @@ class SynchronousLoop:
         polls = Polls(r.comm.control, r.deciding, VIRTUAL_POLL_STEPS if r.spec.virtual else None)
         polls.start_after(r.t)
         r.recorder.begin(r, lambda: evaluate_together(r))
+        if r.together is not None:
+            r.together.begin(r.rank, r.t)
         self._evaluate_if_due()
         while r.schedule.reason is None:
             r.recorder.release()
@@ -36,7 +38,7 @@ class SynchronousLoop:
                 r.check(r.params, "the weights")
             if r.samples >= r.schedule.total_steps * r.schedule.step_samples:
                 r.schedule.reason = "budget"
-            decision = polls.poll(r.t, r.decide, r.comm.clock())
+            decision = self._decision(polls)
             if decision in REASONS:
                 r.schedule.reason = r.schedule.reason or REASONS[decision]
             self._evaluate_if_due()
@@ -49,6 +51,14 @@ class SynchronousLoop:
         polls.close()
         self._flush()
         self._evaluate_if_due(last=True)
+
+    def _decision(self, polls: Polls) -> Decision:
+        """Return what all ranks follow after this step."""
+        r = self._r
+        if r.together is None:
+            return polls.poll(r.t, r.decide, r.comm.clock())
+        limited = polls.poll(r.t, r.limited, r.comm.clock())
+        return r.together.look(r.rank, r.t, r.asked() if r.deciding else Decision.GO_ON) or limited
 
     def _evaluate_if_due(self, last: bool = False) -> None:
         r = self._r

@@ -22,7 +22,7 @@ import socket  # noqa: E402
 import sys  # noqa: E402
 import traceback  # noqa: E402
 from collections.abc import Callable  # noqa: E402
-from dataclasses import dataclass  # noqa: E402
+from dataclasses import dataclass, replace  # noqa: E402
 from pathlib import Path  # noqa: E402
 from typing import Any  # noqa: E402
 
@@ -44,6 +44,7 @@ from hooke.comm.wrappers.timed import connect  # noqa: E402
 from hooke.errors import CheckpointError, CommError, HookeError, LaunchError, NumericalError  # noqa: E402
 from hooke.hardware.placing import among, notes_of  # noqa: E402
 from hooke.loop import checkpoint  # noqa: E402
+from hooke.loop.decisions import Requests  # noqa: E402
 from hooke.loop.evaluate import evaluated, score_test  # noqa: E402
 from hooke.loop.flag import Flag  # noqa: E402
 from hooke.loop.output import write_output_to  # noqa: E402
@@ -174,6 +175,7 @@ def run_spec_virtual(
         return train_rank(comm, spec, folder, objective, resume, options=options, trace=notes)
 
     ranks, servers = ranks_of(spec), servers_of(spec)
+    options = replace(options or RankOptions(), together=Requests(ranks))
     return run_virtual(ranks, spec.virtual, main, spec.communication.collective, servers, cores)
 
 

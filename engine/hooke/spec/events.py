@@ -243,6 +243,8 @@ class LaunchOrder(Record):
     """A RunSpec as JSON."""
     resume_from: int = Field(1, ge=1, exclude_if=lambda value: value == 1)
     """The earliest attempt whose checkpoints this one may go on from; its own number: it starts over."""
+    agent: str | None = Field(None, exclude_if=lambda value: value is None)
+    """Identity of the agent that it is for; another one, which still takes the cluster's orders, leaves it."""
 
 
 class Described(BaseModel):
@@ -283,6 +285,8 @@ class AgentHello(Record):
     """Identity of the agent, kept in its home folder; None: an agent of protocol 1."""
     place: str | None = Field(None, max_length=4200)
     """Host and home folder of the agent, which tell a restart from a copy of the folder."""
+    machines: list[Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]] = Field([], max_length=4096)
+    """Identities of the machines that its ranks run on; empty: unknown."""
     missing_data: dict[str, str] | None = None
     """Built-in workload -> what it lacks of its data with its default parameters, and what to do; none is listed
     that is complete."""

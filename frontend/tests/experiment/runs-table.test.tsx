@@ -77,8 +77,8 @@ it.each<[string, Partial<RunSummary>, string[]]>([
   ],
   [
     "has not begun, on too few cores",
-    { state: "queued", accuracy: null, communication_fraction: null, oversubscribed: true },
-    ["#21", "Sync EASGD", "local × 2 oversubscribed", "0", "waiting", "", "–", "–", "–", "–"],
+    { state: "queued", accuracy: null, communication_fraction: null, oversubscribed: true, overlap: "lab" },
+    ["#21", "Sync EASGD", "local × 2 oversubscribedoverlapped", "0", "waiting", "", "–", "–", "–", "–"],
   ],
 ])("tells of a run that %s", async (_, changes, expected) => {
   const [line] = await rows([runSummary(21, changes)]);

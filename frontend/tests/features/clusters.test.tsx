@@ -43,9 +43,11 @@ describe("the page of clusters", () => {
     open({
       hardware: { cpu: "AMD EPYC", gpus: "2 x H100", memory_bytes: 2 ** 34 },
       missing_data: { "mnist-lenet": "it lacks four files: put them there" },
+      machine_shared_with: ["lab", "local"],
     });
     const part = within(await screen.findByTestId("cluster-hpc"));
     expect(part.getByText("2 x H100").previousSibling).toHaveTextContent("GPUs");
+    expect(part.getByText("on one machine with lab, local")).toBeVisible();
     expect(part.getByText(/Data that its agent does not find: mnist-lenet/)).toBeVisible();
     expect(part.getByText("it lacks four files: put them there")).toBeInTheDocument();
     expect(document.title).toBe("Clusters · Hooke");

@@ -9,7 +9,7 @@ from hooke_api.queue.outlook import outlooks
 from hooke_api.queue.policies import following
 from hooke_api.queue.prediction import Prediction
 from hooke_api.queue.settings import QueuePolicy
-from hooke_api.queue.state import Active, Batch, Calibrating, Entry, QueueState
+from hooke_api.queue.state import Active, Batch, Calibrating, Elsewhere, Entry, QueueState
 
 NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC).timestamp()
 
@@ -49,6 +49,16 @@ def test_a_taken_cluster_says_by_whom_and_until_when():
         "the cluster is taken by experiment 7 until about 12:05 UTC: timed runs share no cores"
     ]
     assert outlooks(queue(entry("a"), active=active))[0].start.at == NOON + 300
+
+
+def test_another_cluster_on_the_machine_is_waited_for():
+    state = queue(entry("a"), entry("b", at=1), elsewhere=Elsewhere("hpc", "is timing a run", (300.0, 0.0)))
+    told = "another cluster on the same machine, hpc, is timing a run"
+    assert reasons(state) == [f"{told} until about 12:05 UTC", "behind 1 experiment (1 run)"]
+    assert [each.start.at for each in outlooks(state)] == [NOON + 300, NOON + 900]
+    for left in (None, (1e13, 0.0)):
+        unknown = replace(state, elsewhere=Elsewhere("hpc", "is timing a run", left))
+        assert (reasons(unknown)[0], outlooks(unknown)[0].start) == (told, None)
 
 
 def test_too_few_slots_say_how_many_are_free_until_when():

@@ -204,8 +204,13 @@ def test_ctrl_c_stops_all_ranks_and_resume_goes_on(endless, hooke, tmp_path):
     budget = {"samples": found["samples"] + 3200}
     path = tmp_path / "endless.yaml"
     path.write_text(yaml.safe_dump(RUN | ENDLESS | {"budget": budget}))
+    half = folder / "checkpoints" / "999999999"
+    half.mkdir()
+    (half / "rank.1.npz").touch()
     ended = hooke("run", path, "--json", "--run-dir", folder, "--resume")
     assert ended.status == 0, ended.err
+    told = f"resuming at {found['samples']:,} of {budget['samples']:,} samples, from a checkpoint; incomplete and "
+    assert f"{told}not used: 999,999,999 samples (1 of 2 ranks)\n" in ended.err
     assert ended.json["samples"] >= budget["samples"]
     assert ended.json["train_seconds"] > found["train_seconds"], "the clock goes on"
     first = next(iter(records(folder / "journal.0.jsonl")))

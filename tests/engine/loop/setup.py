@@ -57,6 +57,8 @@ class Ordered(Quadratic):
     def gradient(self, batch: Any) -> float:
         if not self.virtual:
             self._keep_the_order()
+        if len(self.picked) == self.setup.told:
+            self.cancel_requested.set()
         return super().gradient(batch)
 
     def _keep_the_order(self) -> None:
@@ -118,6 +120,8 @@ class Setup:
     """Seed of random sleeps in every gradient."""
     cancel: tuple[int, int] | None = None
     """(rank, evaluation): a stop is asked for on this rank, during this evaluation."""
+    told: int | None = None
+    """The gradient of every worker during which it is asked to stop, as by a signal; a server is not."""
     late: int | None = None
     """Under MPI: the rank that waits LATE seconds for a core whenever an all-reduce of control words has ended."""
     moody: bool = False

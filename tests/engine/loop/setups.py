@@ -27,6 +27,7 @@ SETUPS = {
     "plain, apart": Setup("hogwild-easgd", (("updates", "plain"),), apart=True, changes=ONE_HOST),
     "whatever, apart": Setup("hogwild-easgd", steps=60, apart=True),
     "a slow one": Setup("unlocked", steps=150, every=150, slow=(1, 0.02), sleeps=1),
+    "told within a period": Setup("async-easgd", (("period", 400),), steps=4000, every=4000, told=5),
     "cancelled": Setup("unlocked", steps=4000, every=100, cancel=(0, 3)),
     "on the host": Setup("host-easgd", sleeps=1),
     "on the host, twice": Setup("host-easgd", sleeps=1, changes=PERIODIC, cut=80),

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from hooke.cluster.environment import PASSED_ON, for_user_code
 from hooke.cluster.processes import members, stopped, sweep
 
 TRAIN = ("-m", "mpi4py", "-m", "hooke.loop.train")
 """Program of a rank, as arguments of Python; `-m mpi4py` makes an uncaught exception end all ranks."""
 
-_PASSED_ON = frozenset({"HOOKE_DATA", "HOOKE_PATH"})
-"""Variables with one or several folders, separated as in PATH."""
-_NOT_INHERITED = ("HOOKE_", "PMI_", "PMIX_", "OMPI_", "PRTE_")
+_NOT_INHERITED = ("PMI_", "PMIX_", "OMPI_", "PRTE_")
+"""Beginnings of the names of variables of a surrounding MPI."""
 
 
 @dataclass(frozen=True)
@@ -104,11 +104,9 @@ def guarded(launch: Launch) -> list[str]:
 def environment(launch: Launch, inherited: Mapping[str, str]) -> dict[str, str]:
     """Return `inherited` without secrets and without a surrounding MPI, plus what every rank needs."""
     kept = {
-        name: value
-        for name, value in inherited.items()
-        if name in _PASSED_ON or not name.startswith(_NOT_INHERITED)
+        name: value for name, value in for_user_code(inherited).items() if not name.startswith(_NOT_INHERITED)
     }
-    for name in _PASSED_ON & kept.keys():
+    for name in PASSED_ON & kept.keys():
         folders = filter(None, kept[name].split(os.pathsep))
         kept[name] = os.pathsep.join(
             str(Path(folder).absolute()) for folder in folders

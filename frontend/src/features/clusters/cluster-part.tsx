@@ -29,6 +29,11 @@ export function ClusterPart({ cluster }: { cluster: ClusterView }) {
           {state.words}
         </span>
         <span>launcher {cluster.launcher}</span>
+        {cluster.machine_shared_with.length > 0 && (
+          <span title="They take turns: runs of one of them are timed at a time.">
+            on one machine with {cluster.machine_shared_with.join(", ")}
+          </span>
+        )}
         <Link to="/clusters/$clusterName/queue" params={{ clusterName: cluster.name }}>
           Queue and policy
         </Link>

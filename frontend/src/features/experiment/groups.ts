@@ -7,6 +7,7 @@ export interface Group {
   readonly workers: number;
   readonly simulated: boolean;
   readonly oversubscribed: boolean;
+  readonly overlapped: boolean;
   readonly rows: readonly ComparisonRow[];
   readonly sentence: string | undefined;
 }
@@ -27,6 +28,7 @@ export function groupsOf(comparison: Comparison | undefined): Group[] {
       workers: first.workers,
       simulated: first.simulated,
       oversubscribed: rows.some((row) => row.oversubscribed),
+      overlapped: rows.some((row) => row.overlapped > 0),
       rows,
       sentence: comparison?.sentences[index],
     };

@@ -160,6 +160,7 @@ function RunRow({ run, index, tuned, hasTarget }: RunRowProps) {
         {run.cluster} <span className={styles.quiet}>× {run.workers}</span>{" "}
         {run.simulated && <Tag kind="simulated" />}
         {run.oversubscribed && <Tag kind="oversubscribed" />}
+        {run.overlap !== null && <Tag kind="overlapped" />}
       </td>
       <td className={ui.number}>{run.seed}</td>
       <td>

@@ -90,6 +90,7 @@ function Answers({ experiment, comparison, groups, group }: AnswersProps) {
             {groupLabel(one)}
             {one.simulated && <Tag kind="simulated" />}
             {one.oversubscribed && <Tag kind="oversubscribed" />}
+            {one.overlapped && <Tag kind="overlapped" />}
           </div>
           <p className={own.headline}>{headlineOf(one, comparison)}</p>
           {one.key === group?.key && <Lines experiment={experiment} group={one} />}

@@ -80,6 +80,7 @@ export function RunHeader({ run, index, experiment }: RunHeaderProps) {
         <span>attempt {run.attempt}</span>
         {run.simulated && <Tag kind="simulated" />}
         {run.oversubscribed && <Tag kind="oversubscribed" />}
+        {run.overlap !== null && <Tag kind="overlapped" />}
       </div>
       {run.waiting && <WaitingNotes waiting={[run.waiting]} />}
       <FailurePart run={run} />

@@ -1,0 +1,36 @@
+"""Lists with a filter read what they show: an index has their condition and their order."""
+
+from datetime import timedelta
+
+import pytest
+from hooke.spec.states import RunState
+from hooke_api.base.cursors import Cursors
+from hooke_api.runs.service import Filter, Page, page
+from hooke_api.storage.database import Database
+from sqlalchemy import event
+
+
+@pytest.mark.parametrize(
+    ("chosen", "index"),
+    [
+        (Filter(variant="sync"), "ix_runs_variant_id (variant=?"),
+        (Filter(cluster="local"), "ix_runs_cluster_id (cluster=?"),
+        (Filter(variant="sync", reported=True), "ix_runs_variant_id (variant=?"),
+        (Filter(states=(RunState.RUNNING,)), "ix_runs_state_id (state=?"),
+    ],
+    ids=["variant", "cluster", "reported runs of a variant", "state"],
+)
+def test_a_filtered_list_is_searched_in_its_order(sqlite_template, chosen, index):
+    database, cursors = Database(f"sqlite:///{sqlite_template}"), Cursors("secret")
+    asked = []
+    event.listen(database.engine, "before_cursor_execute", lambda *told: asked.append(told[2:4]))
+    with database.read() as session:
+        for cursor in (None, cursors.seal(chosen.listing, "run_x")):
+            asked.clear()
+            page(session, cursors, chosen, Page(50, cursor), timedelta(seconds=40))
+            statement, parameters = next(one for one in asked if "FROM runs" in one[0])
+            told = session.connection().exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)
+            plan = [row[3] for row in told]
+            assert any(step.startswith(f"SEARCH runs USING INDEX {index}") for step in plan), plan
+            assert not any("TEMP B-TREE" in step for step in plan), plan
+    database.close()

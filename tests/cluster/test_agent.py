@@ -1,0 +1,122 @@
+"""What an agent knows and keeps to itself: its machines, whose orders it takes, secrets; and how it ends."""
+
+import json
+import os
+import signal
+import threading
+
+import pytest
+from hooke.cluster import agent as agents
+from hooke.cluster.broker import LAUNCH
+from hooke.cluster.environment import for_user_code
+from hooke.cluster.hello import ApiClient, Heartbeat, describe, read_catalogues
+from hooke.cluster.launchers.settings import launcher_settings
+from hooke.cluster.machines import machines_of
+from hooke.cluster.places import Home
+from hooke.hardware.machine import machine
+from hooke.spec.events import LaunchOrder
+
+from tests.waiting import LIMIT, wait_for
+
+SECRETS = {
+    "HOOKE_TOKEN": "hunter2",
+    "HOOKE_AGENT_TOKEN": "hunter2",
+    "HOOKE_DATABASE_URL": "postgresql://hooke:hunter2@db/hooke",
+    "HOOKE_REDIS_URL": "redis://:hunter2@broker/0",
+    "PGPASSWORD": "hunter2",
+    "REDIS_PASSWORD": "hunter2",
+}
+
+
+def test_users_code_sees_no_secret_of_the_service_and_all_of_the_users():
+    mine = {"PATH": "/bin", "HOOKE_DATA": "/data", "HOOKE_PATH": "/own", "HF_HOME": "/models", "MY_TOKEN": "kept"}
+    assert for_user_code(mine | SECRETS) == mine
+
+
+def test_a_users_file_is_read_without_the_agents_secrets(monkeypatch, tmp_path):
+    """It runs in a process of the agent, whenever it has changed."""
+    folder = tmp_path / "own" / "algorithms"
+    folder.mkdir(parents=True)
+    told = tmp_path / "told.json"
+    (folder / "spy.py").write_text(f"import json, os\njson.dump(dict(os.environ), open({str(told)!r}, 'w'))\n")
+    for name, value in SECRETS.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("HOOKE_PATH", str(tmp_path / "own"))
+    (problem,) = read_catalogues()["problems"]
+    assert "contains no algorithm" in problem["error"]
+    seen = json.loads(told.read_text())
+    assert "hunter2" not in json.dumps(seen)
+    assert seen["HOOKE_PATH"] == str(tmp_path / "own")
+
+
+def test_a_cluster_tells_the_machine_that_it_computes_on(tmp_path):
+    known = machines_of(None, tmp_path).look()
+    assert known == [machine(kept=tmp_path / "machine-id")]
+    assert describe("a", machines=known).machines == known
+    slurm = launcher_settings({"launcher": {"kind": "slurm", "slots": 4}})
+    assert machines_of(slurm, tmp_path).look() == [], "its scheduler chooses the nodes"
+
+
+def test_hosts_of_a_list_are_asked_which_machines_they_are(tmp_path):
+    agent = tmp_path / "agent.sh"
+    agent.write_text('[ "$1" = gone ] && exit 1\necho a login banner\nexec sh -c "$2"\n')
+    hosts = [{"address": name, "slots": 1} for name in ("one", "two", "gone")]
+    settings = launcher_settings({"launcher": {"kind": "hosts", "hosts": hosts, "agent": ["sh", str(agent)]}})
+    machines = machines_of(settings, tmp_path)
+    assert machines.look() == []
+    assert wait_for(machines.look, "the machines of the hosts") == [machine()], "both are this one"
+
+
+class Tasks:
+    """An application that keeps its tasks by name."""
+
+    def __init__(self) -> None:
+        self.by_name = {}
+
+    def task(self, function, name):
+        self.by_name[name] = function
+
+
+def test_an_order_for_another_agent_is_left_to_it(monkeypatch, tmp_path):
+    """One that was replaced while it slept still takes orders, until its next hello is refused."""
+    mine, other = "agt_" + 32 * "1", "agt_" + 32 * "2"
+    started = []
+    monkeypatch.setattr(agents.orders, "launch", lambda home, api, given, launcher: started.extend(given) or [])
+    app = Tasks()
+    agents.register(app, Home(tmp_path), "http://h", ApiClient("http://h", tmp_path / "token", mine))
+    given = [LaunchOrder(run=f"run_{who}", attempt=1, token="t", spec={}, agent=who) for who in (mine, other, None)]
+    app.by_name[LAUNCH]([order.model_dump(mode="json") for order in given])
+    assert [order.agent for order in started] == [mine, None]
+
+
+@pytest.fixture
+def ending(monkeypatch):
+    """Return what ends an agent, which is not ended, and the heartbeat that it stops."""
+    monkeypatch.setattr(agents.faulthandler, "dump_traceback_later", lambda *_, **__: None)
+    monkeypatch.setattr(agents.state, "should_stop", None)
+    monkeypatch.setattr(agents, "_PATIENCE", 0.0)
+    heartbeat, left = Heartbeat(None, None), threading.Event()
+    found = agents.Ending(heartbeat, lambda _: left.set())
+    return found, heartbeat, left
+
+
+def test_a_signal_is_noted_while_the_main_thread_holds_the_locks_that_ending_needs(ending):
+    found, heartbeat, left = ending
+    found.start()
+    locks = (heartbeat.answered._cond, heartbeat._stopped._cond)
+    with locks[0], locks[1]:
+        handler = threading.Thread(target=lambda: [found.note(signal.SIGTERM, None) for _ in range(3)], daemon=True)
+        handler.start()
+        handler.join(LIMIT)
+        assert not handler.is_alive(), "the handler waits for a lock"
+        assert not left.is_set()
+    assert left.wait(LIMIT)
+    assert heartbeat.stopped and heartbeat.answered.is_set()
+    assert agents.state.should_stop == 0
+
+
+def test_signals_without_end_do_not_block_the_handler(ending):
+    found, _, _ = ending
+    os.write(found._ask, b"." * 60_000)
+    for _ in range(10_000):
+        found.note(signal.SIGTERM, None)
