@@ -16,6 +16,7 @@ from hooke.spec.specification import Compute, ExperimentSpec, RunSpec, VirtualCl
 
 _SUMS: tuple[Literal["tree", "halving", "ring"], ...] = ("tree", "halving", "ring")
 _SOURCE_LENGTH = 240
+_JITTER = ("compute_jitter", "jitter_slow", "jitter_common", "jitter_between_ranks")
 
 
 def constants(
@@ -46,6 +47,8 @@ def constants(
         found["addition_seconds_per_byte"] = add.line.beta
         found["memory_bandwidth"] = max(1.0, 3 / add.line.beta)  # two vectors are read and one is written
     found |= _compute(rate, found.get("memory_bandwidth", VirtualCluster().memory_bandwidth))
+    if calibration.crowded:  # what one rank takes longer another has shorter, and operations include their waiting
+        found |= dict.fromkeys(_JITTER, 0.0)
     day = f"{calibration.at:%Y-%m-%d %H:%M} UTC"
     found["source"] = f"calibration of {name}, {calibration.workers} ranks, {day}"[:_SOURCE_LENGTH]
     how = "measured" if same else f"measured with other parameters of {workload.name}"

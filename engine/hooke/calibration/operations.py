@@ -6,7 +6,7 @@ import functools
 import itertools
 import random
 import statistics
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -54,15 +54,18 @@ def pairs(ranks: int) -> list[tuple[int, int]]:
     return [every[0], *sorted(random.Random(0).sample(every[1:], PAIRS - 1))]  # noqa: S311 - a sample, no secret
 
 
-def counts(ranks: int) -> list[int]:
-    """Return the numbers of ranks whose all-reduces are measured: 2, 4, ... and all of them."""
-    powers = [1 << k for k in range(1, ranks.bit_length()) if 1 << k < ranks]
+def counts(ranks: int, crowded: bool = False) -> list[int]:
+    """Return the numbers of ranks whose all-reduces are measured: 2, 4, ... and all of them.
+
+    `crowded`: ranks share cores, so the time of fewer of them says nothing of all: only all.
+    """
+    powers = [1 << k for k in range(1, ranks.bit_length()) if 1 << k < ranks and not crowded]
     return [*powers, ranks] if ranks > 1 else []
 
 
 @dataclass(frozen=True)
 class Step:
-    """One measurement."""
+    """One measurement; ranks that share cores take it as `hooke.calibration.sharing` says."""
 
     what: Measured
     group: MpiComm | None
@@ -76,29 +79,25 @@ class Step:
     """What is timed, too, and subtracted: the operation adds to it."""
 
 
-def number_of_steps(ranks: int) -> int:
+def number_of_steps(ranks: int, crowded: bool = False) -> int:
     """Return by how many measurements the time is divided."""
-    points = (
-        2 * len(BACKGROUND)
-        + len(MESSAGES)
-        + (len(pairs(ranks)) - 1) * len(OTHER_PAIRS)
-        + 2 * len(MEMORY)
-        + 2 * len(WINDOWS)
-        + 3
-    )
-    return points + len(counts(ranks)) * len(SUMS) * (len(get_args(Collective)) + 1)
+    points = 2 * len(BACKGROUND) + len(MESSAGES) + 2 * len(MEMORY) + 2 * len(WINDOWS) + 3
+    if not crowded:
+        points += (len(pairs(ranks)) - 1) * len(OTHER_PAIRS)
+    return points + len(counts(ranks, crowded)) * len(SUMS) * (len(get_args(Collective)) + 1)
 
 
-def steps(comm: MpiComm, groups: dict[int, MpiComm | None]) -> Iterator[Step]:
-    """Yield every measurement of a round; `groups`: the first ranks by their number."""
+def steps(comm: MpiComm, groups: dict[int, MpiComm | None], crowded: bool = False) -> Iterator[Step]:
+    """Yield every measurement of a round; `groups`: the first ranks by number; `crowded`: they share cores."""
     yield from _of_memory(comm)
     if comm.size == 1:
         return
-    yield from _of_messages(comm)
+    yield from _of_messages_to_the_next(comm) if crowded else _of_messages(comm)
+    yield from _of_streams(comm)
     for count, group in groups.items():
         yield from _of_sums(count, group)
     yield from _of_background(comm)
-    yield from _of_windows(comm)
+    yield from _of_windows(comm, range(comm.size) if crowded else (1,))
 
 
 def _vector(elements: int) -> Any:
@@ -119,6 +118,23 @@ def _of_messages(comm: MpiComm) -> Iterator[Step]:
             data = _vector(max(1, size // 4))
             trip = functools.partial(_round_trip, comm, data, first, second)
             yield Step(Measured("message", size, 2, pair=(first, second)), comm, trip, 2)
+
+
+def _of_messages_to_the_next(comm: MpiComm) -> Iterator[Step]:
+    """Every rank sends to the next one and receives from the one before: all exchange something at once."""
+    for size in MESSAGES:
+        sent, received = _vector(max(1, size // 4)), _vector(max(1, size // 4))
+        trade = functools.partial(_trade, comm, sent, received)
+        yield Step(Measured("message", size, comm.size), comm, trade)
+
+
+def _trade(comm: MpiComm, sent: Any, received: Any) -> None:
+    sending = comm.isend(sent, (comm.rank + 1) % comm.size)
+    comm.irecv(received, (comm.rank - 1) % comm.size).wait()
+    sending.wait()
+
+
+def _of_streams(comm: MpiComm) -> Iterator[Step]:
     for size in MESSAGES[:3]:
         data = _vector(max(1, size // 4))
         yield Step(Measured("stream", size, 2, pair=(0, 1)), comm, functools.partial(_stream, comm, data), STREAM)
@@ -191,12 +207,12 @@ def _work(matrix: Any, times: int) -> None:
         np.dot(matrix, matrix)
 
 
-def _of_windows(comm: MpiComm) -> Iterator[Step]:
-    """Time rank 1, while rank 0, the owner, waits at a barrier."""
+def _of_windows(comm: MpiComm, users: Sequence[int]) -> Iterator[Step]:
+    """Time the ranks that use a window of rank 0, while the others wait at a barrier."""
     for size in WINDOWS:
         vector = _vector(size // 4)
         window = comm.window(vector, 0)
-        reads = comm.rank == 1
+        reads = comm.rank in users
         fill = functools.partial(_if, comm.rank == 0, window.put, vector)
         written = fill if size >= WRITTEN else None
         operations: dict[Kind, Callable[[Any], None]] = {
@@ -205,7 +221,7 @@ def _of_windows(comm: MpiComm) -> Iterator[Step]:
         }
         for kind, operation in operations.items():
             access = functools.partial(_if, reads, operation, vector)
-            yield Step(Measured(kind, size, 2), comm, access, prepare=written)
+            yield Step(Measured(kind, size, max(2, len(users))), comm, access, prepare=written)
         window.close()
 
 
