@@ -123,7 +123,7 @@ class SlurmJob:
             "watch": self._seen,
             "detail": self._explained,
             "act": self._acted,
-            "remove": lambda _: None,  # the queue shows whether it has left, and if not, it is asked again
+            "remove": self._removed,
         }
         self._later()
         takers[what](answer)
@@ -239,6 +239,9 @@ class SlurmJob:
         assert self._line is not None  # noqa: S101 - asked for only with a line; this tells the type checker
         detail = answer.out if answer.status == 0 else ""
         self._view = View("ended", outside=slurm.outside(self._line, detail), status=slurm.exit_status(detail))
+
+    def _removed(self, answer: Answer) -> None:
+        """Leave it to the next look at the queue: a job that has not left it is asked to again."""
 
     def _acted(self, answer: Answer) -> None:
         if answer.status != 0 and "Invalid job id" not in answer.said and "already" not in answer.said:
