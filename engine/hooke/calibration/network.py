@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from hooke.calibration.documents import ROUNDS, Curve, Kind, Point
 from hooke.calibration.fitting import estimate, line
 from hooke.calibration.operations import Measured, Step, counts, number_of_steps, steps
-from hooke.calibration.sharing import Crowd, crowd_of
+from hooke.calibration.sharing import SharedCores, outnumber_cores
 from hooke.calibration.timing import timed
 from hooke.comm import collectives
 from hooke.comm.collectives import Collective
@@ -25,13 +25,13 @@ Found = dict[Measured, list[list[float]]]
 def measure(comm: MpiComm, seconds: float) -> list[Curve]:
     """Measure everything within about `seconds`; the same curves on every rank."""
     found: Found = {}
-    crowded = crowd_of(comm)
-    share = seconds / ROUNDS / number_of_steps(comm.size, crowded)
-    with _groups(comm, crowded) as groups:
+    oversubscribed = outnumber_cores(comm)
+    share = seconds / ROUNDS / number_of_steps(comm.size, oversubscribed)
+    with _groups(comm, oversubscribed) as groups:
         for _ in range(ROUNDS):
-            crowd = Crowd(comm, 4 * share) if crowded else None
-            for each in steps(comm, groups, crowded):
-                taken = _taken(each, share) if crowd is None else _shared(each, crowd, share)
+            cores = SharedCores(comm, 4 * share) if oversubscribed else None
+            for each in steps(comm, groups, oversubscribed):
+                taken = _taken(each, share) if cores is None else _shared(each, cores, share)
                 found.setdefault(each.what, []).append([duration / each.parts for duration in taken])
     return curves(found) if comm.rank == 0 else []
 
@@ -46,18 +46,18 @@ def _taken(step: Step, seconds: float) -> list[float]:
     return [max(0.0, duration - usual) for duration in taken]
 
 
-def _shared(step: Step, crowd: Crowd, seconds: float) -> list[float]:
+def _shared(step: Step, cores: SharedCores, seconds: float) -> list[float]:
     """Measure ranks that share cores; a stream is one of two ranks that have nothing else to do."""
     kind = step.what.kind
     if step.group is None or kind == "stream":
         return _taken(step, seconds)
     if kind in ("copy", "add"):
-        return crowd.alone(step.operation, seconds)
+        return cores.alone(step.operation, seconds)
     if kind in ("window get", "window add"):
-        return crowd.of_a_window(step.operation, seconds)
+        return cores.of_a_window(step.operation, seconds)
     if step.without is not None:
-        return crowd.behind(step.operation, step.without, seconds)
-    return crowd.together(step.operation, seconds)
+        return cores.behind(step.operation, step.without, seconds)
+    return cores.together(step.operation, seconds)
 
 
 def curves(found: Found) -> list[Curve]:
@@ -90,11 +90,11 @@ def critical(kind: Kind, collective: Collective | None, ranks: int, size: int) -
 
 
 @contextmanager
-def _groups(comm: MpiComm, crowded: bool) -> Iterator[dict[int, MpiComm | None]]:
+def _groups(comm: MpiComm, oversubscribed: bool) -> Iterator[dict[int, MpiComm | None]]:
     """Make a communicator of the first ranks for every number of ranks; None on the other ranks."""
     made: dict[int, MpiComm | None] = {}
     all_made = []
-    for count in counts(comm.size, crowded):
+    for count in counts(comm.size, oversubscribed):
         if count == comm.size:
             made[count] = comm
             continue

@@ -54,12 +54,12 @@ def pairs(ranks: int) -> list[tuple[int, int]]:
     return [every[0], *sorted(random.Random(0).sample(every[1:], PAIRS - 1))]  # noqa: S311 - a sample, no secret
 
 
-def counts(ranks: int, crowded: bool = False) -> list[int]:
+def counts(ranks: int, oversubscribed: bool = False) -> list[int]:
     """Return the numbers of ranks whose all-reduces are measured: 2, 4, ... and all of them.
 
-    `crowded`: ranks share cores, so the time of fewer of them says nothing of all: only all.
+    `oversubscribed`: ranks share cores, so the time of fewer of them says nothing of all: only all.
     """
-    powers = [1 << k for k in range(1, ranks.bit_length()) if 1 << k < ranks and not crowded]
+    powers = [1 << k for k in range(1, ranks.bit_length()) if 1 << k < ranks and not oversubscribed]
     return [*powers, ranks] if ranks > 1 else []
 
 
@@ -79,25 +79,25 @@ class Step:
     """What is timed, too, and subtracted: the operation adds to it."""
 
 
-def number_of_steps(ranks: int, crowded: bool = False) -> int:
+def number_of_steps(ranks: int, oversubscribed: bool = False) -> int:
     """Return by how many measurements the time is divided."""
     points = 2 * len(BACKGROUND) + len(MESSAGES) + 2 * len(MEMORY) + 2 * len(WINDOWS) + 3
-    if not crowded:
+    if not oversubscribed:
         points += (len(pairs(ranks)) - 1) * len(OTHER_PAIRS)
-    return points + len(counts(ranks, crowded)) * len(SUMS) * (len(get_args(Collective)) + 1)
+    return points + len(counts(ranks, oversubscribed)) * len(SUMS) * (len(get_args(Collective)) + 1)
 
 
-def steps(comm: MpiComm, groups: dict[int, MpiComm | None], crowded: bool = False) -> Iterator[Step]:
-    """Yield every measurement of a round; `groups`: the first ranks by number; `crowded`: they share cores."""
+def steps(comm: MpiComm, groups: dict[int, MpiComm | None], oversubscribed: bool = False) -> Iterator[Step]:
+    """Yield every measurement of a round; `groups`: the first ranks, by number; `oversubscribed`: of all ranks."""
     yield from _of_memory(comm)
     if comm.size == 1:
         return
-    yield from _of_messages_to_the_next(comm) if crowded else _of_messages(comm)
+    yield from _of_messages_to_the_next(comm) if oversubscribed else _of_messages(comm)
     yield from _of_streams(comm)
     for count, group in groups.items():
         yield from _of_sums(count, group)
     yield from _of_background(comm)
-    yield from _of_windows(comm, range(comm.size) if crowded else (1,))
+    yield from _of_windows(comm, range(comm.size) if oversubscribed else (1,))
 
 
 def _vector(elements: int) -> Any:

@@ -33,7 +33,7 @@ _LEAST = 4
 """Least steps in a measurement."""
 
 
-def crowd_of(comm: MpiComm) -> bool:
+def outnumber_cores(comm: MpiComm) -> bool:
     """Return whether ranks of any machine outnumber its cores; the same on every rank; collective."""
     return comm.control.allreduce((float(comm.crowded),))[0] > 0
 
@@ -51,11 +51,12 @@ def repeated(operation: Callable[[], Any], times: int) -> None:
         operation()
 
 
-def per_step(comm: MpiComm, step: Callable[[], None], seconds: float) -> Any:
+def per_step(comm: MpiComm, step: Callable[[], None], seconds: float, apart: bool = False) -> Any:
     """Return seconds per step, shape (ranks, series), within about `seconds`; the same on every rank.
 
     Every rank takes the same steps. Only before a series is a barrier, and a step off the clock: in it all ranks
-    begin at once.
+    begin at once. `apart`: no rank waits for another one in a step, so there is one series, as long as possible:
+    where ranks begin and end it at different times, a core has less to do.
     """
     step()
     comm.barrier()
@@ -63,7 +64,7 @@ def per_step(comm: MpiComm, step: Callable[[], None], seconds: float) -> Any:
     step()
     (once,) = comm.control.allreduce((comm.clock() - began,))
     count = max(_LEAST, int(seconds / max(once / comm.size, 1e-7)))
-    series = min(_SERIES, count // 2)
+    series = count if apart else min(_SERIES, count // 2)
     taken = np.empty(count // series)
     for number in range(len(taken)):
         comm.barrier()
@@ -75,47 +76,47 @@ def per_step(comm: MpiComm, step: Callable[[], None], seconds: float) -> Any:
     return gathered(comm, taken)
 
 
-class Crowd:
+class SharedCores:
     """Ranks that share cores, and the computation of their steps, timed anew in every round."""
 
     def __init__(self, comm: MpiComm, seconds: float, work: Callable[[], None] | None = None) -> None:
         """`work`: the computation; by default one of WORK seconds."""
         self._comm = comm
         self._work = work or computation(comm)
-        alone = per_step(comm, self._work, seconds)
-        self._slowest, self._mean = float(alone.max(axis=0).mean()), float(alone.mean())
+        self._alone = float(per_step(comm, self._work, seconds, apart=True).mean())
 
     def alone(self, operation: Callable[[], None], seconds: float) -> list[float]:
         """Return the durations of an operation on a rank's own memory, while all ranks execute it."""
         times = self._times(operation, LONG, seconds)
-        found = per_step(self._comm, functools.partial(repeated, operation, times), seconds)
-        return _listed(found.max(axis=0) / times)
+        found = per_step(self._comm, functools.partial(repeated, operation, times), seconds, apart=True)
+        return _listed(found.mean(axis=0) / times)
 
     def together(self, operation: Callable[[], None], seconds: float) -> list[float]:
         """Return what an operation of all ranks adds to a step; it ends when its slowest rank does."""
-        return _listed(self._steps(operation, seconds).max(axis=0) - self._slowest)
+        return _listed(per_step(self._comm, self._step(operation), seconds).max(axis=0) - self._alone)
 
     def behind(self, both: Callable[[], None], without: Callable[[], None], seconds: float) -> list[float]:
         """Return what an operation adds to the computation which it runs behind."""
-        usual = float(per_step(self._comm, without, seconds).max(axis=0).mean())
+        usual = float(per_step(self._comm, without, seconds, apart=True).mean())
         return _listed(per_step(self._comm, both, seconds).max(axis=0) - usual)
 
     def of_a_window(self, operation: Callable[[], None], seconds: float) -> list[float]:
         """Return for how long an access occupies a window, which all ranks access in each of their steps."""
         times = self._times(operation, WORK, seconds)
-        added = self._steps(functools.partial(repeated, operation, times), seconds).mean(axis=0) - self._mean
-        return [occupied(self._mean, max(0.0, float(each)), self._comm.size) / times for each in added]
+        step = self._step(functools.partial(repeated, operation, times))
+        added = per_step(self._comm, step, seconds, apart=True).mean(axis=0) - self._alone
+        return [occupied(self._alone, max(0.0, float(each)), self._comm.size) / times for each in added]
 
     def _times(self, operation: Callable[[], None], length: float, seconds: float) -> int:
         """Return how often to repeat a short operation, so that the computation does not hide it."""
         return max(1, round(length / max(min(timed(self._comm, operation, seconds / 4)), 1e-7)))
 
-    def _steps(self, operation: Callable[[], None], seconds: float) -> Any:
+    def _step(self, operation: Callable[[], None]) -> Callable[[], None]:
         def step() -> None:
             self._work()
             operation()
 
-        return per_step(self._comm, step, seconds)
+        return step
 
 
 def _listed(durations: Any) -> list[float]:

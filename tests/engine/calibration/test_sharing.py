@@ -7,7 +7,7 @@ from hooke.calibration.constants import constants
 from hooke.calibration.drift import drift, told
 from hooke.calibration.network import critical
 from hooke.calibration.operations import counts
-from hooke.calibration.sharing import Crowd, occupied, per_step
+from hooke.calibration.sharing import SharedCores, occupied, per_step
 from hooke.catalogue.validation import validate_run
 from hooke.comm.virtual.communicator import run_virtual
 from hooke.loop.train import run_spec_virtual
@@ -29,8 +29,8 @@ def measured(ranks, measure, network=NETWORK):
     return run_virtual(ranks, network, main)[0]
 
 
-def crowd(comm):
-    return Crowd(comm, 0.1, lambda: comm.charge(WORK))
+def cores(comm):
+    return SharedCores(comm, 0.1, lambda: comm.charge(WORK))
 
 
 def test_a_step_is_a_mean_with_the_time_slices_of_others_in_it():
@@ -47,13 +47,25 @@ def test_a_step_is_a_mean_with_the_time_slices_of_others_in_it():
 
 def test_an_operation_is_what_it_adds_to_a_step():
     vector = np.zeros(1000, np.float32)
-    found = measured(4, lambda comm: crowd(comm).together(lambda: comm.allreduce(vector), 0.1))
+    found = measured(4, lambda comm: cores(comm).together(lambda: comm.allreduce(vector), 0.1))
     assert found == pytest.approx([4e-3] * len(found), rel=1e-5)  # two messages up the tree, two down
 
 
-def test_memory_is_measured_while_all_ranks_use_it_and_the_slowest_counts():
-    found = measured(4, lambda comm: crowd(comm).alone(lambda: comm.charge((1 + comm.rank) * 1e-5), 0.1))
-    assert found == pytest.approx([4e-5] * len(found), rel=1e-5)
+def test_an_operation_is_what_it_adds_to_the_computation_behind_which_it_runs():
+    vector = np.zeros(1000, np.float32)
+
+    def both(comm):
+        pending = comm.iallreduce(vector)
+        comm.charge(WORK / 2)  # of which the messages take 2 ms longer
+        pending.wait()
+
+    found = measured(4, lambda comm: cores(comm).behind(lambda: both(comm), lambda: comm.charge(WORK / 2), 0.1))
+    assert found == pytest.approx([2e-3] * len(found), rel=1e-5)
+
+
+def test_memory_is_measured_while_all_ranks_use_it():
+    found = measured(4, lambda comm: cores(comm).alone(lambda: comm.charge((1 + comm.rank) * 1e-5), 0.1))
+    assert found == pytest.approx([2.5e-5] * len(found), rel=1e-5)
 
 
 @pytest.mark.parametrize(("ranks", "access"), [(2, 1e-3), (4, 1e-3), (8, 1e-4), (8, 2e-3)])
@@ -65,7 +77,7 @@ def test_how_long_an_access_occupies_a_window_follows_from_the_steps_of_all(rank
     def accesses(comm):
         vector = np.zeros(1, np.float32)
         window = comm.window(vector)
-        return crowd(comm).of_a_window(lambda: window.get(vector), 2.0)
+        return cores(comm).of_a_window(lambda: window.get(vector), 2.0)
 
     found = measured(ranks, accesses, network)
     assert found == pytest.approx([access] * len(found), rel=0.02)
@@ -76,7 +88,7 @@ def test_how_long_an_access_occupies_a_window_follows_from_the_steps_of_all(rank
 def test_a_step_of_ranks_that_share_cores_is_the_measured_one_and_the_operation():
     """In closed form: no rank waits for another one's jitter, which is in the operation's time."""
     workers, steps, batch = 4, 5, 32
-    found = made(crowded=True, workers=workers)
+    found = made(oversubscribed=True, workers=workers)
     plain = {
         "schema": "hooke.run/1",
         "workload": {"name": "digits-mlp"},
@@ -101,8 +113,8 @@ def test_a_step_of_ranks_that_share_cores_is_the_measured_one_and_the_operation(
 
 
 def test_only_all_ranks_are_measured_and_nothing_is_compared_with_ranks_that_had_cores():
-    assert counts(8, crowded=True) == [8]
-    assert drift(made(), made(crowded=True, slower=2.0)) == []
+    assert counts(8, oversubscribed=True) == [8]
+    assert drift(made(), made(oversubscribed=True, slower=2.0)) == []
     assert "ranks shared cores in this calibration only: times are not compared" in told(
-        made(), made(crowded=True)
+        made(), made(oversubscribed=True)
     )
