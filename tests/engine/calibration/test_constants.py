@@ -153,6 +153,8 @@ def test_windows_and_gathers_have_constants_of_their_own():
 
     assert seconds_of(network, read) == pytest.approx(1e-4)
     assert seconds_of(network, lambda comm, x: comm.allgather(x)) == pytest.approx(3e-4)
+    assert seconds_of(network, lambda comm, x: comm.counter().take()) == pytest.approx(1e-4)
+    assert seconds_of(PLAIN, lambda comm, x: comm.counter().take()) == 0
 
 
 def test_a_read_and_an_addition_of_a_window_take_what_was_measured():
