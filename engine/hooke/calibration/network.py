@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from hooke.calibration.documents import ROUNDS, Curve, Kind, Point
 from hooke.calibration.fitting import estimate, line
 from hooke.calibration.operations import Measured, Step, counts, number_of_steps, steps
-from hooke.calibration.sharing import SharedCores, outnumber_cores
+from hooke.calibration.sharing import StepTimer, outnumber_cores
 from hooke.calibration.timing import timed
 from hooke.comm import collectives
 from hooke.comm.collectives import Collective
@@ -29,9 +29,9 @@ def measure(comm: MpiComm, seconds: float) -> list[Curve]:
     share = seconds / ROUNDS / number_of_steps(comm.size, oversubscribed)
     with _groups(comm, oversubscribed) as groups:
         for _ in range(ROUNDS):
-            cores = SharedCores(comm, 4 * share) if oversubscribed else None
+            taking = StepTimer(comm, 4 * share)
             for each in steps(comm, groups, oversubscribed):
-                taken = _taken(each, share) if cores is None else _shared(each, cores, share)
+                taken = _added(each, taking, share) if each.in_steps else _taken(each, share)
                 found.setdefault(each.what, []).append([duration / each.parts for duration in taken])
     return curves(found) if comm.rank == 0 else []
 
@@ -46,18 +46,16 @@ def _taken(step: Step, seconds: float) -> list[float]:
     return [max(0.0, duration - usual) for duration in taken]
 
 
-def _shared(step: Step, cores: SharedCores, seconds: float) -> list[float]:
-    """Measure ranks that share cores; a stream is one of two ranks that have nothing else to do."""
+def _added(step: Step, taking: StepTimer, seconds: float) -> list[float]:
+    """Measure what an operation of all ranks adds to the steps that they take."""
     kind = step.what.kind
-    if step.group is None or kind == "stream":
-        return _taken(step, seconds)
     if kind in ("copy", "add"):
-        return cores.alone(step.operation, seconds)
+        return taking.alone(step.operation, seconds)
     if kind in ("window get", "window add"):
-        return cores.of_a_window(step.operation, seconds)
+        return taking.of_a_window(step.operation, seconds)
     if step.without is not None:
-        return cores.behind(step.operation, step.without, seconds)
-    return cores.together(step.operation, seconds)
+        return taking.behind(step.operation, step.without, seconds)
+    return taking.together(step.operation, seconds)
 
 
 def curves(found: Found) -> list[Curve]:

@@ -7,7 +7,7 @@ import itertools
 import random
 import statistics
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
@@ -65,7 +65,7 @@ def counts(ranks: int, oversubscribed: bool = False) -> list[int]:
 
 @dataclass(frozen=True)
 class Step:
-    """One measurement; ranks that share cores take it as `hooke.calibration.sharing` says."""
+    """One measurement."""
 
     what: Measured
     group: MpiComm | None
@@ -77,6 +77,8 @@ class Step:
     """Writes what is sent, before each execution."""
     without: Callable[[], None] | None = None
     """What is timed, too, and subtracted: the operation adds to it."""
+    in_steps: bool = False
+    """Whether it is measured by what it adds to steps (`hooke.calibration.sharing`)."""
 
 
 def number_of_steps(ranks: int, oversubscribed: bool = False) -> int:
@@ -89,6 +91,15 @@ def number_of_steps(ranks: int, oversubscribed: bool = False) -> int:
 
 def steps(comm: MpiComm, groups: dict[int, MpiComm | None], oversubscribed: bool = False) -> Iterator[Step]:
     """Yield every measurement of a round; `groups`: the first ranks, by number; `oversubscribed`: of all ranks."""
+    apart = (
+        comm.size > 1 and comm.ranks_on_this_host < comm.size
+    )  # an owner answers while it computes, or does not
+    for each in _steps(comm, groups, oversubscribed, apart):
+        shared = oversubscribed and each.what.kind != "stream"  # a stream is one of two ranks that do nothing else
+        yield replace(each, in_steps=shared or (apart and each.what.kind in ("window get", "window add")))
+
+
+def _steps(comm: MpiComm, groups: dict[int, MpiComm | None], oversubscribed: bool, apart: bool) -> Iterator[Step]:
     yield from _of_memory(comm)
     if comm.size == 1:
         return
@@ -97,7 +108,7 @@ def steps(comm: MpiComm, groups: dict[int, MpiComm | None], oversubscribed: bool
     for count, group in groups.items():
         yield from _of_sums(count, group)
     yield from _of_background(comm)
-    yield from _of_windows(comm, range(comm.size) if oversubscribed else (1,))
+    yield from _of_windows(comm, range(comm.size) if oversubscribed or apart else (1,))
 
 
 def _vector(elements: int) -> Any:

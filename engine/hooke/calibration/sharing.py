@@ -23,8 +23,9 @@ from hooke.calibration.timing import gathered, timed
 if TYPE_CHECKING:
     from hooke.comm.mpi.communicator import MpiComm
 
-WORK = 1e-3
-"""Seconds of the computation in a step, on a core of its own."""
+WORK = 5e-4
+"""Seconds of the computation in a step, on a core of its own: as long as a gradient of a small model, whose steps
+depend most on operations."""
 LONG = 5e-3
 """Seconds of a repeated operation that communicates with nobody: several time slices for all ranks of a core."""
 _SERIES = 8
@@ -76,8 +77,8 @@ def per_step(comm: MpiComm, step: Callable[[], None], seconds: float, apart: boo
     return gathered(comm, taken)
 
 
-class SharedCores:
-    """Ranks that share cores, and the computation of their steps, timed anew in every round."""
+class StepTimer:
+    """StepTimer that all ranks take at once, and their computation, timed anew in every round."""
 
     def __init__(self, comm: MpiComm, seconds: float, work: Callable[[], None] | None = None) -> None:
         """`work`: the computation; by default one of WORK seconds."""
@@ -101,10 +102,14 @@ class SharedCores:
         return _listed(per_step(self._comm, both, seconds).max(axis=0) - usual)
 
     def of_a_window(self, operation: Callable[[], None], seconds: float) -> list[float]:
-        """Return for how long an access occupies a window, which all ranks access in each of their steps."""
+        """Return for how long an access occupies a window, which all ranks access in each of their steps.
+
+        No rank waits for another one, and they take their steps from one counter: their rates add.
+        """
         times = self._times(operation, WORK, seconds)
         step = self._step(functools.partial(repeated, operation, times))
-        added = per_step(self._comm, step, seconds, apart=True).mean(axis=0) - self._alone
+        taken = per_step(self._comm, step, seconds, apart=True)
+        added = self._comm.size / (1 / taken).sum(axis=0) - self._alone
         return [occupied(self._alone, max(0.0, float(each)), self._comm.size) / times for each in added]
 
     def _times(self, operation: Callable[[], None], length: float, seconds: float) -> int:

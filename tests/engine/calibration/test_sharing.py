@@ -7,7 +7,7 @@ from hooke.calibration.constants import constants
 from hooke.calibration.drift import drift, told
 from hooke.calibration.network import critical
 from hooke.calibration.operations import counts
-from hooke.calibration.sharing import SharedCores, occupied, per_step
+from hooke.calibration.sharing import StepTimer, occupied, per_step
 from hooke.catalogue.validation import validate_run
 from hooke.comm.virtual.communicator import run_virtual
 from hooke.loop.train import run_spec_virtual
@@ -29,8 +29,8 @@ def measured(ranks, measure, network=NETWORK):
     return run_virtual(ranks, network, main)[0]
 
 
-def cores(comm):
-    return SharedCores(comm, 0.1, lambda: comm.charge(WORK))
+def taking(comm):
+    return StepTimer(comm, 0.1, lambda: comm.charge(WORK))
 
 
 def test_a_step_is_a_mean_with_the_time_slices_of_others_in_it():
@@ -47,7 +47,7 @@ def test_a_step_is_a_mean_with_the_time_slices_of_others_in_it():
 
 def test_an_operation_is_what_it_adds_to_a_step():
     vector = np.zeros(1000, np.float32)
-    found = measured(4, lambda comm: cores(comm).together(lambda: comm.allreduce(vector), 0.1))
+    found = measured(4, lambda comm: taking(comm).together(lambda: comm.allreduce(vector), 0.1))
     assert found == pytest.approx([4e-3] * len(found), rel=1e-5)  # two messages up the tree, two down
 
 
@@ -59,12 +59,12 @@ def test_an_operation_is_what_it_adds_to_the_computation_behind_which_it_runs():
         comm.charge(WORK / 2)  # of which the messages take 2 ms longer
         pending.wait()
 
-    found = measured(4, lambda comm: cores(comm).behind(lambda: both(comm), lambda: comm.charge(WORK / 2), 0.1))
+    found = measured(4, lambda comm: taking(comm).behind(lambda: both(comm), lambda: comm.charge(WORK / 2), 0.1))
     assert found == pytest.approx([2e-3] * len(found), rel=1e-5)
 
 
 def test_memory_is_measured_while_all_ranks_use_it():
-    found = measured(4, lambda comm: cores(comm).alone(lambda: comm.charge((1 + comm.rank) * 1e-5), 0.1))
+    found = measured(4, lambda comm: taking(comm).alone(lambda: comm.charge((1 + comm.rank) * 1e-5), 0.1))
     assert found == pytest.approx([2.5e-5] * len(found), rel=1e-5)
 
 
@@ -77,7 +77,7 @@ def test_how_long_an_access_occupies_a_window_follows_from_the_steps_of_all(rank
     def accesses(comm):
         vector = np.zeros(1, np.float32)
         window = comm.window(vector)
-        return cores(comm).of_a_window(lambda: window.get(vector), 2.0)
+        return taking(comm).of_a_window(lambda: window.get(vector), 2.0)
 
     found = measured(ranks, accesses, network)
     assert found == pytest.approx([access] * len(found), rel=0.02)
