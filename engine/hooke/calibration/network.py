@@ -29,9 +29,11 @@ def measure(comm: MpiComm, seconds: float) -> list[Curve]:
     share = seconds / ROUNDS / number_of_steps(comm.size, oversubscribed)
     with _groups(comm, oversubscribed) as groups:
         for _ in range(ROUNDS):
-            taking = StepTimer(comm, 4 * share)
+            timer: StepTimer | None = None
             for each in steps(comm, groups, oversubscribed):
-                taken = _added(each, taking, share) if each.in_steps else _taken(each, share)
+                if each.in_steps:
+                    timer = timer or StepTimer(comm, 4 * share)
+                taken = _added(each, timer, share) if timer and each.in_steps else _taken(each, share)
                 found.setdefault(each.what, []).append([duration / each.parts for duration in taken])
     return curves(found) if comm.rank == 0 else []
 
@@ -46,16 +48,16 @@ def _taken(step: Step, seconds: float) -> list[float]:
     return [max(0.0, duration - usual) for duration in taken]
 
 
-def _added(step: Step, taking: StepTimer, seconds: float) -> list[float]:
+def _added(step: Step, timer: StepTimer, seconds: float) -> list[float]:
     """Measure what an operation of all ranks adds to the steps that they take."""
     kind = step.what.kind
     if kind in ("copy", "add"):
-        return taking.alone(step.operation, seconds)
+        return timer.alone(step.operation, seconds)
     if kind in ("window get", "window add"):
-        return taking.of_a_window(step.operation, seconds)
+        return timer.of_a_window(step.operation, seconds)
     if step.without is not None:
-        return taking.behind(step.operation, step.without, seconds)
-    return taking.together(step.operation, seconds)
+        return timer.behind(step.operation, step.without, seconds)
+    return timer.together(step.operation, seconds)
 
 
 def curves(found: Found) -> list[Curve]:

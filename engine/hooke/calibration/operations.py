@@ -91,9 +91,7 @@ def number_of_steps(ranks: int, oversubscribed: bool = False) -> int:
 
 def steps(comm: MpiComm, groups: dict[int, MpiComm | None], oversubscribed: bool = False) -> Iterator[Step]:
     """Yield every measurement of a round; `groups`: the first ranks, by number; `oversubscribed`: of all ranks."""
-    apart = (
-        comm.size > 1 and comm.ranks_on_this_host < comm.size
-    )  # an owner answers while it computes, or does not
+    apart = comm.ranks_on_this_host < comm.size  # an owner that computes may answer late
     for each in _steps(comm, groups, oversubscribed, apart):
         shared = oversubscribed and each.what.kind != "stream"  # a stream is one of two ranks that do nothing else
         yield replace(each, in_steps=shared or (apart and each.what.kind in ("window get", "window add")))

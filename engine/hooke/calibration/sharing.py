@@ -109,7 +109,7 @@ class StepTimer:
         times = self._times(operation, WORK, seconds)
         step = self._step(functools.partial(repeated, operation, times))
         taken = per_step(self._comm, step, seconds, apart=True)
-        added = self._comm.size / (1 / taken).sum(axis=0) - self._alone
+        added = self._comm.size / (1 / np.maximum(taken, 1e-9)).sum(axis=0) - self._alone
         return [occupied(self._alone, max(0.0, float(each)), self._comm.size) / times for each in added]
 
     def _times(self, operation: Callable[[], None], length: float, seconds: float) -> int:
