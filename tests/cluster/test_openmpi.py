@@ -107,7 +107,7 @@ def an_mpirun(folder):
 
 
 def test_ranks_on_other_hosts_are_told_the_library_that_belongs_to_their_mpirun(tmp_path):
-    """It was set on the first host only: ranks elsewhere loaded MPICH, each alone, and those of the first waited."""
+    """It was set on the first host only: ranks elsewhere loaded MPICH, each alone, and the first one waited."""
     fake = an_mpirun(tmp_path)
     (tmp_path / "lib").mkdir()
     (tmp_path / "lib" / "libmpi.so.40").touch()
