@@ -4,4 +4,8 @@
 while [ "${1#-}" != "$1" ]; do shift; done
 number=${1##*.}
 shift
-exec ip netns exec "hooke-$NETLAB-$number" unshare --uts sh -c "hostname $NETLAB-$number && exec $*"
+case "$*" in
+*\;*) line="$*" ;; # several commands, as Open MPI sends them: variables first
+*) line="exec $*" ;;
+esac
+exec ip netns exec "hooke-$NETLAB-$number" unshare --uts sh -c "hostname $NETLAB-$number && $line"

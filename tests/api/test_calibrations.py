@@ -3,9 +3,10 @@
 from datetime import timedelta
 
 import pytest
-from hooke_api.models import StoredCalibration, now
+from hooke_api.models import Run, StoredCalibration, now
+from hooke_api.queue.prediction import Prediction, remaining
 from hooke_api.scheduling import calibrations
-from sqlalchemy import update
+from sqlalchemy import func, select, update
 
 from tests.api.hands import ALONE, SPEC
 from tests.engine.calibration.documents_for_tests import made
@@ -154,6 +155,28 @@ def test_who_waits_is_told_of_the_calibration(service):
     (entry,) = service.get("/clusters/local/queue")["entries"]
     assert entry["reason"].startswith("the cluster is being calibrated until about ")
     assert entry["starts"] is not None
+
+
+def test_what_is_left_of_a_calibration_counts_from_its_begin_not_from_the_last_news_of_it(service):
+    service.hello()
+    calibrate(service)
+    supervisor = service.launch(**ALONE)
+    asked = service.client.post(PATH, json={}).json()
+    supervisor.report("starting", "running", "succeeded")
+    service.scheduler.look()
+    with service.database.write() as session:  # asked for long before the run ended
+        session.execute(
+            update(StoredCalibration)
+            .where(StoredCalibration.id == asked["id"])
+            .values(created_at=now() - timedelta(seconds=500))
+        )
+    news = {"id": asked["id"], "doing": "measuring for about 25 s"}
+    assert service.agent.post("/agents/calibration", json=news).status_code == 204
+    with service.database.read() as session:
+        began = session.scalar(select(func.max(Run.finished_at)))
+        found = calibrations.open_on(session, "local", began + timedelta(seconds=20))
+    left = remaining(Prediction(30.0, spread=9.0), 20.0)  # it took 30 s before
+    assert found.left == pytest.approx((left.seconds, left.spread))
 
 
 def test_a_failed_calibration_is_none(service):

@@ -2,11 +2,14 @@
 
 import os
 import shutil
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from hooke.cluster.launchers.base import Launch
+from hooke.cluster.launchers.make import make
 from hooke.cluster.launchers.mpi import Mpirun, parse_version
-from hooke.cluster.launchers.settings import LocalSettings
+from hooke.cluster.launchers.settings import HostsSettings, LocalSettings
 from hooke.cluster.processes import children
 from hooke.errors import LaunchError
 
@@ -93,12 +96,32 @@ def test_a_library_that_does_not_understand_the_launcher_is_named(bench, site):
     assert "started 2 processes (PMI_SIZE), but each of them is alone: mpi4py has loaded Open MPI v4" in end.why
 
 
-def test_an_open_mpi_without_its_library_fails_with_a_sentence(bench, tmp_path):
-    (tmp_path / "bin").mkdir()
-    fake = tmp_path / "bin" / "mpirun"
+def an_mpirun(folder):
+    """Return an mpirun that says it is Open MPI's."""
+    (folder / "bin").mkdir()
+    fake = folder / "bin" / "mpirun"
     fake.write_text("#!/bin/sh\necho 'mpirun (Open MPI) 4.1.4'\n")
     fake.chmod(0o755)
     assert shutil.which(str(fake))
+    return fake
+
+
+def test_ranks_on_other_hosts_are_told_the_library_that_belongs_to_their_mpirun(tmp_path):
+    """It was set on the first host only: ranks elsewhere loaded MPICH, each alone, and the first one waited."""
+    fake = an_mpirun(tmp_path)
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "libmpi.so.40").touch()
+    hosts = [{"address": address} for address in ("node1", "node2")]
+    launcher = make(HostsSettings(kind="hosts", hosts=hosts, mpirun=fake))
+    launch = Launch("mpi", 2, (tmp_path,), ("r.1",))
+    command = launcher.command(launch)
+    passed = {name for option, name in pairwise(command) if option == "-x"}
+    assert {"HOOKE_ATTEMPT", "MPI4PY_LIBMPI"} <= passed
+    assert launcher.environment(launch, {})["MPI4PY_LIBMPI"] == str(tmp_path / "lib" / "libmpi.so.40")
+
+
+def test_an_open_mpi_without_its_library_fails_with_a_sentence(bench, tmp_path):
+    fake = an_mpirun(tmp_path)
     run, supervisor = bench.start(launcher=LocalSettings(mpirun=fake))
     bench.finish(supervisor)
     assert "there is no libmpi.so.40 in" in bench.api.end(run).why

@@ -33,9 +33,10 @@ PermitRootLogin yes
 class OnHostOne(HostsLauncher):
     """mpirun on the first host: this one has no link to the others."""
 
-    def __init__(self, lab, agent, silent=30.0):
+    def __init__(self, lab, agent, silent=30.0, mpirun=None):
         hosts = [{"address": lab.address(host)} for host in (1, 2)]
-        super().__init__(HostsSettings(kind="hosts", hosts=hosts, agent=agent, silent_seconds=silent))
+        settings = {"kind": "hosts", "hosts": hosts, "agent": agent, "silent_seconds": silent, "mpirun": mpirun}
+        super().__init__(HostsSettings.model_validate(settings))
         self._lab = lab
 
     def command(self, launch):
@@ -125,17 +126,19 @@ def test_a_calibration_measures_between_the_hosts_in_a_folder_that_both_see(lab,
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_stopped_daemon_on_a_host_is_named(lab, tmp_path):
-    launcher = OnHostOne(lab, ("env", f"NETLAB={lab.name}", str(AGENT)))
+@pytest.mark.parametrize("name", ["hydra_pmi_proxy", pytest.param("orted", marks=pytest.mark.needs("openmpi"))])
+def test_a_stopped_daemon_on_a_host_is_named(lab, tmp_path, program_path, name):
+    mpirun = program_path("openmpi") if name == "orted" else None
+    launcher = OnHostOne(lab, ("env", f"NETLAB={lab.name}", str(AGENT)), mpirun=mpirun)
     run = started(tmp_path / "run", launcher, 100_000)
     wait_for(lambda: run.poll() and run.witness.all_started and run.witness.stepped, "steps")
     ids = [run.folder.id]
-    daemon = next(p for p in map(psutil.Process, members(ids)) if p.name() == "hydra_pmi_proxy")
+    daemon = next(p for p in map(psutil.Process, members(ids)) if p.name() == name)
     assert launcher.stopped(ids) == []
     daemon.suspend()
     try:
         told = launcher.stopped(ids)
-        assert f"hydra_pmi_proxy (pid {daemon.pid}) is stopped by a signal on host 10.77.0.2" in told
+        assert f"{name} (pid {daemon.pid}) is stopped by a signal on host 10.77.0.2" in told
     finally:
         daemon.kill()
         run.kill()

@@ -87,6 +87,7 @@ class StoredCalibration(Owned, Base):
     """Why it failed; until it ends, what is done."""
     created_at: Mapped[datetime]
     sent_at: Mapped[datetime | None]
+    """When its order, or the request to end it, was sent, or its agent last told what it does."""
     ended_at: Mapped[datetime | None]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from hooke.spec.calibrating import CalibrationOrder
-from sqlalchemy import Select, exists, select, update
+from sqlalchemy import Select, exists, func, select, update
 from sqlalchemy.orm import Session
 
 from hooke_api.models import Cluster, Run, StoredCalibration, database_time
@@ -31,8 +31,9 @@ _OTHER_TIMES = 0.3
 
 def open_on(session: Session, cluster: str, at: datetime) -> Calibrating | None:
     """Return the calibration of a cluster that has not ended, and what it still takes; None: there is none."""
+    took = StoredCalibration.document["took"].as_float().label("took")
     of_cluster = (
-        select(StoredCalibration.state, StoredCalibration.sent_at, StoredCalibration.ended_at)
+        select(StoredCalibration.state, StoredCalibration.created_at, took)
         .where(StoredCalibration.cluster == cluster)
         .order_by(StoredCalibration.id.desc())
         .limit(1)
@@ -42,11 +43,21 @@ def open_on(session: Session, cluster: str, at: datetime) -> Calibrating | None:
         return None
     before = session.execute(of_cluster.where(StoredCalibration.state == "succeeded")).first()
     usual = USUAL
-    if before is not None and before.sent_at is not None and before.ended_at is not None:
-        took = max(1.0, (before.ended_at - before.sent_at).total_seconds())
-        usual = Prediction(took, spread=_OTHER_TIMES * took)
-    left = remaining(usual, 0.0 if row.sent_at is None else (at - row.sent_at).total_seconds())
+    if before is not None:
+        seconds = max(1.0, before.took)
+        usual = Prediction(seconds, spread=_OTHER_TIMES * seconds)
+    elapsed = 0.0 if row.state == "queued" else (at - _began(session, cluster, row.created_at)).total_seconds()
+    left = remaining(usual, elapsed)
     return Calibrating(row.state == "running", (left.seconds, left.spread))
+
+
+def _began(session: Session, cluster: str, asked: datetime) -> datetime:
+    """Return when a calibration began that was asked for then: at once, or at the end of the cluster's last run.
+
+    No run of the cluster starts meanwhile. `sent_at` is no begin: it is when its agent was last heard of.
+    """
+    last = session.scalar(select(func.max(Run.finished_at)).where(Run.host == cluster))
+    return asked if last is None else max(asked, last)
 
 
 def due(database: Database, silence: timedelta) -> list[tuple[str, CalibrationOrder]]:

@@ -10,6 +10,7 @@ import numpy as np
 from hooke.calibration.documents import ROUNDS, BatchTime, ComputeRate, Duration
 from hooke.calibration.fitting import BLOCK, block_mean, estimate, jitter, line
 from hooke.calibration.request import WorkloadRequest
+from hooke.calibration.sharing import outnumber_cores
 from hooke.catalogue.algorithm import algorithm
 from hooke.catalogue.workload import Objective, Place, workload
 from hooke.objective.batches import Batches
@@ -47,9 +48,10 @@ def measure(comm: MpiComm, wanted: WorkloadRequest, seconds: float) -> ComputeRa
         taken = _series(comm, objective, LOOP_BATCH, seconds * _SHARE_ALONE / ROUNDS, only=0)
         alone.append(block_mean(taken[:1])[0])
     loop = [_loop(comm, wanted, objective, seconds * _SHARE_LOOP / ROUNDS) for _ in range(ROUNDS)]
+    oversubscribed = outnumber_cores(comm)
     if comm.rank != 0:
         return None
-    points = [_batch_time(batch, found) for batch, found in series.items()]
+    points = [_batch_time(batch, found, oversubscribed) for batch, found in series.items()]
     fitted = line([1.0] * len(points), [float(p.batch) for p in points], points)
     assert fitted is not None  # noqa: S101 - there are three batches
     return ComputeRate(
@@ -67,9 +69,14 @@ def measure(comm: MpiComm, wanted: WorkloadRequest, seconds: float) -> ComputeRa
     )
 
 
-def _batch_time(batch: int, rounds: list[Any]) -> BatchTime:
-    """Return the usual time of a gradient: the median over blocks of steps of their means, over all ranks."""
-    means = [[value for rank in block_mean(taken) for value in rank] for taken in rounds]
+def _batch_time(batch: int, rounds: list[Any], oversubscribed: bool = False) -> BatchTime:
+    """Return the usual time of a gradient: the median over blocks of steps of their means, over all ranks.
+
+    `oversubscribed`: ranks share cores, so a block is all steps of a round: in a shorter one a rank may have its
+    core for itself, or wait for it most of the time.
+    """
+    blocks = [block_mean(taken, taken.shape[1] if oversubscribed else BLOCK) for taken in rounds]
+    means = [[value for rank in found for value in rank] for found in blocks]
     found: Duration = estimate(means)
     return BatchTime(**found.model_dump(), batch=batch)
 

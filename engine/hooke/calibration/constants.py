@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import ValidationError
 
-from hooke.calibration.documents import Calibration, ComputeRate, Curve
+from hooke.calibration.documents import Calibration, ComputeRate, Curve, Line
 from hooke.catalogue.offers import ClassWorkloadOffer, brought_along
 from hooke.errors import CalibrationError, Fault, SpecError
 from hooke.spec.measured import Operation, OperationCost
@@ -16,6 +16,7 @@ from hooke.spec.specification import Compute, ExperimentSpec, RunSpec, VirtualCl
 
 _SUMS: tuple[Literal["tree", "halving", "ring"], ...] = ("tree", "halving", "ring")
 _SOURCE_LENGTH = 240
+_JITTER = ("compute_jitter", "jitter_slow", "jitter_common", "jitter_between_ranks")
 
 
 def constants(
@@ -39,13 +40,15 @@ def constants(
         "latency": max(0.0, message.line.alpha - 2 * overhead),
         "seconds_per_byte": message.line.beta,
         "message_overhead": overhead,
-        "operations": _operations(calibration),
     }
     add = calibration.curve("add")
     if add is not None and add.line is not None and add.line.beta > 0:
         found["addition_seconds_per_byte"] = add.line.beta
         found["memory_bandwidth"] = max(1.0, 3 / add.line.beta)  # two vectors are read and one is written
+    found["operations"] = _operations(calibration, found.get("addition_seconds_per_byte", 0.0))
     found |= _compute(rate, found.get("memory_bandwidth", VirtualCluster().memory_bandwidth))
+    if calibration.oversubscribed:  # what one rank takes longer another has earlier; operations include the wait
+        found |= dict.fromkeys(_JITTER, 0.0)
     day = f"{calibration.at:%Y-%m-%d %H:%M} UTC"
     found["source"] = f"calibration of {name}, {calibration.workers} ranks, {day}"[:_SOURCE_LENGTH]
     how = "measured" if same else f"measured with other parameters of {workload.name}"
@@ -134,24 +137,41 @@ def _overhead(calibration: Calibration, message: Curve) -> float:
     return min(least, latency / 2)
 
 
-def _operations(calibration: Calibration) -> dict[Operation, OperationCost]:
+def _operations(calibration: Calibration, addition: float) -> dict[Operation, OperationCost]:
+    """Return the costs of messages of operations; `addition`: seconds per byte of an addition in memory."""
     curves: dict[Operation, Curve | None] = {name: calibration.curve("all-reduce", name) for name in _SUMS}
     curves["background"] = calibration.curve("background", "halving")
     curves |= {"gather": calibration.curve("all-gather"), "window": calibration.curve("window get")}
-    return {
+    found = {
         name: OperationCost(seconds_per_message=curve.line.alpha, seconds_per_byte=curve.line.beta)
         for name, curve in curves.items()
         if curve is not None and curve.line is not None
     }
+    added = calibration.curve("window add")
+    if "window" in found and added is not None and added.line is not None:
+        found["window"] = _access(found["window"], added.line, addition)
+    return found
+
+
+def _access(read: OperationCost, added: Line, addition: float) -> OperationCost:
+    """Return the cost of an access to a window, so that a read and an addition together take what was measured.
+
+    Virtual time prices both alike, and the addition in memory, which the measured one contains, on top.
+    """
+    return OperationCost(
+        seconds_per_message=(read.seconds_per_message + added.alpha) / 2,
+        seconds_per_byte=(read.seconds_per_byte + max(0.0, added.beta - addition)) / 2,
+    )
 
 
 def _compute(rate: ComputeRate, bandwidth: float) -> dict[str, Any]:
     update = 4 * rate.elements * rate.accesses / bandwidth
-    beside = rate.loop.seconds - rate.loop_batch * rate.line.beta - update
+    gradient = max(0.0, rate.loop.seconds - update)
+    sample = max(1e-12, min(rate.line.beta, gradient / rate.loop_batch))  # the step that was measured is kept
     jitter = rate.jitter
     return {
-        "compute_seconds_per_sample": max(rate.line.beta, 1e-12),
-        "compute_seconds_per_step": max(0.0, beside),
+        "compute_seconds_per_sample": sample,
+        "compute_seconds_per_step": max(0.0, gradient - rate.loop_batch * sample),
         "compute_jitter": min(2.0, jitter.independent),
         "jitter_slow": min(2.0, jitter.slow),
         "jitter_common": min(2.0, jitter.common),

@@ -133,6 +133,9 @@ class Calibration(Frozen):
     """Cores that the ranks on the first host may use."""
     load: float = Field(ge=0)
     """Processes that were running on the first host in the minute before: other load than the calibration's."""
+    oversubscribed: bool = False
+    """Whether ranks of a machine outnumbered its cores: operations and gradients are then those of steps in which
+    they share them (`hooke.calibration.sharing`)."""
     hardware: dict[str, str | int | float]
     versions: dict[str, str]
     start: Duration

@@ -63,8 +63,8 @@ def _name(curve: Curve, size: int) -> str:
 
 
 def comparable(before: Calibration, now: Calibration) -> bool:
-    """Return whether times of two calibrations mean the same: as many ranks on as many hosts."""
-    return (before.workers, before.hosts) == (now.workers, now.hosts)
+    """Return whether times of two calibrations mean the same: as many ranks and hosts, and cores shared or not."""
+    return (before.workers, before.hosts, before.oversubscribed) == (now.workers, now.hosts, now.oversubscribed)
 
 
 def drift(before: Calibration, now: Calibration) -> list[Change]:
@@ -108,6 +108,9 @@ def _unlike(before: Calibration, now: Calibration) -> Iterator[str]:
         old, new = getattr(before, what), getattr(now, what)
         if old != new:
             yield f"the number of {what} was {old} and is {new}: times are not compared"
+    if before.oversubscribed != now.oversubscribed:
+        which = "the earlier" if before.oversubscribed else "this"
+        yield f"ranks shared cores in {which} calibration only: times are not compared"
     if before.cores != now.cores:
         yield f"the number of cores was {before.cores} and is {now.cores}"
     for fact in _FACTS:

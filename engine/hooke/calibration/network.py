@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from hooke.calibration.documents import ROUNDS, Curve, Kind, Point
 from hooke.calibration.fitting import estimate, line
 from hooke.calibration.operations import Measured, Step, counts, number_of_steps, steps
+from hooke.calibration.sharing import StepTimer, outnumber_cores
 from hooke.calibration.timing import timed
 from hooke.comm import collectives
 from hooke.comm.collectives import Collective
@@ -24,12 +25,15 @@ Found = dict[Measured, list[list[float]]]
 def measure(comm: MpiComm, seconds: float) -> list[Curve]:
     """Measure everything within about `seconds`; the same curves on every rank."""
     found: Found = {}
-    number = number_of_steps(comm.size)
-    with _groups(comm) as groups:
+    oversubscribed = outnumber_cores(comm)
+    share = seconds / ROUNDS / number_of_steps(comm.size, oversubscribed)
+    with _groups(comm, oversubscribed) as groups:
         for _ in range(ROUNDS):
-            for each in steps(comm, groups):
-                share = seconds / ROUNDS / number
-                taken = _taken(each, share)
+            timer: StepTimer | None = None
+            for each in steps(comm, groups, oversubscribed):
+                if each.in_steps:
+                    timer = timer or StepTimer(comm, 4 * share)
+                taken = _added(each, timer, share) if timer and each.in_steps else _taken(each, share)
                 found.setdefault(each.what, []).append([duration / each.parts for duration in taken])
     return curves(found) if comm.rank == 0 else []
 
@@ -42,6 +46,18 @@ def _taken(step: Step, seconds: float) -> list[float]:
         return taken
     usual = statistics.median(timed(step.group, step.without, seconds))
     return [max(0.0, duration - usual) for duration in taken]
+
+
+def _added(step: Step, timer: StepTimer, seconds: float) -> list[float]:
+    """Measure what an operation of all ranks adds to the steps that they take."""
+    kind = step.what.kind
+    if kind in ("copy", "add"):
+        return timer.alone(step.operation, seconds)
+    if kind in ("window get", "window add"):
+        return timer.of_a_window(step.operation, seconds)
+    if step.without is not None:
+        return timer.behind(step.operation, step.without, seconds)
+    return timer.together(step.operation, seconds)
 
 
 def curves(found: Found) -> list[Curve]:
@@ -74,11 +90,11 @@ def critical(kind: Kind, collective: Collective | None, ranks: int, size: int) -
 
 
 @contextmanager
-def _groups(comm: MpiComm) -> Iterator[dict[int, MpiComm | None]]:
+def _groups(comm: MpiComm, oversubscribed: bool) -> Iterator[dict[int, MpiComm | None]]:
     """Make a communicator of the first ranks for every number of ranks; None on the other ranks."""
     made: dict[int, MpiComm | None] = {}
     all_made = []
-    for count in counts(comm.size):
+    for count in counts(comm.size, oversubscribed):
         if count == comm.size:
             made[count] = comm
             continue

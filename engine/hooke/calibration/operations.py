@@ -6,8 +6,8 @@ import functools
 import itertools
 import random
 import statistics
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
@@ -54,9 +54,12 @@ def pairs(ranks: int) -> list[tuple[int, int]]:
     return [every[0], *sorted(random.Random(0).sample(every[1:], PAIRS - 1))]  # noqa: S311 - a sample, no secret
 
 
-def counts(ranks: int) -> list[int]:
-    """Return the numbers of ranks whose all-reduces are measured: 2, 4, ... and all of them."""
-    powers = [1 << k for k in range(1, ranks.bit_length()) if 1 << k < ranks]
+def counts(ranks: int, oversubscribed: bool = False) -> list[int]:
+    """Return the numbers of ranks whose all-reduces are measured: 2, 4, ... and all of them.
+
+    `oversubscribed`: ranks share cores, so the time of fewer of them says nothing of all: only all.
+    """
+    powers = [1 << k for k in range(1, ranks.bit_length()) if 1 << k < ranks and not oversubscribed]
     return [*powers, ranks] if ranks > 1 else []
 
 
@@ -74,31 +77,36 @@ class Step:
     """Writes what is sent, before each execution."""
     without: Callable[[], None] | None = None
     """What is timed, too, and subtracted: the operation adds to it."""
+    in_steps: bool = False
+    """Whether it is measured by what it adds to steps (`hooke.calibration.sharing`)."""
 
 
-def number_of_steps(ranks: int) -> int:
+def number_of_steps(ranks: int, oversubscribed: bool = False) -> int:
     """Return by how many measurements the time is divided."""
-    points = (
-        2 * len(BACKGROUND)
-        + len(MESSAGES)
-        + (len(pairs(ranks)) - 1) * len(OTHER_PAIRS)
-        + 2 * len(MEMORY)
-        + 2 * len(WINDOWS)
-        + 3
-    )
-    return points + len(counts(ranks)) * len(SUMS) * (len(get_args(Collective)) + 1)
+    points = 2 * len(BACKGROUND) + len(MESSAGES) + 2 * len(MEMORY) + 2 * len(WINDOWS) + 3
+    if not oversubscribed:
+        points += (len(pairs(ranks)) - 1) * len(OTHER_PAIRS)
+    return points + len(counts(ranks, oversubscribed)) * len(SUMS) * (len(get_args(Collective)) + 1)
 
 
-def steps(comm: MpiComm, groups: dict[int, MpiComm | None]) -> Iterator[Step]:
-    """Yield every measurement of a round; `groups`: the first ranks by their number."""
+def steps(comm: MpiComm, groups: dict[int, MpiComm | None], oversubscribed: bool = False) -> Iterator[Step]:
+    """Yield every measurement of a round; `groups`: the first ranks, by number; `oversubscribed`: of all ranks."""
+    apart = comm.ranks_on_this_host < comm.size  # an owner that computes may answer late
+    for each in _steps(comm, groups, oversubscribed, apart):
+        shared = oversubscribed and each.what.kind != "stream"  # a stream is one of two ranks that do nothing else
+        yield replace(each, in_steps=shared or (apart and each.what.kind in ("window get", "window add")))
+
+
+def _steps(comm: MpiComm, groups: dict[int, MpiComm | None], oversubscribed: bool, apart: bool) -> Iterator[Step]:
     yield from _of_memory(comm)
     if comm.size == 1:
         return
-    yield from _of_messages(comm)
+    yield from _of_messages_to_the_next(comm) if oversubscribed else _of_messages(comm)
+    yield from _of_streams(comm)
     for count, group in groups.items():
         yield from _of_sums(count, group)
     yield from _of_background(comm)
-    yield from _of_windows(comm)
+    yield from _of_windows(comm, range(comm.size) if oversubscribed or apart else (1,))
 
 
 def _vector(elements: int) -> Any:
@@ -119,6 +127,23 @@ def _of_messages(comm: MpiComm) -> Iterator[Step]:
             data = _vector(max(1, size // 4))
             trip = functools.partial(_round_trip, comm, data, first, second)
             yield Step(Measured("message", size, 2, pair=(first, second)), comm, trip, 2)
+
+
+def _of_messages_to_the_next(comm: MpiComm) -> Iterator[Step]:
+    """Every rank sends to the next one and receives from the one before: all exchange something at once."""
+    for size in MESSAGES:
+        sent, received = _vector(max(1, size // 4)), _vector(max(1, size // 4))
+        trade = functools.partial(_trade, comm, sent, received)
+        yield Step(Measured("message", size, comm.size), comm, trade)
+
+
+def _trade(comm: MpiComm, sent: Any, received: Any) -> None:
+    sending = comm.isend(sent, (comm.rank + 1) % comm.size)
+    comm.irecv(received, (comm.rank - 1) % comm.size).wait()
+    sending.wait()
+
+
+def _of_streams(comm: MpiComm) -> Iterator[Step]:
     for size in MESSAGES[:3]:
         data = _vector(max(1, size // 4))
         yield Step(Measured("stream", size, 2, pair=(0, 1)), comm, functools.partial(_stream, comm, data), STREAM)
@@ -191,12 +216,12 @@ def _work(matrix: Any, times: int) -> None:
         np.dot(matrix, matrix)
 
 
-def _of_windows(comm: MpiComm) -> Iterator[Step]:
-    """Time rank 1, while rank 0, the owner, waits at a barrier."""
+def _of_windows(comm: MpiComm, users: Sequence[int]) -> Iterator[Step]:
+    """Time the ranks that use a window of rank 0, while the others wait at a barrier."""
     for size in WINDOWS:
         vector = _vector(size // 4)
         window = comm.window(vector, 0)
-        reads = comm.rank == 1
+        reads = comm.rank in users
         fill = functools.partial(_if, comm.rank == 0, window.put, vector)
         written = fill if size >= WRITTEN else None
         operations: dict[Kind, Callable[[Any], None]] = {
@@ -205,7 +230,7 @@ def _of_windows(comm: MpiComm) -> Iterator[Step]:
         }
         for kind, operation in operations.items():
             access = functools.partial(_if, reads, operation, vector)
-            yield Step(Measured(kind, size, 2), comm, access, prepare=written)
+            yield Step(Measured(kind, size, max(2, len(users))), comm, access, prepare=written)
         window.close()
 
 

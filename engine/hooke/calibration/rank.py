@@ -14,6 +14,7 @@ import torch  # noqa: E402, F401 - part of the start-up that is measured
 
 from hooke.calibration import compute, network  # noqa: E402
 from hooke.calibration.request import ANSWER, REQUEST, Answer, Request  # noqa: E402
+from hooke.calibration.sharing import outnumber_cores  # noqa: E402
 from hooke.comm.mpi.communicator import MpiComm  # noqa: E402
 from hooke.hardware.description import describe, usable_cores  # noqa: E402
 
@@ -28,6 +29,7 @@ def main(folder: Path) -> None:
     comm.barrier()
     ready = max(comm.world.allgather(time.time()))
     hosts = len(set(comm.world.allgather(os.uname().nodename)))
+    oversubscribed = outnumber_cores(comm)
     curves, rates = [], []
     if not wanted.only_start:
         share = _SHARE_NETWORK if wanted.workloads else 1.0
@@ -42,6 +44,7 @@ def main(folder: Path) -> None:
             hosts=hosts,
             cores=usable_cores(),
             load=load,
+            oversubscribed=oversubscribed,
             hardware=hardware,
             versions=versions,
             curves=curves,

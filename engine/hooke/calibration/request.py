@@ -38,6 +38,7 @@ class Answer(Frozen):
     hosts: int = 1
     cores: int = 1
     load: float = 0.0
+    oversubscribed: bool = False
     hardware: dict[str, str | int | float]
     versions: dict[str, str]
     curves: list[Curve] = Field(default_factory=list)

@@ -59,6 +59,7 @@ def calibrate(
         hosts=answer.hosts,
         cores=answer.cores,
         load=answer.load if queued else load,
+        oversubscribed=answer.oversubscribed,
         hardware=answer.hardware,
         versions=answer.versions,
         start=estimate([[each] for each in (*waited, last)]),

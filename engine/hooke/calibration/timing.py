@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +31,7 @@ def timed(
     if prepare is not None:
         prepare()
     comm.barrier()
-    once = max(_once(operation), 1e-7)
+    once = max(_once(comm, operation), 1e-7)
     once = comm.control.allreduce((once,))[0] / comm.size
     repeat = 1 if prepare is not None else max(1, min(100, int(_SHORTEST / once)))
     samples = max(_LEAST, min(_MOST, int(seconds / (once * repeat))))
@@ -41,15 +40,24 @@ def timed(
         if prepare is not None:
             prepare()
         comm.barrier()
-        began = time.perf_counter()
+        began = comm.clock()
         for _ in range(repeat):
             operation()
-        taken[number] = (time.perf_counter() - began) / repeat
+        taken[number] = (comm.clock() - began) / repeat
     return slowest(comm, taken)
 
 
 def slowest(comm: MpiComm, taken: Any) -> list[float]:
-    """Return the maximum over ranks of each element; by `comm`, as the `world` of a part of the ranks is freed."""
+    """Return the maximum over ranks of each element."""
+    durations: list[float] = gathered(comm, taken).max(axis=0).tolist()
+    return durations
+
+
+def gathered(comm: MpiComm, taken: Any) -> Any:
+    """Return the elements of every rank, shape (ranks, elements).
+
+    By `comm`, as the `world` of a part of the ranks is freed.
+    """
     own = len(taken)
     found = np.zeros(own * comm.size, np.float32)
     found[comm.rank * own : (comm.rank + 1) * own] = taken
@@ -58,11 +66,10 @@ def slowest(comm: MpiComm, taken: Any) -> list[float]:
         comm.allgather(found)
     finally:
         comm.collective = usual
-    durations: list[float] = found.reshape(comm.size, own).max(axis=0).astype(float).tolist()
-    return durations
+    return found.reshape(comm.size, own).astype(float)
 
 
-def _once(operation: Callable[[], None]) -> float:
-    began = time.perf_counter()
+def _once(comm: MpiComm, operation: Callable[[], None]) -> float:
+    began = comm.clock()
     operation()
-    return time.perf_counter() - began
+    return comm.clock() - began

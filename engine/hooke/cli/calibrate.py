@@ -113,6 +113,8 @@ def table(found: Calibration) -> str:
         parts.append(
             f"Other processes were running (load {found.load:.1f}): an idle machine would give other figures."
         )
+    if found.oversubscribed:
+        parts.append("More ranks than cores: times are what operations add to steps of ranks that share cores.")
     parts.append(columns(_curves(found.curves)))
     parts += [columns(_lines(found.curves))] if any(curve.line for curve in found.curves) else []
     parts += [_compute(rate) for rate in found.compute]

@@ -130,6 +130,8 @@ class BatchRunner:
         while self._view.phase != "ended" and time.monotonic() < until:
             time.sleep(_PAUSE)
             self._view = self._job.look()
+        with suppress(OSError):  # a job that the scheduler took without saying so must not begin now
+            in_job.claim(str(self._folder.path), "")
         status = self._written_status()
         self.outside = None if self._asked_to_end else self._view.outside
         if (self._folder.path / in_job.LIMIT).exists() and not self._asked_to_end:

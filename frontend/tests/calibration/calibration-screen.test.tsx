@@ -144,10 +144,11 @@ describe("the calibration of a cluster", () => {
 
   it("tells drift and other load, and lists earlier ones", async () => {
     const drift = ["message of 8 bytes takes 1.50 times as long as before"];
-    const busy = { ...CALIBRATION, load: 3.2 };
+    const busy = { ...CALIBRATION, load: 3.2, oversubscribed: true };
     await open([view({ id: "cal_2", drift, calibration: busy }), view()]);
     expect(await screen.findByTestId("drift")).toHaveTextContent("1.50 times as long");
     expect(screen.getByTestId("measured")).toHaveTextContent("Other processes were running (load 3.2)");
+    expect(screen.getByTestId("measured")).toHaveTextContent("More ranks than cores");
     expect(within(screen.getByTestId("calibrations")).getAllByRole("row")).toHaveLength(3);
   });
 });

@@ -12,7 +12,7 @@ from hooke.comm.virtual.communicator import run_virtual
 from hooke.errors import CalibrationError, SpecError
 from hooke.spec.specification import VirtualCluster, WorkloadChoice, fingerprint
 
-from tests.engine.calibration.documents_for_tests import curve, made
+from tests.engine.calibration.documents_for_tests import curve, exact, made
 
 DIGITS = WorkloadChoice(name="digits-mlp")
 RUN = {
@@ -153,6 +153,31 @@ def test_windows_and_gathers_have_constants_of_their_own():
 
     assert seconds_of(network, read) == pytest.approx(1e-4)
     assert seconds_of(network, lambda comm, x: comm.allgather(x)) == pytest.approx(3e-4)
+    assert seconds_of(network, lambda comm, x: comm.counter().take()) == pytest.approx(1e-4)
+    assert seconds_of(PLAIN, lambda comm, x: comm.counter().take()) == 0
+
+
+def test_a_read_and_an_addition_of_a_window_take_what_was_measured():
+    measured = made(curves=[*made().curves, curve("window add", 1e-5, 4e-9)])
+    network = VirtualCluster.model_validate(constants(measured, "lab", DIGITS))
+
+    def access(comm, x):
+        window = comm.window(x)
+        if comm.rank == 1:
+            window.get(x)
+            window.accumulate(x)
+
+    read, added = (measured.curve(kind).line for kind in ("window get", "window add"))
+    assert seconds_of(network, access) == pytest.approx(read.alpha + added.alpha + SIZE * (read.beta + added.beta))
+
+
+def test_the_measured_step_is_met_although_the_fitted_gradient_is_longer():
+    (rate,) = made().compute
+    slow = rate.model_copy(update={"line": exact(0.0, 5e-5)})  # 1.6 ms for 32 samples; the step took 1 ms
+    found = VirtualCluster.model_validate(constants(made(compute=[slow]), "lab", DIGITS))
+    update = 4 * 100_000 * 3 / 6e9
+    assert found.compute_seconds_per_step == pytest.approx(0.0, abs=1e-12)
+    assert 32 * found.compute_seconds_per_sample + update == pytest.approx(1e-3)
 
 
 def test_an_all_reduce_in_the_background_takes_its_part_of_the_computation():

@@ -58,7 +58,8 @@ class HostsLauncher(Launcher):
             where = ["-launcher", "ssh", "-launcher-exec", str(AGENT), "-hosts", hosts]
         else:
             agent = ["--prtemca", "plm_ssh_agent"] if mpirun.version >= (5,) else ["--mca", "plm_rsh_agent"]
-            passed = [arg for name in sorted(self._own(launch)) for arg in ("-x", name)]
+            names = {*self._own(launch), mpi.LIBRARY}  # without it ranks elsewhere load MPICH's wheel, each alone
+            passed = [arg for name in sorted(names) for arg in ("-x", name)]
             where = ["--host", hosts, *agent, str(AGENT), *passed]
         return mpirun.command(launch.ranks, slots, [*self._settings.options, *where], base.guarded(launch))
 

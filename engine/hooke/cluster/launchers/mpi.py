@@ -18,6 +18,8 @@ from hooke.errors import LaunchError
 
 Family = Literal["hydra", "openmpi"]
 """Hydra starts the ranks of MPICH and of what is made of it (Intel MPI, MVAPICH)."""
+LIBRARY = "MPI4PY_LIBMPI"
+"""The variable that names the library which mpi4py loads."""
 PATIENCE = 10.0
 """Seconds within which `mpirun --version` answers."""
 
@@ -114,13 +116,13 @@ def variables_of_library(mpirun: Mpirun, named: Path | None = None) -> dict[str,
     mpi4py's wheel finds the wheel of MPICH by itself. Raises LaunchError if Open MPI's library is not found.
     """
     if named is not None:
-        return {"MPI4PY_LIBMPI": str(named)}
-    if "MPI4PY_LIBMPI" in os.environ:
+        return {LIBRARY: str(named)}
+    if LIBRARY in os.environ:
         return {}
     places = _places(mpirun.path)
     names = ("libmpi.so.40",) if mpirun.family == "openmpi" else ("libmpi.so.12", "libmpich.so.12")
     if found := next((place / name for name in names for place in places if (place / name).exists()), None):
-        return {"MPI4PY_LIBMPI": str(found)}
+        return {LIBRARY: str(found)}
     if mpirun.family == "hydra":
         return {}  # a Hydra starts ranks of any MPICH
     raise LaunchError(

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from hooke.cluster.launchers import base, mpi
+from hooke.cluster.launchers import base, in_job, mpi
 from hooke.cluster.launchers.asking import ask
 from hooke.cluster.launchers.base import Launch
 from hooke.cluster.launchers.batch import BatchJob, BatchLauncher
@@ -54,9 +54,12 @@ class SlurmLauncher(BatchLauncher):
 
     def script(self, launch: Launch, folder: Path) -> str:
         """Return the batch script of a launch, whose output and files of `in_job` are in `folder`."""
-        inside = [sys.executable, "-m", "hooke.cluster.launchers.in_job", str(folder), "--"]
+        inside = [sys.executable, "-m", in_job.__name__, str(folder)]
         lines = ["#!/bin/sh", *(f"#SBATCH {option}" for option in self.options(launch, folder))]
-        lines += [*self.settings.setup, f"exec {shlex.join([*inside, *self.command(launch)])}"]
+        if self.settings.setup:  # not a line of it in a second job for this launch
+            first = shlex.join([*inside, "--first"])
+            lines += [f"{first} || {{ [ $? -eq {in_job.NOT_FIRST} ]; exit $?; }}", *self.settings.setup]
+        lines.append(f"exec {shlex.join([*inside, '--', *self.command(launch)])}")
         return "\n".join(lines) + "\n"
 
     def options(self, launch: Launch, folder: Path) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -23,9 +24,11 @@ FIRST, WAITS, RUNS, ENDS = 1.0, 10.0, 15.0, 0.3
 GROWTH = 1.25
 RETRY = 60.0
 """Most seconds between two submissions of a job that Slurm refuses."""
+ANSWER = 30.0
+"""Seconds that a command of Slurm may take; sbatch may have submitted its job although it took longer."""
 SILENT = 120.0
 """Seconds without an answer of Slurm after which a job whose ranks have ended counts as ended."""
-Asked = Literal["find", "submit", "watch", "detail", "act"]
+Asked = Literal["find", "submit", "watch", "detail", "act", "remove"]
 
 
 class SlurmJob:
@@ -41,7 +44,11 @@ class SlurmJob:
         self._view = View("waiting", "its job is being submitted to Slurm")
         self._asked: tuple[Asked, Question] | None = None
         self._actions: list[list[str]] = []
-        self._cancelled = False
+        self._spare: list[str] = []
+        """Jobs that are to leave the queue: Slurm took several for one launch."""
+        self._cancelled = self._barred = False
+        """`_barred`: no job can begin any more, whatever Slurm took without saying so."""
+        self._lacking = 0
         self._next_at, self._pause, self._refused = 0.0, FIRST, 0
         self._answered_at = time.monotonic()
         self._id = known
@@ -65,10 +72,7 @@ class SlurmJob:
     def signal(self, number: int) -> None:
         """Send a signal to every rank; before they have started, SIGTERM removes the job from the queue."""
         if number == signal.SIGTERM:
-            self._cancelled = True
-            if not self._id and not self._submitting():
-                self._view = View("ended", outside=Outside("cancelled", "it was not submitted to Slurm"))
-                return
+            self._bar()
         if self._view.phase == "running":
             name = signal.Signals(number).name.removeprefix("SIG")
             self._actions.append(["scancel", *self._reach(), f"--signal={name}"])
@@ -82,11 +86,16 @@ class SlurmJob:
 
     def kill(self) -> None:
         """End the job at once, wherever it is."""
-        self._cancelled = True
+        self._bar()
         self._actions += [["scancel", "--full", "--signal=KILL"], ["scancel"]]
 
-    def _submitting(self) -> bool:
-        return self._asked is not None and self._asked[0] == "submit"
+    def _bar(self) -> None:
+        """Keep a job from beginning whose number is not known; it is searched once more, to leave the queue."""
+        self._cancelled = True
+        if not self._id:
+            with suppress(OSError):
+                self._barred = self._barred or in_job.claim(str(self._folder), "")
+            self._soon()
 
     def _ask(self) -> None:
         """Ask the next question, if it is time to and the job has not ended."""
@@ -97,13 +106,15 @@ class SlurmJob:
             self._put("act", [*self._actions.pop(0), self._id])
         elif now < self._next_at and not (self._ended_itself() and now > self._next_at - self._pause + ENDS):
             return
+        elif self._spare:
+            self._put("remove", ["scancel", "--state=PENDING", self._spare.pop()])
         elif not self._id:
             self._put("find", ["squeue", "-h", "-u", slurm.user(), "-t", "all", "-o", FORMAT])
         else:
             self._put("watch", ["squeue", "-h", "-t", "all", f"--name={self._name}", "-o", FORMAT])
 
     def _put(self, what: Asked, command: Sequence[str]) -> None:
-        self._asked = (what, Question(command, self._environment))
+        self._asked = (what, Question(command, self._environment, ANSWER))
 
     def _take(self, what: Asked, answer: Answer) -> None:
         takers = {
@@ -112,6 +123,7 @@ class SlurmJob:
             "watch": self._seen,
             "detail": self._explained,
             "act": self._acted,
+            "remove": self._removed,
         }
         self._later()
         takers[what](answer)
@@ -129,7 +141,9 @@ class SlurmJob:
 
     def _silent(self, answer: Answer) -> None:
         """Wait for a controller that does not answer, as after its restart; the job does not need it."""
-        if self._view.phase == "waiting":
+        if self._barred and not self._id:
+            self._not_submitted()
+        elif self._view.phase == "waiting":
             self._view = View("waiting", f"Slurm does not answer, it is asked again: {answer.said}")
         elif self._ended_itself() and time.monotonic() - self._answered_at > SILENT:
             self._view = View("ended")
@@ -145,15 +159,18 @@ class SlurmJob:
         others = sum(line.name.startswith("hooke.") and line.state in WAITING | ACTIVE for line in lines)
         if own:
             self._follow(own)
-        elif (self._folder / in_job.STARTED).exists():
-            self._view = View("ended")  # longer ago than Slurm remembers: the files tell
+        elif not self._barred and (self._folder / in_job.STARTED).exists():
+            self._lacks()
         elif self._cancelled:
-            self._view = View("ended", outside=Outside("cancelled", "it was not submitted to Slurm"))
+            self._not_submitted()
         elif most is not None and others >= most:
             said = f"{others} jobs of Hooke are in Slurm's queue, and `most_jobs` allows {most}"
             self._view = View("waiting", f"not submitted yet: {said}")
         else:
             self._put("submit", ["sbatch", "--parsable", str(self._folder / slurm.SCRIPT)])
+
+    def _not_submitted(self) -> None:
+        self._view = View("ended", outside=Outside("cancelled", "it was not submitted to Slurm"))
 
     def _answered(self, answer: Answer) -> None:
         """Take sbatch's answer; without one, the job is searched by its name before it is submitted again."""
@@ -169,7 +186,7 @@ class SlurmJob:
         else:
             self._refused += 1
             delay = min(RETRY, 2.0 * 2 ** min(self._refused, 10))
-            self._next_at = time.monotonic() + delay
+            self._next_at = 0.0 if self._cancelled else time.monotonic() + delay
             self._view = View("waiting", f"Slurm does not take the job yet, it is tried again: {answer.said}")
 
     def _seen(self, answer: Answer) -> None:
@@ -181,18 +198,33 @@ class SlurmJob:
         if lines:
             self._follow(lines)
         elif self._view.phase == "running" or (self._folder / in_job.STARTED).exists():
-            self._view = View("ended")  # it ended longer ago than Slurm remembers
+            self._lacks()
         elif self._line is not None or self._cancelled:
             self._view = View("ended", outside=Outside("infrastructure", f"Slurm has forgotten job {self._id}"))
 
+    def _lacks(self) -> None:
+        """Take that Slurm does not know the job that has begun: if it says so twice, it ended long ago."""
+        self._lacking += 1
+        if self._lacking > 1:
+            self._view = View("ended")  # the files tell
+        else:
+            self._soon()
+
     def _follow(self, lines: list[Line]) -> None:
-        """Take the state of the job; the latest, if there are several of its name."""
-        line = max(lines, key=lambda found: int(found.job) if found.job.isdigit() else 0)
+        """Take the state of the job; of several of its name, that of the one that has begun, or is to."""
+        begun = in_job.begun(str(self._folder))
+        if begun and begun not in [found.job for found in lines]:
+            self._lacks()
+            return
+        self._lacking = 0
+        line = next((found for found in lines if found.job == begun), None) or slurm.first_to_begin(lines)
+        self._spare = [found.job for found in lines if found is not line and found.state in WAITING]
         changed = self._line is None or self._line.state != line.state
         self._line, self._id = line, line.job
         if changed:
             self._soon()
         if line.state in WAITING:
+            self._spare += [line.job] if self._barred else []
             self._view = View("waiting", f"job {line.job} waits in Slurm's queue: {line.words}")
         elif line.state in ACTIVE:
             if self._view.phase == "waiting" and self._cancelled:
@@ -207,6 +239,9 @@ class SlurmJob:
         assert self._line is not None  # noqa: S101 - asked for only with a line; this tells the type checker
         detail = answer.out if answer.status == 0 else ""
         self._view = View("ended", outside=slurm.outside(self._line, detail), status=slurm.exit_status(detail))
+
+    def _removed(self, answer: Answer) -> None:
+        """Leave it to the next look at the queue: a job that has not left it is asked to again."""
 
     def _acted(self, answer: Answer) -> None:
         if answer.status != 0 and "Invalid job id" not in answer.said and "already" not in answer.said:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import getpass
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -49,6 +49,18 @@ def parse(text: str) -> list[Line]:
     return [Line(*fields) for line in text.splitlines() if len(fields := line.strip().split("|", 5)) == 6]
 
 
+def first_to_begin(lines: Sequence[Line]) -> Line:
+    """Return the job of a launch of which none has begun: that is about to, else that waits, else the latest."""
+
+    def number(line: Line) -> int:
+        return int(line.job) if line.job.isdigit() else 0
+
+    for states in (ACTIVE, WAITING):
+        if some := [line for line in lines if line.state in states]:
+            return min(some, key=number)
+    return max(lines, key=number)
+
+
 def refused_for_good(said: str) -> bool:
     """Return whether a refusal of sbatch is about the settings, which waiting does not change."""
     return bool(_FOR_GOOD.search(said))
@@ -83,5 +95,5 @@ def name_of(ids: Sequence[str]) -> str:
 
 
 def user() -> str:
-    """Return the user whose jobs are searched."""
-    return getpass.getuser()
+    """Return the user whose jobs are searched, as a number: LOGNAME and USER may name another one."""
+    return str(os.getuid())

@@ -75,6 +75,8 @@ class MpiComm:
         self._patience = Patience(world, whole)
         self.ranks_on_this_host = self._patience.ranks_on_this_host
         self.ranks_on_this_machine = self._patience.ranks_on_this_machine
+        self.crowded = self._patience.crowded
+        """Whether ranks of this machine outnumber its cores."""
         self._vectors, self._sums, self._background, self._words, self._library = (world.Dup() for _ in range(5))
         self.control: Control = MpiControl(self._words, self._patience)
         self._scratch, self._background_scratch = Scratch(), Scratch()

@@ -28,6 +28,9 @@ class Network:
         self.seconds_per_byte = constants.seconds_per_byte
         self.memory_bandwidth = constants.memory_bandwidth
         self._operations = constants.operations
+        window = constants.operations.get("window")
+        self.one_sided = window.seconds_per_message if window else 0.0
+        """Seconds of a one-sided operation on a few bytes; 0 where it has no constants of its own."""
         self._overhead = 2 * constants.message_overhead
         self._copy = constants.copy_seconds_per_byte
         self._addition = constants.addition_seconds_per_byte

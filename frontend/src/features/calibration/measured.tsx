@@ -23,6 +23,11 @@ export function Measured({ calibration }: { calibration: Calibration }) {
             Other processes were running (load {load.toFixed(1)}): an idle machine would give other figures.
           </p>
         )}
+        {calibration.oversubscribed && (
+          <p className={styles.state}>
+            More ranks than cores: times are what operations add to steps of ranks that share cores.
+          </p>
+        )}
         <dl className={styles.facts}>
           <Fact name="When">{`${formatMoment(at)}, in ${formatSeconds(took)}`}</Fact>
           <Fact name="Ranks">{`${workers} on ${hosts} ${hosts === 1 ? "host" : "hosts"} of ${cores} cores`}</Fact>

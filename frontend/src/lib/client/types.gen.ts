@@ -448,6 +448,10 @@ export type Calibration = {
      */
     load: number;
     /**
+     * Oversubscribed
+     */
+    oversubscribed?: boolean;
+    /**
      * Schema
      */
     schema?: 'hooke.calibration/1';
