@@ -707,6 +707,10 @@ export type ClusterView = {
      */
     launcher: string;
     /**
+     * Machine Shared With
+     */
+    machine_shared_with: Array<string>;
+    /**
      * Missing Data
      */
     missing_data: {
@@ -859,6 +863,10 @@ export type ComparisonRow = {
     finished: number;
     hidden: Estimate;
     lost_mass: Estimate;
+    /**
+     * Overlapped
+     */
+    overlapped: number;
     /**
      * Oversubscribed
      */
@@ -2328,6 +2336,10 @@ export type RunSummary = {
      */
     number: number;
     /**
+     * Overlap
+     */
+    overlap: string | null;
+    /**
      * Oversubscribed
      */
     oversubscribed: boolean;
@@ -2487,6 +2499,10 @@ export type RunView = {
      * Number
      */
     number: number;
+    /**
+     * Overlap
+     */
+    overlap: string | null;
     /**
      * Oversubscribed
      */
