@@ -1,4 +1,4 @@
-"""Machines of clusters, runs that overlapped with those of another cluster there, and indexes of filtered lists."""
+"""Machines of clusters, runs that overlapped with another cluster's there, and indexes of filtered lists."""
 
 from __future__ import annotations
 

@@ -84,7 +84,9 @@ def test_an_order_for_another_agent_is_left_to_it(monkeypatch, tmp_path):
     monkeypatch.setattr(agents.orders, "launch", lambda home, api, given, launcher: started.extend(given) or [])
     app = Tasks()
     agents.register(app, Home(tmp_path), "http://h", ApiClient("http://h", tmp_path / "token", mine))
-    given = [LaunchOrder(run=f"run_{who}", attempt=1, token="t", spec={}, agent=who) for who in (mine, other, None)]
+    given = [
+        LaunchOrder(run=f"run_{who}", attempt=1, token="t", spec={}, agent=who) for who in (mine, other, None)
+    ]
     app.by_name[LAUNCH]([order.model_dump(mode="json") for order in given])
     assert [order.agent for order in started] == [mine, None]
 
@@ -105,7 +107,9 @@ def test_a_signal_is_noted_while_the_main_thread_holds_the_locks_that_ending_nee
     found.start()
     locks = (heartbeat.answered._cond, heartbeat._stopped._cond)
     with locks[0], locks[1]:
-        handler = threading.Thread(target=lambda: [found.note(signal.SIGTERM, None) for _ in range(3)], daemon=True)
+        handler = threading.Thread(
+            target=lambda: [found.note(signal.SIGTERM, None) for _ in range(3)], daemon=True
+        )
         handler.start()
         handler.join(LIMIT)
         assert not handler.is_alive(), "the handler waits for a lock"

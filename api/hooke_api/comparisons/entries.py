@@ -103,7 +103,9 @@ def entries(session: Session, experiment: Experiment) -> Iterator[Entry | LeftOu
             yield LeftOut(experiment, f"unequal tuning on {cluster} with {count(workers, 'worker')}: {told}")
             continue
         if overlapped := sum(run.overlap is not None for cell in cells.values() for run in cell.runs):
-            told = f"{count(overlapped, 'run')} on {cluster} overlapped with those of another cluster on its machine"
+            told = (
+                f"{count(overlapped, 'run')} on {cluster} overlapped with those of another cluster on its machine"
+            )
             yield LeftOut(experiment, f"{told}: measure again")
             continue
         here = {

@@ -141,8 +141,8 @@ class RunSummary(View):
     """Fraction of the pushed update mass lost by a lock-free method; null for other methods."""
     oversubscribed: bool
     overlap: str | None
-    """The other cluster whose run computed on the same machine at the same time, so that its times cannot be trusted;
-    null: none, or the run is virtual."""
+    """The other cluster whose run computed on the same machine at the same time, so that times of this one cannot
+    be trusted; null: none, or the run is virtual."""
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None

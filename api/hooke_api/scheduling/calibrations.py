@@ -61,7 +61,7 @@ def _began(session: Session, cluster: str, asked: datetime) -> datetime:
 
 
 def due(database: Database, silence: timedelta) -> list[tuple[str, CalibrationOrder]]:
-    """Return the queued calibrations of clusters that are online and have no active run, nor others on their machine.
+    """Return the queued calibrations of clusters that are online and whose machines have no active run.
 
     `silence`: after which a cluster counts as offline.
     """

@@ -32,8 +32,8 @@ class Occupant:
 def occupied(session: Session, at: datetime, silence: timedelta, *, queued: bool = True) -> dict[str, Occupant]:
     """Return cluster -> who takes a machine of it, for clusters that must wait for another one.
 
-    A run of a cluster that has been silent for `silence` counts only while its supervisor reports: nobody can prove
-    that it is dead. `queued`: calibrations that wait count, too, so that runs do not pass them for ever.
+    A run of a cluster that has been silent for `silence` counts only while its supervisor reports: nobody can
+    prove that it is dead. `queued`: calibrations that wait count, too, so that runs do not pass them for ever.
     """
     known = neighbours(session)
     if not known:
@@ -50,7 +50,9 @@ def occupied(session: Session, at: datetime, silence: timedelta, *, queued: bool
 
 
 def _running(session: Session, names: Iterable[str], online: set[str]) -> dict[str, Occupant]:
-    active = select(Run.host, Run.state, Run.simulated).where(Run.host.in_(names), Run.state.in_(ACTIVE)).distinct()
+    active = (
+        select(Run.host, Run.state, Run.simulated).where(Run.host.in_(names), Run.state.in_(ACTIVE)).distinct()
+    )
     rows = [row for row in session.execute(active) if row.host in online or row.state in COMPUTING]
     rows.sort(key=lambda row: (row.state is not RunState.LOST, not row.simulated))  # what says most comes last
     return {row.host: Occupant(row.host, _doing(row.state, row.simulated)) for row in rows}

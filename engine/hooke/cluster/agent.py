@@ -93,10 +93,10 @@ def _recover(home: Home, api: str, client: ApiClient) -> None:
 
 
 class Ending(threading.Thread):
-    """Ends the agent after a signal: lets current tasks end, but exits soon; an interrupted task is delivered again.
+    """Ends the agent after a signal: soon, although tasks are going on; an interrupted one is delivered again.
 
-    The handler interrupts the main thread anywhere, also where it holds a lock that ending needs. So it takes none:
-    this thread does the rest.
+    The handler interrupts the main thread anywhere, also where it holds a lock that ending needs. So it takes
+    none: this thread does the rest.
     """
 
     def __init__(self, heartbeat: Heartbeat, leave: Callable[[Heartbeat], None]) -> None:

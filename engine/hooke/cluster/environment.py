@@ -8,7 +8,15 @@ PASSED_ON = frozenset({"HOOKE_DATA", "HOOKE_PATH"})
 """Variables of Hooke that users' code needs: one or several folders, separated as in PATH."""
 _OF_HOOKE = "HOOKE_"
 _OF_ITS_SERVICES = frozenset(
-    {"REDISCLI_AUTH", "REDIS_PASSWORD", "DATABASE_PASSWORD", "DATABASE_URL", "PGPASSWORD", "PGPASSFILE", "PGSERVICEFILE"}
+    {
+        "REDISCLI_AUTH",
+        "REDIS_PASSWORD",
+        "DATABASE_PASSWORD",
+        "DATABASE_URL",
+        "PGPASSWORD",
+        "PGPASSFILE",
+        "PGSERVICEFILE",
+    }
 )
 """Variables from which clients of Redis and PostgreSQL, and the commands of docs/clusters.md, take passwords."""
 

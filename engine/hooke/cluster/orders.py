@@ -135,7 +135,12 @@ def start_supervisor(folder: JobFolder, api: str) -> None:
     command = [sys.executable, "-m", "hooke.cluster.supervisor", str(folder.path)]
     with folder.supervisor_log.open("ab") as log:
         process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=for_user_code(os.environ), start_new_session=True
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            env=for_user_code(os.environ),
+            start_new_session=True,
         )
     try:
         status = process.wait(_SPAWN_SECONDS)  # it detaches as soon as its imports are done

@@ -1,8 +1,9 @@
 """Looks for the processes of attempts on the host where it runs: `python -m hooke.cluster.remote WHAT ID...`.
 
-WHAT is `list`, `kill` or `stopped`; or `machine`, without ID, for {"machine": ...}, its identity. The launch agent of a host list runs it on every host, where /proc is that of
+WHAT is `list`, `kill` or `stopped`. The launch agent of a host list runs it on every host, where /proc is that of
 the host. It prints one line of JSON: {"host": ..., "pids": [...], "stopped": [...]}, the processes found, or those
-left after killing them, and a sentence for each process that starts ranks and that a signal has stopped.
+left after killing them, and a sentence for each process that starts ranks and that a signal has stopped. With
+`machine`, and no ID, it prints {"machine": ...}, the identity of the machine.
 """
 
 from __future__ import annotations

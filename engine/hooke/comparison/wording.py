@@ -29,7 +29,9 @@ class ComparedPlace:
         if self.oversubscribed:
             notes.append("oversubscribed: more ranks than cores")
         if self.overlapped:
-            notes.append(f"{count(self.overlapped, 'run')} overlapped with those of another cluster on its machine")
+            notes.append(
+                f"{count(self.overlapped, 'run')} overlapped with those of another cluster on its machine"
+            )
         if self.ended < self.runs:
             notes.append(f"so far {self.ended} of {self.runs} runs ended")
         if self.failed:

@@ -87,8 +87,8 @@ class RunSchedule:
 class Requests:
     """What signals ask of a virtual world, followed by all of its ranks after the same step, as soon as they can.
 
-    Its ranks are threads of one process, of which one at a time is between two steps. So they need neither messages
-    nor locks to agree, no virtual time passes, and no result depends on when somebody looks.
+    Its ranks are threads of one process, of which one at a time is between two steps. So they need neither
+    messages nor locks to agree, no virtual time passes, and no result depends on when somebody looks.
     """
 
     def __init__(self, ranks: int) -> None:

@@ -27,7 +27,9 @@ def test_without_a_boot_id_the_machine_id_tells_and_without_both_a_file_that_is_
     (tmp_path / "none").mkdir()
     assert machine(tmp_path / "none") == ""
     kept = machine(tmp_path / "none", tmp_path / "machine-id")
-    assert kept == machine(tmp_path / "none", tmp_path / "machine-id") != machine(tmp_path / "none", tmp_path / "x")
+    assert (
+        kept == machine(tmp_path / "none", tmp_path / "machine-id") != machine(tmp_path / "none", tmp_path / "x")
+    )
 
 
 def test_what_the_system_keeps_is_not_told(tmp_path):

@@ -103,9 +103,7 @@ def guarded(launch: Launch) -> list[str]:
 
 def environment(launch: Launch, inherited: Mapping[str, str]) -> dict[str, str]:
     """Return `inherited` without secrets and without a surrounding MPI, plus what every rank needs."""
-    kept = {
-        name: value for name, value in for_user_code(inherited).items() if not name.startswith(_NOT_INHERITED)
-    }
+    kept = {name: value for name, value in for_user_code(inherited).items() if not name.startswith(_NOT_INHERITED)}
     for name in PASSED_ON & kept.keys():
         folders = filter(None, kept[name].split(os.pathsep))
         kept[name] = os.pathsep.join(

@@ -711,6 +711,10 @@ export type ClusterView = {
      */
     launcher: string;
     /**
+     * Machine Shared With
+     */
+    machine_shared_with: Array<string>;
+    /**
      * Missing Data
      */
     missing_data: {
@@ -863,6 +867,10 @@ export type ComparisonRow = {
     finished: number;
     hidden: Estimate;
     lost_mass: Estimate;
+    /**
+     * Overlapped
+     */
+    overlapped: number;
     /**
      * Oversubscribed
      */
@@ -2332,6 +2340,10 @@ export type RunSummary = {
      */
     number: number;
     /**
+     * Overlap
+     */
+    overlap: string | null;
+    /**
      * Oversubscribed
      */
     oversubscribed: boolean;
@@ -2491,6 +2503,10 @@ export type RunView = {
      * Number
      */
     number: number;
+    /**
+     * Overlap
+     */
+    overlap: string | null;
     /**
      * Oversubscribed
      */
