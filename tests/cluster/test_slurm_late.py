@@ -17,7 +17,8 @@ from tests.waiting import wait_for
 
 COMMANDS = {
     "squeue": 'echo "$@" >> searched; cat queue',
-    "sbatch": "echo asked >> submitted; cat answer >&$(cat stream); exit $(cat status)",
+    "sbatch": "echo asked >> submitted; while [ ! -e answer ]; do sleep 0.02; done; "
+    "cat answer >&$(cat stream); exit $(cat status)",
     "scancel": 'echo "$@" >> cancelled',
     "scontrol": "echo ExitCode=0:0",
     "srun": "echo ran >> ran",
@@ -44,7 +45,7 @@ class Site:
     def answer(self, said, status=0):
         """Let sbatch answer this from now on, in time."""
         self.late = False
-        for name, text in (("answer", said), ("status", str(status)), ("stream", "2" if status else "1")):
+        for name, text in (("status", str(status)), ("stream", "2" if status else "1"), ("answer", said)):
             (self.folder / name).write_text(text)
 
     def begin(self, job):
