@@ -1,7 +1,7 @@
 """Authentication: sessions, and the tokens of agents and attempts; `hooke_api.base.gate` checks them.
 
-One start-up token grants full access. Programs send it as a bearer token; a browser exchanges it once, at
-`/login`, for a signed cookie.
+The start-up token grants full access. Programs send it as a bearer token; a browser exchanges it once, at `/login`,
+for a signed cookie. Users sign in with a password for a session that is stored (`hooke_api.people`).
 """
 
 from __future__ import annotations
@@ -13,13 +13,21 @@ from http.cookies import CookieError, SimpleCookie
 from itsdangerous import TimestampSigner
 from starlette.datastructures import Headers
 
+from hooke_api.base.access import OWNER
 from hooke_api.base.settings import Settings
 
 API = "/api/v1"
 OPEN = frozenset({"/livez", "/readyz", "/version", f"{API}/livez", f"{API}/readyz", f"{API}/version", "/login"})
-"""Paths that need no token."""
-OWNER = "owner"
-"""The only user at present: the holder of the start-up token."""
+"""Paths that need no token, and whose body nobody reads."""
+SIGN_IN = frozenset({f"{API}/sign-in", f"{API}/invites/accept"})
+"""Paths at which a user is identified by the body."""
+SIGN_IN_LIMIT = 4096
+"""Maximum bytes of that body."""
+OPEN_PAGES = frozenset({"/sign-in", "/invite", "/color-scheme.js", "/hooke.svg"})
+OPEN_FILES = "/assets/"
+"""What a browser that has to sign in needs of the dashboard: code, no data."""
+SESSION_PREFIX = "hooke_session_"
+TOKEN_PREFIX = "hooke_token_"  # noqa: S105 - the beginning of every token, so that scanners for secrets know one
 SESSION_SECONDS = 30 * 24 * 3600
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 HEADERS = {
