@@ -1,7 +1,7 @@
 """Authentication: sessions, and the tokens of agents and attempts; `hooke_api.base.gate` checks them.
 
-The start-up token grants full access. Programs send it as a bearer token; a browser exchanges it once, at `/login`,
-for a signed cookie. Users sign in with a password for a session that is stored (`hooke_api.people`).
+The start-up token grants full access. Programs send it as a bearer token; a browser exchanges it once, at
+`/login`, for a signed cookie. Users sign in with a password for a session that is stored (`hooke_api.people`).
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from hooke_api.base.security import TOKEN_PREFIX, digest
 from hooke_api.clusters import tokens as of_clusters
 from hooke_api.clusters.schemas import ClusterTokenView
 from hooke_api.models import AccessToken, ClusterToken, User, database_time
-from hooke_api.people.schemas import NewToken, TokenList, AccessTokenRequest, TokenView
+from hooke_api.people.schemas import AccessTokenRequest, NewToken, TokenList, TokenView
 from hooke_api.storage import trail
 
 MOST = 100

@@ -24,7 +24,7 @@ router = APIRouter(tags=["people"])
 async def sign_in(asked: SignIn, request: Request, response: Response, database: DatabaseOf) -> Me:
     """Sign a browser in with name and password; the answer sets the cookie of a session.
 
-    401 for a wrong name or password alike; 429 after ten failures of a name, or thirty of an address, in 15 minutes.
+    401 for a wrong name or password alike; 429 after ten failures of a name, or 30 of an address, in 15 minutes.
     """
     attempt = _attempt(request, asked.name, asked.password)
     passwords: Passwords = request.app.state.passwords

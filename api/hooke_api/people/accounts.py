@@ -27,7 +27,7 @@ Used = type[AccessToken] | type[BrowserSession]
 
 
 class Accounts:
-    """Finds actors. Times of last use are written by a thread of its own: a request that reads waits for no writer."""
+    """Finds actors. A thread of its own writes times of last use: a request that reads waits for no writer."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -10,11 +10,11 @@ from fastapi.responses import StreamingResponse
 from hooke_api.base.access import ActorOf
 from hooke_api.people import access_tokens, audit, users
 from hooke_api.people.schemas import (
+    AccessTokenRequest,
     NewInvite,
     NewToken,
     NewUser,
     TokenList,
-    AccessTokenRequest,
     TokenView,
     TrailPage,
     UserChange,
@@ -37,7 +37,7 @@ def list_users(database: DatabaseOf) -> UserList:
 
 @router.post("/users", operation_id="add_user", status_code=201)
 def add_user(asked: NewUser, actor: ActorOf, database: DatabaseOf) -> NewInvite:
-    """Add a user, with an invitation: its page sets the password once, within seven days. 409: the name is taken."""
+    """Add a user, with an invitation: its page sets the password, once, within seven days. 409: a name in use."""
     with database.write() as session:
         return users.add(session, asked, actor)
 

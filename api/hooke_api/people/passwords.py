@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
+from functools import cached_property
 from typing import TypeVar
 
 from argon2 import PasswordHasher
@@ -36,7 +37,10 @@ class Passwords:
         self._hasher = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1)
         self._threads = ThreadPoolExecutor(THREADS, "passwords")
         self._busy = 0
-        self._nobody = self._hasher.hash(secrets.token_urlsafe())
+
+    @cached_property
+    def _nobody(self) -> str:
+        return self._hasher.hash(secrets.token_urlsafe())
 
     async def run(self, work: Callable[[], T]) -> T:
         """Run work that hashes in a thread. Raises TooMany if too many wait; call it in the event loop."""

@@ -1,4 +1,4 @@
-"""Sessions of browsers: random, stored as hashes, ended by a while without use, by sign-out, or with their user."""
+"""Sessions of browsers: random, stored as hashes, ended by disuse, by sign-out, or with their user."""
 
 from __future__ import annotations
 

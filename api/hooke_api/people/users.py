@@ -39,7 +39,7 @@ def _view(user: User) -> UserView:
 
 
 def add(session: Session, asked: NewUser, actor: Actor) -> NewInvite:
-    """Add a user, with an invitation. Raises Conflict for a name that is taken, Invalid for one that is reserved."""
+    """Add a user, with an invitation. Raises Conflict for a name in use, Invalid for one that is reserved."""
     if asked.name in RESERVED:
         raise Invalid("this cannot be the name of a user", [Fault(pointer="/name", message="reserved")])
     known = session.scalars(select(User.name)).all()

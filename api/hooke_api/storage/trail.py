@@ -1,7 +1,7 @@
 """The audit trail: every transaction that a user's request writes is recorded in itself.
 
-The gate says which change is being handled (`hooke_api.base.access.changing`). At the end of a transaction one entry
-is added for it, with what the services have told; a transaction that is rolled back leaves none.
+The gate says which change is being handled (`hooke_api.base.access.changing`). At the end of a transaction one
+entry is added for it, with what the services have told; a transaction that is rolled back leaves none.
 """
 
 from __future__ import annotations
