@@ -25,7 +25,7 @@ from hooke_api.storage.database import DatabaseOf
 
 router = APIRouter(tags=["people"])
 
-KINDS = {"jsonl": "application/jsonl", "csv": "text/csv"}
+KINDS = {"jsonl": "application/x-ndjson", "csv": "text/csv"}
 
 
 @router.get("/users", operation_id="list_users")

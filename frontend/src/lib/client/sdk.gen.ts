@@ -389,7 +389,7 @@ export const querySeries = <ThrowOnError extends boolean = false>(options: Optio
  *
  * Sign a browser in with name and password; the answer sets the cookie of a session.
  *
- * 401 for a wrong name or password alike; 429 after ten failures of a name, or thirty of an address, in 15 minutes.
+ * 401 for a wrong name or password alike; 429 after ten failures of a name, or 30 of an address, in 15 minutes.
  */
 export const signIn = <ThrowOnError extends boolean = false>(options: Options<SignInData, ThrowOnError>): RequestResult<SignInResponses, SignInErrors, ThrowOnError> => (options.client ?? client).post<SignInResponses, SignInErrors, ThrowOnError>({
     url: '/api/v1/sign-in',
@@ -445,7 +445,7 @@ export const listUsers = <ThrowOnError extends boolean = false>(options?: Option
 /**
  * Add User
  *
- * Add a user, with an invitation: its page sets the password once, within seven days. 409: the name is taken.
+ * Add a user, with an invitation: its page sets the password, once, within seven days. 409: a name in use.
  */
 export const addUser = <ThrowOnError extends boolean = false>(options: Options<AddUserData, ThrowOnError>): RequestResult<AddUserResponses, AddUserErrors, ThrowOnError> => (options.client ?? client).post<AddUserResponses, AddUserErrors, ThrowOnError>({
     url: '/api/v1/users',

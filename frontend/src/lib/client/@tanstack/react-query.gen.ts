@@ -834,7 +834,7 @@ export const querySeriesMutation = (options?: Partial<Options<QuerySeriesData>>)
  *
  * Sign a browser in with name and password; the answer sets the cookie of a session.
  *
- * 401 for a wrong name or password alike; 429 after ten failures of a name, or thirty of an address, in 15 minutes.
+ * 401 for a wrong name or password alike; 429 after ten failures of a name, or 30 of an address, in 15 minutes.
  */
 export const signInMutation = (options?: Partial<Options<SignInData>>): UseMutationOptions<SignInResponse, SignInError, Options<SignInData>> => {
     const mutationOptions: UseMutationOptions<SignInResponse, SignInError, Options<SignInData>> = {
@@ -950,7 +950,7 @@ export const listUsersOptions = (options?: Options<ListUsersData>) => queryOptio
 /**
  * Add User
  *
- * Add a user, with an invitation: its page sets the password once, within seven days. 409: the name is taken.
+ * Add a user, with an invitation: its page sets the password, once, within seven days. 409: a name in use.
  */
 export const addUserMutation = (options?: Partial<Options<AddUserData>>): UseMutationOptions<AddUserResponse, AddUserError, Options<AddUserData>> => {
     const mutationOptions: UseMutationOptions<AddUserResponse, AddUserError, Options<AddUserData>> = {
