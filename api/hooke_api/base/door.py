@@ -77,11 +77,12 @@ class Door:
         """Return who sends a request, or None without a valid session. Raises Unauthorized or Forbidden."""
         given = bearer(request.headers)
         if given is not None:
-            actor = owner() if self.sessions.opens(given) else await self._by_token(given)
-            return at_address(actor, address_of(request))
+            sender = owner() if self.sessions.opens(given) else await self._by_token(given)
+            return at_address(sender, address_of(request))
         cookie = self.sessions.cookie(request.headers)
         if cookie is None:
             return None
+        actor: Actor | None
         if cookie.startswith(SESSION_PREFIX):
             actor = await asyncio.to_thread(self.accounts.by_session, cookie)
         else:

@@ -108,7 +108,7 @@ class Operations:
     def __init__(self, routers: Iterable[APIRouter], prefix: str) -> None:
         found = [route for router in routers for route in router.routes if isinstance(route, APIRoute)]
         self._known = [
-            (route.methods, compile_path(prefix + route.path)[0], route.operation_id or route.name)
+            (route.methods or set(), compile_path(prefix + route.path)[0], route.operation_id or route.name)
             for route in found
         ]
         self.names = frozenset(name for _, _, name in self._known)

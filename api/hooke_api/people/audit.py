@@ -30,7 +30,7 @@ class Filter:
     action: str | None = None
     subject: str | None = None
 
-    def of(self, query: Select[tuple[TrailEntry]]) -> Select[tuple[TrailEntry]]:
+    def of(self, query: Select[TrailEntry]) -> Select[TrailEntry]:
         """Return the query for these entries only."""
         for name in ("actor", "action", "subject"):
             if (value := getattr(self, name)) is not None:

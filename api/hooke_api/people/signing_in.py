@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import func, select
+from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
 
 from hooke_api.base.access import Actor, Credential
@@ -73,8 +73,8 @@ def _check_failures(session: Session, name: str, address: str, user: User | None
         raise TooMany(_blocked("this address"), round(WINDOW.total_seconds()))
 
 
-def _failures(session: Session, which: object, since: datetime) -> int:
-    query = select(func.count()).where(which, TrailEntry.action == FAILED, TrailEntry.at > since)  # type: ignore[arg-type]
+def _failures(session: Session, which: ColumnElement[bool], since: datetime) -> int:
+    query = select(func.count()).where(which, TrailEntry.action == FAILED, TrailEntry.at > since)
     return session.execute(query).scalar_one()
 
 

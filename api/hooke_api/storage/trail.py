@@ -64,7 +64,7 @@ def settle(session: Session) -> None:
     told: dict[str, Any] = session.info.pop(_TOLD, {})
     instead = session.info.pop(_INSTEAD, False)
     if (change := changing.get()) and not instead:
-        entry = {"actor": change.actor.name, "action": change.operation, "subject": change.subject}
+        entry: dict[str, Any] = {"actor": change.actor.name, "action": change.operation, "subject": change.subject}
         entry |= {"credential": credential_of(change.actor), "address": change.actor.address}
         entry |= {"request_id": change.request_id, "before": None, "after": None}
         entries.append(entry | told)
