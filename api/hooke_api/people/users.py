@@ -24,7 +24,7 @@ INVITE = timedelta(days=7)
 """Time for which an invitation can be accepted."""
 MOST = 1000
 """Maximum number of users."""
-RESERVED = frozenset({OWNER, "agent", "lease", "scheduler", "supervisor", "machine"})
+RESERVED = frozenset({OWNER, "agent", "lease", "planner", "scheduler", "supervisor", "machine"})
 """Names under which others appear in histories."""
 
 

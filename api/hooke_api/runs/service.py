@@ -19,6 +19,7 @@ from hooke_api.models import (
     Attempt,
     Checkpoint,
     DroppedWorker,
+    Experiment,
     LogBlock,
     RankTotals,
     Run,
@@ -117,8 +118,9 @@ def get(session: Session, run_id: str) -> Run:
 
 
 def check_owner(session: Session, run_id: str, actor: Actor) -> None:
-    """Raise Forbidden unless the actor may change a run: their own, or any as an operator."""
-    actor.check_owner(tell_state(session, run_id).created_by, f"run {run_id}")
+    """Raise Forbidden unless the actor may change a run: of their own experiment, or any as an operator."""
+    experiment = session.get_one(Experiment, tell_state(session, run_id).experiment_id)
+    actor.check_owner(experiment.created_by, f"run {run_id}")
 
 
 def tell_state(session: Session, run_id: str) -> Run:
