@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { readMeOptions } from "@/lib/client/@tanstack/react-query.gen";
 import type { Me, Role } from "@/lib/client/types.gen";
-import { refusal } from "./roles";
+import { includes, refusal } from "./roles";
 
 /** Who uses this browser; undefined while it is not known. */
 export function useMe(): Me | undefined {
@@ -11,4 +11,10 @@ export function useMe(): Me | undefined {
 /** Why the user may not do what needs a role; undefined: they may. */
 export function useRefusal(least: Role, of?: string): string | undefined {
   return refusal(useMe(), least, of);
+}
+
+/** Whether it is known that the user may do what needs a role: before something is read that others may not read. */
+export function useMay(least: Role): boolean {
+  const me = useMe();
+  return me !== undefined && includes(me.role, least);
 }
