@@ -8,6 +8,7 @@ from typing import Any
 
 from hooke.errors import Fault
 from sqlalchemy import select
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from hooke_api.base import ids
@@ -56,7 +57,10 @@ def add(session: Session, asked: NewUser, actor: Actor) -> NewInvite:
         created_at=database_time(session),
     )
     session.add(user)
-    made = _invite(session, user)
+    try:
+        made = _invite(session, user)
+    except IntegrityError:
+        raise Conflict(f"a user {asked.name!r} has just been added") from None
     trail.tell(session, subject=user.name, after=_state(user))
     return made
 

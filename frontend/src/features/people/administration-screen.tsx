@@ -25,7 +25,9 @@ export function AdministrationScreen() {
     <>
       <h1 className={styles.title}>Administration</h1>
       <p className={styles.intro}>
-        Users sign in with a name and a password; the start-up token goes on being that of an administrator.
+        {me.users
+          ? "Users sign in with a name and a password; the start-up token goes on being that of an administrator. "
+          : "There is no user yet. With the first one, browsers are led to a sign-in page; the start-up token goes on being that of an administrator. "}
         Every change is in the audit trail.
       </p>
       <UsersPart me={me} />
