@@ -102,18 +102,19 @@ def test_sign_ins_and_failed_ones_with_their_address(service):
 
 
 def test_an_entry_is_stored_with_its_change_or_neither_is(service, monkeypatch):
-    service.hello()
-    before = len(entries(service))
+    cluster = unique("hpc")
+    service.hello(cluster)
+    kept = told(service, cluster)
 
     def fail(session):
         raise RuntimeError("no room")
 
     monkeypatch.setattr(trail, "settle", fail)
-    assert service.client.post("/clusters/local/drain").status_code == 500
+    assert service.client.post(f"/clusters/{cluster}/drain").status_code == 500
     monkeypatch.undo()
     with service.database.read() as session:
-        assert session.get_one(Cluster, "local").draining is False
-    assert len(entries(service)) == before
+        assert session.get_one(Cluster, cluster).draining is False
+    assert told(service, cluster) == kept
 
 
 @pytest.mark.parametrize("statement", [update(TrailEntry).values(actor="nobody"), delete(TrailEntry)])
