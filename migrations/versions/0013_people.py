@@ -65,7 +65,7 @@ def upgrade() -> None:
     op.create_table(
         "browser_sessions",
         sa.Column("id", sa.String(40), nullable=False),
-        sa.Column("user_id", sa.String(40), nullable=False),
+        sa.Column("user_id", sa.String(40), nullable=True),
         sa.Column("session_sha256", sa.String(64), nullable=False),
         sa.Column("created_at", MOMENT, nullable=False),
         sa.Column("used_at", MOMENT, nullable=False),

@@ -164,8 +164,11 @@ def test_sessions_end_by_sign_out_by_disuse_and_by_age(service):
         with service.database.write() as session:
             session.execute(update(BrowserSession).values({column: now() - age - timedelta(seconds=1)}))
         problem(client.get("/me"), 401)
-    assert ana.sign_in().status_code == 200
+    client = browser(service)
+    assert ana.sign_in(client=client).status_code == 200
     assert service.count(BrowserSession) == 1, "those that have ended are removed"
+    assert service.client.post(f"/users/{ana.name}/sign-out").status_code == 204
+    problem(client.get("/me"), 401)
 
 
 def test_a_sign_in_comes_from_a_page_of_this_server_and_is_short(service):

@@ -62,6 +62,9 @@ def test_from_one_person_to_a_group(remote, monkeypatch, tmp_path):
     assert out.read_text().startswith("hooke_cluster_")
     assert "an agent" in hooke("tokens", "list")
     assert "/invite#hooke_invite_" in hooke("users", "invite", name)
+    assert hooke("users", "sign-out", name) == f"the sessions of {name} have ended\n"
+    assert client.get("/me").status_code == 401
+    client.post("/sign-in", json={"name": name, "password": PASSWORD}).raise_for_status()
     assert "is disabled" in hooke("users", "disable", name)
     assert client.get("/me").status_code == 401
     assert "signs in again" in hooke("users", "enable", name)

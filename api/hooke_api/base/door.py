@@ -79,14 +79,10 @@ class Door:
         if given is not None:
             sender = owner() if self.sessions.opens(given) else await self._by_token(given)
             return at_address(sender, address_of(request))
-        cookie = self.sessions.cookie(request.headers)
-        if cookie is None:
+        cookie = self.sessions.cookie(request)
+        if cookie is None or not cookie.startswith(SESSION_PREFIX):
             return None
-        actor: Actor | None
-        if cookie.startswith(SESSION_PREFIX):
-            actor = await asyncio.to_thread(self.accounts.by_session, cookie)
-        else:
-            actor = owner() if self.sessions.valid(cookie) else None
+        actor = await asyncio.to_thread(self.accounts.by_session, cookie)
         if actor is None:
             return None
         if request.method not in SAFE_METHODS:
@@ -109,7 +105,7 @@ class Door:
             raise Unauthorized("sign in at /sign-in or /login?token=..., or send Authorization: Bearer TOKEN")
         if await asyncio.to_thread(self.accounts.any):
             return RedirectResponse(f"/sign-in?next={quote(path)}", 303, {"cache-control": "no-store"})
-        return pages.sign_in(expired=self.sessions.cookie(request.headers) is not None)
+        return pages.sign_in(expired=self.sessions.cookie(request) is not None)
 
     def _authorize(self, request: Request, actor: Actor) -> None:
         """Raise Forbidden unless the role allows the operation; keep what is to be recorded of a change."""

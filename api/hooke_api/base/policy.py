@@ -84,6 +84,7 @@ LEAST: Mapping[str, Role | Other] = {
     "add_user": ADMIN,
     "change_user": ADMIN,
     "invite_user": ADMIN,
+    "end_sessions": ADMIN,
     "list_audit": ADMIN,
     "export_audit": ADMIN,
     "ingest": Other.ATTEMPT,

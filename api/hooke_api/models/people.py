@@ -54,13 +54,15 @@ class AccessToken(Base):
 
 
 class BrowserSession(Base):
-    """A session of a user in a browser; only the hash of its cookie is stored."""
+    """A session in a browser; only the hash of its cookie is stored."""
 
     __tablename__ = "browser_sessions"
 
     id: Mapped[str] = mapped_column(String(40), primary_key=True)
-    user_id: Mapped[str] = mapped_column(String(40), ForeignKey("users.id"), index=True)
+    user_id: Mapped[str | None] = mapped_column(String(40), ForeignKey("users.id"), index=True)
+    """Null: of the owner."""
     session_sha256: Mapped[str] = mapped_column(String(64), unique=True)
+    """Of the owner's: HMAC with the start-up token."""
     created_at: Mapped[datetime]
     used_at: Mapped[datetime]
     """When it was last used, to within a minute: it ends some time later."""

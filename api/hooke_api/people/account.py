@@ -51,22 +51,9 @@ async def _welcome(request: Request, response: Response, cookie: str) -> Me:
     actor = await run_in_threadpool(accounts.by_session, cookie)
     if actor is None:
         raise Unauthorized("this account has just been disabled")
-    seconds = round(sessions.LONGEST.total_seconds())
-    response.set_cookie(
-        _cookie_name(request),
-        cookie,
-        max_age=seconds,
-        httponly=True,
-        samesite="strict",
-        secure=request.url.scheme == "https",
-    )
-    response.headers["cache-control"] = "no-store"
-    return _me(actor, users=True)
-
-
-def _cookie_name(request: Request) -> str:
     known: Sessions = request.app.state.sessions
-    return known.name
+    known.set_cookie(request, response, cookie)
+    return _me(actor, users=True)
 
 
 def _me(actor: Actor, *, users: bool) -> Me:
@@ -89,10 +76,11 @@ def read_me(request: Request, actor: ActorOf) -> Me:
 @router.post("/sign-out", operation_id="sign_out", status_code=204)
 def sign_out(request: Request, response: Response, actor: ActorOf, database: DatabaseOf) -> None:
     """End the session of this browser; a token is not changed: revoke it."""
-    if actor.credential is Credential.SESSION:
+    if actor.credential is not Credential.TOKEN and actor.id:
         with database.write() as session:
             sessions.end(session, actor.id)
-    response.delete_cookie(_cookie_name(request), httponly=True, samesite="strict")
+    known: Sessions = request.app.state.sessions
+    known.delete_cookie(request, response)
 
 
 @router.put("/me/password", operation_id="change_password", status_code=204)

@@ -11,7 +11,7 @@ from sqlalchemy import select, update
 
 from hooke_api.base.access import Actor, Credential, Role, Scope
 from hooke_api.base.errors import Unauthorized
-from hooke_api.base.security import digest
+from hooke_api.base.security import Sessions, digest
 from hooke_api.models import AccessToken, BrowserSession, User, database_time
 from hooke_api.people import sessions
 from hooke_api.storage.database import Database
@@ -29,8 +29,9 @@ Used = type[AccessToken] | type[BrowserSession]
 class Accounts:
     """Finds actors. A thread of its own writes times of last use: a request that reads waits for no writer."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, known: Sessions) -> None:
         self._database = database
+        self._known = known
         self._thread = ThreadPoolExecutor(1, "last use")
         self._pending: set[str] = set()
         self._lock = threading.Lock()
@@ -44,7 +45,7 @@ class Accounts:
         """Return whose session this is, or None if it has ended."""
         with self._database.read() as session:
             at = database_time(session)
-            found = sessions.find(session, value, at)
+            found = sessions.find(session, value, self._known.digest_for_owner, at)
         if found is None:
             return None
         row, actor = found

@@ -56,6 +56,13 @@ def invite_user(name: str, database: DatabaseOf) -> NewInvite:
         return users.invite(session, name)
 
 
+@router.post("/users/{name}/sign-out", operation_id="end_sessions", status_code=204)
+def end_sessions(name: str, database: DatabaseOf) -> None:
+    """End every session of a user, or with the name `owner` those of the start-up token."""
+    with database.write() as session:
+        users.sign_out(session, name)
+
+
 @router.get("/tokens", operation_id="list_tokens")
 def list_tokens(actor: ActorOf, database: DatabaseOf) -> TokenList:
     """List one's own tokens, without secrets; for an administrator those of all, of machines and of agents."""

@@ -3,57 +3,74 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from sqlalchemy import delete, select
+from sqlalchemy import ColumnElement, delete, select
 from sqlalchemy.orm import Session
 
 from hooke_api.base import ids
-from hooke_api.base.access import Actor, Credential, Role
-from hooke_api.base.security import SESSION_PREFIX, digest
+from hooke_api.base.access import OWNER, Actor, Credential, Role
+from hooke_api.base.security import SESSION_PREFIX, SESSION_SECONDS, digest
 from hooke_api.models import BrowserSession, User
 
 IDLE = timedelta(hours=24)
-"""Time without use after which a session ends."""
-LONGEST = timedelta(days=30)
-"""Time after which it ends in any case."""
+"""Time without use after which a session of a user ends; one of the owner only by age."""
+LONGEST = timedelta(seconds=SESSION_SECONDS)
+"""Time after which any ends."""
 MOST = 50
-"""Sessions of a user; a further one ends the oldest."""
+"""Sessions of a user, or of the owner; a further one ends the oldest."""
 
 
-def begin(session: Session, user: User, at: datetime) -> str:
-    """Store a new session; return the value of its cookie. Sessions of the user that have ended are removed."""
-    mine = BrowserSession.user_id == user.id
-    session.execute(
-        delete(BrowserSession).where(
-            mine, (BrowserSession.used_at < at - IDLE) | (BrowserSession.created_at < at - LONGEST)
-        )
-    )
+def begin(session: Session, user: str | None, hashed: Callable[[str], str], at: datetime) -> str:
+    """Store a new session; return the value of its cookie. Those of the user that have ended are removed.
+
+    `user`: id of the user; None: the owner. `hashed`: what is stored of the value.
+    """
+    mine = _of(user)
+    ended = BrowserSession.created_at < at - LONGEST
+    session.execute(delete(BrowserSession).where(mine, ended if user is None else ended | _idle(at)))
     oldest = select(BrowserSession.id).where(mine).order_by(BrowserSession.id.desc()).offset(MOST - 1)
     surplus = session.scalars(oldest).all()
     session.execute(delete(BrowserSession).where(BrowserSession.id.in_(surplus)))
     value = SESSION_PREFIX + secrets.token_urlsafe(32)
     session.add(
-        BrowserSession(
-            id=ids.session_id(), user_id=user.id, session_sha256=digest(value), created_at=at, used_at=at
-        )
+        BrowserSession(id=ids.session_id(), user_id=user, session_sha256=hashed(value), created_at=at, used_at=at)
     )
-    user.signed_in_at = at
     return value
 
 
-def find(session: Session, value: str, at: datetime) -> tuple[BrowserSession, Actor] | None:
-    """Return the session of a cookie and whose it is; None if it has ended or its user is disabled."""
+def _of(user: str | None) -> ColumnElement[bool]:
+    return BrowserSession.user_id.is_(None) if user is None else BrowserSession.user_id == user
+
+
+def _idle(at: datetime) -> ColumnElement[bool]:
+    return BrowserSession.used_at < at - IDLE
+
+
+def find(
+    session: Session, value: str, of_owner: Callable[[str], str], at: datetime
+) -> tuple[BrowserSession, Actor] | None:
+    """Return the session of a cookie and whose it is; None if it has ended or its user is disabled.
+
+    `of_owner`: what is stored of the value if it is of the owner.
+    """
+    known = (digest(value), of_owner(value))
     query = (
         select(BrowserSession, User)
-        .join(User, User.id == BrowserSession.user_id)
-        .where(BrowserSession.session_sha256 == digest(value), User.disabled.is_(False))
+        .outerjoin(User, User.id == BrowserSession.user_id)
+        .where(BrowserSession.session_sha256.in_(known))
     )
     found = session.execute(query).one_or_none()
     if found is None:
         return None
-    row, user = found
-    if row.used_at < at - IDLE or row.created_at < at - LONGEST:
+    row: BrowserSession = found[0]
+    user: User | None = found[1]
+    if row.created_at < at - LONGEST:
+        return None
+    if user is None:
+        return row, Actor(OWNER, Role.ADMIN, Credential.START, row.id)
+    if user.disabled or row.used_at < at - IDLE:
         return None
     return row, Actor(user.name, Role(user.role), Credential.SESSION, row.id, user.id)
 
@@ -63,7 +80,6 @@ def end(session: Session, session_id: str) -> None:
     session.execute(delete(BrowserSession).where(BrowserSession.id == session_id))
 
 
-def end_all(session: Session, user_id: str, but: str | None = None) -> None:
-    """End every session of a user, except perhaps one."""
-    mine = BrowserSession.user_id == user_id
-    session.execute(delete(BrowserSession).where(mine, BrowserSession.id != (but or "")))
+def end_all(session: Session, user: str | None, but: str | None = None) -> None:
+    """End every session of a user, or of the owner (None), except perhaps one."""
+    session.execute(delete(BrowserSession).where(_of(user), BrowserSession.id != (but or "")))

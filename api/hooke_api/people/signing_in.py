@@ -9,9 +9,9 @@ from datetime import datetime, timedelta
 from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
 
-from hooke_api.base.access import Actor, Credential
+from hooke_api.base.access import OWNER, Actor, Credential
 from hooke_api.base.errors import Conflict, TooMany, Unauthorized
-from hooke_api.base.security import digest
+from hooke_api.base.security import Sessions, digest
 from hooke_api.models import TrailEntry, User, database_time
 from hooke_api.people import sessions
 from hooke_api.people.passwords import Passwords, check_password
@@ -92,9 +92,27 @@ def _unchanged(session: Session, known: User) -> User:
 
 
 def _begin(session: Session, user: User, action: str, address: str, request_id: str) -> str:
-    cookie = sessions.begin(session, user, database_time(session))
+    at = database_time(session)
+    cookie = sessions.begin(session, user.id, digest, at)
+    user.signed_in_at = at
     trail.add(session, user.name, action, user.name, address=address, request_id=request_id)
     return cookie
+
+
+def sign_in_owner(database: Database, known: Sessions, token: str, address: str, request_id: str) -> str | None:
+    """Return the cookie of a session of the owner, or None if this is not the start-up token.
+
+    Raises TooMany after too many failures from an address.
+    """
+    with database.read() as session:
+        at = database_time(session)
+        if _failures(session, TrailEntry.address == address, at - WINDOW) >= MOST_OF_ADDRESS:
+            raise TooMany(_blocked("this address"), round(WINDOW.total_seconds()))
+    opens = known.opens(token)
+    with database.write() as session:
+        action = "sign_in" if opens else FAILED
+        trail.add(session, OWNER, action, OWNER, address=address, request_id=request_id)
+        return sessions.begin(session, None, known.digest_for_owner, database_time(session)) if opens else None
 
 
 def accept(database: Database, passwords: Passwords, invite: str, password: str, sent: Attempt) -> str:

@@ -104,6 +104,11 @@ def change(session: Session, name: str, asked: UserChange, actor: Actor) -> User
     return _view(user)
 
 
+def sign_out(session: Session, name: str) -> None:
+    """End every session of a user, or of the owner. Raises ResourceNotFound."""
+    sessions.end_all(session, None if name == OWNER else get(session, name).id)
+
+
 def get(session: Session, name: str) -> User:
     """Return a user, locked. Raises ResourceNotFound."""
     user = session.scalars(select(User).where(User.name == name).with_for_update()).first()

@@ -104,6 +104,17 @@ def enable(user: NameArgument, api: ApiOption = None, home: HomeOption = None) -
     tell("users", told, api, home)
 
 
+@app.command("sign-out")
+def sign_out(user: NameArgument, api: ApiOption = None, home: HomeOption = None) -> None:
+    """End every session of a user in browsers, or of the `owner`; tokens are not changed."""
+
+    def told(remote: Remote) -> str:
+        remote.post(_path(user, "/sign-out"))
+        return f"the sessions of {user} have ended"
+
+    tell("users", told, api, home)
+
+
 @app.command()
 def invite(user: NameArgument, api: ApiOption = None, home: HomeOption = None) -> None:
     """Print an address at which a user sets another password, as one who forgot theirs."""
