@@ -13,7 +13,9 @@ from fastapi import FastAPI, Request
 from hooke_api.base import errors, log
 from hooke_api.base.bodies import Bodies
 from hooke_api.base.cursors import Cursors
+from hooke_api.base.door import Door
 from hooke_api.base.gate import Gate
+from hooke_api.base.policy import Operations
 from hooke_api.base.schema import ProblemDetails
 from hooke_api.base.security import API, Sessions
 from hooke_api.base.settings import Settings
@@ -27,6 +29,10 @@ from hooke_api.events.bus import Bus
 from hooke_api.experiments import endpoints as experiments
 from hooke_api.ingest import endpoints as ingest
 from hooke_api.metrics import endpoints as metrics
+from hooke_api.people import account
+from hooke_api.people import endpoints as people
+from hooke_api.people.accounts import Accounts
+from hooke_api.people.passwords import Passwords
 from hooke_api.planning import endpoints as planning
 from hooke_api.planning.steps import Planner
 from hooke_api.runs import endpoints as runs
@@ -47,6 +53,8 @@ ROOMS = (
     waiting.router,
     calibration.router,
     calibration.of_agents,
+    account.router,
+    people.router,
     stream.router,
     ingest.router,
     agents.router,
@@ -84,6 +92,9 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.state.agents = settings.agents  # created now if missing: an agent may be waiting for the file
     app.state.stopping = asyncio.Event()
     app.state.sessions = Sessions(settings)
+    app.state.accounts = Accounts(app.state.database, app.state.sessions)
+    app.state.passwords = Passwords()
+    app.state.door = Door(app.state.sessions, app.state.accounts, Operations(ROOMS, API), OTHER_TOKENS)
     app.state.workers = Workers()
     app.state.bodies = Bodies(settings)
     app.state.ingesting = ThreadPoolExecutor(ingest.THREADS, "ingest")
@@ -93,9 +104,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.include_router(health.router, include_in_schema=False)
     website.install(app, settings)
     app.add_middleware(Delivery)
-    app.add_middleware(
-        Gate, settings=settings, sessions=app.state.sessions, bodies=app.state.bodies, checks=OTHER_TOKENS
-    )
+    app.add_middleware(Gate, settings=settings, door=app.state.door, bodies=app.state.bodies)
     app.openapi = lambda: document(app)  # type: ignore[method-assign]  # the way that FastAPI documents
     return app
 
@@ -119,5 +128,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
             await watching
         await asyncio.to_thread(workers.stop)
         app.state.ingesting.shutdown(wait=False)
+        app.state.passwords.close()
+        app.state.accounts.close()
         app.state.bus.close()
         app.state.database.close()

@@ -2,13 +2,14 @@
 
 import socket
 import stat
-import time
+from datetime import timedelta
 from urllib.parse import urlsplit
 
 import httpx
 import pytest
-from hooke_api.base.security import Sessions
 from hooke_api.base.settings import Settings, secret
+from hooke_api.models import BrowserSession, now
+from sqlalchemy import update
 
 from tests.api.test_experiments import problem
 from tests.waiting import LIMIT
@@ -35,7 +36,7 @@ def test_health_is_open_and_everything_else_is_not(service, anyone):
     assert anyone.get("/readyz").status_code == 503  # these tests have no Redis
     assert "redis does not respond" in anyone.get("/readyz").json()["reasons"][0]
     for path in service.app.openapi()["paths"]:
-        if path.rpartition("/")[2] not in ("livez", "readyz", "version"):
+        if path.rpartition("/")[2] not in ("livez", "readyz", "version", "sign-in", "accept"):
             for method in service.app.openapi()["paths"][path]:
                 body = problem(anyone.request(method, path.replace("{", "").replace("}", ""), json={}), 401)
                 assert body["type"] == "/problems/unauthorized", path
@@ -79,27 +80,46 @@ def test_login_with_a_wrong_token(anyone):
     assert anyone.get("/login").status_code == 401
 
 
-def test_sessions_end(service, monkeypatch):
-    sessions = Sessions(service.settings)
-    value = sessions.issue()
-    assert sessions.valid(value)
-    now = time.time()
-    for moved in (31 * 24 * 3600, -60):  # when it is too old; before it was issued
-        with monkeypatch.context() as clock:
-            clock.setattr("itsdangerous.timed.time.time", lambda moved=moved: now + moved)
-            assert not sessions.valid(value)
-    what, stamp, signature = value.split(".")
-    for forged in (
-        *("", ".", "x", f"{stamp}.{signature}", f"{what}.{stamp}.", f"{what}.{signature}"),
-        *(f"{what}.{stamp}A.{signature}", f"{what}.{'9' * 400}.{signature}", f"{what}.²{stamp}.{signature}"),
-        *(f"other.{stamp}.{signature}", f"{what}.{stamp}.{signature[:-1]}", f"{int(now)}.{'0' * 64}"),
-    ):
-        assert not sessions.valid(forged), forged
+def test_under_tls_the_cookie_keeps_to_it(service, anyone):
+    """A proxy on the host of the server says what the browser speaks."""
+    anyone.headers["x-forwarded-proto"] = "https"
+    header = anyone.get("/login", params={"token": service.settings.token}).headers["set-cookie"]
+    assert header.startswith(f"__Host-hooke-session-{service.settings.port}=")
+    assert "; Secure" in header
+    value = header.partition("=")[2].partition(";")[0]
+    for name, status in ((f"__Host-hooke-session-{service.settings.port}", 200), ("hooke-session-0", 401)):
+        answer = anyone.get("/api/v1/me", headers={"cookie": f"{name}={value}"})
+        assert answer.status_code == status, name
 
 
-def test_a_new_token_ends_all_sessions(service, tmp_path):
-    other = Sessions(Settings(home=tmp_path, port=service.settings.port))
-    assert not other.valid(Sessions(service.settings).issue())
+def test_sessions_of_the_owner_end(service, browser):
+    (value,) = browser.cookies.values()
+    for forged in ("", ".", value[:-1], value + "x", "hooke_session_", "owner.aXfd3g.x"):
+        cookie = {"cookie": f"hooke-session-{service.settings.port}={forged}"}
+        assert httpx.get(f"{service.url}/api/v1/runs", headers=cookie).status_code == 401, forged
+    at = now()
+    for age, status in ((timedelta(days=29), 200), (timedelta(days=31), 401)):
+        with service.database.write() as session:
+            session.execute(update(BrowserSession).values(created_at=at - age, used_at=at - age))
+        assert browser.get("/api/v1/runs").status_code == status
+
+
+def test_a_new_token_ends_all_sessions(service, browser, monkeypatch):
+    assert browser.get("/api/v1/runs").status_code == 200
+    monkeypatch.setattr(service.app.state.sessions, "_token", "another one")
+    problem(browser.get("/api/v1/runs"), 401)
+
+
+def test_the_owner_signs_out_here_and_everywhere(service, browser):
+    (value,) = browser.cookies.values()
+    assert browser.post("/api/v1/sign-out", headers={"origin": service.url}).status_code == 204
+    cookie = {"cookie": f"hooke-session-{service.settings.port}={value}"}
+    problem(httpx.get(f"{service.url}/api/v1/runs", headers=cookie), 401)
+    browser.get("/login", params={"token": service.settings.token})
+    assert browser.get("/api/v1/runs").status_code == 200
+    assert service.client.post("/users/owner/sign-out").status_code == 204
+    problem(browser.get("/api/v1/runs"), 401)
+    assert service.client.get("/runs").status_code == 200, "the token goes on"
 
 
 @pytest.mark.parametrize("origin", [None, "http://evil.example", "null", "http://127.0.0.1:1"])

@@ -6,11 +6,8 @@ and within limits (`hooke_api.base.bodies`), and its shape is checked before it 
 
 from __future__ import annotations
 
-import asyncio
 import re
 import uuid
-from collections.abc import Callable, Mapping
-from urllib.parse import urlsplit
 
 from fastapi import Request
 from starlette.datastructures import MutableHeaders
@@ -18,42 +15,35 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from hooke_api.base import pages
+from hooke_api.base.access import address_of, changing
 from hooke_api.base.bodies import Bodies, HeldBody
+from hooke_api.base.door import Door
 from hooke_api.base.errors import (
     AWAY,
     ApiError,
-    Forbidden,
     Malformed,
     Misdirected,
     TooLarge,
-    Unauthorized,
     on_api_error,
     on_away,
     on_surprise,
 )
-from hooke_api.base.security import API, HEADERS, OPEN, SAFE_METHODS, Sessions, bearer
+from hooke_api.base.security import API, HEADERS, OPEN, SAFE_METHODS, SIGN_IN, SIGN_IN_LIMIT
 from hooke_api.base.settings import Settings
 from hooke_api.base.shape import ORDINARY, check_shape
 
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[0-9]{1,5})?")
 """Host header: a name or an address, and perhaps a port; after it was made lower case."""
 
-Checks = Mapping[str, Callable[[Request], object]]
-"""Path -> what raises Unauthorized unless the request has the other token that is needed there; in a thread."""
-
 
 class Gate:
-    """ASGI middleware: request id, Host, token or session, Origin, body; headers of every response."""
+    """ASGI middleware: request id, Host, `Door`, body; headers of every response."""
 
-    def __init__(
-        self, app: ASGIApp, settings: Settings, sessions: Sessions, bodies: Bodies, checks: Checks
-    ) -> None:
+    def __init__(self, app: ASGIApp, settings: Settings, door: Door, bodies: Bodies) -> None:
         self.app = app
         self.settings = settings
-        self.sessions = sessions
+        self.door = door
         self.bodies = bodies
-        self.checks = checks
         self.hosts = {"localhost", "127.0.0.1", "[::1]", *(host.lower() for host in settings.allowed_hosts)}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -77,13 +67,17 @@ class Gate:
             await send(message)
 
         request = Request(scope)
-        held = HeldBody(request.headers.get("authorization", "session"))
+        held = HeldBody(_client(request))
         try:
             passed = await self._admit(request, receive, held)
             if isinstance(passed, Response):
                 await passed(scope, receive, sending)
             else:
-                await self.app(scope, passed, sending)
+                before = changing.set(getattr(request.state, "change", None))
+                try:
+                    await self.app(scope, passed, sending)
+                finally:
+                    changing.reset(before)
         except ClientDisconnect:
             return  # the client has disconnected
         except Exception as error:
@@ -99,7 +93,7 @@ class Gate:
         try:
             self._host(request)
             self._text(request)
-            return await self._who(request) or await self._body(request, receive, held)
+            return await self.door.admit(request) or await self._body(request, receive, held)
         except ApiError as error:
             return await on_api_error(request, error)
         except AWAY as error:
@@ -117,43 +111,12 @@ class Gate:
         if "%00" in request.scope.get("query_string", b"").decode("latin-1") or "\0" in request.scope["path"]:
             raise Malformed("the address contains a zero byte")
 
-    async def _who(self, request: Request) -> Response | None:
-        path = request.scope["path"]
-        if path in OPEN:
-            return None
-        if path in self.checks:
-            if request.method not in SAFE_METHODS:  # the others are answered with 405
-                await asyncio.to_thread(self.checks[path], request)
-            return None
-        given = bearer(request.headers)
-        if given is not None:
-            if not self.sessions.opens(given):
-                raise Unauthorized(
-                    "this token is not valid for this server; the valid one is in the file `token` in HOOKE_HOME"
-                )
-            return None
-        cookie = self.sessions.cookie(request.headers)
-        if cookie is not None and self.sessions.valid(cookie):
-            if request.method not in SAFE_METHODS:
-                self._origin(request)
-            return None
-        if not path.startswith("/api/v1") and request.method in SAFE_METHODS:
-            return pages.sign_in(expired=cookie is not None)
-        raise Unauthorized("sign in at /login?token=..., or send Authorization: Bearer <start-up token>")
-
-    def _origin(self, request: Request) -> None:
-        origin = request.headers.get("origin")
-        try:
-            named = urlsplit(origin or "").netloc.lower()
-        except ValueError:  # an address in brackets that is none
-            named = ""
-        if not named or named != request.headers.get("host", "").lower():
-            raise Forbidden(f"a change by a browser must come from a page of this server, not from {origin!r}")
-
     async def _body(self, request: Request, receive: Receive, held: HeldBody) -> Receive:
         """Read the body up to the limit, and check its shape; return a `receive` that replays it."""
         ingest = request.scope["path"] == f"{API}/ingest"
         limit = self.settings.ingest_limit if ingest else self.settings.body_limit
+        if request.scope["path"] in SIGN_IN:
+            limit = SIGN_IN_LIMIT  # its sender is not known
         announced = request.headers.get("content-length", "0")
         if not re.fullmatch("[0-9]{1,18}", announced) or int(announced) > limit:
             raise TooLarge(f"the body has {announced[:20]} bytes; the limit is {limit}")
@@ -163,6 +126,13 @@ class Gate:
         if not ingest:
             check_shape(message.get("body", b""), ORDINARY)
         return _replay(message, receive)
+
+
+def _client(request: Request) -> str:
+    """Return whose bodies count together: those of one token, of one session, or of one address without either."""
+    if request.scope["path"] in SIGN_IN:
+        return f"address {address_of(request)}"
+    return request.headers.get("authorization", "session")
 
 
 def _replay(first: Message, receive: Receive) -> Receive:

@@ -19,6 +19,16 @@ def token_id() -> str:
     return f"tok_{uuid7().hex}"
 
 
+def user_id() -> str:
+    """Return a new id of a user."""
+    return f"usr_{uuid7().hex}"
+
+
+def session_id() -> str:
+    """Return a new id of a session; not its cookie."""
+    return f"ses_{uuid7().hex}"
+
+
 def calibration_id() -> str:
     """Return a new id of a calibration."""
     return f"cal_{uuid7().hex}"

@@ -1,7 +1,7 @@
 """Authentication: sessions, and the tokens of agents and attempts; `hooke_api.base.gate` checks them.
 
-One start-up token grants full access. Programs send it as a bearer token; a browser exchanges it once, at
-`/login`, for a signed cookie.
+The start-up token grants full access. Programs send it as a bearer token; a browser exchanges it once, at
+`/login`, for a session. Users get a session for name and password (`hooke_api.people`).
 """
 
 from __future__ import annotations
@@ -10,17 +10,26 @@ import hashlib
 import hmac
 from http.cookies import CookieError, SimpleCookie
 
-from itsdangerous import TimestampSigner
 from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.responses import Response
 
 from hooke_api.base.settings import Settings
 
 API = "/api/v1"
 OPEN = frozenset({"/livez", "/readyz", "/version", f"{API}/livez", f"{API}/readyz", f"{API}/version", "/login"})
-"""Paths that need no token."""
-OWNER = "owner"
-"""The only user at present: the holder of the start-up token."""
+"""Paths that need no token, and whose body nobody reads."""
+SIGN_IN = frozenset({f"{API}/sign-in", f"{API}/invites/accept"})
+"""Paths at which a user is identified by the body."""
+SIGN_IN_LIMIT = 4096
+"""Maximum bytes of that body."""
+OPEN_PAGES = frozenset({"/sign-in", "/invite", "/color-scheme.js", "/hooke.svg"})
+OPEN_FILES = "/assets/"
+"""What a browser that has to sign in needs of the dashboard: code, no data."""
+SESSION_PREFIX = "hooke_session_"
+TOKEN_PREFIX = "hooke_token_"  # noqa: S105 - the beginning of every token, so that scanners for secrets know one
 SESSION_SECONDS = 30 * 24 * 3600
+"""Time after which a session ends in any case, s."""
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 HEADERS = {
     "x-content-type-options": "nosniff",
@@ -55,30 +64,51 @@ def bearer(headers: Headers) -> str | None:
 
 
 class Sessions:
-    """Signed cookies with their time of issue; not stored, invalidated by a new start-up token."""
+    """The start-up token, and the cookies of sessions; the sessions are stored (`hooke_api.people.sessions`)."""
 
     def __init__(self, settings: Settings) -> None:
-        self.name = f"hooke-session-{settings.port}"
+        self._name = f"hooke-session-{settings.port}"
         """Contains the port, because cookies are shared by all ports of a host."""
         self._token = settings.token
-        self._signer = TimestampSigner(self._token, salt="hooke session", digest_method=hashlib.sha256)
-
-    def issue(self) -> str:
-        """Return a new cookie value."""
-        return self._signer.sign(OWNER).decode()
-
-    def valid(self, value: str) -> bool:
-        """Return whether this server issued the value and it has not expired."""
-        return self._signer.validate(value, max_age=SESSION_SECONDS)
 
     def opens(self, token: str) -> bool:
         """Return whether this is the start-up token."""
         return same(token, self._token)
 
-    def cookie(self, headers: Headers) -> str | None:
+    def digest_for_owner(self, value: str) -> str:
+        """Return what is stored of a session of the owner: with another start-up token it has ended."""
+        return hmac.new(self._token.encode(), value.encode(), hashlib.sha256).hexdigest()
+
+    def name(self, request: Request) -> str:
+        """Return the name of the cookie; under TLS with the prefix that keeps it to this host and to TLS."""
+        return f"__Host-{self._name}" if _encrypted(request) else self._name
+
+    def cookie(self, request: Request) -> str | None:
         """Return the session cookie of a request, or None."""
         try:
-            found = SimpleCookie(headers.get("cookie", "")).get(self.name)
+            found = SimpleCookie(request.headers.get("cookie", "")).get(self.name(request))
         except CookieError:
             return None
         return found.value if found else None
+
+    def set_cookie(self, request: Request, response: Response, value: str) -> None:
+        """Give a browser the cookie of a session; the server decides when it ends, at the latest the browser."""
+        response.set_cookie(
+            self.name(request),
+            value,
+            max_age=SESSION_SECONDS,
+            httponly=True,
+            samesite="strict",
+            secure=_encrypted(request),
+        )
+        response.headers["cache-control"] = "no-store"
+
+    def delete_cookie(self, request: Request, response: Response) -> None:
+        """Take the cookie of a session from a browser."""
+        secure = _encrypted(request)
+        response.delete_cookie(self.name(request), httponly=True, samesite="strict", secure=secure)
+
+
+def _encrypted(request: Request) -> bool:
+    """Return whether a browser speaks TLS with this server, or with a proxy on its host that says so."""
+    return request.scope.get("scheme") == "https"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 from hooke.spec.calibrating import CalibrationReport
 
-from hooke_api.base.security import OWNER
+from hooke_api.base.access import ActorOf
 from hooke_api.calibration import service
 from hooke_api.calibration.schemas import CalibrationList, CalibrationRequest, CalibrationView
 from hooke_api.clusters import tokens
@@ -18,10 +18,12 @@ of_agents = APIRouter(prefix="/agents", tags=["agents"])
 
 
 @router.post("", operation_id="start_calibration", status_code=202)
-def start_calibration(name: str, asked: CalibrationRequest, database: DatabaseOf) -> CalibrationView:
+def start_calibration(
+    name: str, asked: CalibrationRequest, actor: ActorOf, database: DatabaseOf
+) -> CalibrationView:
     """Calibrate a cluster as soon as it has no active run; until then, and meanwhile, it starts no other run."""
     with database.write() as session:
-        return service.request(session, name, asked, OWNER)
+        return service.request(session, name, asked, actor.name)
 
 
 @router.get("", operation_id="list_calibrations")

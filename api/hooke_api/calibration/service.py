@@ -23,6 +23,7 @@ from hooke_api.models import Cluster, StoredCalibration, database_time
 from hooke_api.scheduling import calibrations
 from hooke_api.scheduling.calibrations import OPEN, end, news
 from hooke_api.storage.outbox import announce, wake_scheduler
+from hooke_api.storage.trail import tell
 
 SHOWN = 20
 """Number of calibrations in a list."""
@@ -58,6 +59,7 @@ def request(session: Session, cluster: str, asked: CalibrationRequest, who: str)
     )
     session.add(row)
     session.flush()
+    tell(session, subject=f"{cluster}/{row.id}")
     announce(session, "clusters", {})
     wake_scheduler(session)
     return _view(row, None)

@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Request
 from hooke.spec.frozen import Name
 
-from hooke_api.base.security import OWNER
+from hooke_api.base.access import ActorOf
 from hooke_api.clusters import service, tokens
 from hooke_api.clusters.schemas import (
     AlgorithmList,
@@ -79,10 +79,12 @@ def list_cluster_tokens(name: ClusterName, database: DatabaseOf) -> ClusterToken
 
 
 @router.post("/clusters/{name}/tokens", operation_id="make_cluster_token", tags=["clusters"], status_code=201)
-def make_cluster_token(name: ClusterName, asked: TokenRequest, database: DatabaseOf) -> NewClusterToken:
+def make_cluster_token(
+    name: ClusterName, asked: TokenRequest, actor: ActorOf, database: DatabaseOf
+) -> NewClusterToken:
     """Make a token with which the agent of this cluster, and of no other, reports; its secret is shown once."""
     with database.write() as session:
-        return tokens.make(session, name, asked.label, OWNER)
+        return tokens.make(session, name, asked.label, actor.name)
 
 
 @router.post("/cluster-tokens/{token_id}/revoke", operation_id="revoke_cluster_token", tags=["clusters"])

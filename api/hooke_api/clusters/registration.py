@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session
 from hooke_api.base.errors import Conflict
 from hooke_api.models import DEFAULT_PROJECT, CatalogueEntry, Cluster, Run, database_time
 from hooke_api.scheduling.lifecycle import ACTIVE
+from hooke_api.storage import trail
 from hooke_api.storage.outbox import announce, wake_scheduler
 
 
@@ -40,6 +41,7 @@ def hello(
     if cluster is None:
         cluster = Cluster(name=said.name, project_id=DEFAULT_PROJECT, created_by="agent", created_at=at)
         session.add(cluster)
+        trail.add(session, "agent", "agent_hello", said.name, credential=token or "agent token of the server")
     elif said.agent != cluster.agent and cluster.agent is not None:
         _replace(session, cluster, at, silence)
     elif said.place != cluster.place and cluster.place is not None:

@@ -27,6 +27,7 @@ from hooke_api.clusters.schemas import (
 from hooke_api.models import DEFAULT_PROJECT, CatalogueEntry, Cluster, Run, StoredCalibration, database_time
 from hooke_api.scheduling.lifecycle import ACTIVE
 from hooke_api.scheduling.overlaps import neighbours
+from hooke_api.storage import trail
 from hooke_api.storage.outbox import announce, wake_scheduler
 
 
@@ -57,6 +58,7 @@ def view(session: Session, name: str, silence: timedelta) -> ClusterView:
 def drain(session: Session, name: str, draining: bool) -> None:
     """Send no new runs to a cluster, or send them again; those that it has continue. Raises ResourceNotFound."""
     cluster = _get(session, name)
+    trail.tell(session, before={"draining": cluster.draining}, after={"draining": draining})
     if cluster.draining != draining:
         cluster.draining = draining
         announce(session, "clusters", {})

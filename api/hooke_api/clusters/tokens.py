@@ -17,6 +17,7 @@ from hooke_api.base.security import bearer, digest, same
 from hooke_api.base.settings import Settings
 from hooke_api.clusters.schemas import ClusterTokenList, ClusterTokenView, NewClusterToken
 from hooke_api.models import DEFAULT_PROJECT, Cluster, ClusterToken, now
+from hooke_api.storage import trail
 from hooke_api.storage.database import Database
 from hooke_api.storage.outbox import announce
 
@@ -126,6 +127,7 @@ def make(session: Session, cluster: str, label: str, who: str) -> NewClusterToke
     )
     session.add(row)
     session.flush()
+    trail.tell(session, after={"token": row.id, "label": label})
     announce(session, "clusters", {})
     return NewClusterToken(**ClusterTokenView.model_validate(row).model_dump(), token=token)
 
@@ -144,6 +146,7 @@ def revoke(session: Session, token: str) -> ClusterTokenView:
     row = session.get(ClusterToken, token, with_for_update=True)
     if row is None:
         raise ResourceNotFound(f"no token has the id {token!r}")
+    trail.tell(session, before={"cluster": row.cluster, "label": row.label})
     if row.revoked_at is None:
         row.revoked_at = now()
         session.execute(update(Cluster).where(Cluster.token == token).values(seen_at=LONG_AGO))

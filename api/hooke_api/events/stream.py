@@ -17,8 +17,12 @@ from fastapi import APIRouter, Header, Query, Request
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from pydantic import StringConstraints
 
+from hooke_api.base.door import Door
+from hooke_api.base.errors import AWAY, Unauthorized
 from hooke_api.events.hub import Behind, Choice, Hub, StreamItem
 
+CHECK_SECONDS = 15.0
+"""Interval between two looks whether the sender of a stream may still read."""
 POINTS_SECONDS = 0.25
 """Minimum interval between two `points` events of a run in a stream, s; only the newest is sent."""
 HEARTBEAT_SECONDS = 5.0
@@ -59,8 +63,24 @@ async def stream_events(
     """Stream changes: replay events after a position, then follow; resumable with Last-Event-ID."""
     asked = after if last_event_id is None else last_event_id
     choice = Choice(frozenset(experiment or ()), frozenset(run or ()))
+    checked = _now()
     async for event in follow(hub_of(request.app), asked, choice):
+        if _now() - checked >= CHECK_SECONDS:
+            checked = _now()
+            if not await _may_read(request):
+                return  # the next request gets 401
         yield event
+
+
+async def _may_read(request: Request) -> bool:
+    """Return whether a token or session is still valid; true while the database does not respond."""
+    door: Door = request.app.state.door
+    try:
+        return await door.identify(request) is not None
+    except Unauthorized:
+        return False
+    except AWAY:
+        return True
 
 
 async def follow(hub: Hub, asked: int | None, choice: Choice) -> AsyncIterator[ServerSentEvent]:

@@ -29,6 +29,7 @@ from hooke_api.planning.rows import add_runs
 from hooke_api.planning.steps import plan_of, registered_cores
 from hooke_api.storage.database import Database
 from hooke_api.storage.outbox import announce, take, wake_scheduler
+from hooke_api.storage.trail import tell
 from hooke_api.waiting.limits import check_limits
 
 PLANNINGS = 3
@@ -193,6 +194,8 @@ def _insert(session: Session, sent: ExperimentSpec, asked: Submission, prepared:
                 created_at=at,
             )
         )
+    about = {"number": experiment.number, "name": experiment.name, "runs": len(step.runs)}
+    tell(session, subject=experiment.id, after=about)
     announce(session, "experiment", {"id": experiment.id}, experiment_id=experiment.id)
     wake_scheduler(session)
     return experiment

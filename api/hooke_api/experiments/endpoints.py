@@ -6,8 +6,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Header, Query, Request, Response
 
+from hooke_api.base.access import ActorOf
 from hooke_api.base.documents import SubmittedExperiment
-from hooke_api.base.security import OWNER
 from hooke_api.experiments import creating, service
 from hooke_api.experiments.creating import Submission
 from hooke_api.experiments.schemas import DryRun, ExperimentPage, ExperimentView
@@ -31,24 +31,25 @@ Key = Annotated[
 
 
 @router.post("/dry-run", operation_id="validate_experiment")
-def validate_experiment(sent: SubmittedExperiment, database: DatabaseOf) -> DryRun:
+def validate_experiment(sent: SubmittedExperiment, actor: ActorOf, database: DatabaseOf) -> DryRun:
     """Validate an experiment and return the runs that it would create; nothing is stored."""
     spec = sent.spec()
     with database.read() as session:
-        return creating.dry_run(session, spec, OWNER)
+        return creating.dry_run(session, spec, actor.name)
 
 
 @router.post("", operation_id="create_experiment", status_code=201)
 def create_experiment(
     sent: SubmittedExperiment,
     request: Request,
+    actor: ActorOf,
     database: DatabaseOf,
     response: Response,
     key: Key = None,
     priority: Annotated[Priority, Query(description="Counts on clusters whose policy is `priority`.")] = 0,
 ) -> ExperimentView:
     """Submit an experiment: store it and queue its runs, in one transaction."""
-    made = creating.create(database, Submission(sent.spec(), OWNER, key, priority), silence_of(request))
+    made = creating.create(database, Submission(sent.spec(), actor.name, key, priority), silence_of(request))
     response.headers["location"] = f"/api/v1/experiments/{made.id}"
     return made
 
@@ -71,15 +72,19 @@ def read_experiment(experiment_id: str, request: Request, database: DatabaseOf) 
 
 @router.put("/{experiment_id}/priority", operation_id="set_priority")
 def set_priority(
-    experiment_id: str, change: PriorityChange, request: Request, database: DatabaseOf
+    experiment_id: str, change: PriorityChange, request: Request, actor: ActorOf, database: DatabaseOf
 ) -> ExperimentView:
     """Change the priority of an experiment while it waits; 409 if it has ended."""
     with database.write() as session:
+        service.check_owner(session, experiment_id, actor)
         return service.set_priority(session, experiment_id, change.priority, silence_of(request))
 
 
 @router.post("/{experiment_id}/cancel", operation_id="cancel_experiment", status_code=202)
-def cancel_experiment(experiment_id: str, request: Request, database: DatabaseOf) -> ExperimentView:
+def cancel_experiment(
+    experiment_id: str, request: Request, actor: ActorOf, database: DatabaseOf
+) -> ExperimentView:
     """Cancel every run of an experiment that has not ended; active runs end within seconds."""
     with database.write() as session:
-        return service.cancel(session, experiment_id, OWNER, silence_of(request))
+        service.check_owner(session, experiment_id, actor)
+        return service.cancel(session, experiment_id, actor.name, silence_of(request))

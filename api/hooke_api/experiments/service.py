@@ -13,11 +13,13 @@ from hooke.spec.states import TERMINAL, RunState
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from hooke_api.base.access import Actor
 from hooke_api.base.cursors import Cursors
 from hooke_api.base.errors import Conflict, ResourceNotFound
 from hooke_api.experiments.schemas import ExperimentPage, ExperimentSummary, ExperimentView
 from hooke_api.models import DEFAULT_PROJECT, Experiment, Run
 from hooke_api.scheduling import lifecycle
+from hooke_api.storage import trail
 from hooke_api.storage.outbox import announce, wake_scheduler
 from hooke_api.waiting.schemas import WaitingView
 from hooke_api.waiting.service import of_experiments
@@ -31,6 +33,12 @@ def get(session: Session, experiment_id: str) -> Experiment:
     if found is None:
         raise ResourceNotFound(f"no experiment has the id {experiment_id}")
     return found
+
+
+def check_owner(session: Session, experiment_id: str, actor: Actor) -> None:
+    """Raise Forbidden unless the actor may change an experiment: their own, or any as an operator."""
+    experiment = get(session, experiment_id)
+    actor.check_owner(experiment.created_by, f"experiment {experiment.number}")
 
 
 def page(session: Session, cursors: Cursors, limit: int, cursor: str | None, silence: timedelta) -> ExperimentPage:
@@ -70,6 +78,7 @@ def set_priority(session: Session, experiment_id: str, priority: int, silence: t
     session.refresh(experiment, with_for_update={"key_share": True})
     if experiment.finished_at is not None:
         raise Conflict(f"experiment {experiment.number} has ended: nothing of it waits")
+    trail.tell(session, before={"priority": experiment.priority}, after={"priority": priority})
     experiment.priority = priority
     announce(session, "experiment", {"id": experiment.id}, experiment_id=experiment.id)
     wake_scheduler(session)
@@ -80,6 +89,8 @@ def set_priority(session: Session, experiment_id: str, priority: int, silence: t
 def cancel(session: Session, experiment_id: str, who: str, silence: timedelta) -> ExperimentView:
     """Cancel every run that has not ended, and plan no others."""
     experiment = get(session, experiment_id)
+    counts = _counts(session, [experiment])[experiment_id].all
+    trail.tell(session, before={"runs": {state.value: count for state, count in counts.items()}})
     _cancel_runs(session, experiment_id, who)
     # this locks the experiment, and a run that ends locks its own row before: the other order would be a deadlock
     experiment.planning = False

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from hooke_api.models.base import DEFAULT_PROJECT, Base, Moment, Owned, Serial, State, now
 from hooke_api.models.clock import database_time
+from hooke_api.models.people import AccessToken, BrowserSession, TrailEntry, User
 from hooke_api.models.records import Checkpoint, Chunk, DroppedWorker, LogBlock, RankTotals, StoredEvaluation
 from hooke_api.models.sites import CatalogueEntry, Cluster, ClusterToken, StoredCalibration
 from hooke_api.models.work import (
@@ -27,9 +28,11 @@ from hooke_api.models.work import (
 )
 
 __all__ = [
+    "AccessToken",
     "Attempt",
     "AttemptToken",
     "Base",
+    "BrowserSession",
     "CatalogueEntry",
     "Checkpoint",
     "Chunk",
@@ -52,7 +55,9 @@ __all__ = [
     "Run",
     "Serial",
     "State",
+    "TrailEntry",
     "Transition",
+    "User",
     "database_time",
     "now",
 ]

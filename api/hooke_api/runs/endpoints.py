@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Body, Depends, Query, Request
 from hooke.spec.states import RunState
 
-from hooke_api.base.security import OWNER
+from hooke_api.base.access import ActorOf
 from hooke_api.runs import attempts, service
 from hooke_api.runs.schemas import LogPage, RetryRequest, RunPage, RunView
 from hooke_api.storage.database import DatabaseOf
@@ -52,15 +52,20 @@ def read_run(run_id: str, request: Request, database: DatabaseOf) -> RunView:
 
 
 @router.post("/{run_id}/cancel", operation_id="cancel_run", status_code=202)
-def cancel_run(run_id: str, request: Request, database: DatabaseOf) -> RunView:
+def cancel_run(run_id: str, request: Request, actor: ActorOf, database: DatabaseOf) -> RunView:
     """Cancel a run: at once if it is queued, otherwise within seconds; no effect on a run that has ended."""
     with database.write() as session:
-        return service.cancel(session, run_id, OWNER, silence_of(request))
+        service.check_owner(session, run_id, actor)
+        return service.cancel(session, run_id, actor.name, silence_of(request))
 
 
 @router.post("/{run_id}/retry", operation_id="retry_run", status_code=202)
 def retry_run(
-    run_id: str, request: Request, database: DatabaseOf, asked: Annotated[RetryRequest | None, Body()] = None
+    run_id: str,
+    request: Request,
+    actor: ActorOf,
+    database: DatabaseOf,
+    asked: Annotated[RetryRequest | None, Body()] = None,
 ) -> RunView:
     """Queue another attempt of a run that has ended without success; 409 for any other.
 
@@ -68,28 +73,31 @@ def retry_run(
     """
     resume = asked is None or asked.resume
     with database.write() as session:
-        attempts.retry(session, run_id, OWNER, resume)
+        service.check_owner(session, run_id, actor)
+        attempts.retry(session, run_id, actor.name, resume)
         session.flush()
         return service.view(session, service.get(session, run_id), silence_of(request))
 
 
 @router.post("/{run_id}/abandon", operation_id="abandon_run", status_code=202)
-def abandon_run(run_id: str, request: Request, database: DatabaseOf) -> RunView:
+def abandon_run(run_id: str, request: Request, actor: ActorOf, database: DatabaseOf) -> RunView:
     """End, as cancelled, a lost run, or one that was sent to a cluster which is offline; 409 for any other.
 
     The risk: nothing has proven that its processes are dead. If they live, they go on using their cluster until
     they reach this server, which then ends them, and a further attempt there would share cores with them.
     """
     with database.write() as session:
-        attempts.abandon(session, run_id, OWNER, silence_of(request))
+        service.tell_state(session, run_id)
+        attempts.abandon(session, run_id, actor.name, silence_of(request))
         session.flush()
         return service.view(session, service.get(session, run_id), silence_of(request))
 
 
 @router.post("/{run_id}/checkpoint", operation_id="checkpoint_run", status_code=202)
-def checkpoint_run(run_id: str, request: Request, database: DatabaseOf) -> RunView:
+def checkpoint_run(run_id: str, request: Request, actor: ActorOf, database: DatabaseOf) -> RunView:
     """Request a checkpoint of a running run, which continues; listed in `checkpoints` within seconds; else 409."""
     with database.write() as session:
+        service.check_owner(session, run_id, actor)
         return service.checkpoint(session, run_id, silence_of(request))
 
 

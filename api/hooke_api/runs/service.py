@@ -11,6 +11,7 @@ from hooke.spec.states import RunState
 from sqlalchemy import Select, select
 from sqlalchemy.orm import Session, undefer
 
+from hooke_api.base.access import Actor
 from hooke_api.base.cursors import Cursors
 from hooke_api.base.errors import Conflict, ResourceNotFound
 from hooke_api.models import (
@@ -18,6 +19,7 @@ from hooke_api.models import (
     Attempt,
     Checkpoint,
     DroppedWorker,
+    Experiment,
     LogBlock,
     RankTotals,
     Run,
@@ -37,6 +39,7 @@ from hooke_api.runs.schemas import (
 )
 from hooke_api.scheduling import lifecycle
 from hooke_api.storage.lines import LINES, StoredLine, unpack
+from hooke_api.storage.trail import tell
 from hooke_api.waiting.service import of_runs
 
 
@@ -112,6 +115,19 @@ def get(session: Session, run_id: str) -> Run:
     if found is None:
         raise ResourceNotFound(f"no run has the id {run_id}")
     return found
+
+
+def check_owner(session: Session, run_id: str, actor: Actor) -> None:
+    """Raise Forbidden unless the actor may change a run: of their own experiment, or any as an operator."""
+    experiment = session.get_one(Experiment, tell_state(session, run_id).experiment_id)
+    actor.check_owner(experiment.created_by, f"run {run_id}")
+
+
+def tell_state(session: Session, run_id: str) -> Run:
+    """Tell the audit trail the state of a run before it is changed; return the run."""
+    run = get(session, run_id)
+    tell(session, before={"state": run.state.value, "attempt": run.attempt})
+    return run
 
 
 def view(session: Session, run: Run, silence: timedelta) -> RunView:

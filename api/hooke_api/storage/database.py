@@ -20,7 +20,7 @@ from fastapi import Depends, Request
 from sqlalchemy import Connection, create_engine, event, make_url, text
 from sqlalchemy.orm import Session
 
-from hooke_api.storage import outbox
+from hooke_api.storage import outbox, trail
 from hooke_api.storage.turns import Turns
 
 SECONDS = 10.0
@@ -85,7 +85,8 @@ class Database:
     def write(self) -> Iterator[Session]:
         """Yield a session in a transaction: committed at the end, rolled back by any exception.
 
-        Announced events (`hooke_api.storage.outbox`) are stored with it, and published after the commit.
+        Its entry of the audit trail (`hooke_api.storage.trail`) and announced events (`hooke_api.storage.outbox`)
+        are stored with it; the events are published after the commit.
         """
         with (
             self._turns.take(),
@@ -94,6 +95,7 @@ class Database:
             Session(connection, expire_on_commit=False) as session,
         ):
             yield session
+            trail.settle(session)
             told = outbox.settle(session)
         if told and self._committed:
             self._committed(*told)

@@ -21,6 +21,7 @@ from hooke_api.scheduling.history import ABOUT, kind_of
 from hooke_api.scheduling.lifecycle import ACTIVE
 from hooke_api.scheduling.waiting import Queue, left_of
 from hooke_api.storage.outbox import announce, wake_scheduler
+from hooke_api.storage.trail import tell
 from hooke_api.waiting.schemas import ActiveView, QueueEntryView, QueueView, SpanView, WaitingView
 
 OPEN = (RunState.QUEUED, *sorted(ACTIVE))
@@ -54,7 +55,9 @@ def queue_view(session: Session, name: str, silence: timedelta) -> QueueView:
 def set_policy(session: Session, name: str, policy: QueuePolicy) -> QueuePolicy:
     """Store the policy of a cluster; it counts from the next launch on."""
     cluster = cluster_of(session, name, lock=True)
-    cluster.policy = policy.model_dump(mode="json")
+    after = policy.model_dump(mode="json")
+    tell(session, before=cluster.policy, after=after)
+    cluster.policy = after
     announce(session, "clusters", {})
     wake_scheduler(session)
     return policy

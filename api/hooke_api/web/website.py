@@ -11,8 +11,10 @@ from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, Resp
 from starlette.types import Receive, Scope, Send
 
 from hooke_api.base import errors, pages
-from hooke_api.base.security import SAFE_METHODS, SESSION_SECONDS, Sessions
+from hooke_api.base.access import address_of
+from hooke_api.base.security import SAFE_METHODS, Sessions
 from hooke_api.base.settings import Settings
+from hooke_api.people.signing_in import sign_in_owner
 
 IMMUTABLE = "public, max-age=31536000, immutable"
 """Cache-Control for files with a content hash in their name."""
@@ -29,12 +31,12 @@ def install(app: FastAPI, settings: Settings) -> None:
         sessions: Sessions = request.app.state.sessions
         if not token:
             return pages.sign_in()
-        if not sessions.opens(token.strip()):
+        sent = (token.strip(), address_of(request), request.state.request_id)
+        cookie = sign_in_owner(request.app.state.database, sessions, *sent)
+        if cookie is None:
             return pages.sign_in(wrong=True)
-        answer = RedirectResponse("/", 303, {"cache-control": "no-store"})
-        answer.set_cookie(
-            sessions.name, sessions.issue(), max_age=SESSION_SECONDS, httponly=True, samesite="strict"
-        )
+        answer = RedirectResponse("/", 303)
+        sessions.set_cookie(request, answer, cookie)
         return answer
 
     @app.get("/api/docs", include_in_schema=False)

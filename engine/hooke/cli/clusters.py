@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote
 
 import typer
 
-from hooke.cli.remote import ApiOption, HomeOption, Remote
-from hooke.cli.text import columns
+from hooke.cli.remote import ApiOption, HomeOption, Remote, write_secret
+from hooke.cli.text import columns, moment
 from hooke.errors import ArgumentError
 
 app = typer.Typer(
@@ -56,9 +54,9 @@ def list_(api: ApiOption = None, home: HomeOption = None) -> None:
 def state(cluster: dict[str, Any]) -> str:
     """Return the state of a cluster in words."""
     if not cluster["online"]:
-        return f"offline since {_moment(cluster['seen_at'])}"
+        return f"offline since {moment(cluster['seen_at'])}"
     if cluster.get("held_until"):
-        return f"paused until {_moment(cluster['held_until'])}"
+        return f"paused until {moment(cluster['held_until'])}"
     return ("drained" if not cluster["busy"] else "draining") if cluster["draining"] else "online"
 
 
@@ -82,7 +80,7 @@ def show(cluster: NameArgument, api: ApiOption = None, home: HomeOption = None) 
             ("launcher", found["launcher"]),
         ]
         if found.get("held_until"):
-            rows.append(("paused", f"until {_moment(found['held_until'])}: a launch failed {found['held_why']}"))
+            rows.append(("paused", f"until {moment(found['held_until'])}: a launch failed {found['held_why']}"))
         if found.get("clock_offset") is not None:
             rows.append(("clock", f"{found['clock_offset']:+.1f} s from the server's"))
         if found.get("machine_shared_with"):
@@ -111,17 +109,7 @@ def token(
     def told(remote: Remote) -> str:
         if out is None:
             return str(remote.post(_path(cluster, "/tokens"), {"label": label})["token"])
-        try:  # before the token is made: it is told only once
-            descriptor = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        except OSError as error:
-            raise ArgumentError(f"--out {out}: {error.strerror}") from None
-        with os.fdopen(descriptor, "w") as file:
-            try:
-                made = remote.post(_path(cluster, "/tokens"), {"label": label})
-            except ArgumentError:
-                out.unlink()
-                raise
-            file.write(made["token"] + "\n")
+        made = write_secret(out, lambda: remote.post(_path(cluster, "/tokens"), {"label": label}))
         return f"{out} holds the token {made['id']} of the cluster {cluster}"
 
     _tell(told, api, home)
@@ -135,7 +123,7 @@ def tokens(cluster: NameArgument, api: ApiOption = None, home: HomeOption = None
         items = remote.get(_path(cluster, "/tokens"))["items"]
         rows = [("TOKEN", "LABEL", "MADE", "LAST USED", "REVOKED")]
         moments = ("created_at", "used_at", "revoked_at")
-        rows += [(each["id"], each["label"], *(_moment(each[name]) for name in moments)) for each in items]
+        rows += [(each["id"], each["label"], *(moment(each[name]) for name in moments)) for each in items]
         return columns(rows, "  ") if items else f"the cluster {cluster} has no token"
 
     _tell(told, api, home)
@@ -187,7 +175,3 @@ def remove(cluster: NameArgument, api: ApiOption = None, home: HomeOption = None
         return f"{cluster} is removed, and its tokens are revoked; its runs stay readable"
 
     _tell(told, api, home)
-
-
-def _moment(text: str | None) -> str:
-    return f"{datetime.fromisoformat(text).astimezone(UTC):%Y-%m-%d %H:%M} UTC" if text else "-"

@@ -27,6 +27,9 @@ OWN = {
     "clusters": "hooke.cli.clusters:app",
     "runs": "hooke.cli.runs:app",
     "submit": "hooke.cli.submit:submit",
+    "users": "hooke.cli.users:app",
+    "tokens": "hooke.cli.tokens:app",
+    "audit": "hooke.cli.audit:audit",
     "calibrate": "hooke.cli.calibrate:calibrate",
 }
 """Name -> "module:function", or "module:app" of a group, of the engine's own commands, as the help lists them."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlsplit
@@ -70,6 +71,10 @@ class Remote:
         """Replace a document; return the answer."""
         return self._ask("PUT", path, body)
 
+    def patch(self, path: str, body: Any) -> Any:
+        """Change a part of a document; return the answer."""
+        return self._ask("PATCH", path, body)
+
     def delete(self, path: str) -> Any:
         """Delete what is at a path; return the answer."""
         return self._ask("DELETE", path)
@@ -97,6 +102,34 @@ class Remote:
             return document if kind.startswith("application/json") else answer.text
         failure = ServerAway if answer.status_code >= 500 or answer.status_code in _LATER else ArgumentError
         raise failure(_problem(document) or f"{self.base} answers with status {answer.status_code}")
+
+
+def tell(name: str, command: Callable[[Remote], str], api: str | None, home: Path | None) -> None:
+    """Print what a command returns, or the reason why it failed, with exit status 1."""
+    try:
+        print(command(Remote.connect(api, home)))
+    except ArgumentError as error:
+        typer.echo(f"hooke {name}: {error}", err=True)
+        raise typer.Exit(1) from None
+
+
+def write_secret(out: Path, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Write the `token` of what is made into a new file that only its owner can read; return what was made.
+
+    The file is created first, because a token is told only once. Raises ArgumentError.
+    """
+    try:
+        descriptor = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except OSError as error:
+        raise ArgumentError(f"--out {out}: {error.strerror}") from None
+    with os.fdopen(descriptor, "w") as file:
+        try:
+            made = make()
+        except ArgumentError:
+            out.unlink()
+            raise
+        file.write(made["token"] + "\n")
+    return made
 
 
 def _problem(document: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
 
 def columns(rows: Sequence[Sequence[str]], indent: str = "") -> str:
@@ -31,3 +32,8 @@ def size(count: float) -> str:
         if count >= factor:
             return f"{count / factor:.3g} {unit}"
     return f"{count:.0f} B"
+
+
+def moment(text: str | None) -> str:
+    """Return a time of the API to the minute, or a dash for none."""
+    return f"{datetime.fromisoformat(text).astimezone(UTC):%Y-%m-%d %H:%M} UTC" if text else "-"

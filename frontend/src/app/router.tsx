@@ -7,6 +7,7 @@ import {
 } from "@tanstack/react-router";
 import { experimentSearch } from "@/features/experiment/search";
 import { newExperimentSearch } from "@/features/new-experiment/search";
+import { signInSearch } from "@/features/people/search";
 import { runSearch } from "@/features/run/search";
 import { NotFound } from "./not-found";
 import { patiently } from "./patiently";
@@ -70,6 +71,31 @@ const run = createRoute({
   component: page(() => import("@/features/run/run-screen"), "RunScreen"),
 });
 
+const signIn = createRoute({
+  getParentRoute: () => root,
+  path: "/sign-in",
+  validateSearch: signInSearch,
+  component: page(() => import("@/features/people/sign-in-screen"), "SignInScreen"),
+});
+
+const invite = createRoute({
+  getParentRoute: () => root,
+  path: "/invite",
+  component: page(() => import("@/features/people/invite-screen"), "InviteScreen"),
+});
+
+const account = createRoute({
+  getParentRoute: () => root,
+  path: "/account",
+  component: page(() => import("@/features/people/account-screen"), "AccountScreen"),
+});
+
+const administration = createRoute({
+  getParentRoute: () => root,
+  path: "/administration",
+  component: page(() => import("@/features/people/administration-screen"), "AdministrationScreen"),
+});
+
 const routeTree = root.addChildren([
   experiments,
   newExperiment,
@@ -79,6 +105,10 @@ const routeTree = root.addChildren([
   queue,
   calibration,
   run,
+  signIn,
+  invite,
+  account,
+  administration,
 ]);
 
 /** The routes over the browser's address, or over another history. */

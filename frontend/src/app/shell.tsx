@@ -1,15 +1,44 @@
-import { Link, Outlet } from "@tanstack/react-router";
+import { Link, Outlet, useLocation } from "@tanstack/react-router";
 import { useEffect } from "react";
 import { ColorSchemeToggle } from "@/lib/theme/color-scheme-toggle";
+import { useRefusal } from "@/lib/people/use-me";
 import { Logo } from "@/lib/theme/logo";
 import { ConnectionNote } from "./connection-note";
+import { PersonMenu } from "./person-menu";
 import { useSignedOut } from "./session";
 import styles from "./shell.module.css";
 import { SignedOut } from "./signed-out";
 import { useRecovery } from "./use-recovery";
 
+/** Pages of those who have not signed in yet. */
+const BEFORE = new Set(["/sign-in", "/invite"]);
+
 /** What every page has around it. */
 export function Shell() {
+  return BEFORE.has(useLocation().pathname) ? <Entrance /> : <Signed />;
+}
+
+function Entrance() {
+  return (
+    <>
+      <header className={styles.header}>
+        <div className={styles.bar}>
+          <span className={styles.brand}>
+            <Logo />
+            <span>Hooke</span>
+          </span>
+          <span className={styles.spring} />
+          <ColorSchemeToggle />
+        </div>
+      </header>
+      <main id="content" className={styles.content}>
+        <Outlet />
+      </main>
+    </>
+  );
+}
+
+function Signed() {
   const out = useSignedOut();
   useRecovery();
   useEffect(() => {
@@ -32,11 +61,12 @@ export function Shell() {
             </Link>
             <Link to="/leaderboard">Leaderboard</Link>
             <Link to="/clusters">Clusters</Link>
-            <Link to="/new">New</Link>
+            <NewLink />
           </nav>
           <span className={styles.spring} />
           {!out && <ConnectionNote />}
           <ColorSchemeToggle />
+          {!out && <PersonMenu />}
         </div>
       </header>
       <main id="content" className={styles.content} tabIndex={-1}>
@@ -44,4 +74,9 @@ export function Shell() {
       </main>
     </>
   );
+}
+
+/** Absent for those who may not submit an experiment. */
+function NewLink() {
+  return useRefusal("researcher") === undefined ? <Link to="/new">New</Link> : null;
 }

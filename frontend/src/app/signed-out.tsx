@@ -6,8 +6,8 @@ export function SignedOut() {
   return (
     <Message page title="This browser is not signed in" testId="signed-out">
       Open the address that <Code>hooke up</Code> printed when it started: it ends in{" "}
-      <Code>/login?token=…</Code> and signs this browser in. Or go to <a href="/login">the sign-in page</a>{" "}
-      and paste the token.
+      <Code>/login?token=…</Code> and signs this browser in. Or <a href="/login">paste the token</a>. If you
+      have a name and a password, <a href="/sign-in">sign in with them</a>.
     </Message>
   );
 }

@@ -109,9 +109,11 @@ describe("the frame", () => {
 
   it("tells a stranger how to sign in, and nothing else, until the server knows them", async () => {
     server.on("GET /experiments", new Refusal(401, "Who are you?"));
+    server.on("GET /me", new Refusal(401, "Who are you?"));
     const { router } = openApp(server, "/");
     expect(await screen.findByRole("heading", { name: "This browser is not signed in" })).toBeVisible();
-    expect(screen.getByRole("link", { name: "the sign-in page" })).toHaveAttribute("href", "/login");
+    expect(screen.getByRole("link", { name: "paste the token" })).toHaveAttribute("href", "/login");
+    expect(screen.getByRole("link", { name: "sign in with them" })).toHaveAttribute("href", "/sign-in");
     expect(screen.queryByTestId("connection")).toBeNull();
     expect(document.title).toBe("Sign in · Hooke");
     expect(router.state.location.pathname).toBe("/");

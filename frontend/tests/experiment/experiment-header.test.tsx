@@ -2,6 +2,7 @@ import { screen, waitFor, within } from "@testing-library/react";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { ExperimentView } from "@/lib/client/types.gen";
 import { experiment, SPEC } from "../support/fixtures/experiment";
+import { me } from "../support/fixtures/people";
 import { apiServer, Refusal } from "../support/server";
 import { answerExperiment, openExperiment } from "./page";
 
@@ -39,6 +40,14 @@ describe("the header", () => {
     await waitFor(() => expect(screen.getByTestId("experiment-state")).toHaveTextContent("cancelled"));
     expect(server.askedFor("POST /experiments/*/cancel")).toHaveLength(1);
     expect(screen.queryByRole("button", { name: "Cancel" })).toBeNull();
+  });
+
+  it("is cancelled by its user and by operators only, and says so to others", async () => {
+    server.on("GET /me", me("researcher"));
+    await open();
+    const refused = await screen.findByRole("group", { name: /This is of owner: only owner or an operator/ });
+    expect(within(refused).getByRole("button", { name: "Cancel" })).toBeDisabled();
+    expect(screen.getByRole("link", { name: "Clone" })).toBeVisible();
   });
 
   it("says why it could not be cancelled", async () => {

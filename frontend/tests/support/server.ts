@@ -20,14 +20,22 @@ import type {
   Fault,
   Leaderboard,
   LogPage,
+  Me,
   NewClusterToken,
+  NewInvite,
+  NewToken,
   ProblemDetails,
   QueuePolicy,
   QueueView,
   RunPage,
   RunView,
   SeriesAnswer,
+  TokenList,
+  TokenView,
+  TrailPage,
   TuningView,
+  UserList,
+  UserView,
   WorkloadList,
 } from "@/lib/client/types.gen";
 
@@ -65,6 +73,19 @@ interface Operations {
   "POST /runs/*/retry": RunView;
   "POST /runs/*/abandon": RunView;
   "POST /series": SeriesAnswer;
+  "GET /me": Me;
+  "PUT /me/password": Record<string, never>;
+  "POST /sign-in": Me;
+  "POST /sign-out": Record<string, never>;
+  "POST /invites/accept": Me;
+  "GET /users": UserList;
+  "POST /users": NewInvite;
+  "PATCH /users/*": UserView;
+  "POST /users/*/invite": NewInvite;
+  "GET /tokens": TokenList;
+  "POST /tokens": NewToken;
+  "POST /tokens/*/revoke": TokenView;
+  "GET /audit": TrailPage;
 }
 type Operation = keyof Operations;
 
@@ -104,6 +125,12 @@ const names = new Set([
   "runs",
   "series",
   "dry-run",
+  "me",
+  "sign-in",
+  "sign-out",
+  "invites",
+  "users",
+  "audit",
 ]);
 const verbs = new Set([
   "calibrations",
@@ -122,7 +149,19 @@ const verbs = new Set([
   "priority",
   "queue",
   "policy",
+  "password",
+  "accept",
+  "invite",
 ]);
+
+/** Who looks, unless a test says otherwise: the owner of a server without users. */
+export const OWNER: Me = {
+  name: "owner",
+  role: "admin",
+  credential: "start-up token",
+  is_user: false,
+  users: false,
+};
 
 /** The operation of a path: ids become stars. */
 function template(path: string): string {
@@ -173,6 +212,7 @@ export class ApiServer {
   }
 
   async start(): Promise<void> {
+    this.on("GET /me", OWNER);
     this.server = createServer((request, response) => {
       let text = "";
       request.setEncoding("utf-8");

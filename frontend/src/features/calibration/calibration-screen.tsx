@@ -11,6 +11,7 @@ import type { CalibrationView } from "@/lib/client/types.gen";
 import { useRefresh } from "@/lib/events/use-refresh";
 import { useStream } from "@/lib/events/use-stream";
 import { formatMoment } from "@/lib/format/time";
+import { Allowed } from "@/lib/people/allowed";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { LinkButton } from "@/lib/ui/link-button";
 import { Section } from "@/lib/ui/section";
@@ -67,14 +68,16 @@ export function CalibrationScreen() {
               New experiment
             </LinkButton>
           )}
-          <Button
-            onClick={() => start.mutate({ path: { name }, body: {} })}
-            disabled={open !== undefined}
-            loading={start.isPending}
-            data-testid="calibrate"
-          >
-            Calibrate
-          </Button>
+          <Allowed least="operator">
+            <Button
+              onClick={() => start.mutate({ path: { name }, body: {} })}
+              disabled={open !== undefined}
+              loading={start.isPending}
+              data-testid="calibrate"
+            >
+              Calibrate
+            </Button>
+          </Allowed>
         </div>
       </div>
       <p className={styles.intro}>
@@ -129,15 +132,17 @@ function Open({ view, pending, cancel }: { view: CalibrationView; pending: boole
         <strong>{title}</strong> {usual} {view.why && <span className={styles.words}>Now: {view.why}</span>}
       </p>
       {view.state !== "cancelling" && (
-        <Button
-          variant="default"
-          size="compact-sm"
-          onClick={cancel}
-          loading={pending}
-          data-testid="calibration-cancel"
-        >
-          Cancel
-        </Button>
+        <Allowed least="operator">
+          <Button
+            variant="default"
+            size="compact-sm"
+            onClick={cancel}
+            loading={pending}
+            data-testid="calibration-cancel"
+          >
+            Cancel
+          </Button>
+        </Allowed>
       )}
     </div>
   );

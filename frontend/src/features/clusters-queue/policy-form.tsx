@@ -3,6 +3,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { readQueueQueryKey, setPolicyMutation } from "@/lib/client/@tanstack/react-query.gen";
 import type { QueuePolicy } from "@/lib/client/types.gen";
+import { Allowed } from "@/lib/people/allowed";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import styles from "./queue.module.css";
 
@@ -100,9 +101,11 @@ export function PolicyForm({ cluster, policy }: { cluster: string; policy: Queue
         />
       ))}
       <Group className={styles.save} gap={12}>
-        <Button type="submit" loading={save.isPending} disabled={draft === policy}>
-          Save the policy
-        </Button>
+        <Allowed least="operator">
+          <Button type="submit" loading={save.isPending} disabled={draft === policy}>
+            Save the policy
+          </Button>
+        </Allowed>
         <span className={styles.quiet}>It counts from the next launch on.</span>
       </Group>
       {save.isError && <ErrorPanel what="The policy could not be saved." error={save.error} />}

@@ -1,6 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import type { QueueEntryView } from "@/lib/client/types.gen";
 import { formatSeconds, formatSpan } from "@/lib/format/time";
+import { Allowed } from "@/lib/people/allowed";
 import { PriorityControl } from "@/lib/queue/priority-control";
 import ui from "@/lib/ui/ui.module.css";
 import { useNow } from "@/lib/ui/use-now";
@@ -65,12 +66,14 @@ function Row({ entry, changed }: { entry: QueueEntryView; changed: () => void })
       <td className={styles.when}>{entry.starts ? formatSpan(entry.starts, now) : "unknown"}</td>
       <td className={styles.when}>{entry.ends ? formatSpan(entry.ends, now) : "unknown"}</td>
       <td>
-        <PriorityControl
-          experiment={entry.experiment}
-          priority={entry.priority}
-          label={`Priority of experiment ${entry.number}`}
-          onChanged={changed}
-        />
+        <Allowed least="researcher" of={entry.user}>
+          <PriorityControl
+            experiment={entry.experiment}
+            priority={entry.priority}
+            label={`Priority of experiment ${entry.number}`}
+            onChanged={changed}
+          />
+        </Allowed>
       </td>
     </tr>
   );

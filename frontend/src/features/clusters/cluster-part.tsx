@@ -9,6 +9,8 @@ import {
 } from "@/lib/client/@tanstack/react-query.gen";
 import type { ClusterView } from "@/lib/client/types.gen";
 import { hardwareRows } from "@/lib/format/hardware";
+import { Allowed } from "@/lib/people/allowed";
+import { useMay } from "@/lib/people/use-me";
 import { ConfirmButton } from "@/lib/ui/confirm-button";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { Section } from "@/lib/ui/section";
@@ -21,8 +23,17 @@ import { Tokens } from "./tokens";
 /** One cluster: what can be done with it, and what its agent reports. */
 export function ClusterPart({ cluster }: { cluster: ClusterView }) {
   const state = clusterState(cluster, useNow());
+  const mayOperate = useMay("operator");
   return (
-    <Section title={cluster.name} testId={`cluster-${cluster.name}`} aside={<Operations cluster={cluster} />}>
+    <Section
+      title={cluster.name}
+      testId={`cluster-${cluster.name}`}
+      aside={
+        <Allowed least="operator">
+          <Operations cluster={cluster} />
+        </Allowed>
+      }
+    >
       <p className={styles.facts}>
         <span className={`${ui.state} ${ui[state.tone]}`} data-testid="cluster-state">
           <span className={ui.dot} />
@@ -53,7 +64,7 @@ export function ClusterPart({ cluster }: { cluster: ClusterView }) {
           `${file}: ${error}`,
         ])}
       />
-      <Tokens cluster={cluster.name} />
+      {mayOperate && <Tokens cluster={cluster.name} />}
     </Section>
   );
 }

@@ -4,6 +4,7 @@ import { useEffect } from "react";
 import { listClustersOptions } from "@/lib/client/@tanstack/react-query.gen";
 import { useRefresh } from "@/lib/events/use-refresh";
 import { useStream } from "@/lib/events/use-stream";
+import { useRefusal } from "@/lib/people/use-me";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { AddCluster } from "./add-cluster";
 import { ClusterPart } from "./cluster-part";
@@ -16,6 +17,7 @@ export function ClustersScreen() {
   useStream({}, (event) => {
     if (event.kind === "clusters" || event.kind === "run" || event.kind === "reset") refresh();
   });
+  const mayOperate = useRefusal("operator") === undefined;
   useEffect(() => {
     document.title = "Clusters · Hooke";
   }, []);
@@ -37,7 +39,7 @@ export function ClustersScreen() {
       {query.data?.items.map((cluster) => (
         <ClusterPart key={cluster.name} cluster={cluster} />
       ))}
-      <AddCluster />
+      {mayOperate && <AddCluster />}
     </>
   );
 }

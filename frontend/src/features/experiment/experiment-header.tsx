@@ -4,6 +4,7 @@ import { cancelExperimentMutation, readExperimentQueryKey } from "@/lib/client/@
 import type { ExperimentView } from "@/lib/client/types.gen";
 import { formatCount } from "@/lib/format/numbers";
 import { formatAge, formatMoment, formatSeconds } from "@/lib/format/time";
+import { Allowed } from "@/lib/people/allowed";
 import { ConfirmButton } from "@/lib/ui/confirm-button";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { LinkButton } from "@/lib/ui/link-button";
@@ -33,14 +34,16 @@ export function ExperimentHeader({ experiment }: { experiment: ExperimentView })
         </h1>
         <Group gap={8}>
           {!isTerminal(experiment.state) && (
-            <ConfirmButton
-              label={cancelling ? "Cancelling" : "Cancel"}
-              question="Cancel all runs of this experiment that have not ended? Measured data is kept."
-              confirm="Cancel the runs"
-              busy={cancelling}
-              act={() => cancel.mutate({ path })}
-              testId="cancel-experiment"
-            />
+            <Allowed least="researcher" of={experiment.user}>
+              <ConfirmButton
+                label={cancelling ? "Cancelling" : "Cancel"}
+                question="Cancel all runs of this experiment that have not ended? Measured data is kept."
+                confirm="Cancel the runs"
+                busy={cancelling}
+                act={() => cancel.mutate({ path })}
+                testId="cancel-experiment"
+              />
+            </Allowed>
           )}
           <LinkButton variant="default" data-testid="clone" to="/new" search={{ clone: experiment.id }}>
             Clone

@@ -1,4 +1,5 @@
 import type { ExperimentView } from "@/lib/client/types.gen";
+import { Allowed } from "@/lib/people/allowed";
 import { PriorityControl } from "@/lib/queue/priority-control";
 import { WaitingNotes } from "@/lib/queue/waiting-note";
 import styles from "./waiting-part.module.css";
@@ -11,7 +12,9 @@ export function WaitingPart({ experiment }: { experiment: ExperimentView }) {
       <WaitingNotes waiting={experiment.waiting} />
       <div className={styles.priority}>
         <span>Priority</span>
-        <PriorityControl experiment={experiment.id} priority={experiment.priority} />
+        <Allowed least="researcher" of={experiment.user}>
+          <PriorityControl experiment={experiment.id} priority={experiment.priority} />
+        </Allowed>
       </div>
     </div>
   );

@@ -4,6 +4,7 @@ import { useEffect } from "react";
 import { listExperiments } from "@/lib/client/sdk.gen";
 import { useStream } from "@/lib/events/use-stream";
 import { useThrottled } from "@/lib/events/use-throttled";
+import { useRefusal } from "@/lib/people/use-me";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { LinkButton } from "@/lib/ui/link-button";
 import { Message } from "@/lib/ui/message";
@@ -38,6 +39,7 @@ function useExperiments() {
 export function ExperimentsScreen() {
   const query = useExperiments();
   const now = useNow();
+  const maySubmit = useRefusal("researcher") === undefined;
   useEffect(() => {
     document.title = "Experiments · Hooke";
   }, []);
@@ -47,9 +49,11 @@ export function ExperimentsScreen() {
     <>
       <Group justify="space-between" align="center" mb={22}>
         <h1 className={styles.title}>Experiments</h1>
-        <LinkButton to="/new" data-testid="new-experiment">
-          New experiment
-        </LinkButton>
+        {maySubmit && (
+          <LinkButton to="/new" data-testid="new-experiment">
+            New experiment
+          </LinkButton>
+        )}
       </Group>
       {query.isError && (
         <ErrorPanel what="The list could not be read." error={query.error} retry={() => query.refetch()} />

@@ -10,7 +10,9 @@ import {
 } from "@/lib/client/@tanstack/react-query.gen";
 import { useRefresh } from "@/lib/events/use-refresh";
 import { useStream } from "@/lib/events/use-stream";
+import { useRefusal } from "@/lib/people/use-me";
 import { ErrorPanel } from "@/lib/ui/error-panel";
+import { Message } from "@/lib/ui/message";
 import { Builder } from "./builder";
 import type { Json } from "./document";
 import { emptyDraft } from "./draft";
@@ -19,8 +21,19 @@ import { continuing } from "./searched";
 
 const route = getRouteApi("/new");
 
-/** Define a comparison: wait for the catalogues (and the experiment to clone), then show the form. */
+/** Define a comparison, for those who may submit one. */
 export function NewExperimentScreen() {
+  const why = useRefusal("researcher");
+  if (why === undefined) return <Definition />;
+  return (
+    <Message page title="New experiment" testId="may-not-submit">
+      {why}
+    </Message>
+  );
+}
+
+/** Wait for the catalogues (and the experiment to clone), then show the form. */
+function Definition() {
   const { clone, example, wider } = route.useSearch();
   const algorithms = useQuery(listAlgorithmsOptions());
   const workloads = useQuery(listWorkloadsOptions());

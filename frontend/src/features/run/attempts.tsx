@@ -6,6 +6,7 @@ import {
   retryRunMutation,
 } from "@/lib/client/@tanstack/react-query.gen";
 import type { RunView } from "@/lib/client/types.gen";
+import { Allowed } from "@/lib/people/allowed";
 import { ConfirmButton } from "@/lib/ui/confirm-button";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { isTerminal } from "@/lib/ui/states";
@@ -51,15 +52,17 @@ export function AttemptButtons({ run, attempts }: { run: RunView; attempts: Atte
         </Button>
       )}
       {canAbandon(run) && (
-        <ConfirmButton
-          label="Abandon"
-          question={RISK}
-          confirm="Abandon the run"
-          keep="Wait for it"
-          busy={attempts.abandon.isPending}
-          act={() => attempts.abandon.mutate({ path })}
-          testId="abandon-run"
-        />
+        <Allowed least="operator">
+          <ConfirmButton
+            label="Abandon"
+            question={RISK}
+            confirm="Abandon the run"
+            keep="Wait for it"
+            busy={attempts.abandon.isPending}
+            act={() => attempts.abandon.mutate({ path })}
+            testId="abandon-run"
+          />
+        </Allowed>
       )}
     </>
   );

@@ -5,6 +5,7 @@ import type { ExperimentView, RunView } from "@/lib/client/types.gen";
 import { formatCount, formatNumber, formatPercent } from "@/lib/format/numbers";
 import { accuracyLabel } from "@/lib/format/quantities";
 import { formatSeconds } from "@/lib/format/time";
+import { Allowed } from "@/lib/people/allowed";
 import { WaitingNotes } from "@/lib/queue/waiting-note";
 import { ConfirmButton } from "@/lib/ui/confirm-button";
 import { ErrorPanel } from "@/lib/ui/error-panel";
@@ -44,20 +45,22 @@ export function RunHeader({ run, index, experiment }: RunHeaderProps) {
           Run #{run.number} <VariantChip name={run.variant} index={index} />
         </h1>
         <div className={styles.actions}>
-          <AttemptButtons run={run} attempts={attempts} />
-          {!isTerminal(run.state) && (
-            <>
-              <CheckpointButton run={run} request={checkpoint} />
-              <ConfirmButton
-                label={cancelling ? "Cancelling" : "Cancel"}
-                question="Cancel this run? Measured data is kept."
-                confirm="Cancel the run"
-                busy={cancelling}
-                act={() => cancel.mutate({ path: { run_id: run.id } })}
-                testId="cancel-run"
-              />
-            </>
-          )}
+          <Allowed least="researcher" of={experiment?.user}>
+            <AttemptButtons run={run} attempts={attempts} />
+            {!isTerminal(run.state) && (
+              <>
+                <CheckpointButton run={run} request={checkpoint} />
+                <ConfirmButton
+                  label={cancelling ? "Cancelling" : "Cancel"}
+                  question="Cancel this run? Measured data is kept."
+                  confirm="Cancel the run"
+                  busy={cancelling}
+                  act={() => cancel.mutate({ path: { run_id: run.id } })}
+                  testId="cancel-run"
+                />
+              </>
+            )}
+          </Allowed>
         </div>
       </div>
       <div className={styles.facts}>

@@ -2,7 +2,7 @@
 
 import type { Client, ClientMeta, Options as Options2, RequestResult, ServerSentEventsResult, TDataShape } from './client';
 import { client } from './client.gen';
-import type { AbandonRunData, AbandonRunErrors, AbandonRunResponses, CancelCalibrationData, CancelCalibrationErrors, CancelCalibrationResponses, CancelExperimentData, CancelExperimentErrors, CancelExperimentResponses, CancelRunData, CancelRunErrors, CancelRunResponses, CheckpointRunData, CheckpointRunErrors, CheckpointRunResponses, CreateExperimentData, CreateExperimentErrors, CreateExperimentResponses, DrainClusterData, DrainClusterErrors, DrainClusterResponses, ListAlgorithmsData, ListAlgorithmsErrors, ListAlgorithmsResponses, ListCalibrationsData, ListCalibrationsErrors, ListCalibrationsResponses, ListClustersData, ListClustersErrors, ListClustersResponses, ListClusterTokensData, ListClusterTokensErrors, ListClusterTokensResponses, ListExperimentsData, ListExperimentsErrors, ListExperimentsResponses, ListRunsData, ListRunsErrors, ListRunsResponses, ListWorkloadsData, ListWorkloadsErrors, ListWorkloadsResponses, LivezData, LivezErrors, LivezResponses, MakeClusterTokenData, MakeClusterTokenErrors, MakeClusterTokenResponses, QuerySeriesData, QuerySeriesErrors, QuerySeriesResponses, ReadBandsData, ReadBandsErrors, ReadBandsResponses, ReadClusterData, ReadClusterErrors, ReadClusterResponses, ReadComparisonData, ReadComparisonErrors, ReadComparisonResponses, ReadExperimentData, ReadExperimentErrors, ReadExperimentResponses, ReadLeaderboardData, ReadLeaderboardErrors, ReadLeaderboardResponses, ReadLogsData, ReadLogsErrors, ReadLogsResponses, ReadQueueData, ReadQueueErrors, ReadQueueResponses, ReadRunData, ReadRunErrors, ReadRunResponses, ReadTraceData, ReadTraceErrors, ReadTraceResponses, ReadTuningData, ReadTuningErrors, ReadTuningResponses, ReadyzData, ReadyzErrors, ReadyzResponses, RemoveClusterData, RemoveClusterErrors, RemoveClusterResponses, ResumeClusterData, ResumeClusterErrors, ResumeClusterResponses, RetryRunData, RetryRunErrors, RetryRunResponses, RevokeClusterTokenData, RevokeClusterTokenErrors, RevokeClusterTokenResponses, SetPolicyData, SetPolicyErrors, SetPolicyResponses, SetPriorityData, SetPriorityErrors, SetPriorityResponses, StartCalibrationData, StartCalibrationErrors, StartCalibrationResponses, StreamEventsData, StreamEventsErrors, StreamEventsResponses, ValidateExperimentData, ValidateExperimentErrors, ValidateExperimentResponses, VersionData, VersionErrors, VersionResponses } from './types.gen';
+import type { AbandonRunData, AbandonRunErrors, AbandonRunResponses, AcceptInviteData, AcceptInviteErrors, AcceptInviteResponses, AddUserData, AddUserErrors, AddUserResponses, CancelCalibrationData, CancelCalibrationErrors, CancelCalibrationResponses, CancelExperimentData, CancelExperimentErrors, CancelExperimentResponses, CancelRunData, CancelRunErrors, CancelRunResponses, ChangePasswordData, ChangePasswordErrors, ChangePasswordResponses, ChangeUserData, ChangeUserErrors, ChangeUserResponses, CheckpointRunData, CheckpointRunErrors, CheckpointRunResponses, CreateExperimentData, CreateExperimentErrors, CreateExperimentResponses, CreateTokenData, CreateTokenErrors, CreateTokenResponses, DrainClusterData, DrainClusterErrors, DrainClusterResponses, ExportAuditData, ExportAuditErrors, ExportAuditResponses, InviteUserData, InviteUserErrors, InviteUserResponses, ListAlgorithmsData, ListAlgorithmsErrors, ListAlgorithmsResponses, ListAuditData, ListAuditErrors, ListAuditResponses, ListCalibrationsData, ListCalibrationsErrors, ListCalibrationsResponses, ListClustersData, ListClustersErrors, ListClustersResponses, ListClusterTokensData, ListClusterTokensErrors, ListClusterTokensResponses, ListExperimentsData, ListExperimentsErrors, ListExperimentsResponses, ListRunsData, ListRunsErrors, ListRunsResponses, ListTokensData, ListTokensErrors, ListTokensResponses, ListUsersData, ListUsersErrors, ListUsersResponses, ListWorkloadsData, ListWorkloadsErrors, ListWorkloadsResponses, LivezData, LivezErrors, LivezResponses, MakeClusterTokenData, MakeClusterTokenErrors, MakeClusterTokenResponses, QuerySeriesData, QuerySeriesErrors, QuerySeriesResponses, ReadBandsData, ReadBandsErrors, ReadBandsResponses, ReadClusterData, ReadClusterErrors, ReadClusterResponses, ReadComparisonData, ReadComparisonErrors, ReadComparisonResponses, ReadExperimentData, ReadExperimentErrors, ReadExperimentResponses, ReadLeaderboardData, ReadLeaderboardErrors, ReadLeaderboardResponses, ReadLogsData, ReadLogsErrors, ReadLogsResponses, ReadMeData, ReadMeErrors, ReadMeResponses, ReadQueueData, ReadQueueErrors, ReadQueueResponses, ReadRunData, ReadRunErrors, ReadRunResponses, ReadTraceData, ReadTraceErrors, ReadTraceResponses, ReadTuningData, ReadTuningErrors, ReadTuningResponses, ReadyzData, ReadyzErrors, ReadyzResponses, RemoveClusterData, RemoveClusterErrors, RemoveClusterResponses, ResumeClusterData, ResumeClusterErrors, ResumeClusterResponses, RetryRunData, RetryRunErrors, RetryRunResponses, RevokeClusterTokenData, RevokeClusterTokenErrors, RevokeClusterTokenResponses, RevokeTokenData, RevokeTokenErrors, RevokeTokenResponses, SetPolicyData, SetPolicyErrors, SetPolicyResponses, SetPriorityData, SetPriorityErrors, SetPriorityResponses, SignInData, SignInErrors, SignInResponses, SignOutData, SignOutErrors, SignOutResponses, StartCalibrationData, StartCalibrationErrors, StartCalibrationResponses, StreamEventsData, StreamEventsErrors, StreamEventsResponses, ValidateExperimentData, ValidateExperimentErrors, ValidateExperimentResponses, VersionData, VersionErrors, VersionResponses } from './types.gen';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -24,6 +24,20 @@ export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends 
  * List the algorithms of all clusters with their documentation and the JSON Schema of their parameters.
  */
 export const listAlgorithms = <ThrowOnError extends boolean = false>(options?: Options<ListAlgorithmsData, ThrowOnError>): RequestResult<ListAlgorithmsResponses, ListAlgorithmsErrors, ThrowOnError> => (options?.client ?? client).get<ListAlgorithmsResponses, ListAlgorithmsErrors, ThrowOnError>({ url: '/api/v1/algorithms', ...options });
+
+/**
+ * List Audit
+ *
+ * List the audit trail, newest first: who changed what, when, from where, with the state before and after.
+ */
+export const listAudit = <ThrowOnError extends boolean = false>(options?: Options<ListAuditData, ThrowOnError>): RequestResult<ListAuditResponses, ListAuditErrors, ThrowOnError> => (options?.client ?? client).get<ListAuditResponses, ListAuditErrors, ThrowOnError>({ url: '/api/v1/audit', ...options });
+
+/**
+ * Export Audit
+ *
+ * Return the audit trail as a file, the oldest entry first.
+ */
+export const exportAudit = <ThrowOnError extends boolean = false>(options?: Options<ExportAuditData, ThrowOnError>): RequestResult<ExportAuditResponses, ExportAuditErrors, ThrowOnError> => (options?.client ?? client).get<ExportAuditResponses, ExportAuditErrors, ThrowOnError>({ url: '/api/v1/audit/export', ...options });
 
 /**
  * Revoke Cluster Token
@@ -238,6 +252,20 @@ export const setPriority = <ThrowOnError extends boolean = false>(options: Optio
 export const readTuning = <ThrowOnError extends boolean = false>(options: Options<ReadTuningData, ThrowOnError>): RequestResult<ReadTuningResponses, ReadTuningErrors, ThrowOnError> => (options.client ?? client).get<ReadTuningResponses, ReadTuningErrors, ThrowOnError>({ url: '/api/v1/experiments/{experiment_id}/tuning', ...options });
 
 /**
+ * Accept Invite
+ *
+ * Set the password of an invited user, once; the answer sets the cookie of a session.
+ */
+export const acceptInvite = <ThrowOnError extends boolean = false>(options: Options<AcceptInviteData, ThrowOnError>): RequestResult<AcceptInviteResponses, AcceptInviteErrors, ThrowOnError> => (options.client ?? client).post<AcceptInviteResponses, AcceptInviteErrors, ThrowOnError>({
+    url: '/api/v1/invites/accept',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
  * Read Leaderboard
  *
  * Return performance profiles and scores of methods over several workloads, by cluster and number of workers.
@@ -252,6 +280,27 @@ export const readLeaderboard = <ThrowOnError extends boolean = false>(options?: 
  * Report that the process responds; checks nothing else and waits for nothing: it runs on the event loop.
  */
 export const livez = <ThrowOnError extends boolean = false>(options?: Options<LivezData, ThrowOnError>): RequestResult<LivezResponses, LivezErrors, ThrowOnError> => (options?.client ?? client).get<LivezResponses, LivezErrors, ThrowOnError>({ url: '/api/v1/livez', ...options });
+
+/**
+ * Read Me
+ *
+ * Return who sends this request, and with which role.
+ */
+export const readMe = <ThrowOnError extends boolean = false>(options?: Options<ReadMeData, ThrowOnError>): RequestResult<ReadMeResponses, ReadMeErrors, ThrowOnError> => (options?.client ?? client).get<ReadMeResponses, ReadMeErrors, ThrowOnError>({ url: '/api/v1/me', ...options });
+
+/**
+ * Change Password
+ *
+ * Change one's own password; every other session of the user ends. 409 without a session of a user.
+ */
+export const changePassword = <ThrowOnError extends boolean = false>(options: Options<ChangePasswordData, ThrowOnError>): RequestResult<ChangePasswordResponses, ChangePasswordErrors, ThrowOnError> => (options.client ?? client).put<ChangePasswordResponses, ChangePasswordErrors, ThrowOnError>({
+    url: '/api/v1/me/password',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
 
 /**
  * Readyz
@@ -334,6 +383,99 @@ export const querySeries = <ThrowOnError extends boolean = false>(options: Optio
         ...options.headers
     }
 });
+
+/**
+ * Sign In
+ *
+ * Sign a browser in with name and password; the answer sets the cookie of a session.
+ *
+ * 401 for a wrong name or password alike; 429 after ten failures of a name, or 30 of an address, in 15 minutes.
+ */
+export const signIn = <ThrowOnError extends boolean = false>(options: Options<SignInData, ThrowOnError>): RequestResult<SignInResponses, SignInErrors, ThrowOnError> => (options.client ?? client).post<SignInResponses, SignInErrors, ThrowOnError>({
+    url: '/api/v1/sign-in',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Sign Out
+ *
+ * End the session of this browser; a token is not changed: revoke it.
+ */
+export const signOut = <ThrowOnError extends boolean = false>(options?: Options<SignOutData, ThrowOnError>): RequestResult<SignOutResponses, SignOutErrors, ThrowOnError> => (options?.client ?? client).post<SignOutResponses, SignOutErrors, ThrowOnError>({ url: '/api/v1/sign-out', ...options });
+
+/**
+ * List Tokens
+ *
+ * List one's own tokens, without secrets; for an administrator those of all, of machines and of agents.
+ */
+export const listTokens = <ThrowOnError extends boolean = false>(options?: Options<ListTokensData, ThrowOnError>): RequestResult<ListTokensResponses, ListTokensErrors, ThrowOnError> => (options?.client ?? client).get<ListTokensResponses, ListTokensErrors, ThrowOnError>({ url: '/api/v1/tokens', ...options });
+
+/**
+ * Create Token
+ *
+ * Make a token of one's own, of a machine, or of an agent; its secret is shown once.
+ */
+export const createToken = <ThrowOnError extends boolean = false>(options: Options<CreateTokenData, ThrowOnError>): RequestResult<CreateTokenResponses, CreateTokenErrors, ThrowOnError> => (options.client ?? client).post<CreateTokenResponses, CreateTokenErrors, ThrowOnError>({
+    url: '/api/v1/tokens',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Revoke Token
+ *
+ * Revoke a token at once: one's own, or as an administrator any.
+ */
+export const revokeToken = <ThrowOnError extends boolean = false>(options: Options<RevokeTokenData, ThrowOnError>): RequestResult<RevokeTokenResponses, RevokeTokenErrors, ThrowOnError> => (options.client ?? client).post<RevokeTokenResponses, RevokeTokenErrors, ThrowOnError>({ url: '/api/v1/tokens/{token_id}/revoke', ...options });
+
+/**
+ * List Users
+ *
+ * List the users, by name.
+ */
+export const listUsers = <ThrowOnError extends boolean = false>(options?: Options<ListUsersData, ThrowOnError>): RequestResult<ListUsersResponses, ListUsersErrors, ThrowOnError> => (options?.client ?? client).get<ListUsersResponses, ListUsersErrors, ThrowOnError>({ url: '/api/v1/users', ...options });
+
+/**
+ * Add User
+ *
+ * Add a user, with an invitation: its page sets the password, once, within seven days. 409: a name in use.
+ */
+export const addUser = <ThrowOnError extends boolean = false>(options: Options<AddUserData, ThrowOnError>): RequestResult<AddUserResponses, AddUserErrors, ThrowOnError> => (options.client ?? client).post<AddUserResponses, AddUserErrors, ThrowOnError>({
+    url: '/api/v1/users',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Change User
+ *
+ * Change role or access of a user, at once; disabled, their sessions end and their tokens are refused.
+ */
+export const changeUser = <ThrowOnError extends boolean = false>(options: Options<ChangeUserData, ThrowOnError>): RequestResult<ChangeUserResponses, ChangeUserErrors, ThrowOnError> => (options.client ?? client).patch<ChangeUserResponses, ChangeUserErrors, ThrowOnError>({
+    url: '/api/v1/users/{name}',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Invite User
+ *
+ * Invite a user again, to set another password; an earlier invitation is not valid any more.
+ */
+export const inviteUser = <ThrowOnError extends boolean = false>(options: Options<InviteUserData, ThrowOnError>): RequestResult<InviteUserResponses, InviteUserErrors, ThrowOnError> => (options.client ?? client).post<InviteUserResponses, InviteUserErrors, ThrowOnError>({ url: '/api/v1/users/{name}/invite', ...options });
 
 /**
  * Version

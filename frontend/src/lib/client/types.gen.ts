@@ -5,6 +5,52 @@ export type ClientOptions = {
 };
 
 /**
+ * Acceptance
+ *
+ * The secret of an invitation, and the password that its user chooses.
+ */
+export type Acceptance = {
+    /**
+     * Invite
+     */
+    invite: string;
+    /**
+     * Password
+     */
+    password: string;
+};
+
+/**
+ * AccessTokenRequest
+ *
+ * What a new token is for.
+ */
+export type AccessTokenRequest = {
+    /**
+     * Days
+     *
+     * Days until it expires.
+     */
+    days?: number;
+    /**
+     * Label
+     */
+    label: string;
+    /**
+     * Machine
+     *
+     * Of a machine, not of the user who makes it; administrators only. Its name is the label.
+     */
+    machine?: boolean;
+    /**
+     * Scope
+     *
+     * read, submit, operate or admin, each with those before it; or agent:CLUSTER. It allows at most what the role of its maker allows.
+     */
+    scope?: string;
+};
+
+/**
  * Across
  *
  * The comparison over clusters with the same number of workers; seconds of different clusters never mix.
@@ -1005,6 +1051,13 @@ export type Counted = {
 };
 
 /**
+ * Credential
+ *
+ * What a request was sent with.
+ */
+export type Credential = 'start-up token' | 'session' | 'token';
+
+/**
  * Curve
  *
  * The points of one operation and the line through them.
@@ -1610,6 +1663,28 @@ export type LogPage = {
 };
 
 /**
+ * Me
+ *
+ * Who sends this request, and what they may do.
+ */
+export type Me = {
+    credential: Credential;
+    /**
+     * Is User
+     */
+    is_user: boolean;
+    /**
+     * Name
+     */
+    name: string;
+    role: Role;
+    /**
+     * Users
+     */
+    users: boolean;
+};
+
+/**
  * MethodResult
  *
  * One method on one workload: its best variant.
@@ -1686,6 +1761,80 @@ export type NewClusterToken = {
 };
 
 /**
+ * NewInvite
+ *
+ * An invitation, which sets the password of its user once.
+ */
+export type NewInvite = {
+    /**
+     * Path
+     */
+    path: string;
+    user: UserView;
+};
+
+/**
+ * NewToken
+ *
+ * A token that has just been made.
+ */
+export type NewToken = {
+    /**
+     * Created At
+     */
+    created_at: string;
+    /**
+     * Created By
+     */
+    created_by: string;
+    /**
+     * Expires At
+     */
+    expires_at: string | null;
+    /**
+     * Id
+     */
+    id: string;
+    /**
+     * Label
+     */
+    label: string;
+    /**
+     * Revoked At
+     */
+    revoked_at: string | null;
+    /**
+     * Scope
+     */
+    scope: string;
+    /**
+     * Token
+     */
+    token: string;
+    /**
+     * Used At
+     */
+    used_at: string | null;
+    /**
+     * User
+     */
+    user: string | null;
+};
+
+/**
+ * NewUser
+ *
+ * A user to be invited.
+ */
+export type NewUser = {
+    /**
+     * Name
+     */
+    name: string;
+    role?: Role;
+};
+
+/**
  * OperationCost
  *
  * The time of one message of an operation: it includes overheads, additions and copies.
@@ -1707,6 +1856,22 @@ export type OperationCost = {
  * What decides which experiment comes first.
  */
 export type Order = 'first-come' | 'priority' | 'fair-share' | 'shortest-service';
+
+/**
+ * PasswordChange
+ *
+ * The present password and the next one.
+ */
+export type PasswordChange = {
+    /**
+     * Current
+     */
+    current: string;
+    /**
+     * Password
+     */
+    password: string;
+};
 
 /**
  * PhaseTotals
@@ -2237,6 +2402,13 @@ export type RetryRequest = {
      */
     resume?: boolean;
 };
+
+/**
+ * Role
+ *
+ * What a user may do; each role includes those before it.
+ */
+export type Role = 'viewer' | 'researcher' | 'operator' | 'admin';
 
 /**
  * RunPage
@@ -2774,6 +2946,22 @@ export type SeriesQuery = {
 };
 
 /**
+ * SignIn
+ *
+ * Name and password of a user.
+ */
+export type SignIn = {
+    /**
+     * Name
+     */
+    name: string;
+    /**
+     * Password
+     */
+    password: string;
+};
+
+/**
  * Space
  *
  * An interval of numbers, or choices; with `when`, only for some values of other parameters.
@@ -2952,6 +3140,18 @@ export type TimeToTarget = {
 };
 
 /**
+ * TokenList
+ *
+ * Tokens, the oldest first.
+ */
+export type TokenList = {
+    /**
+     * Items
+     */
+    items: Array<TokenView>;
+};
+
+/**
  * TokenRequest
  *
  * What a new token is for.
@@ -2963,6 +3163,118 @@ export type TokenRequest = {
      * A note for the list of tokens, as the host it is for.
      */
     label?: string;
+};
+
+/**
+ * TokenView
+ *
+ * A token without its secret.
+ */
+export type TokenView = {
+    /**
+     * Created At
+     */
+    created_at: string;
+    /**
+     * Created By
+     */
+    created_by: string;
+    /**
+     * Expires At
+     */
+    expires_at: string | null;
+    /**
+     * Id
+     */
+    id: string;
+    /**
+     * Label
+     */
+    label: string;
+    /**
+     * Revoked At
+     */
+    revoked_at: string | null;
+    /**
+     * Scope
+     */
+    scope: string;
+    /**
+     * Used At
+     */
+    used_at: string | null;
+    /**
+     * User
+     */
+    user: string | null;
+};
+
+/**
+ * TrailEntryView
+ *
+ * An entry of the audit trail.
+ */
+export type TrailEntryView = {
+    /**
+     * Action
+     */
+    action: string;
+    /**
+     * Actor
+     */
+    actor: string;
+    /**
+     * Address
+     */
+    address: string;
+    /**
+     * After
+     */
+    after: {
+        [key: string]: unknown;
+    } | null;
+    /**
+     * At
+     */
+    at: string;
+    /**
+     * Before
+     */
+    before: {
+        [key: string]: unknown;
+    } | null;
+    /**
+     * Credential
+     */
+    credential: string;
+    /**
+     * Id
+     */
+    id: number;
+    /**
+     * Request Id
+     */
+    request_id: string;
+    /**
+     * Subject
+     */
+    subject: string;
+};
+
+/**
+ * TrailPage
+ *
+ * One page of the audit trail, newest first.
+ */
+export type TrailPage = {
+    /**
+     * Items
+     */
+    items: Array<TrailEntryView>;
+    /**
+     * Next Cursor
+     */
+    next_cursor: string | null;
 };
 
 /**
@@ -3167,6 +3479,70 @@ export type UnrankedMethod = {
      * Lacking
      */
     lacking: Array<string>;
+};
+
+/**
+ * UserChange
+ *
+ * What changes of a user; null: nothing.
+ */
+export type UserChange = {
+    /**
+     * Disabled
+     *
+     * A disabled user cannot sign in; sessions and tokens end at once.
+     */
+    disabled?: boolean | null;
+    role?: Role | null;
+};
+
+/**
+ * UserList
+ *
+ * The users, by name.
+ */
+export type UserList = {
+    /**
+     * Items
+     */
+    items: Array<UserView>;
+};
+
+/**
+ * UserView
+ *
+ * A user.
+ */
+export type UserView = {
+    /**
+     * Created At
+     */
+    created_at: string;
+    /**
+     * Created By
+     */
+    created_by: string;
+    /**
+     * Disabled
+     */
+    disabled: boolean;
+    /**
+     * Has Password
+     */
+    has_password: boolean;
+    /**
+     * Invite Until
+     */
+    invite_until: string | null;
+    /**
+     * Name
+     */
+    name: string;
+    role: Role;
+    /**
+     * Signed In At
+     */
+    signed_in_at: string | null;
 };
 
 /**
@@ -3478,6 +3854,98 @@ export type ListAlgorithmsResponses = {
 };
 
 export type ListAlgorithmsResponse = ListAlgorithmsResponses[keyof ListAlgorithmsResponses];
+
+export type ListAuditData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Limit
+         */
+        limit?: number;
+        /**
+         * Cursor
+         */
+        cursor?: string | null;
+        /**
+         * Actor
+         */
+        actor?: string | null;
+        /**
+         * Action
+         *
+         * An operation id.
+         */
+        action?: string | null;
+        /**
+         * Subject
+         */
+        subject?: string | null;
+    };
+    url: '/api/v1/audit';
+};
+
+export type ListAuditErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type ListAuditError = ListAuditErrors[keyof ListAuditErrors];
+
+export type ListAuditResponses = {
+    /**
+     * Successful Response
+     */
+    200: TrailPage;
+};
+
+export type ListAuditResponse = ListAuditResponses[keyof ListAuditResponses];
+
+export type ExportAuditData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Kind
+         *
+         * JSON lines, or CSV with a head.
+         */
+        kind?: 'jsonl' | 'csv';
+        /**
+         * Actor
+         */
+        actor?: string | null;
+        /**
+         * Action
+         *
+         * An operation id.
+         */
+        action?: string | null;
+        /**
+         * Subject
+         */
+        subject?: string | null;
+    };
+    url: '/api/v1/audit/export';
+};
+
+export type ExportAuditErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type ExportAuditError = ExportAuditErrors[keyof ExportAuditErrors];
+
+export type ExportAuditResponses = {
+    /**
+     * The entries
+     */
+    200: unknown;
+};
 
 export type RevokeClusterTokenData = {
     body?: never;
@@ -4262,6 +4730,31 @@ export type ReadTuningResponses = {
 
 export type ReadTuningResponse = ReadTuningResponses[keyof ReadTuningResponses];
 
+export type AcceptInviteData = {
+    body: Acceptance;
+    path?: never;
+    query?: never;
+    url: '/api/v1/invites/accept';
+};
+
+export type AcceptInviteErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type AcceptInviteError = AcceptInviteErrors[keyof AcceptInviteErrors];
+
+export type AcceptInviteResponses = {
+    /**
+     * Successful Response
+     */
+    200: Me;
+};
+
+export type AcceptInviteResponse = AcceptInviteResponses[keyof AcceptInviteResponses];
+
 export type ReadLeaderboardData = {
     body?: never;
     path?: never;
@@ -4311,6 +4804,56 @@ export type LivezResponses = {
 };
 
 export type LivezResponse = LivezResponses[keyof LivezResponses];
+
+export type ReadMeData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/v1/me';
+};
+
+export type ReadMeErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type ReadMeError = ReadMeErrors[keyof ReadMeErrors];
+
+export type ReadMeResponses = {
+    /**
+     * Successful Response
+     */
+    200: Me;
+};
+
+export type ReadMeResponse = ReadMeResponses[keyof ReadMeResponses];
+
+export type ChangePasswordData = {
+    body: PasswordChange;
+    path?: never;
+    query?: never;
+    url: '/api/v1/me/password';
+};
+
+export type ChangePasswordErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type ChangePasswordError = ChangePasswordErrors[keyof ChangePasswordErrors];
+
+export type ChangePasswordResponses = {
+    /**
+     * Successful Response
+     */
+    204: void;
+};
+
+export type ChangePasswordResponse = ChangePasswordResponses[keyof ChangePasswordResponses];
 
 export type ReadyzData = {
     body?: never;
@@ -4623,6 +5166,246 @@ export type QuerySeriesResponses = {
 };
 
 export type QuerySeriesResponse = QuerySeriesResponses[keyof QuerySeriesResponses];
+
+export type SignInData = {
+    body: SignIn;
+    path?: never;
+    query?: never;
+    url: '/api/v1/sign-in';
+};
+
+export type SignInErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type SignInError = SignInErrors[keyof SignInErrors];
+
+export type SignInResponses = {
+    /**
+     * Successful Response
+     */
+    200: Me;
+};
+
+export type SignInResponse = SignInResponses[keyof SignInResponses];
+
+export type SignOutData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/v1/sign-out';
+};
+
+export type SignOutErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type SignOutError = SignOutErrors[keyof SignOutErrors];
+
+export type SignOutResponses = {
+    /**
+     * Successful Response
+     */
+    204: void;
+};
+
+export type SignOutResponse = SignOutResponses[keyof SignOutResponses];
+
+export type ListTokensData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/v1/tokens';
+};
+
+export type ListTokensErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type ListTokensError = ListTokensErrors[keyof ListTokensErrors];
+
+export type ListTokensResponses = {
+    /**
+     * Successful Response
+     */
+    200: TokenList;
+};
+
+export type ListTokensResponse = ListTokensResponses[keyof ListTokensResponses];
+
+export type CreateTokenData = {
+    body: AccessTokenRequest;
+    path?: never;
+    query?: never;
+    url: '/api/v1/tokens';
+};
+
+export type CreateTokenErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type CreateTokenError = CreateTokenErrors[keyof CreateTokenErrors];
+
+export type CreateTokenResponses = {
+    /**
+     * Successful Response
+     */
+    201: NewToken;
+};
+
+export type CreateTokenResponse = CreateTokenResponses[keyof CreateTokenResponses];
+
+export type RevokeTokenData = {
+    body?: never;
+    path: {
+        /**
+         * Token Id
+         */
+        token_id: string;
+    };
+    query?: never;
+    url: '/api/v1/tokens/{token_id}/revoke';
+};
+
+export type RevokeTokenErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type RevokeTokenError = RevokeTokenErrors[keyof RevokeTokenErrors];
+
+export type RevokeTokenResponses = {
+    /**
+     * Successful Response
+     */
+    200: TokenView;
+};
+
+export type RevokeTokenResponse = RevokeTokenResponses[keyof RevokeTokenResponses];
+
+export type ListUsersData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/v1/users';
+};
+
+export type ListUsersErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type ListUsersError = ListUsersErrors[keyof ListUsersErrors];
+
+export type ListUsersResponses = {
+    /**
+     * Successful Response
+     */
+    200: UserList;
+};
+
+export type ListUsersResponse = ListUsersResponses[keyof ListUsersResponses];
+
+export type AddUserData = {
+    body: NewUser;
+    path?: never;
+    query?: never;
+    url: '/api/v1/users';
+};
+
+export type AddUserErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type AddUserError = AddUserErrors[keyof AddUserErrors];
+
+export type AddUserResponses = {
+    /**
+     * Successful Response
+     */
+    201: NewInvite;
+};
+
+export type AddUserResponse = AddUserResponses[keyof AddUserResponses];
+
+export type ChangeUserData = {
+    body: UserChange;
+    path: {
+        /**
+         * Name
+         */
+        name: string;
+    };
+    query?: never;
+    url: '/api/v1/users/{name}';
+};
+
+export type ChangeUserErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type ChangeUserError = ChangeUserErrors[keyof ChangeUserErrors];
+
+export type ChangeUserResponses = {
+    /**
+     * Successful Response
+     */
+    200: UserView;
+};
+
+export type ChangeUserResponse = ChangeUserResponses[keyof ChangeUserResponses];
+
+export type InviteUserData = {
+    body?: never;
+    path: {
+        /**
+         * Name
+         */
+        name: string;
+    };
+    query?: never;
+    url: '/api/v1/users/{name}/invite';
+};
+
+export type InviteUserErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type InviteUserError = InviteUserErrors[keyof InviteUserErrors];
+
+export type InviteUserResponses = {
+    /**
+     * Successful Response
+     */
+    201: NewInvite;
+};
+
+export type InviteUserResponse = InviteUserResponses[keyof InviteUserResponses];
 
 export type VersionData = {
     body?: never;

@@ -3,8 +3,8 @@
 import { queryOptions, type UseMutationOptions } from '@tanstack/react-query';
 
 import { client } from '../client.gen';
-import { abandonRun, cancelCalibration, cancelExperiment, cancelRun, checkpointRun, createExperiment, drainCluster, listAlgorithms, listCalibrations, listClusters, listClusterTokens, listExperiments, listRuns, listWorkloads, livez, makeClusterToken, type Options, querySeries, readBands, readCluster, readComparison, readExperiment, readLeaderboard, readLogs, readQueue, readRun, readTrace, readTuning, readyz, removeCluster, resumeCluster, retryRun, revokeClusterToken, setPolicy, setPriority, startCalibration, validateExperiment, version } from '../sdk.gen';
-import type { AbandonRunData, AbandonRunError, AbandonRunResponse, CancelCalibrationData, CancelCalibrationError, CancelCalibrationResponse, CancelExperimentData, CancelExperimentError, CancelExperimentResponse, CancelRunData, CancelRunError, CancelRunResponse, CheckpointRunData, CheckpointRunError, CheckpointRunResponse, CreateExperimentData, CreateExperimentError, CreateExperimentResponse, DrainClusterData, DrainClusterError, DrainClusterResponse, ListAlgorithmsData, ListAlgorithmsError, ListAlgorithmsResponse, ListCalibrationsData, ListCalibrationsError, ListCalibrationsResponse, ListClustersData, ListClustersError, ListClustersResponse, ListClusterTokensData, ListClusterTokensError, ListClusterTokensResponse, ListExperimentsData, ListExperimentsError, ListExperimentsResponse, ListRunsData, ListRunsError, ListRunsResponse, ListWorkloadsData, ListWorkloadsError, ListWorkloadsResponse, LivezData, LivezError, LivezResponse, MakeClusterTokenData, MakeClusterTokenError, MakeClusterTokenResponse, QuerySeriesData, QuerySeriesError, QuerySeriesResponse, ReadBandsData, ReadBandsError, ReadBandsResponse, ReadClusterData, ReadClusterError, ReadClusterResponse, ReadComparisonData, ReadComparisonError, ReadComparisonResponse, ReadExperimentData, ReadExperimentError, ReadExperimentResponse, ReadLeaderboardData, ReadLeaderboardError, ReadLeaderboardResponse, ReadLogsData, ReadLogsError, ReadLogsResponse, ReadQueueData, ReadQueueError, ReadQueueResponse, ReadRunData, ReadRunError, ReadRunResponse, ReadTraceData, ReadTraceError, ReadTraceResponse, ReadTuningData, ReadTuningError, ReadTuningResponse, ReadyzData, ReadyzError, ReadyzResponse, RemoveClusterData, RemoveClusterError, RemoveClusterResponse, ResumeClusterData, ResumeClusterError, ResumeClusterResponse, RetryRunData, RetryRunError, RetryRunResponse, RevokeClusterTokenData, RevokeClusterTokenError, RevokeClusterTokenResponse, SetPolicyData, SetPolicyError, SetPolicyResponse, SetPriorityData, SetPriorityError, SetPriorityResponse, StartCalibrationData, StartCalibrationError, StartCalibrationResponse, ValidateExperimentData, ValidateExperimentError, ValidateExperimentResponse, VersionData, VersionError, VersionResponse } from '../types.gen';
+import { abandonRun, acceptInvite, addUser, cancelCalibration, cancelExperiment, cancelRun, changePassword, changeUser, checkpointRun, createExperiment, createToken, drainCluster, exportAudit, inviteUser, listAlgorithms, listAudit, listCalibrations, listClusters, listClusterTokens, listExperiments, listRuns, listTokens, listUsers, listWorkloads, livez, makeClusterToken, type Options, querySeries, readBands, readCluster, readComparison, readExperiment, readLeaderboard, readLogs, readMe, readQueue, readRun, readTrace, readTuning, readyz, removeCluster, resumeCluster, retryRun, revokeClusterToken, revokeToken, setPolicy, setPriority, signIn, signOut, startCalibration, validateExperiment, version } from '../sdk.gen';
+import type { AbandonRunData, AbandonRunError, AbandonRunResponse, AcceptInviteData, AcceptInviteError, AcceptInviteResponse, AddUserData, AddUserError, AddUserResponse, CancelCalibrationData, CancelCalibrationError, CancelCalibrationResponse, CancelExperimentData, CancelExperimentError, CancelExperimentResponse, CancelRunData, CancelRunError, CancelRunResponse, ChangePasswordData, ChangePasswordError, ChangePasswordResponse, ChangeUserData, ChangeUserError, ChangeUserResponse, CheckpointRunData, CheckpointRunError, CheckpointRunResponse, CreateExperimentData, CreateExperimentError, CreateExperimentResponse, CreateTokenData, CreateTokenError, CreateTokenResponse, DrainClusterData, DrainClusterError, DrainClusterResponse, ExportAuditData, ExportAuditError, InviteUserData, InviteUserError, InviteUserResponse, ListAlgorithmsData, ListAlgorithmsError, ListAlgorithmsResponse, ListAuditData, ListAuditError, ListAuditResponse, ListCalibrationsData, ListCalibrationsError, ListCalibrationsResponse, ListClustersData, ListClustersError, ListClustersResponse, ListClusterTokensData, ListClusterTokensError, ListClusterTokensResponse, ListExperimentsData, ListExperimentsError, ListExperimentsResponse, ListRunsData, ListRunsError, ListRunsResponse, ListTokensData, ListTokensError, ListTokensResponse, ListUsersData, ListUsersError, ListUsersResponse, ListWorkloadsData, ListWorkloadsError, ListWorkloadsResponse, LivezData, LivezError, LivezResponse, MakeClusterTokenData, MakeClusterTokenError, MakeClusterTokenResponse, QuerySeriesData, QuerySeriesError, QuerySeriesResponse, ReadBandsData, ReadBandsError, ReadBandsResponse, ReadClusterData, ReadClusterError, ReadClusterResponse, ReadComparisonData, ReadComparisonError, ReadComparisonResponse, ReadExperimentData, ReadExperimentError, ReadExperimentResponse, ReadLeaderboardData, ReadLeaderboardError, ReadLeaderboardResponse, ReadLogsData, ReadLogsError, ReadLogsResponse, ReadMeData, ReadMeError, ReadMeResponse, ReadQueueData, ReadQueueError, ReadQueueResponse, ReadRunData, ReadRunError, ReadRunResponse, ReadTraceData, ReadTraceError, ReadTraceResponse, ReadTuningData, ReadTuningError, ReadTuningResponse, ReadyzData, ReadyzError, ReadyzResponse, RemoveClusterData, RemoveClusterError, RemoveClusterResponse, ResumeClusterData, ResumeClusterError, ResumeClusterResponse, RetryRunData, RetryRunError, RetryRunResponse, RevokeClusterTokenData, RevokeClusterTokenError, RevokeClusterTokenResponse, RevokeTokenData, RevokeTokenError, RevokeTokenResponse, SetPolicyData, SetPolicyError, SetPolicyResponse, SetPriorityData, SetPriorityError, SetPriorityResponse, SignInData, SignInError, SignInResponse, SignOutData, SignOutError, SignOutResponse, StartCalibrationData, StartCalibrationError, StartCalibrationResponse, ValidateExperimentData, ValidateExperimentError, ValidateExperimentResponse, VersionData, VersionError, VersionResponse } from '../types.gen';
 
 export type QueryKey<TOptions extends Options> = [
     Pick<TOptions, 'baseUrl' | 'body' | 'headers' | 'path' | 'query'> & {
@@ -57,6 +57,46 @@ export const listAlgorithmsOptions = (options?: Options<ListAlgorithmsData>) => 
         return data;
     },
     queryKey: listAlgorithmsQueryKey(options)
+});
+
+export const listAuditQueryKey = (options?: Options<ListAuditData>) => createQueryKey('listAudit', options);
+
+/**
+ * List Audit
+ *
+ * List the audit trail, newest first: who changed what, when, from where, with the state before and after.
+ */
+export const listAuditOptions = (options?: Options<ListAuditData>) => queryOptions<ListAuditResponse, ListAuditError, ListAuditResponse, ReturnType<typeof listAuditQueryKey>>({
+    queryFn: async ({ queryKey, signal }) => {
+        const { data } = await listAudit({
+            ...options,
+            ...queryKey[0],
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: listAuditQueryKey(options)
+});
+
+export const exportAuditQueryKey = (options?: Options<ExportAuditData>) => createQueryKey('exportAudit', options);
+
+/**
+ * Export Audit
+ *
+ * Return the audit trail as a file, the oldest entry first.
+ */
+export const exportAuditOptions = (options?: Options<ExportAuditData>) => queryOptions<unknown, ExportAuditError, unknown, ReturnType<typeof exportAuditQueryKey>>({
+    queryFn: async ({ queryKey, signal }) => {
+        const { data } = await exportAudit({
+            ...options,
+            ...queryKey[0],
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: exportAuditQueryKey(options)
 });
 
 /**
@@ -509,6 +549,25 @@ export const readTuningOptions = (options: Options<ReadTuningData>) => queryOpti
     queryKey: readTuningQueryKey(options)
 });
 
+/**
+ * Accept Invite
+ *
+ * Set the password of an invited user, once; the answer sets the cookie of a session.
+ */
+export const acceptInviteMutation = (options?: Partial<Options<AcceptInviteData>>): UseMutationOptions<AcceptInviteResponse, AcceptInviteError, Options<AcceptInviteData>> => {
+    const mutationOptions: UseMutationOptions<AcceptInviteResponse, AcceptInviteError, Options<AcceptInviteData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await acceptInvite({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
+
 export const readLeaderboardQueryKey = (options?: Options<ReadLeaderboardData>) => createQueryKey('readLeaderboard', options);
 
 /**
@@ -550,6 +609,45 @@ export const livezOptions = (options?: Options<LivezData>) => queryOptions<Livez
     },
     queryKey: livezQueryKey(options)
 });
+
+export const readMeQueryKey = (options?: Options<ReadMeData>) => createQueryKey('readMe', options);
+
+/**
+ * Read Me
+ *
+ * Return who sends this request, and with which role.
+ */
+export const readMeOptions = (options?: Options<ReadMeData>) => queryOptions<ReadMeResponse, ReadMeError, ReadMeResponse, ReturnType<typeof readMeQueryKey>>({
+    queryFn: async ({ queryKey, signal }) => {
+        const { data } = await readMe({
+            ...options,
+            ...queryKey[0],
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: readMeQueryKey(options)
+});
+
+/**
+ * Change Password
+ *
+ * Change one's own password; every other session of the user ends. 409 without a session of a user.
+ */
+export const changePasswordMutation = (options?: Partial<Options<ChangePasswordData>>): UseMutationOptions<ChangePasswordResponse, ChangePasswordError, Options<ChangePasswordData>> => {
+    const mutationOptions: UseMutationOptions<ChangePasswordResponse, ChangePasswordError, Options<ChangePasswordData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await changePassword({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
 
 export const readyzQueryKey = (options?: Options<ReadyzData>) => createQueryKey('readyz', options);
 
@@ -721,6 +819,181 @@ export const querySeriesMutation = (options?: Partial<Options<QuerySeriesData>>)
     const mutationOptions: UseMutationOptions<QuerySeriesResponse, QuerySeriesError, Options<QuerySeriesData>> = {
         mutationFn: async (fnOptions) => {
             const { data } = await querySeries({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
+
+/**
+ * Sign In
+ *
+ * Sign a browser in with name and password; the answer sets the cookie of a session.
+ *
+ * 401 for a wrong name or password alike; 429 after ten failures of a name, or 30 of an address, in 15 minutes.
+ */
+export const signInMutation = (options?: Partial<Options<SignInData>>): UseMutationOptions<SignInResponse, SignInError, Options<SignInData>> => {
+    const mutationOptions: UseMutationOptions<SignInResponse, SignInError, Options<SignInData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await signIn({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
+
+/**
+ * Sign Out
+ *
+ * End the session of this browser; a token is not changed: revoke it.
+ */
+export const signOutMutation = (options?: Partial<Options<SignOutData>>): UseMutationOptions<SignOutResponse, SignOutError, Options<SignOutData>> => {
+    const mutationOptions: UseMutationOptions<SignOutResponse, SignOutError, Options<SignOutData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await signOut({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
+
+export const listTokensQueryKey = (options?: Options<ListTokensData>) => createQueryKey('listTokens', options);
+
+/**
+ * List Tokens
+ *
+ * List one's own tokens, without secrets; for an administrator those of all, of machines and of agents.
+ */
+export const listTokensOptions = (options?: Options<ListTokensData>) => queryOptions<ListTokensResponse, ListTokensError, ListTokensResponse, ReturnType<typeof listTokensQueryKey>>({
+    queryFn: async ({ queryKey, signal }) => {
+        const { data } = await listTokens({
+            ...options,
+            ...queryKey[0],
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: listTokensQueryKey(options)
+});
+
+/**
+ * Create Token
+ *
+ * Make a token of one's own, of a machine, or of an agent; its secret is shown once.
+ */
+export const createTokenMutation = (options?: Partial<Options<CreateTokenData>>): UseMutationOptions<CreateTokenResponse, CreateTokenError, Options<CreateTokenData>> => {
+    const mutationOptions: UseMutationOptions<CreateTokenResponse, CreateTokenError, Options<CreateTokenData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await createToken({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
+
+/**
+ * Revoke Token
+ *
+ * Revoke a token at once: one's own, or as an administrator any.
+ */
+export const revokeTokenMutation = (options?: Partial<Options<RevokeTokenData>>): UseMutationOptions<RevokeTokenResponse, RevokeTokenError, Options<RevokeTokenData>> => {
+    const mutationOptions: UseMutationOptions<RevokeTokenResponse, RevokeTokenError, Options<RevokeTokenData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await revokeToken({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
+
+export const listUsersQueryKey = (options?: Options<ListUsersData>) => createQueryKey('listUsers', options);
+
+/**
+ * List Users
+ *
+ * List the users, by name.
+ */
+export const listUsersOptions = (options?: Options<ListUsersData>) => queryOptions<ListUsersResponse, ListUsersError, ListUsersResponse, ReturnType<typeof listUsersQueryKey>>({
+    queryFn: async ({ queryKey, signal }) => {
+        const { data } = await listUsers({
+            ...options,
+            ...queryKey[0],
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: listUsersQueryKey(options)
+});
+
+/**
+ * Add User
+ *
+ * Add a user, with an invitation: its page sets the password, once, within seven days. 409: a name in use.
+ */
+export const addUserMutation = (options?: Partial<Options<AddUserData>>): UseMutationOptions<AddUserResponse, AddUserError, Options<AddUserData>> => {
+    const mutationOptions: UseMutationOptions<AddUserResponse, AddUserError, Options<AddUserData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await addUser({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
+
+/**
+ * Change User
+ *
+ * Change role or access of a user, at once; disabled, their sessions end and their tokens are refused.
+ */
+export const changeUserMutation = (options?: Partial<Options<ChangeUserData>>): UseMutationOptions<ChangeUserResponse, ChangeUserError, Options<ChangeUserData>> => {
+    const mutationOptions: UseMutationOptions<ChangeUserResponse, ChangeUserError, Options<ChangeUserData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await changeUser({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
+
+/**
+ * Invite User
+ *
+ * Invite a user again, to set another password; an earlier invitation is not valid any more.
+ */
+export const inviteUserMutation = (options?: Partial<Options<InviteUserData>>): UseMutationOptions<InviteUserResponse, InviteUserError, Options<InviteUserData>> => {
+    const mutationOptions: UseMutationOptions<InviteUserResponse, InviteUserError, Options<InviteUserData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await inviteUser({
                 ...options,
                 ...fnOptions,
                 throwOnError: true

@@ -1,0 +1,133 @@
+"""Who is let in: identifies the sender of a request, and checks that their role allows the operation."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Protocol
+from urllib.parse import quote, urlsplit
+
+from fastapi import Request
+from starlette.responses import RedirectResponse, Response
+
+from hooke_api.base import pages
+from hooke_api.base.access import Actor, Change, Role, address_of, at_address, owner, subject_of
+from hooke_api.base.errors import Forbidden, Unauthorized
+from hooke_api.base.policy import LEAST, Operations
+from hooke_api.base.security import (
+    API,
+    OPEN,
+    OPEN_FILES,
+    OPEN_PAGES,
+    SAFE_METHODS,
+    SESSION_PREFIX,
+    SIGN_IN,
+    TOKEN_PREFIX,
+    Sessions,
+    bearer,
+)
+
+Checks = Mapping[str, Callable[[Request], object]]
+"""Path -> what raises Unauthorized unless the request has the other token that is needed there; in a thread."""
+
+
+class Accounts(Protocol):
+    """The users, their tokens and sessions, as the database has them. Called in a thread."""
+
+    def by_token(self, token: str) -> Actor | None:
+        """Return whose token this is; raises Unauthorized with the reason if it is not valid any more."""
+
+    def by_session(self, value: str) -> Actor | None:
+        """Return whose session this is, or None if it has ended."""
+
+    def any(self) -> bool:
+        """Return whether there is any user."""
+
+
+class Door:
+    """Lets requests in, or raises Unauthorized or Forbidden."""
+
+    def __init__(self, sessions: Sessions, accounts: Accounts, operations: Operations, checks: Checks) -> None:
+        self.sessions = sessions
+        self.accounts = accounts
+        self.operations = operations
+        self.checks = checks
+
+    async def admit(self, request: Request) -> Response | None:
+        """Store who sends a request; return a page for a browser that has to sign in first."""
+        path, safe = request.scope["path"], request.method in SAFE_METHODS
+        if path in SIGN_IN and not safe:
+            if request.headers.get("origin") is not None:  # else another site could sign a browser in
+                check_origin(request)
+            return None
+        if path in OPEN or (safe and (path in OPEN_PAGES or path.startswith(OPEN_FILES))):
+            return None
+        if path in self.checks:
+            if not safe:  # the others are answered with 405
+                await asyncio.to_thread(self.checks[path], request)
+            return None
+        actor = await self.identify(request)
+        if actor is None:
+            return await self._stranger(request)
+        request.state.actor = actor
+        self._authorize(request, actor)
+        return None
+
+    async def identify(self, request: Request) -> Actor | None:
+        """Return who sends a request, or None without a valid session. Raises Unauthorized or Forbidden."""
+        given = bearer(request.headers)
+        if given is not None:
+            sender = owner() if self.sessions.opens(given) else await self._by_token(given)
+            return at_address(sender, address_of(request))
+        cookie = self.sessions.cookie(request)
+        if cookie is None or not cookie.startswith(SESSION_PREFIX):
+            return None
+        actor = await asyncio.to_thread(self.accounts.by_session, cookie)
+        if actor is None:
+            return None
+        if request.method not in SAFE_METHODS:
+            check_origin(request)
+        return at_address(actor, address_of(request))
+
+    async def _by_token(self, given: str) -> Actor:
+        known = given.startswith(TOKEN_PREFIX)  # nothing else costs a look into the database
+        actor = await asyncio.to_thread(self.accounts.by_token, given) if known else None
+        if actor is None:
+            raise Unauthorized(
+                "this token is not valid for this server; the start-up token is in the file `token` in "
+                "HOOKE_HOME, a personal one is made with `hooke tokens create`"
+            )
+        return actor
+
+    async def _stranger(self, request: Request) -> Response:
+        path = request.scope["path"]
+        if path.startswith(API) or request.method not in SAFE_METHODS:
+            raise Unauthorized("sign in at /sign-in or /login?token=..., or send Authorization: Bearer TOKEN")
+        if await asyncio.to_thread(self.accounts.any):
+            return RedirectResponse(f"/sign-in?next={quote(path)}", 303, {"cache-control": "no-store"})
+        return pages.sign_in(expired=self.sessions.cookie(request) is not None)
+
+    def _authorize(self, request: Request, actor: Actor) -> None:
+        """Raise Forbidden unless the role allows the operation; keep what is to be recorded of a change."""
+        called = self.operations.of(request.method, request.scope["path"])
+        if called is None:
+            return  # a file of the dashboard, or the answer is 404 or 405
+        least = LEAST.get(called.operation)
+        if not isinstance(least, Role):
+            raise Forbidden(f"{called.operation} is not for users")
+        if not actor.may(least):
+            raise Forbidden(f"{called.operation} needs the role {least}; {actor.name} has {actor.role} here")
+        if request.method not in SAFE_METHODS:
+            subject = subject_of(called.parameters)
+            request.state.change = Change(actor, called.operation, subject, request.state.request_id)
+
+
+def check_origin(request: Request) -> None:
+    """Raise Forbidden unless a browser sends this from a page of this server."""
+    origin = request.headers.get("origin")
+    try:
+        named = urlsplit(origin or "").netloc.lower()
+    except ValueError:  # an address in brackets that is none
+        named = ""
+    if not named or named != request.headers.get("host", "").lower():
+        raise Forbidden(f"a change by a browser must come from a page of this server, not from {origin!r}")

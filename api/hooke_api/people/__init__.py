@@ -1,0 +1,1 @@
+"""Users: invitations, passwords, sessions, tokens, and the audit trail as resources."""

@@ -1,0 +1,163 @@
+"""Sign-in, invitations and passwords of users. Everything here takes the time of a hash: call it in a thread."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import ColumnElement, func, select
+from sqlalchemy.orm import Session
+
+from hooke_api.base.access import OWNER, Actor, Credential
+from hooke_api.base.errors import Conflict, TooMany, Unauthorized
+from hooke_api.base.security import Sessions, digest
+from hooke_api.models import TrailEntry, User, database_time
+from hooke_api.people import sessions
+from hooke_api.people.passwords import Passwords, check_password
+from hooke_api.storage import trail
+from hooke_api.storage.database import Database
+
+WINDOW = timedelta(minutes=15)
+"""Time for which a failed sign-in counts."""
+MOST_OF_ACCOUNT, MOST_OF_ADDRESS = 10, 30
+"""Failed sign-ins in that time, of one name since its last sign-in and from one address, before 429."""
+FAILED = "sign_in_failed"
+_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
+_WRONG = "the name or the password is wrong"
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A request that signs a user in."""
+
+    name: str
+    password: str
+    address: str
+    request_id: str
+
+
+def sign_in(database: Database, passwords: Passwords, asked: Attempt) -> str:
+    """Return the cookie of a new session. Raises Unauthorized, and TooMany after too many failures.
+
+    Name and password are told to be wrong together, and a name that nobody has takes as long as one that somebody
+    has. Failures are counted in the audit trail, which all processes share.
+    """
+    name = asked.name.strip().lower()
+    if not _NAME.fullmatch(name):
+        name = "?"  # what is no name is not stored
+    with database.read() as session:
+        at = database_time(session)
+        user = session.scalars(select(User).where(User.name == name)).first()
+        _check_failures(session, name, asked.address, user, at)
+    hashed = user.password_hash if user and not user.disabled else None
+    if user is None or not passwords.matches(hashed, asked.password):
+        with database.write() as session:
+            trail.add(session, name, FAILED, name, address=asked.address, request_id=asked.request_id)
+        raise Unauthorized(_WRONG)
+    fresh = passwords.hash(asked.password) if hashed and passwords.outdated(hashed) else None
+    with database.write() as session:
+        user = _unchanged(session, user)
+        if fresh:
+            user.password_hash = fresh
+        return _begin(session, user, "sign_in", asked.address, asked.request_id)
+
+
+def _check_failures(session: Session, name: str, address: str, user: User | None, at: datetime) -> None:
+    since = at - WINDOW
+    last = user.signed_in_at if user else None
+    counted = max(since, last) if last else since
+    if _failures(session, TrailEntry.subject == name, counted) >= MOST_OF_ACCOUNT:
+        raise TooMany(_blocked(f"the name {name!r}"), round(WINDOW.total_seconds()))
+    if _failures(session, TrailEntry.address == address, since) >= MOST_OF_ADDRESS:
+        raise TooMany(_blocked("this address"), round(WINDOW.total_seconds()))
+
+
+def _failures(session: Session, which: ColumnElement[bool], since: datetime) -> int:
+    query = select(func.count()).where(which, TrailEntry.action == FAILED, TrailEntry.at > since)
+    return session.execute(query).scalar_one()
+
+
+def _blocked(what: str) -> str:
+    minutes = round(WINDOW.total_seconds() / 60)
+    return f"too many failed sign-ins of {what}: try again in {minutes} minutes; the start-up token still signs in"
+
+
+def _unchanged(session: Session, known: User) -> User:
+    """Return the user's row, locked. Raises Unauthorized if password or access have changed since it was read."""
+    user = session.get_one(User, known.id, with_for_update=True, populate_existing=True)
+    if user.disabled or user.password_hash != known.password_hash:
+        raise Unauthorized(_WRONG)
+    return user
+
+
+def _begin(session: Session, user: User, action: str, address: str, request_id: str) -> str:
+    at = database_time(session)
+    cookie = sessions.begin(session, user.id, digest, at)
+    user.signed_in_at = at
+    trail.add(session, user.name, action, user.name, address=address, request_id=request_id)
+    return cookie
+
+
+def sign_in_owner(database: Database, known: Sessions, token: str, address: str, request_id: str) -> str | None:
+    """Return the cookie of a session of the owner, or None if this is not the start-up token.
+
+    Raises TooMany after too many failures from an address.
+    """
+    with database.read() as session:
+        at = database_time(session)
+        if _failures(session, TrailEntry.address == address, at - WINDOW) >= MOST_OF_ADDRESS:
+            raise TooMany(_blocked("this address"), round(WINDOW.total_seconds()))
+    opens = known.opens(token)
+    with database.write() as session:
+        action = "sign_in" if opens else FAILED
+        trail.add(session, OWNER, action, OWNER, address=address, request_id=request_id)
+        return sessions.begin(session, None, known.digest_for_owner, database_time(session)) if opens else None
+
+
+def accept(database: Database, passwords: Passwords, invite: str, password: str, sent: Attempt) -> str:
+    """Set the password of an invited user; return the cookie of a session. Every other session of theirs ends.
+
+    Raises Unauthorized if the invitation is not valid, Invalid for a password that is not accepted.
+    """
+    with database.read() as session:
+        user = _invited(session, invite)
+    check_password(password, user.name)
+    hashed = passwords.hash(password)
+    with database.write() as session:
+        user = _invited(session, invite, lock=True)
+        user.password_hash = hashed
+        user.invite_sha256 = user.invite_until = None
+        sessions.end_all(session, user.id)
+        return _begin(session, user, "accept_invite", sent.address, sent.request_id)
+
+
+def _invited(session: Session, invite: str, *, lock: bool = False) -> User:
+    query = select(User).where(User.invite_sha256 == digest(invite))
+    user = session.scalars(query.with_for_update() if lock else query).first()
+    if user is None or user.disabled or user.invite_until is None or user.invite_until <= database_time(session):
+        raise Unauthorized("this invitation has been used or has expired: ask an administrator for another one")
+    return user
+
+
+def change_password(database: Database, passwords: Passwords, actor: Actor, current: str, password: str) -> None:
+    """Change the password of the user who asks; their other sessions end.
+
+    Raises Conflict without a session of a user, Unauthorized for a wrong password, TooMany after too many.
+    """
+    if actor.credential is not Credential.SESSION or actor.user is None:
+        raise Conflict("only a user who has signed in with a password changes it: sign in first")
+    with database.read() as session:
+        user = session.get_one(User, actor.user)
+        _check_failures(session, user.name, actor.address, user, database_time(session))
+    check_password(password, user.name)
+    if not passwords.matches(user.password_hash, current):
+        with database.write() as session:
+            trail.add(session, user.name, FAILED, user.name, address=actor.address, instead=True)
+        raise Unauthorized("the present password is wrong")
+    hashed = passwords.hash(password)
+    with database.write() as session:
+        user = _unchanged(session, user)
+        user.password_hash = hashed
+        sessions.end_all(session, user.id, but=actor.id)
+        trail.tell(session, subject=user.name)

@@ -1,0 +1,95 @@
+import { Button, PasswordInput, Text } from "@mantine/core";
+import { useMutation } from "@tanstack/react-query";
+import { useEffect, useState } from "react";
+import { changePasswordMutation } from "@/lib/client/@tanstack/react-query.gen";
+import type { Me } from "@/lib/client/types.gen";
+import { MEANINGS } from "@/lib/people/roles";
+import { useMe } from "@/lib/people/use-me";
+import { ErrorPanel } from "@/lib/ui/error-panel";
+import { Section } from "@/lib/ui/section";
+import { complete } from "./new-password";
+import { NewPasswordFields } from "./new-password-fields";
+import styles from "./people.module.css";
+import { TokensPart } from "./tokens-part";
+
+/** One's own password and tokens. */
+export function AccountScreen() {
+  const me = useMe();
+  useEffect(() => {
+    document.title = "Account · Hooke";
+  }, []);
+  if (!me) return null;
+  return (
+    <>
+      <h1 className={styles.title}>{me.name}</h1>
+      <p className={styles.intro}>
+        Role {me.role}: {MEANINGS[me.role]}
+        {me.role !== "viewer" && ", and what the roles before it do"}.
+      </p>
+      {me.is_user && me.credential === "session" ? <PasswordPart /> : <OwnerNote me={me} />}
+      <TokensPart me={me} all={false} />
+    </>
+  );
+}
+
+function OwnerNote({ me }: { me: Me }) {
+  return (
+    <p className={styles.intro} data-testid="owner-note">
+      {me.name} is signed in with the {me.credential}: there is no password to change.
+    </p>
+  );
+}
+
+function PasswordPart() {
+  const [current, setCurrent] = useState("");
+  const [password, setPassword] = useState("");
+  const [repeated, setRepeated] = useState("");
+  const change = useMutation({
+    ...changePasswordMutation(),
+    onSuccess: () => {
+      setCurrent("");
+      setPassword("");
+      setRepeated("");
+    },
+  });
+  return (
+    <Section title="Password" testId="password-part">
+      <form
+        className={styles.narrow}
+        onSubmit={(event) => {
+          event.preventDefault();
+          change.mutate({ body: { current, password } });
+        }}
+      >
+        <PasswordInput
+          label="Present password"
+          autoComplete="current-password"
+          maxLength={256}
+          value={current}
+          onChange={(event) => setCurrent(event.currentTarget.value)}
+          data-testid="current-password"
+        />
+        <NewPasswordFields
+          password={password}
+          repeated={repeated}
+          onPassword={setPassword}
+          onRepeated={setRepeated}
+        />
+        <Button
+          type="submit"
+          disabled={current === "" || !complete(password, repeated)}
+          loading={change.isPending}
+          data-testid="change-password"
+        >
+          Change the password
+        </Button>
+        {change.isError && <ErrorPanel what="The password was not changed." error={change.error} />}
+        {change.isSuccess && (
+          <Text size="sm" role="status">
+            The password is changed. Your sessions in other browsers have ended.
+          </Text>
+        )}
+      </form>
+    </Section>
+  );
+}

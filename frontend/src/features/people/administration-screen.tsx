@@ -1,0 +1,38 @@
+import { useEffect } from "react";
+import { useMe, useRefusal } from "@/lib/people/use-me";
+import { Message } from "@/lib/ui/message";
+import styles from "./people.module.css";
+import { TokensPart } from "./tokens-part";
+import { TrailPart } from "./trail-part";
+import { UsersPart } from "./users-part";
+
+/** Users, tokens and the audit trail, for administrators. */
+export function AdministrationScreen() {
+  const me = useMe();
+  const why = useRefusal("admin");
+  useEffect(() => {
+    document.title = "Administration · Hooke";
+  }, []);
+  if (!me) return null;
+  if (why !== undefined) {
+    return (
+      <Message page title="Administration" testId="not-admin">
+        {why}
+      </Message>
+    );
+  }
+  return (
+    <>
+      <h1 className={styles.title}>Administration</h1>
+      <p className={styles.intro}>
+        {me.users
+          ? "Users sign in with a name and a password; the start-up token goes on being that of an administrator. "
+          : "There is no user yet. With the first one, browsers are led to a sign-in page; the start-up token goes on being that of an administrator. "}
+        Every change is in the audit trail.
+      </p>
+      <UsersPart me={me} />
+      <TokensPart me={me} all />
+      <TrailPart />
+    </>
+  );
+}

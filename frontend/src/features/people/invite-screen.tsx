@@ -1,0 +1,56 @@
+import { Button } from "@mantine/core";
+import { useMutation } from "@tanstack/react-query";
+import { useLocation } from "@tanstack/react-router";
+import { useEffect, useState } from "react";
+import { acceptInviteMutation } from "@/lib/client/@tanstack/react-query.gen";
+import { browser } from "@/lib/people/browser";
+import { ErrorPanel } from "@/lib/ui/error-panel";
+import { Message } from "@/lib/ui/message";
+import { complete } from "./new-password";
+import { NewPasswordFields } from "./new-password-fields";
+import styles from "./people.module.css";
+
+/** Sets the password of an invited user. The secret stands behind `#`, so it is in no log of a server. */
+export function InviteScreen() {
+  const invite = useLocation().hash.replace(/^#/, "");
+  const [password, setPassword] = useState("");
+  const [repeated, setRepeated] = useState("");
+  const accept = useMutation({ ...acceptInviteMutation(), onSuccess: () => browser.load("/") });
+  useEffect(() => {
+    document.title = "Invitation · Hooke";
+  }, []);
+  if (invite === "") {
+    return (
+      <Message page title="This is no invitation" testId="no-invite">
+        The address of an invitation goes on behind /invite: open it as it was sent to you.
+      </Message>
+    );
+  }
+  return (
+    <form
+      className={styles.entrance}
+      onSubmit={(event) => {
+        event.preventDefault();
+        accept.mutate({ body: { invite, password } });
+      }}
+    >
+      <h1>Welcome to Hooke</h1>
+      <p>Choose the password with which you will sign in. This address works once.</p>
+      <NewPasswordFields
+        password={password}
+        repeated={repeated}
+        onPassword={setPassword}
+        onRepeated={setRepeated}
+      />
+      {accept.isError && <ErrorPanel what="The password was not set." error={accept.error} />}
+      <Button
+        type="submit"
+        disabled={!complete(password, repeated)}
+        loading={accept.isPending || accept.isSuccess}
+        data-testid="accept"
+      >
+        Set the password and sign in
+      </Button>
+    </form>
+  );
+}

@@ -1,0 +1,97 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import {
+  listTokensOptions,
+  listTokensQueryKey,
+  revokeTokenMutation,
+} from "@/lib/client/@tanstack/react-query.gen";
+import type { Me, TokenView } from "@/lib/client/types.gen";
+import { formatAge, formatMoment } from "@/lib/format/time";
+import { ConfirmButton } from "@/lib/ui/confirm-button";
+import { ErrorPanel } from "@/lib/ui/error-panel";
+import { Section } from "@/lib/ui/section";
+import ui from "@/lib/ui/ui.module.css";
+import { useNow } from "@/lib/ui/use-now";
+import { NewTokenForm } from "./new-token-form";
+import styles from "./people.module.css";
+import { tokenOwner, tokenState } from "./token-state";
+
+/** Tokens, one's own or of everybody, and a form for another one. */
+export function TokensPart({ me, all }: { me: Me; all: boolean }) {
+  const query = useQuery(listTokensOptions());
+  const client = useQueryClient();
+  const revoke = useMutation({
+    ...revokeTokenMutation(),
+    onSuccess: () => client.invalidateQueries({ queryKey: listTokensQueryKey() }),
+  });
+  const known = query.data?.items ?? [];
+  const items = all ? known : known.filter((token) => (me.is_user ? token.user === me.name : !token.user));
+  return (
+    <Section title="Tokens" testId="tokens-part">
+      {query.isError && <ErrorPanel what="The tokens could not be listed." error={query.error} />}
+      {items.length > 0 && (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
+        <section className={`${ui.tableWrap} ${styles.table}`} aria-label="Tokens" tabIndex={0}>
+          <table className={ui.table} data-testid="tokens">
+            <thead>
+              <tr>
+                <th>Label</th>
+                {all && <th>Of</th>}
+                <th>Scope</th>
+                <th>Valid</th>
+                <th>Last used</th>
+                <th>Token</th>
+                <th />
+              </tr>
+            </thead>
+            <tbody>
+              {items.map((token) => (
+                <Row
+                  key={token.id}
+                  token={token}
+                  all={all}
+                  busy={revoke.isPending && revoke.variables.path.token_id === token.id}
+                  revoke={() => revoke.mutate({ path: { token_id: token.id } })}
+                />
+              ))}
+            </tbody>
+          </table>
+        </section>
+      )}
+      {revoke.isError && <ErrorPanel what="The token was not revoked." error={revoke.error} />}
+      <NewTokenForm me={me} />
+    </Section>
+  );
+}
+
+function Row(props: { token: TokenView; all: boolean; busy: boolean; revoke: () => void }) {
+  const { token } = props;
+  const now = useNow();
+  const { valid, words } = tokenState(token, now);
+  return (
+    <tr>
+      <td>{token.label || "no label"}</td>
+      {props.all && <td>{tokenOwner(token)}</td>}
+      <td>{token.scope}</td>
+      <td title={formatMoment(token.revoked_at ?? token.expires_at)}>{words}</td>
+      <td title={formatMoment(token.used_at)}>{token.used_at ? formatAge(token.used_at, now) : "never"}</td>
+      <td>
+        <code>…{token.id.slice(-8)}</code>
+      </td>
+      <td>
+        <div className={styles.actions}>
+          {valid && (
+            <ConfirmButton
+              label="Revoke"
+              question={`Revoke the token ${token.label}? What uses it is refused at once.`}
+              keep="Keep it"
+              confirm="Revoke the token"
+              busy={props.busy}
+              act={props.revoke}
+              testId="revoke-token"
+            />
+          )}
+        </div>
+      </td>
+    </tr>
+  );
+}

@@ -1,0 +1,98 @@
+import { Button, NativeSelect } from "@mantine/core";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { changeUserMutation, listUsersQueryKey } from "@/lib/client/@tanstack/react-query.gen";
+import type { Role, UserView } from "@/lib/client/types.gen";
+import { formatAge, formatMoment } from "@/lib/format/time";
+import { ROLES } from "@/lib/people/roles";
+import { ConfirmButton } from "@/lib/ui/confirm-button";
+import { ErrorPanel } from "@/lib/ui/error-panel";
+import ui from "@/lib/ui/ui.module.css";
+import { useNow } from "@/lib/ui/use-now";
+import styles from "./people.module.css";
+import { userState } from "./user-state";
+
+interface UserRowProps {
+  user: UserView;
+  /** Whether it is the one who looks: nobody changes their own role or access. */
+  self: boolean;
+  inviting: boolean;
+  invite: () => void;
+}
+
+/** One user: role, access, invitation. */
+export function UserRow({ user, self, inviting, invite }: UserRowProps) {
+  const client = useQueryClient();
+  const change = useMutation({
+    ...changeUserMutation(),
+    onSuccess: () => client.invalidateQueries({ queryKey: listUsersQueryKey() }),
+  });
+  const now = useNow();
+  const state = userState(user, now);
+  const path = { name: user.name };
+  return (
+    <tr data-testid={`user-${user.name}`}>
+      <td>
+        {user.name}
+        {change.isError && <ErrorPanel what="This was not done." error={change.error} />}
+      </td>
+      <td>
+        <NativeSelect
+          size="xs"
+          w={120}
+          aria-label={`Role of ${user.name}`}
+          title={self ? "Nobody changes their own role." : undefined}
+          disabled={self || change.isPending}
+          value={user.role}
+          data={[...ROLES]}
+          onChange={(event) => change.mutate({ path, body: { role: event.currentTarget.value as Role } })}
+        />
+      </td>
+      <td>
+        <span className={`${ui.state} ${ui[state.tone]}`}>
+          <span className={ui.dot} />
+          {state.words}
+        </span>
+      </td>
+      <td title={formatMoment(user.signed_in_at)}>
+        {user.signed_in_at ? formatAge(user.signed_in_at, now) : "never"}
+      </td>
+      <td>
+        <div className={styles.actions}>
+          {!user.disabled && (
+            <Button
+              variant="default"
+              loading={inviting}
+              onClick={invite}
+              title="Makes an address at which another password is set."
+              data-testid="invite"
+            >
+              Invite again
+            </Button>
+          )}
+          {user.disabled ? (
+            <Button
+              variant="default"
+              loading={change.isPending}
+              onClick={() => change.mutate({ path, body: { disabled: false } })}
+              data-testid="enable"
+            >
+              Enable
+            </Button>
+          ) : (
+            !self && (
+              <ConfirmButton
+                label="Disable"
+                question={`Disable ${user.name}? Sessions end and tokens are refused at once. Runs continue.`}
+                keep="Keep access"
+                confirm="Disable the user"
+                busy={change.isPending}
+                act={() => change.mutate({ path, body: { disabled: true } })}
+                testId="disable"
+              />
+            )
+          )}
+        </div>
+      </td>
+    </tr>
+  );
+}

@@ -1,0 +1,25 @@
+import { Tooltip } from "@mantine/core";
+import type { ReactNode } from "react";
+import type { Role } from "@/lib/client/types.gen";
+import styles from "./allowed.module.css";
+import { useRefusal } from "./use-me";
+
+interface AllowedProps {
+  least: Role;
+  /** The user whose experiment it is, where this user may as well. */
+  of?: string;
+  children: ReactNode;
+}
+
+/** Controls that need a role: disabled, with the reason, for others. */
+export function Allowed({ least, of, children }: AllowedProps) {
+  const why = useRefusal(least, of);
+  if (why === undefined) return children;
+  return (
+    <Tooltip label={why} multiline maw={260} events={{ hover: true, focus: true, touch: true }}>
+      <fieldset disabled className={styles.refused} aria-label={why} data-testid="refused">
+        {children}
+      </fieldset>
+    </Tooltip>
+  );
+}

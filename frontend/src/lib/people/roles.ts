@@ -1,0 +1,34 @@
+import type { Me, Role } from "@/lib/client/types.gen";
+
+/** The roles in their order: each includes those before it. */
+export const ROLES = ["viewer", "researcher", "operator", "admin"] as const satisfies readonly Role[];
+
+/** What each role may do, in words. */
+export const MEANINGS: Record<Role, string> = {
+  viewer: "reads everything",
+  researcher: "submits experiments, and changes their own",
+  operator: "manages clusters, and changes the experiments of others",
+  admin: "manages users, and reads the audit trail",
+};
+
+/** Whether a role is at least another one. */
+export function includes(role: Role, least: Role): boolean {
+  return ROLES.indexOf(role) >= ROLES.indexOf(least);
+}
+
+/**
+ * Why somebody may not do what needs a role; undefined: they may. `of`: the user whose experiment it is, where only
+ * this user and operators may. While it is not known who this is, everything seems allowed: the server decides.
+ */
+export function refusal(me: Me | undefined, least: Role, of?: string): string | undefined {
+  if (!me) return undefined;
+  if (!includes(me.role, least)) return `This needs the role ${least}; yours is ${me.role}.`;
+  if (of !== undefined && of !== me.name && !includes(me.role, "operator"))
+    return `This is of ${of}: only ${of} or an operator changes it.`;
+  return undefined;
+}
+
+/** Where to go after the sign-in: an address of this server, and nothing else. */
+export function nextPage(next: string | undefined): string {
+  return next !== undefined && /^\/(?![/\\])/.test(next) ? next : "/";
+}

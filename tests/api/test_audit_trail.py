@@ -1,0 +1,171 @@
+"""The audit trail: an entry for each change, in its transaction; nobody changes one; exported whole."""
+
+import csv
+import io
+import json
+
+import pytest
+from hooke_api.models import Cluster, TrailEntry
+from hooke_api.storage import trail
+from sqlalchemy import delete, update
+from sqlalchemy.exc import DatabaseError
+
+from tests.api.hands import ALONE, SPEC
+from tests.api.persons import PASSWORD, browser, invite, person, unique
+from tests.api.test_experiments import pointers, problem
+
+
+def entries(service, **query):
+    """Return entries of the trail, the oldest first."""
+    return service.get("/audit", limit=500, **query)["items"][::-1]
+
+
+def told(service, subject):
+    """Return (who, what, before, after) of the entries about something."""
+    return [(e["actor"], e["action"], e["before"], e["after"]) for e in entries(service, subject=subject)]
+
+
+def test_changes_of_experiments_and_runs(service):
+    service.hello()
+    ana, eva = person(service), person(service, "operator", "eva")
+    made = ana.client.post("/experiments", json=SPEC | ALONE).json()
+    id, path = made["id"], f"/experiments/{made['id']}"
+    ana.client.put(f"{path}/priority", json={"priority": 7}).raise_for_status()
+    supervisor = service.next()
+    supervisor.report("starting", "running")
+    run = supervisor.id
+    eva.client.post(f"/runs/{run}/checkpoint").raise_for_status()
+    problem(eva.client.post(f"/runs/{run}/retry"), 409)
+    eva.client.post(f"/runs/{run}/cancel").raise_for_status()
+    ana.client.post(f"{path}/cancel").raise_for_status()
+    about = {"number": made["number"], "name": "first", "runs": 1}
+    assert told(service, id) == [
+        (ana.name, "create_experiment", None, about),
+        (ana.name, "set_priority", {"priority": 0}, {"priority": 7}),
+        (ana.name, "cancel_experiment", {"runs": {"running": 1}}, None),
+    ]
+    running = {"state": "running", "attempt": 1}
+    assert told(service, run) == [
+        (eva.name, "checkpoint_run", running, None),
+        (eva.name, "cancel_run", running, None),
+    ], "what was refused has changed nothing"
+
+
+def test_changes_of_clusters_tokens_and_users(service):
+    name, user = unique("hpc"), unique("ana")
+    service.hello(name)
+    service.client.post(f"/clusters/{name}/drain").raise_for_status()
+    service.client.put(f"/clusters/{name}/policy", json={"order": "priority"}).raise_for_status()
+    token = service.client.post(f"/clusters/{name}/tokens", json={"label": "node"}).json()["id"]
+    service.client.post(f"/cluster-tokens/{token}/revoke").raise_for_status()
+    service.client.post(f"/clusters/{name}/calibrations", json={}).raise_for_status()
+    service.client.delete(f"/clusters/{name}").raise_for_status()
+    found = told(service, name)
+    assert [(actor, action) for actor, action, _, _ in found] == [
+        ("agent", "agent_hello"),
+        *(("owner", action) for action in ("drain_cluster", "set_policy", "make_cluster_token", "remove_cluster")),
+    ]
+    assert found[1][2:] == ({"draining": False}, {"draining": True})
+    assert (found[2][2], found[2][3]["order"]) == ({}, "priority")
+    assert found[3][3] == {"token": token, "label": "node"}
+    assert told(service, token) == [("owner", "revoke_cluster_token", {"cluster": name, "label": "node"}, None)]
+    invite(service, user, "viewer")
+    service.client.patch(f"/users/{user}", json={"role": "admin"}).raise_for_status()
+    made = service.client.post("/tokens", json={"label": unique("ci"), "scope": "submit"}).json()
+    service.client.post(f"/tokens/{made['id']}/revoke").raise_for_status()
+    viewer, admin = ({"role": role, "disabled": False} for role in ("viewer", "admin"))
+    assert told(service, user) == [("owner", "add_user", None, viewer), ("owner", "change_user", viewer, admin)]
+    about = {"user": None, "label": made["label"], "scope": "submit"}
+    assert told(service, made["id"]) == [
+        ("owner", "create_token", None, about),
+        ("owner", "revoke_token", None, None),
+    ]
+
+
+def test_sign_ins_and_failed_ones_with_their_address(service):
+    ana = person(service)
+    client = browser(service, "10.9.8.7")
+    problem(ana.sign_in("wrong", client), 401)
+    answer = ana.sign_in(client=client)
+    body = {"current": "wrong", "password": "another one, longer"}
+    problem(client.put("/me/password", json=body), 401)
+    client.put("/me/password", json=body | {"current": PASSWORD}).raise_for_status()
+    client.post("/sign-out").raise_for_status()
+    problem(client.post("/sign-in", json={"name": "=cmd|' /C calc'!A0", "password": "x"}), 401)
+    found = entries(service, actor=ana.name)
+    actions = ("accept_invite", "sign_in_failed", "sign_in", "sign_in_failed", "change_password", "sign_out")
+    assert tuple(entry["action"] for entry in found) == actions
+    assert {entry["address"] for entry in found[1:]} == {"10.9.8.7"}
+    assert found[2]["request_id"] == answer.headers["x-request-id"]
+    assert [entry["credential"].partition(" ")[0] for entry in found[4:]] == ["session", "session"]
+    assert entries(service)[-1]["subject"] == "?", "what is no name is not stored"
+
+
+def test_an_entry_is_stored_with_its_change_or_neither_is(service, monkeypatch):
+    cluster = unique("hpc")
+    service.hello(cluster)
+    kept = told(service, cluster)
+
+    def fail(session):
+        raise RuntimeError("no room")
+
+    monkeypatch.setattr(trail, "settle", fail)
+    assert service.client.post(f"/clusters/{cluster}/drain").status_code == 500
+    monkeypatch.undo()
+    with service.database.read() as session:
+        assert session.get_one(Cluster, cluster).draining is False
+    assert told(service, cluster) == kept
+
+
+@pytest.mark.parametrize("statement", [update(TrailEntry).values(actor="nobody"), delete(TrailEntry)])
+def test_nobody_changes_an_entry(service, statement):
+    service.hello(unique("hpc"))
+    kept = entries(service)
+    with pytest.raises(DatabaseError, match="append-only"), service.database.write() as session:
+        session.execute(statement)
+    assert entries(service) == kept
+
+
+def test_pages_and_filters(service):
+    cluster = unique("hpc")
+    service.hello(cluster)
+    for _ in range(2):
+        service.client.post(f"/clusters/{cluster}/drain").raise_for_status()
+        service.client.post(f"/clusters/{cluster}/resume").raise_for_status()
+    ids, cursor = [], {}
+    while True:
+        page = service.get("/audit", subject=cluster, limit=2, **cursor)
+        ids += [entry["id"] for entry in page["items"]]
+        if page["next_cursor"] is None:
+            break
+        cursor = {"cursor": page["next_cursor"]}
+    assert len(ids) == 5
+    assert ids == sorted(ids, reverse=True)
+    assert len(entries(service, subject=cluster, action="drain_cluster")) == 2
+    assert entries(service, subject=cluster, actor="nobody") == []
+    assert pointers(service.client.get("/audit", params={"cursor": "x"})) == {"query/cursor"}
+
+
+def test_the_export_has_everything_in_both_forms(service, monkeypatch):
+    monkeypatch.setattr("hooke_api.people.audit.TOGETHER", 2)  # several transactions
+    cluster = unique("hpc")
+    service.hello(cluster)
+    for change in ("drain", "resume", "drain"):
+        service.client.post(f"/clusters/{cluster}/{change}").raise_for_status()
+    shown = entries(service, subject=cluster)
+    answer = service.client.get("/audit/export", params={"subject": cluster})
+    assert answer.headers["content-type"].startswith("application/x-ndjson")
+    assert [json.loads(line) for line in answer.text.splitlines()] == shown
+    answer = service.client.get("/audit/export", params={"subject": cluster, "kind": "csv"})
+    assert answer.headers["content-disposition"] == 'attachment; filename="audit.csv"'
+    rows = list(csv.DictReader(io.StringIO(answer.text)))
+    assert [row["action"] for row in rows] == [entry["action"] for entry in shown]
+    assert json.loads(rows[1]["after"]) == {"draining": True}
+    assert rows[0]["after"] == ""
+
+
+def test_no_cell_of_the_export_is_computed_by_a_spreadsheet(service):
+    with service.database.write() as session:
+        trail.add(session, "=1+1", "@x", unique("-x"), address="+1")
+    row = list(csv.DictReader(io.StringIO(service.client.get("/audit/export?kind=csv").text)))[-1]
+    assert (row["actor"], row["action"], row["address"]) == ("'=1+1", "'@x", "'+1")
