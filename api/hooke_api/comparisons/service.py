@@ -12,7 +12,6 @@ from hooke.spec.specification import ExperimentSpec
 from hooke.spec.states import TERMINAL
 from sqlalchemy.orm import Session
 
-from hooke_api.base.errors import ResourceNotFound
 from hooke_api.comparisons.figures import reported_runs
 from hooke_api.comparisons.schemas import (
     Across,
@@ -28,13 +27,12 @@ from hooke_api.comparisons.schemas import (
 )
 from hooke_api.models import Experiment
 from hooke_api.planning.trials import continued, outcomes, trial_runs, trials_of
+from hooke_api.storage.present import present_experiment
 
 
 def answer_comparison(session: Session, experiment_id: str) -> Comparison:
     """Return the comparison of an experiment with its present runs. Raises NotFound."""
-    experiment = session.get(Experiment, experiment_id)
-    if experiment is None:
-        raise ResourceNotFound(f"no experiment has the id {experiment_id!r}")
+    experiment = present_experiment(session, experiment_id)
     spec = ExperimentSpec.model_validate(experiment.spec)
     runs = reported_runs(session, experiment_id)
     effort = effort_of(session, experiment, spec, measured=bool(runs))
@@ -52,6 +50,14 @@ def answer_comparison(session: Session, experiment_id: str) -> Comparison:
         across=[_across(each, found.rows) for each in found.across],
         sentences=[*found.sentences, *untold],
     )
+
+
+def report_of(session: Session, experiment: Experiment) -> tuple[ExperimentSpec, Report]:
+    """Return the specification of an experiment and the engine's report on its present runs."""
+    spec = ExperimentSpec.model_validate(experiment.spec)
+    runs = reported_runs(session, experiment.id)
+    effort = effort_of(session, experiment, spec, measured=bool(runs))
+    return spec, report(runs, experiment.baseline, spec.target, effort)
 
 
 def effort_of(session: Session, experiment: Experiment, spec: ExperimentSpec, measured: bool) -> Effort:

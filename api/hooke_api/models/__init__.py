@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from hooke_api.models.base import DEFAULT_PROJECT, Base, Moment, Owned, Serial, State, now
 from hooke_api.models.clock import database_time
+from hooke_api.models.keeping import ExperimentTag, Removal
 from hooke_api.models.records import Checkpoint, Chunk, DroppedWorker, LogBlock, RankTotals, StoredEvaluation
 from hooke_api.models.sites import CatalogueEntry, Cluster, ClusterToken, StoredCalibration
 from hooke_api.models.work import (
@@ -42,6 +43,7 @@ __all__ = [
     "StoredEvaluation",
     "Event",
     "Experiment",
+    "ExperimentTag",
     "IdempotencyKey",
     "Leader",
     "LogBlock",
@@ -49,6 +51,7 @@ __all__ = [
     "Owned",
     "Project",
     "RankTotals",
+    "Removal",
     "Run",
     "Serial",
     "State",

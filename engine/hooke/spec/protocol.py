@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from hooke.spec.frozen import Frozen
 
-PROTOCOL = 3
+PROTOCOL = 4
 """1: agents without identity. 2: hello with identity and protocol, answered by a welcome. 3: causes of ends,
-failed launches, proofs with the attempt's token, attempts that start over."""
+failed launches, proofs with the attempt's token, attempts that start over. 4: orders to remove what is left of
+deleted runs."""
 OLDEST = 1
 """The oldest protocol of an agent that this version's server understands."""
 OLDEST_SERVER = 3
