@@ -90,6 +90,9 @@ class Repeating(threading.Thread):
         """Do what is to be done now."""
         raise NotImplementedError
 
+    def close(self) -> None:
+        """Release what is held, at the end."""
+
     def lives(self) -> bool:
         """Note a sign of life in a long look; return whether to go on with it."""
         self._sign_at = time.monotonic()
@@ -109,6 +112,8 @@ class Repeating(threading.Thread):
                 self._failing = why
             self.lives()
             self.ended.wait(self.seconds)
+        with suppress(Exception):  # shutting down: what is held expires
+            self.close()
 
     def fault(self) -> str | None:
         """Return why it does not do its work at present, or None."""

@@ -50,6 +50,10 @@ class Headlines(Repeating):
             self._update(experiment_id)
         self._seen = newest
 
+    def close(self) -> None:
+        """Let another process do it at once."""
+        self.leadership.give_back()
+
     def _update(self, experiment_id: str) -> None:
         with self.database.read() as session:
             at = database_time(session)

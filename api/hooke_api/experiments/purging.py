@@ -61,6 +61,10 @@ class Purger(Repeating):
                 return  # stopped, or another process leads
             log.info("an experiment was purged", experiment=experiment_id, number=number)
 
+    def close(self) -> None:
+        """Let another process do it at once."""
+        self.leadership.give_back()
+
     def _retire(self) -> None:
         keep = self.settings.keep_runs
         while keep is not None and self.lives():
