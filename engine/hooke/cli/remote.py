@@ -70,6 +70,10 @@ class Remote:
         """Replace a document; return the answer."""
         return self._ask("PUT", path, body)
 
+    def patch(self, path: str, body: Any) -> Any:
+        """Change parts of what is at a path; return the answer."""
+        return self._ask("PATCH", path, body)
+
     def delete(self, path: str) -> Any:
         """Delete what is at a path; return the answer."""
         return self._ask("DELETE", path)

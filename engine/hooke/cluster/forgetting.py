@@ -22,6 +22,7 @@ from hooke.spec.attempts import ForgetReport, KeptRun
 _log = logging.getLogger(__name__)
 _ASIDE = ".forgotten."
 """Prefix of a run's folder while it is removed: nothing finds it any more by its name."""
+_TRIES = 20
 
 
 def forget(home: Home, runs: Sequence[str]) -> ForgetReport:
@@ -59,10 +60,15 @@ def _finish(home: Home, run: str, aside: Path) -> None:
     """Remove the jobs of a run of which no run is left, then the run: its attempts name their jobs."""
     names = {path.read_text().strip() for path in aside.glob("*/job")}
     names |= {path.name for path in home.path.glob(f"jobs/{run}.*-*")}  # named after their first attempt
-    for job in [home.job(name) for name in sorted(names)]:
-        if not job.path.is_symlink() and not any((home.path / "runs" / name).exists() for name in _runs(job)):
-            _remove(job.path)
+    for name in sorted(names):
+        with suppress(NotFound):  # no name of a folder: nothing is removed by it
+            _finish_job(home, home.job(name))
     _remove(aside)
+
+
+def _finish_job(home: Home, job: JobFolder) -> None:
+    if not job.path.is_symlink() and not any((home.path / "runs" / run).exists() for run in _runs(job)):
+        _remove(job.path)
 
 
 def _attempts(run: str, folder: Path) -> list[AttemptFolder]:
@@ -80,7 +86,10 @@ def _runs(job: JobFolder) -> set[str]:
 
 
 def _remove(path: Path) -> None:
-    """Remove a folder, following no links. Raises OSError if anything of it is left."""
-    shutil.rmtree(path, ignore_errors=True)
-    with suppress(FileNotFoundError):
-        shutil.rmtree(path)  # tells why, if anything is left
+    """Remove a folder, following no links. Raises OSError, or LaunchError if anything of it is left."""
+    for _ in range(_TRIES):
+        with suppress(FileNotFoundError):  # the same order came twice at once
+            shutil.rmtree(path)
+        if not path.exists():
+            return
+    raise LaunchError(f"{path} could not be removed")
