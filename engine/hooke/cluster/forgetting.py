@@ -62,12 +62,15 @@ def _finish(home: Home, run: str, aside: Path) -> None:
     names |= {path.name for path in home.path.glob(f"jobs/{run}.*-*")}  # named after their first attempt
     for name in sorted(names):
         with suppress(NotFound):  # no name of a folder: nothing is removed by it
-            _finish_job(home, home.job(name))
+            _finish_job(home, home.job(name), run)
     _remove(aside)
 
 
-def _finish_job(home: Home, job: JobFolder) -> None:
-    if not job.path.is_symlink() and not any((home.path / "runs" / run).exists() for run in _runs(job)):
+def _finish_job(home: Home, job: JobFolder, run: str) -> None:
+    """Remove a job unless it has other runs, or is none of this run: user code may write what an attempt names."""
+    runs = _runs(job)
+    mine = run in runs or job.path.name.startswith(f"{run}.")
+    if mine and not job.path.is_symlink() and not any((home.path / "runs" / each).exists() for each in runs):
         _remove(job.path)
 
 
