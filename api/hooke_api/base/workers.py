@@ -13,6 +13,8 @@ import structlog
 
 LOOK_SECONDS = 1.0
 """Interval between two looks at the threads, s."""
+AGAIN_SECONDS = 1.0
+"""Pause after a look that failed, s."""
 HANGS_SECONDS = 120.0
 """Seconds without a sign of a `Repeating` thread after which it counts as hanging; plus its interval."""
 
@@ -111,7 +113,7 @@ class Repeating(threading.Thread):
                         log.exception("a look failed", worker=self.name)
                 self._failing = why
             self.lives()
-            self.ended.wait(self.seconds)
+            self.ended.wait(min(self.seconds, AGAIN_SECONDS) if self._failing else self.seconds)
         with suppress(Exception):  # shutting down: what is held expires
             self.close()
 

@@ -23,7 +23,7 @@ from hooke_api.storage.outbox import announce
 
 KINDS = ("run", "experiment")
 """Events after which the answer of a comparison may be another one; points alone do not end a run."""
-TERM = timedelta(seconds=30)
+TERM = timedelta(seconds=15)
 
 
 class Headlines(Repeating):
