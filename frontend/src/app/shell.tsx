@@ -3,6 +3,7 @@ import { useEffect } from "react";
 import { ColorSchemeToggle } from "@/lib/theme/color-scheme-toggle";
 import { Logo } from "@/lib/theme/logo";
 import { ConnectionNote } from "./connection-note";
+import { ServerNote } from "./server-note";
 import { useSignedOut } from "./session";
 import styles from "./shell.module.css";
 import { SignedOut } from "./signed-out";
@@ -27,7 +28,7 @@ export function Shell() {
             <span>Hooke</span>
           </Link>
           <nav className={styles.nav} aria-label="Main">
-            <Link to="/" activeOptions={{ exact: true }}>
+            <Link to="/" activeOptions={{ exact: true, includeSearch: false }}>
               Experiments
             </Link>
             <Link to="/leaderboard">Leaderboard</Link>
@@ -40,6 +41,7 @@ export function Shell() {
         </div>
       </header>
       <main id="content" className={styles.content} tabIndex={-1}>
+        {!out && <ServerNote />}
         {out ? <SignedOut /> : <Outlet />}
       </main>
     </>

@@ -1,8 +1,8 @@
 import { useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
+import { useCallback, useState } from "react";
 import { explain } from "@/lib/api/problem";
 import { cancelExperiment, changeExperiment, deleteExperiment, restoreExperiment } from "@/lib/client/sdk.gen";
-import type { ExperimentSummary } from "@/lib/client/types.gen";
+import type { ExperimentChange, ExperimentSummary } from "@/lib/client/types.gen";
 
 export type Chosen = Pick<ExperimentSummary, "id" | "number" | "name">;
 
@@ -13,7 +13,7 @@ export interface Outcome {
   readonly undo: (() => void) | undefined;
 }
 
-const change = (body: Parameters<typeof changeExperiment>[0]["body"]) => (id: string) =>
+const change = (body: ExperimentChange) => (id: string) =>
   changeExperiment({ path: { experiment_id: id }, body, throwOnError: true });
 const remove = (id: string) => deleteExperiment({ path: { experiment_id: id }, throwOnError: true });
 const restore = (id: string) => restoreExperiment({ path: { experiment_id: id }, throwOnError: true });
@@ -77,5 +77,6 @@ export function useActions() {
       undo: done.length > 0 && back ? () => void undo() : undefined,
     });
   };
-  return { run, busy, outcome, dismiss: () => setOutcome(undefined) };
+  const dismiss = useCallback(() => setOutcome(undefined), []);
+  return { run, busy, outcome, dismiss };
 }
