@@ -1,11 +1,16 @@
 """Deletion: hidden at once, restorable for a while, then gone from every table and from the cluster."""
 
+import re
 from datetime import timedelta
 
 import pytest
+from hooke.cli.group import app
+from hooke_api.base.settings import Settings
 from hooke_api.experiments.purging import Purger
 from hooke_api.models import Base, Chunk, Cluster, Experiment, Removal, database_time, now
+from pydantic import ValidationError
 from sqlalchemy import func, select, update
+from typer.testing import CliRunner
 
 from tests.api.hands import SPEC, lines, scored, start, steps
 from tests.api.planning.test_tuning import TUNED
@@ -245,6 +250,36 @@ def test_an_idempotency_key_of_a_deleted_experiment_is_refused_and_free_after_th
     let_undo_end(service)
     purge(service)
     assert service.client.post("/experiments", **post).status_code == 201
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"HOOKE_KEEP_RUNS": "90"}, "'90' is no duration: write a number and one of s, m, h, d, w"),
+        ({"HOOKE_KEEP_RUNS": "30m"}, "30 minutes is less than 1 hour"),
+        ({"HOOKE_UNDO": "1m"}, "1 minute is less than 10 minutes"),
+        ({"HOOKE_KEEP_RUNS": "999999d"}, "longer than 36500 days"),
+    ],
+)
+def test_times_that_make_no_sense_are_refused_at_the_start(monkeypatch, changes, words):
+    for name, value in changes.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(ValidationError, match=re.escape(words)):
+        Settings()
+
+
+def test_times_are_read_from_the_environment(monkeypatch):
+    monkeypatch.setenv("HOOKE_KEEP_RUNS", "90d")
+    monkeypatch.setenv("HOOKE_UNDO", "36h")
+    assert (Settings().keep_runs, Settings().undo) == (timedelta(days=90), timedelta(hours=36))
+    monkeypatch.setenv("HOOKE_KEEP_RUNS", "")
+    assert Settings().keep_runs is None
+
+
+def test_the_option_of_hooke_up_is_checked_before_anything_starts():
+    answer = CliRunner().invoke(app, ["up", "--keep-runs", "soon"])
+    assert answer.exit_code == 2
+    assert "'soon' is no duration" in answer.output.replace("\n", " ")
 
 
 @pytest.mark.parametrize(("free", "warned"), [(10 * 2**30, False), (2**30, True)])

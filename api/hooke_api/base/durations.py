@@ -31,3 +31,11 @@ def in_words(length: timedelta) -> str:
             count = int(seconds // unit)
             return f"{count} {name}" + ("" if count == 1 else "s")
     return f"{seconds:g} seconds"
+
+
+def at_least(text: str, least: timedelta) -> timedelta:
+    """Return the duration of a text. Raises ValueError with a sentence, also if it is less than `least`."""
+    found = duration(text)
+    if found < least:
+        raise ValueError(f"{in_words(found)} is less than {in_words(least)}")
+    return found

@@ -11,20 +11,20 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from hooke_api.base.durations import duration, in_words
+from hooke_api.base.durations import at_least
 
 _ROOT = Path(__file__).resolve().parents[3]
 
 
-def _at_least(least: timedelta) -> BeforeValidator:
-    """Return the reader of a duration such as `90d`; an empty text is None. It raises ValueError below `least`."""
+LEAST_KEPT = timedelta(hours=1)
+LEAST_UNDO = timedelta(minutes=10)
+
+
+def _duration(least: timedelta) -> BeforeValidator:
+    """Return the reader of a duration such as `90d`, of at least `least`; an empty text is None."""
 
     def read(value: Any) -> Any:
-        if isinstance(value, str):
-            value = duration(value) if value.strip() else None
-        if isinstance(value, timedelta) and value < least:
-            raise ValueError(f"{in_words(value)} is less than {in_words(least)}")
-        return value
+        return (at_least(value, least) if value.strip() else None) if isinstance(value, str) else value
 
     return BeforeValidator(read)
 
@@ -81,9 +81,9 @@ class Settings(BaseSettings):
     events_kept: int = 100_000
     """Number of events kept; a stream that asks for older ones gets `reset`."""
 
-    keep_runs: Annotated[timedelta | None, _at_least(timedelta(hours=1))] = None
+    keep_runs: Annotated[timedelta | None, _duration(LEAST_KEPT)] = None
     """Experiments that ended longer ago are deleted, unless they are starred or protected; None: never."""
-    undo: Annotated[timedelta, _at_least(timedelta(minutes=10))] = timedelta(days=7)
+    undo: Annotated[timedelta, _duration(LEAST_UNDO)] = timedelta(days=7)
     """How long a deleted experiment can be restored; at least ten minutes: an order to an agent may come twice."""
     purge_seconds: float = Field(30.0, gt=0)
     """Interval between two looks for what is to be deleted or purged, s."""

@@ -74,14 +74,13 @@ def demo(
 
 def _check_keep(text: str) -> None:
     """Exit with a sentence unless a text is a duration that the API accepts."""
-    from pydantic import ValidationError
-
-    from hooke_api.base.settings import Settings
+    from hooke_api.base.durations import at_least
+    from hooke_api.base.settings import LEAST_KEPT
 
     try:
-        Settings(keep_runs=text)  # type: ignore[arg-type]  # read from the text, as from the environment
-    except ValidationError as error:
-        raise typer.BadParameter(str(error.errors()[0]["ctx"]["error"]), param_hint="--keep-runs") from None
+        at_least(text, LEAST_KEPT)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--keep-runs") from None
 
 
 def _home(given: Path | None) -> Path:

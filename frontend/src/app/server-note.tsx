@@ -1,8 +1,13 @@
 import { Alert } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { readyz } from "@/lib/client/sdk.gen";
+import type { Ready } from "@/lib/client/types.gen";
 
 const LOOK = 60_000;
+
+function isReady(told: unknown): told is Ready {
+  return typeof told === "object" && told !== null && "reasons" in told && "warnings" in told;
+}
 
 /** What the server says of itself: what does not work, and what will not if nothing is done. */
 function useServerNotes(): readonly string[] {
@@ -10,8 +15,8 @@ function useServerNotes(): readonly string[] {
     queryKey: ["readyz"],
     queryFn: async ({ signal }) => {
       const { data, error } = await readyz({ signal }); // 503 is an answer, too
-      const told = data ?? error;
-      return told && "reasons" in told ? [...told.reasons, ...(told.warnings ?? [])] : [];
+      const told: unknown = data ?? error;
+      return isReady(told) ? [...told.reasons, ...told.warnings] : [];
     },
     refetchInterval: LOOK,
     retry: false,

@@ -92,6 +92,9 @@ describe("the filter", () => {
     expect(await screen.findByText(words)).toBeVisible();
     expect(screen.getByTestId("filter")).toBeInvalid();
     expect(screen.queryByRole("alert")).toBeNull();
+    expect(ids()).toEqual(["exp_7"]);
+    await user.clear(screen.getByTestId("filter"));
+    await waitFor(() => expect(screen.queryByText(words)).toBeNull());
   });
 
   it("is completed by keyboard", async () => {

@@ -14,7 +14,7 @@ import { FilterField, useFilterFields } from "./filter-field";
 import { OutcomeNote } from "./outcome-note";
 import { SelectionBar } from "./selection-bar";
 import { useActions } from "./use-actions";
-import { filterFault, useExperiments } from "./use-experiments";
+import { useExperiments } from "./use-experiments";
 
 const route = getRouteApi("/");
 
@@ -30,14 +30,13 @@ export function ExperimentsScreen() {
 function Present() {
   const { filter } = route.useSearch();
   const navigate = route.useNavigate();
-  const query = useExperiments(filter);
+  const { query, fault, items } = useExperiments(filter);
   const actions = useActions();
   const now = useNow();
   const [ids, setIds] = useState<ReadonlySet<string>>(new Set());
   const [edited, setEdited] = useState<string>();
   const tags = useFilterFields().find((field) => field.name === "tag")?.values;
 
-  const items = query.data?.pages.flatMap((page) => page.items) ?? [];
   const chosen = items.filter((item) => ids.has(item.id));
   const choose = (item: ExperimentSummary, wanted: boolean) => {
     const next = new Set(ids);
@@ -45,7 +44,6 @@ function Present() {
     else next.delete(item.id);
     setIds(next);
   };
-  const fault = filterFault(query.error);
   if (query.isSuccess && !query.isPlaceholderData && items.length === 0 && !filter)
     return (
       <>
@@ -75,7 +73,7 @@ function Present() {
       )}
       {query.isPending && <Placeholder />}
       {query.isSuccess && items.length === 0 && <NothingFits clear={() => void navigate({ search: {} })} />}
-      <ul className={styles.list} data-testid="experiments" data-stale={query.isPlaceholderData || undefined}>
+      <ul className={styles.list} data-testid="experiments" data-stale={query.isPlaceholderData || fault !== undefined || undefined}>
         {items.map((item) => (
           <ExperimentItem
             key={item.id}

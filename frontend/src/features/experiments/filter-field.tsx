@@ -37,6 +37,7 @@ export function FilterField({ filter, error, onChange }: FilterFieldProps) {
     if (filter === sent.current) return; // what was typed here comes back
     sent.current = filter;
     setText(filter);
+    setCaret(filter.length);
   }, [filter]);
 
   const send = (value: string) => {
@@ -79,6 +80,7 @@ export function FilterField({ filter, error, onChange }: FilterFieldProps) {
           onChange={({ currentTarget }) => {
             write(currentTarget.value, currentTarget.selectionStart ?? currentTarget.value.length);
             store.openDropdown();
+            store.resetSelectedOption();
           }}
           onSelect={({ currentTarget }) => setCaret(currentTarget.selectionStart ?? text.length)}
           onClick={() => store.openDropdown()}

@@ -1,4 +1,5 @@
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
+import { useRef } from "react";
 import { faultsOf } from "@/lib/api/problem";
 import { listExperiments } from "@/lib/client/sdk.gen";
 import { useStream } from "@/lib/events/use-stream";
@@ -26,10 +27,15 @@ export function useExperiments(filter: string | undefined) {
   useStream({}, (event) => {
     if (event.kind === "experiment" || event.kind === "run" || event.kind === "reset") refresh();
   });
-  return query;
+  // a filter that cannot be read leaves the list as it was
+  const shown = useRef(query.data);
+  if (query.data) shown.current = query.data;
+  const fault = filterFault(query.error);
+  const data = query.data ?? (fault ? shown.current : undefined);
+  return { query, fault, items: data?.pages.flatMap((page) => page.items) ?? [] };
 }
 
 /** What the server says of a filter that it cannot read. */
-export function filterFault(error: unknown): string | undefined {
+function filterFault(error: unknown): string | undefined {
   return faultsOf(error).find((fault) => fault.pointer === "query/filter")?.message;
 }
