@@ -75,8 +75,8 @@ class Process:
     def wait_for_looks(self, count: int) -> None:
         """Wait until the scheduler has looked so often at the queue: who leads says until when, at each look."""
         for _ in range(count):
-            before = self.sql("SELECT until FROM leaders")
-            until(lambda before=before: self.sql("SELECT until FROM leaders") != before, "a look of the scheduler")
+            before = self.sql("SELECT until FROM leaders WHERE name = 'scheduler'")
+            until(lambda before=before: self.sql("SELECT until FROM leaders WHERE name = 'scheduler'") != before, "a look of the scheduler")
 
     @property
     def log(self) -> str:
