@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 
 from hooke_api.base.settings import Settings
 from hooke_api.base.workers import Repeating
-from hooke_api.comparisons.service import report_of
+from hooke_api.comparisons.service import reported
 from hooke_api.models import Event, Experiment, NumberSequence, database_time
 from hooke_api.scheduling.leader import Leadership
 from hooke_api.storage.database import Database
@@ -87,7 +87,7 @@ def _changed(session: Session, seen: int) -> list[str]:
 
 def _lines(session: Session, experiment: Experiment) -> list[str]:
     try:
-        spec, found = report_of(session, experiment)
-    except HookeError:  # of an experiment that it continues, or a document of an earlier version
+        found = reported(session, experiment)
+    except (HookeError, ValueError):  # what it continues is gone, or its document is of another version
         return []
-    return headlines(found, experiment.baseline, spec.target is not None)
+    return headlines(found.report, experiment.baseline, found.spec.target is not None)

@@ -47,7 +47,7 @@ def up(
     """Start Hooke on this machine and keep it running until Ctrl-C."""
     from hooke_api.local.serve import serve
 
-    if keep_runs is not None:
+    if keep_runs:
         _check_keep(keep_runs)
         os.environ["HOOKE_KEEP_RUNS"] = keep_runs  # the API is a process of its own, and reads it there
     raise typer.Exit(serve(_home(home), host, port))
