@@ -14,7 +14,7 @@ function proposals(marked: string): string[] {
 describe("what may follow", () => {
   it.each([
     ["|", EVERY_FIELD],
-    ["st|", ["state", "starred"]],
+    ["st|", ["state", "starred", "test_accuracy.max", "test_accuracy.min"]],
     ["acc|", ["test_accuracy.max", "test_accuracy.min"]],
     ["state |", ["=", "!=", "in"]],
     ["state = |", ["queued", "running", "succeeded", "failed", "cancelled"]],
@@ -43,7 +43,7 @@ describe("what may follow", () => {
   });
 
   it("looks at the place of the caret, not at the end", () => {
-    expect(proposals("st| = running")).toEqual(["state", "starred"]);
+    expect(proposals("sta| = running")).toEqual(["state", "starred"]);
   });
 
   it("proposes times relative to now", () => {
