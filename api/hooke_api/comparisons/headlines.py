@@ -6,6 +6,7 @@ an experiment have changed, which it learns from the events, and stores them; re
 
 from __future__ import annotations
 
+import time
 from datetime import timedelta
 
 from hooke.comparison.headline import headlines
@@ -24,6 +25,8 @@ from hooke_api.storage.outbox import announce
 KINDS = ("run", "experiment")
 """Events after which the answer of a comparison may be another one; points alone do not end a run."""
 TERM = timedelta(seconds=15)
+PAUSES = 9.0
+"""The next look begins after at least so many times what one took: large experiments cost a tenth of a core."""
 
 
 class Headlines(Repeating):
@@ -32,6 +35,7 @@ class Headlines(Repeating):
     def __init__(self, database: Database, settings: Settings) -> None:
         super().__init__("headlines", settings.headline_seconds)
         self.database = database
+        self._least = settings.headline_seconds
         self.leadership = Leadership(database, TERM, "headlines")
         self._seen: int | None = None
         """Position of the newest event that has been looked at; None: nothing yet, or another process led."""
@@ -41,6 +45,7 @@ class Headlines(Repeating):
         if not self.leadership.hold():
             self._seen = None
             return
+        began = time.monotonic()
         with self.database.read() as session:
             newest = session.scalar(select(NumberSequence.value).where(NumberSequence.name == "events")) or 0
             changed = _stale(session) if self._seen is None else _changed(session, self._seen)
@@ -49,6 +54,7 @@ class Headlines(Repeating):
                 return  # what is left is found again
             self._update(experiment_id)
         self._seen = newest
+        self.seconds = max(self._least, PAUSES * (time.monotonic() - began))
 
     def close(self) -> None:
         """Let another process do it at once."""
