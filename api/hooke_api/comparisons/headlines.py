@@ -9,9 +9,11 @@ from __future__ import annotations
 import time
 from datetime import timedelta
 
+import structlog
 from hooke.comparison.headline import headlines
 from hooke.errors import HookeError
 from sqlalchemy import or_, select, update
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from hooke_api.base.settings import Settings
@@ -27,6 +29,8 @@ KINDS = ("run", "experiment")
 TERM = timedelta(seconds=15)
 PAUSES = 9.0
 """The next look begins after at least so many times what one took: large experiments cost a tenth of a core."""
+
+log = structlog.get_logger("hooke.headlines")
 
 
 class Headlines(Repeating):
@@ -94,6 +98,11 @@ def _changed(session: Session, seen: int) -> list[str]:
 def _lines(session: Session, experiment: Experiment) -> list[str]:
     try:
         found = reported(session, experiment)
+    except SQLAlchemyError:
+        raise
     except (HookeError, ValueError):  # what it continues is gone, or its document is of another version
+        return []
+    except Exception:  # any other error: one experiment must not keep the others from their lines
+        log.exception("an experiment has no headline", experiment=experiment.id)
         return []
     return headlines(found.report, experiment.baseline, found.spec.target is not None)
