@@ -110,7 +110,8 @@ def test_a_tuning_that_another_one_continues_stays(service):
         plain = {name: getattr(mine, name) for name in mine.__table__.c.keys()}  # noqa: SIM118 - no dictionary
         spec = dict(mine.spec, tuning=dict(mine.spec["tuning"], continues=mine.id))
         session.add(Experiment(**plain | {"id": "exp_second", "number": 2, "spec": spec}))
-    assert "experiment 2 continues the tuning of experiment 1" in service.client.delete(f"/experiments/{first}").text
+    refused = service.client.delete(f"/experiments/{first}")
+    assert "experiment 2 continues the tuning of experiment 1" in refused.json()["detail"]
     for name in ("exp_second", first):
         service.client.delete(f"/experiments/{name}").raise_for_status()
     refused = service.client.post("/experiments/exp_second/restore")

@@ -45,7 +45,8 @@ def test_experiments_are_marked_found_deleted_and_restored(remote):
 
 
 def test_what_cannot_be_done_is_said_in_a_sentence(remote):
-    assert "column 1: no field is called 'stat'; did you mean state?" in hooke("list", "--filter", "stat = x", status=1)
+    words = "column 1: no field is called 'stat'; did you mean state?"
+    assert words in hooke("list", "--filter", "stat = x", status=1)
     assert "does not apply" in hooke("list", "--deleted", "--filter", "starred", status=1)
     assert hooke("list", "--filter", "starred") == "no experiment fits the filter\n"
     assert "say what to change" in hooke("mark", "exp_x", status=1)

@@ -40,15 +40,16 @@ def test_the_revision_guards_a_note_against_a_second_writer(service, experiment)
 
 
 def test_two_who_add_tags_at_once_do_not_undo_each_other(service, experiment):
+    tags = [f"t{i}" for i in range(8)]
     threads = [
-        threading.Thread(target=change, args=(service, experiment), kwargs={"add_tags": [f"t{i}"]}) for i in range(8)
+        threading.Thread(target=change, args=(service, experiment), kwargs={"add_tags": [tag]}) for tag in tags
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     told = service.get(f"/experiments/{experiment}")
-    assert (told["tags"], told["revision"]) == ([f"t{i}" for i in range(8)], 8)
+    assert (told["tags"], told["revision"]) == (tags, 8)
 
 
 @pytest.mark.parametrize(
