@@ -65,7 +65,7 @@ export function FilterField({ filter, error, onChange }: FilterFieldProps) {
         requestAnimationFrame(() => input.current?.setSelectionRange(next.caret, next.caret));
       }}
     >
-      <Combobox.Target>
+      <Combobox.Target withExpandedAttribute autoComplete="off">
         <TextInput
           ref={input}
           aria-label="Find experiments"
@@ -76,7 +76,6 @@ export function FilterField({ filter, error, onChange }: FilterFieldProps) {
           data-testid="filter"
           spellCheck={false}
           autoCapitalize="off"
-          autoComplete="off"
           onChange={({ currentTarget }) => {
             write(currentTarget.value, currentTarget.selectionStart ?? currentTarget.value.length);
             store.openDropdown();
