@@ -24,9 +24,11 @@ from hooke_api.calibration import endpoints as calibration
 from hooke_api.clusters import agents, tokens
 from hooke_api.clusters import endpoints as clusters
 from hooke_api.comparisons import endpoints as comparisons
+from hooke_api.comparisons.headlines import Headlines
 from hooke_api.events import stream
 from hooke_api.events.bus import Bus
 from hooke_api.experiments import endpoints as experiments
+from hooke_api.experiments.purging import Purger
 from hooke_api.ingest import endpoints as ingest
 from hooke_api.metrics import endpoints as metrics
 from hooke_api.people import account
@@ -45,6 +47,7 @@ from hooke_api.web.document import document
 
 ROOMS = (
     experiments.router,
+    experiments.of_fields,
     planning.router,
     runs.router,
     metrics.router,
@@ -67,6 +70,7 @@ OTHER_TOKENS: dict[str, Callable[[Request], object]] = {
     f"{API}/agents/hello": tokens.caller,
     f"{API}/agents/proof": tokens.caller,
     f"{API}/agents/failed-launch": tokens.caller,
+    f"{API}/agents/forgotten": tokens.caller,
     f"{API}/agents/calibration": tokens.caller,
 }
 """Paths that need another token than that of users -> the check of it, before the body is read."""
@@ -117,6 +121,9 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     workers: Workers = app.state.workers
     if settings.schedule:
         planner = Planner(app.state.database)
+        database = app.state.database
+        workers.add("purger", lambda: Purger(database, settings))
+        workers.add("headlines", lambda: Headlines(database, settings))
         workers.add("scheduler", lambda: Scheduler(app.state.database, app.state.bus, settings, plan=planner.look))
     watching = asyncio.create_task(workers.watch(), name="workers")
     try:

@@ -63,6 +63,7 @@ class OrderLine:
         self.probed: list[tuple[str, str, int]] = []
         self.calibrated: list[tuple[str, CalibrationOrder]] = []
         self.ended: list[tuple[str, str]] = []
+        self.forgotten: list[tuple[str, list[str]]] = []
         self.down = False
 
     def _check(self) -> None:
@@ -88,6 +89,10 @@ class OrderLine:
     def cancel_calibration(self, cluster: str, id: str) -> None:
         self._check()
         self.ended.append((cluster, id))
+
+    def forget(self, cluster: str, runs: list[str]) -> None:
+        self._check()
+        self.forgotten.append((cluster, runs))
 
 
 @dataclass

@@ -16,7 +16,7 @@ import httpx
 import pytest
 from hooke_api.app import create_app
 from hooke_api.base.errors import Unavailable
-from hooke_api.base.workers import Workers
+from hooke_api.base.workers import Repeating, Workers
 from hooke_api.storage.turns import Turns
 from hooke_api.web import health
 
@@ -174,6 +174,34 @@ def test_a_thread_that_has_ended_is_seen_and_started_again():
     assert (len(made), workers.reasons()) == (2, [])
     workers.stop()
     assert not made[1].is_alive()
+
+
+class Looking(Repeating):
+    """Looks every hour, and fails while there is trouble."""
+
+    def __init__(self) -> None:
+        super().__init__("looker", 3600)
+        self.trouble, self.looks, self.closed = "no space", 0, False
+
+    def look(self) -> None:
+        self.looks += 1
+        if self.trouble:
+            raise OSError(self.trouble)
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def test_a_look_that_fails_is_told_and_repeated_soon():
+    worker = Looking()
+    worker.start()
+    wait_for(worker.fault, "the first look")
+    assert worker.fault() == "its last look failed: OSError: no space"
+    worker.trouble = ""
+    wait_for(lambda: worker.fault() is None, "another look, long before the hour is over")
+    assert worker.looks >= 2
+    worker.stop()
+    assert worker.closed and not worker.is_alive()
 
 
 @pytest.fixture

@@ -44,6 +44,9 @@ def until(condition, what):
     wait_for(condition, what, ignoring=(httpx.TransportError, redis.RedisError, OSError))
 
 
+LED_UNTIL = "SELECT until FROM leaders WHERE name = 'scheduler'"
+
+
 class Process:
     """`python -m hooke_api` and a client."""
 
@@ -75,8 +78,8 @@ class Process:
     def wait_for_looks(self, count: int) -> None:
         """Wait until the scheduler has looked so often at the queue: who leads says until when, at each look."""
         for _ in range(count):
-            before = self.sql("SELECT until FROM leaders")
-            until(lambda before=before: self.sql("SELECT until FROM leaders") != before, "a look of the scheduler")
+            before = self.sql(LED_UNTIL)
+            until(lambda before=before: self.sql(LED_UNTIL) != before, "a look of the scheduler")
 
     @property
     def log(self) -> str:

@@ -7,6 +7,7 @@ ApiError
 ├── NotFound         404  nothing has this id
 ├── TooSlow          408  the body did not arrive in time
 ├── Conflict         409  not possible in the present state of the resource
+├── PreconditionFailed 412 it is not the revision that If-Match names
 ├── TooLarge         413  the body is larger than the limit
 ├── Misdirected      421  the Host header names another server
 ├── Invalid          422  the document has faults; has one Fault for each
@@ -91,6 +92,12 @@ class Conflict(ApiError):
     """Not possible in the present state of the resource."""
 
     status, kind, title = 409, "conflict", "This cannot be done now"
+
+
+class PreconditionFailed(ApiError):
+    """The resource is not as the request expects it: If-Match."""
+
+    status, kind, title = 412, "precondition-failed", "It has been changed meanwhile"
 
 
 class TooLarge(ApiError):

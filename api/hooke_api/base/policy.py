@@ -54,6 +54,8 @@ LEAST: Mapping[str, Role | Other] = {
     "list_calibrations": VIEWER,
     "list_algorithms": VIEWER,
     "list_workloads": VIEWER,
+    "list_filter_fields": VIEWER,
+    "list_deleted_experiments": VIEWER,
     # one's own account; a token gets no more than its maker has
     "read_me": VIEWER,
     "sign_out": VIEWER,
@@ -64,6 +66,9 @@ LEAST: Mapping[str, Role | Other] = {
     # one's own experiments; those of others need an operator: `Actor.check_owner`
     "validate_experiment": RESEARCHER,
     "create_experiment": RESEARCHER,
+    "change_experiment": RESEARCHER,
+    "delete_experiment": RESEARCHER,
+    "restore_experiment": RESEARCHER,
     "set_priority": RESEARCHER,
     "cancel_experiment": RESEARCHER,
     "cancel_run": RESEARCHER,
@@ -92,6 +97,7 @@ LEAST: Mapping[str, Role | Other] = {
     "agent_proof": Other.AGENT,
     "agent_failed_launch": Other.AGENT,
     "agent_calibration": Other.AGENT,
+    "agent_forgotten": Other.AGENT,
 }
 """Operation -> least role."""
 

@@ -4,12 +4,29 @@ from __future__ import annotations
 
 import os
 import secrets
+from datetime import timedelta
 from pathlib import Path
+from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from hooke_api.base.durations import at_least
+
 _ROOT = Path(__file__).resolve().parents[3]
+
+
+LEAST_KEPT = timedelta(hours=1)
+LEAST_UNDO = timedelta(minutes=10)
+
+
+def _duration(least: timedelta) -> BeforeValidator:
+    """Return the reader of a duration such as `90d`, of at least `least`; an empty text is None."""
+
+    def read(value: Any) -> Any:
+        return (at_least(value, least) if value.strip() else None) if isinstance(value, str) else value
+
+    return BeforeValidator(read)
 
 
 class Settings(BaseSettings):
@@ -63,6 +80,17 @@ class Settings(BaseSettings):
     """Seconds that a request waits for its turn to write, or for a connection to the database, before 503."""
     events_kept: int = 100_000
     """Number of events kept; a stream that asks for older ones gets `reset`."""
+
+    keep_runs: Annotated[timedelta | None, _duration(LEAST_KEPT)] = None
+    """Experiments that ended longer ago are deleted, unless they are starred or protected; None: never."""
+    undo: Annotated[timedelta, _duration(LEAST_UNDO)] = timedelta(days=7)
+    """How long a deleted experiment can be restored; at least ten minutes: an order to an agent may come twice."""
+    purge_seconds: float = Field(30.0, gt=0)
+    """Interval between two looks for what is to be deleted or purged, s."""
+    headline_seconds: float = Field(2.0, gt=0)
+    """Interval between two looks for experiments whose headlines are out of date, s."""
+    disk_warning: int = Field(2 * 1024**3, ge=0)
+    """Bytes: below this free space on the disk of the database, `readyz` and the dashboard warn."""
 
     schedule: bool = True
     """Whether this process takes part in scheduling; one leader at a time schedules."""

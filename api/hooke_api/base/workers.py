@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Protocol
@@ -11,6 +13,10 @@ import structlog
 
 LOOK_SECONDS = 1.0
 """Interval between two looks at the threads, s."""
+AGAIN_SECONDS = 1.0
+"""Pause after a look that failed, s."""
+HANGS_SECONDS = 120.0
+"""Seconds without a sign of a `Repeating` thread after which it counts as hanging; plus its interval."""
 
 log = structlog.get_logger("hooke.workers")
 
@@ -70,3 +76,56 @@ class Workers:
         """End every thread."""
         for _, worker in self._made.values():
             worker.stop()
+
+
+class Repeating(threading.Thread):
+    """A `Worker` that looks every `seconds`; a look that fails is logged, once for each reason."""
+
+    def __init__(self, name: str, seconds: float) -> None:
+        super().__init__(name=name, daemon=True)
+        self.seconds = seconds
+        self.ended = threading.Event()
+        self._failing: str | None = None
+        self._sign_at = time.monotonic()
+
+    def look(self) -> None:
+        """Do what is to be done now."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Release what is held, at the end."""
+
+    def lives(self) -> bool:
+        """Note a sign of life in a long look; return whether to go on with it."""
+        self._sign_at = time.monotonic()
+        return not self.ended.is_set()
+
+    def run(self) -> None:
+        """Look until stopped."""
+        while self.lives():
+            try:
+                self.look()
+                self._failing = None
+            except Exception as error:  # any error: the thread must not end
+                why = f"{type(error).__name__}: {error}".splitlines()[0][:300]
+                if why != self._failing:  # the disk may be full: a look must not fill the rest of it
+                    with suppress(Exception):
+                        log.exception("a look failed", worker=self.name)
+                self._failing = why
+            self.lives()
+            self.ended.wait(min(self.seconds, AGAIN_SECONDS) if self._failing else self.seconds)
+        with suppress(Exception):  # shutting down: what is held expires
+            self.close()
+
+    def fault(self) -> str | None:
+        """Return why it does not do its work at present, or None."""
+        if self._failing:
+            return f"its last look failed: {self._failing}"
+        silent = time.monotonic() - self._sign_at
+        return f"its look has not ended for {silent:.0f} s" if silent > self.seconds + HANGS_SECONDS else None
+
+    def stop(self) -> None:
+        """End the thread; return when it has ended, or after a few seconds."""
+        self.ended.set()
+        if self.is_alive():
+            self.join(5)

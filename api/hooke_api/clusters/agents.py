@@ -7,7 +7,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Header, Request
 from hooke.errors import Fault
-from hooke.spec.attempts import AgentProof, FailedLaunch
+from hooke.spec.attempts import AgentProof, FailedLaunch, ForgetReport
 from hooke.spec.events import AgentHello
 from hooke.spec.frozen import Name
 from hooke.spec.protocol import CLOCK, AgentWelcome
@@ -19,7 +19,7 @@ from hooke_api.base.security import server_mark
 from hooke_api.clusters import registration, tokens
 from hooke_api.clusters.tokens import CallerOf
 from hooke_api.models import Cluster, Run
-from hooke_api.scheduling import holds, leases
+from hooke_api.scheduling import forgetting, holds, leases
 from hooke_api.storage.database import DatabaseOf
 
 router = APIRouter(prefix="/agents", tags=["agents"])
@@ -95,3 +95,20 @@ def agent_failed_launch(who: CallerOf, failed: FailedLaunch, database: DatabaseO
             cluster = session.get(Cluster, host, with_for_update=True)
             if count and cluster is not None:
                 holds.hold(session, cluster, failed.why)
+
+
+@router.post("/forgotten", operation_id="agent_forgotten", status_code=204)
+def agent_forgotten(who: CallerOf, report: ForgetReport, database: DatabaseOf) -> None:
+    """Report of which deleted runs nothing is left on the cluster, and why something of others is.
+
+    Bearer token of the cluster of the runs, and identity of its agent, as for a proof.
+    """
+    told = [*report.forgotten, *(each.run for each in report.kept)]
+    with database.write() as session:
+        clusters = forgetting.of_cluster(session, told)
+        if not clusters:
+            tokens.confirm(session, who, None)
+        for cluster in sorted(set(clusters.values())):
+            tokens.confirm(session, who, cluster)
+            registration.check_agent(session, cluster, report.agent)
+            forgetting.confirm(session, report, {run for run, place in clusters.items() if place == cluster})

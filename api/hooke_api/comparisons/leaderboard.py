@@ -31,7 +31,7 @@ MOST_EXPERIMENTS = 200
 
 def answer_leaderboard(session: Session) -> Leaderboard:
     """Return a board for each place that has an experiment which counts."""
-    query = select(Experiment).where(Experiment.project_id == DEFAULT_PROJECT)
+    query = select(Experiment).where(Experiment.project_id == DEFAULT_PROJECT, Experiment.deleted_at.is_(None))
     newest = session.scalars(query.order_by(Experiment.number.desc()).limit(MOST_EXPERIMENTS)).all()
     places: dict[Place, list[Entry]] = defaultdict(list)
     left_out: list[LeftOut] = []

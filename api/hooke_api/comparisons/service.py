@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from hooke.comparison import across as engine
 from hooke.comparison import wording
 from hooke.comparison.effort import Effort
+from hooke.comparison.figures import RunFigures
 from hooke.comparison.intervals import Interval
 from hooke.comparison.report import Report, Row, report
 from hooke.comparison.trials import trials_made
@@ -12,7 +15,6 @@ from hooke.spec.specification import ExperimentSpec
 from hooke.spec.states import TERMINAL
 from sqlalchemy.orm import Session
 
-from hooke_api.base.errors import ResourceNotFound
 from hooke_api.comparisons.figures import reported_runs
 from hooke_api.comparisons.schemas import (
     Across,
@@ -28,17 +30,32 @@ from hooke_api.comparisons.schemas import (
 )
 from hooke_api.models import Experiment
 from hooke_api.planning.trials import continued, outcomes, trial_runs, trials_of
+from hooke_api.storage.present import present_experiment
+
+
+@dataclass(frozen=True)
+class Reported:
+    """The reported runs of an experiment, and what the engine says of them."""
+
+    spec: ExperimentSpec
+    runs: list[RunFigures]
+    effort: Effort
+    report: Report
+
+
+def reported(session: Session, experiment: Experiment) -> Reported:
+    """Return the engine's report on an experiment with its present runs. Raises SpecError, ValidationError."""
+    spec = ExperimentSpec.model_validate(experiment.spec)
+    runs = reported_runs(session, experiment.id)
+    effort = effort_of(session, experiment, spec, measured=bool(runs))
+    return Reported(spec, runs, effort, report(runs, experiment.baseline, spec.target, effort))
 
 
 def answer_comparison(session: Session, experiment_id: str) -> Comparison:
     """Return the comparison of an experiment with its present runs. Raises NotFound."""
-    experiment = session.get(Experiment, experiment_id)
-    if experiment is None:
-        raise ResourceNotFound(f"no experiment has the id {experiment_id!r}")
-    spec = ExperimentSpec.model_validate(experiment.spec)
-    runs = reported_runs(session, experiment_id)
-    effort = effort_of(session, experiment, spec, measured=bool(runs))
-    found = report(runs, experiment.baseline, spec.target, effort)
+    experiment = present_experiment(session, experiment_id)
+    made = reported(session, experiment)
+    spec, runs, effort, found = made.spec, made.runs, made.effort, made.report
     untold = effort.outcomes if not runs and effort.complete else ()
     return Comparison(
         experiment=experiment.id,

@@ -27,8 +27,10 @@ from hooke_api.experiments.warnings import warnings
 from hooke_api.models import DEFAULT_PROJECT, Experiment, IdempotencyKey, database_time
 from hooke_api.planning.rows import add_runs
 from hooke_api.planning.steps import plan_of, registered_cores
+from hooke_api.planning.trials import continued
 from hooke_api.storage.database import Database
 from hooke_api.storage.outbox import announce, take, wake_scheduler
+from hooke_api.storage.present import deleted
 from hooke_api.storage.trail import tell
 from hooke_api.waiting.limits import check_limits
 
@@ -149,7 +151,10 @@ def _made_with(session: Session, key: str | None, who: str, spec: ExperimentSpec
         return None
     if found.body_sha256 != fingerprint(spec):
         raise Invalid("this Idempotency-Key was used with a different document before")
-    return session.get_one(Experiment, found.experiment_id)
+    experiment = session.get_one(Experiment, found.experiment_id)
+    if experiment.deleted_at is not None:
+        raise Conflict(f"{deleted(experiment)}; or use another Idempotency-Key")
+    return experiment
 
 
 def _insert(session: Session, sent: ExperimentSpec, asked: Submission, prepared: _Prepared) -> Experiment:
@@ -160,6 +165,7 @@ def _insert(session: Session, sent: ExperimentSpec, asked: Submission, prepared:
     if registered_cores(session) != prepared.cores:
         raise _Changed
     spec, step = prepared.spec, prepared.step
+    continued(session, spec)  # it may have been deleted since it was planned
     _check_limits(session, spec, asked.who, step.runs, lock=True)
     at = database_time(session)
     experiment = Experiment(

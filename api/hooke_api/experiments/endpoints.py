@@ -8,17 +8,35 @@ from fastapi import APIRouter, Header, Query, Request, Response
 
 from hooke_api.base.access import ActorOf
 from hooke_api.base.documents import SubmittedExperiment
-from hooke_api.experiments import creating, service
+from hooke_api.experiments import creating, deleting, organising, service
 from hooke_api.experiments.creating import Submission
-from hooke_api.experiments.schemas import DryRun, ExperimentPage, ExperimentView
+from hooke_api.experiments.filter_language import MOST_CHARACTERS
+from hooke_api.experiments.schemas import (
+    DeletedExperiment,
+    DeletedPage,
+    DryRun,
+    ExperimentChange,
+    ExperimentPage,
+    ExperimentView,
+    FilterLanguage,
+)
 from hooke_api.queue.settings import Priority
 from hooke_api.storage.database import DatabaseOf
 from hooke_api.waiting.endpoints import silence_of
 from hooke_api.waiting.schemas import PriorityChange
 
 router = APIRouter(prefix="/experiments", tags=["experiments"])
+of_fields = APIRouter(tags=["experiments"])
 
 Limit = Annotated[int, Query(ge=1, le=500)]
+FilterText = Annotated[
+    str | None,
+    Query(
+        alias="filter",
+        max_length=MOST_CHARACTERS,
+        description='Such as `state = running and tag = "paper"`; `list_filter_fields` lists the fields.',
+    ),
+]
 Key = Annotated[
     str | None,
     Header(
@@ -56,11 +74,32 @@ def create_experiment(
 
 @router.get("", operation_id="list_experiments")
 def list_experiments(
-    request: Request, database: DatabaseOf, limit: Limit = 50, cursor: str | None = None
+    request: Request,
+    database: DatabaseOf,
+    limit: Limit = 50,
+    cursor: str | None = None,
+    chosen: FilterText = None,
 ) -> ExperimentPage:
-    """List experiments, newest first."""
+    """List experiments, newest first; archived ones only if the filter mentions `archived`."""
+    part = service.Page(limit, cursor, chosen)
     with database.read() as session:
-        return service.page(session, request.app.state.cursors, limit, cursor, silence_of(request))
+        return service.page(session, request.app.state.cursors, part, silence_of(request))
+
+
+@of_fields.get("/filter-fields", operation_id="list_filter_fields")
+def list_filter_fields(database: DatabaseOf) -> FilterLanguage:
+    """List the fields that a filter of experiments may name, with operators and known values."""
+    with database.read() as session:
+        return organising.language(session)
+
+
+@of_fields.get("/deleted-experiments", operation_id="list_deleted_experiments")
+def list_deleted_experiments(
+    request: Request, database: DatabaseOf, limit: Limit = 50, cursor: str | None = None
+) -> DeletedPage:
+    """List the experiments that are deleted and can be restored, newest first."""
+    with database.read() as session:
+        return deleting.page(session, request.app.state.cursors, limit, cursor)
 
 
 @router.get("/{experiment_id}", operation_id="read_experiment")
@@ -68,6 +107,52 @@ def read_experiment(experiment_id: str, request: Request, database: DatabaseOf) 
     """Read one experiment with its specification."""
     with database.read() as session:
         return service.view(session, service.get(session, experiment_id), silence_of(request))
+
+
+@router.patch("/{experiment_id}", operation_id="change_experiment")
+def change_experiment(
+    experiment_id: str,
+    asked: ExperimentChange,
+    request: Request,
+    actor: ActorOf,
+    database: DatabaseOf,
+    expected: Annotated[
+        str | None, Header(alias="If-Match", max_length=200, description="The `revision` it must have, in quotes.")
+    ] = None,
+) -> ExperimentView:
+    """Change tags, note and marks of an experiment; what is left out stays, and the last writer of a field counts.
+
+    With `If-Match`, 412 if the experiment has another `revision`.
+    """
+    with database.write() as session:
+        service.check_owner(session, experiment_id, actor)
+        changed = organising.change(session, experiment_id, asked, expected)
+        return service.view(session, changed, silence_of(request))
+
+
+@router.delete("/{experiment_id}", operation_id="delete_experiment")
+def delete_experiment(
+    experiment_id: str, request: Request, actor: ActorOf, database: DatabaseOf
+) -> DeletedExperiment:
+    """Delete an experiment that has ended, with its runs: hidden at once, it can be restored until `purge_at`.
+
+    409 while it has not ended (cancel it first), is protected, or is continued by another one.
+    """
+    undo = request.app.state.settings.undo
+    with database.write() as session:
+        service.check_owner(session, experiment_id, actor)
+        return deleting.delete(session, experiment_id, actor.name, undo)
+
+
+@router.post("/{experiment_id}/restore", operation_id="restore_experiment")
+def restore_experiment(
+    experiment_id: str, request: Request, actor: ActorOf, database: DatabaseOf
+) -> ExperimentView:
+    """Show a deleted experiment again; 409 when it is being purged. No effect on one that is not deleted."""
+    with database.write() as session:
+        service.check_owner(session, experiment_id, actor)
+        restored = deleting.restore(session, experiment_id)
+        return service.view(session, restored, silence_of(request))
 
 
 @router.put("/{experiment_id}/priority", operation_id="set_priority")

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Annotated
 
 from hooke.errors import Fault
 from hooke.spec.specification import ExperimentSpec
 from hooke.spec.states import RunState
+from pydantic import ConfigDict, Field, StringConstraints
 
 from hooke_api.base.schema import View
+from hooke_api.experiments.filter_fields import Kind
 from hooke_api.waiting.schemas import WaitingView
 
 
@@ -64,6 +67,19 @@ class ExperimentSummary(View):
     """Its waiting runs: position, reason and predicted times for each cluster; empty if none waits."""
     created_at: datetime
     finished_at: datetime | None
+    headlines: list[str]
+    """The answer of its comparison, a line for each cluster and number of workers; computed a few seconds after
+    runs have ended."""
+    tags: list[str]
+    starred: bool
+    archived: bool
+    """Lists leave it out unless their filter mentions `archived`."""
+    protected: bool
+    """It cannot be deleted, by a user or by retention."""
+    note_line: str
+    """The first line of its note, at most 200 characters."""
+    revision: int
+    """Number of changes of tags, note and marks: for If-Match."""
 
 
 class ExperimentView(ExperimentSummary):
@@ -73,6 +89,8 @@ class ExperimentView(ExperimentSummary):
     fingerprint: str
     warnings: list[Fault]
     """The warnings at its submission."""
+    note: str
+    """What users wrote about it, Markdown."""
 
 
 class ExperimentPage(View):
@@ -80,3 +98,62 @@ class ExperimentPage(View):
 
     items: list[ExperimentSummary]
     next_cursor: str | None
+
+
+Tag = Annotated[
+    str, StringConstraints(pattern=r"^[A-Za-z0-9À-ɏ][A-Za-z0-9À-ɏ .:/+_-]*$", min_length=1, max_length=40)
+]
+"""A tag: letters, digits and a few signs."""
+
+
+class ExperimentChange(View):
+    """What is to be changed of an experiment; what is left out stays."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    starred: bool | None = None
+    archived: bool | None = None
+    protected: bool | None = None
+    note: str | None = Field(None, max_length=10_000, description="Markdown; an empty text removes it.")
+    add_tags: list[Tag] = Field(default_factory=list, max_length=20)
+    remove_tags: list[Tag] = Field(default_factory=list, max_length=100)
+
+
+class DeletedExperiment(View):
+    """An experiment that is deleted and can be restored."""
+
+    id: str
+    number: int
+    name: str
+    workload: str
+    created_at: datetime
+    deleted_at: datetime
+    deleted_by: str
+    """A user, or `retention`."""
+    purge_at: datetime
+    """Until then it can be restored."""
+
+
+class DeletedPage(View):
+    """One page of the deleted experiments."""
+
+    items: list[DeletedExperiment]
+    next_cursor: str | None
+
+
+class FilterFieldView(View):
+    """A field of the filter language."""
+
+    name: str
+    kind: Kind
+    description: str
+    example: str
+    operators: list[str]
+    values: list[str]
+    """All values of a choice; known ones of tags, workloads, clusters and algorithms; otherwise empty."""
+
+
+class FilterLanguage(View):
+    """What a filter of `list_experiments` may name."""
+
+    fields: list[FilterFieldView]

@@ -10,17 +10,21 @@ from typing import Any
 from hooke.errors import Fault
 from hooke.spec.specification import ExperimentSpec
 from hooke.spec.states import TERMINAL, RunState
-from sqlalchemy import func, select
+from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
 
 from hooke_api.base.access import Actor
 from hooke_api.base.cursors import Cursors
-from hooke_api.base.errors import Conflict, ResourceNotFound
+from hooke_api.base.errors import Conflict, Invalid
+from hooke_api.experiments.filter_language import FilterError, conditions, parse
+from hooke_api.experiments.filter_sql import condition
+from hooke_api.experiments.organising import tags_of
 from hooke_api.experiments.schemas import ExperimentPage, ExperimentSummary, ExperimentView
-from hooke_api.models import DEFAULT_PROJECT, Experiment, Run
+from hooke_api.models import DEFAULT_PROJECT, Experiment, Run, database_time
 from hooke_api.scheduling import lifecycle
 from hooke_api.storage import trail
 from hooke_api.storage.outbox import announce, wake_scheduler
+from hooke_api.storage.present import present_experiment
 from hooke_api.waiting.schemas import WaitingView
 from hooke_api.waiting.service import of_experiments
 
@@ -28,32 +32,67 @@ LISTING = "experiments"
 
 
 def get(session: Session, experiment_id: str) -> Experiment:
-    """Return an experiment; raises NotFound."""
-    found = session.get(Experiment, experiment_id)
-    if found is None:
-        raise ResourceNotFound(f"no experiment has the id {experiment_id}")
-    return found
+    """Return an experiment that is not deleted; raises ResourceNotFound."""
+    return present_experiment(session, experiment_id)
 
 
 def check_owner(session: Session, experiment_id: str, actor: Actor) -> None:
-    """Raise Forbidden unless the actor may change an experiment: their own, or any as an operator."""
-    experiment = get(session, experiment_id)
-    actor.check_owner(experiment.created_by, f"experiment {experiment.number}")
+    """Raise Forbidden unless the actor may change an experiment: their own, or any as an operator.
+
+    One that does not exist, or is deleted, is left to what is to be done with it.
+    """
+    experiment = session.get(Experiment, experiment_id)
+    if experiment is not None:
+        actor.check_owner(experiment.created_by, f"experiment {experiment.number}")
 
 
-def page(session: Session, cursors: Cursors, limit: int, cursor: str | None, silence: timedelta) -> ExperimentPage:
-    """Return one page of the list, newest first."""
-    query = select(Experiment).where(Experiment.project_id == DEFAULT_PROJECT)
+@dataclass(frozen=True)
+class Page:
+    """The part of the list that is asked for."""
+
+    limit: int
+    cursor: str | None = None
+    filter: str | None = None
+    """See `hooke_api.experiments.filter_language`."""
+
+
+def page(session: Session, cursors: Cursors, part: Page, silence: timedelta) -> ExperimentPage:
+    """Return one page of the list, newest first. Raises Invalid for a filter that cannot be read.
+
+    Deleted experiments are left out, and archived ones unless the filter mentions `archived`.
+    """
+    limit, cursor = part.limit, part.cursor
+    query = select(Experiment).where(
+        Experiment.project_id == DEFAULT_PROJECT, Experiment.deleted_at.is_(None), *_chosen(session, part.filter)
+    )
     if cursor:
         query = query.where(Experiment.number < int(cursors.open(LISTING, cursor)))
     rows = session.scalars(query.order_by(Experiment.number.desc()).limit(limit + 1)).all()
     shown = rows[:limit]
     counts = _counts(session, shown)
     waiting = of_experiments(session, counts.keys(), silence)
+    tags = tags_of(session, counts.keys())
     return ExperimentPage(
-        items=[ExperimentSummary(**_summary(row, counts[row.id], waiting.get(row.id, []))) for row in shown],
+        items=[
+            ExperimentSummary(**_summary(row, counts[row.id], waiting.get(row.id, []), tags.get(row.id, [])))
+            for row in shown
+        ],
         next_cursor=cursors.seal(LISTING, shown[-1].number) if len(rows) > limit else None,
     )
+
+
+def _chosen(session: Session, text: str | None) -> list[ColumnElement[bool]]:
+    """Return the conditions of a filter."""
+    if not (text and text.strip()):
+        return [~Experiment.archived]
+    try:
+        tree = parse(text)
+    except FilterError as error:
+        raise Invalid(f"the filter cannot be read: {error}", [Fault("query/filter", str(error))]) from None
+    found = [condition(tree, database_time(session))]
+    if all(each.field.name != "archived" for each in conditions(tree)):
+        found.append(~Experiment.archived)
+    return found
 
 
 def view(session: Session, experiment: Experiment, silence: timedelta) -> ExperimentView:
@@ -62,10 +101,11 @@ def view(session: Session, experiment: Experiment, silence: timedelta) -> Experi
     counts = _counts(session, [experiment])[experiment.id]
     spec = ExperimentSpec.model_validate(experiment.spec)
     return ExperimentView(
-        **_summary(experiment, counts, waiting),
+        **_summary(experiment, counts, waiting, tags_of(session, [experiment.id]).get(experiment.id, [])),
         spec=spec,
         fingerprint=experiment.fingerprint,
         warnings=[Fault(**warning) for warning in experiment.warnings],
+        note=experiment.note,
     )
 
 
@@ -133,7 +173,9 @@ def _counts(session: Session, experiments: Sequence[Experiment]) -> dict[str, _C
     return found
 
 
-def _summary(experiment: Experiment, counts: _Counts, waiting: list[WaitingView]) -> dict[str, Any]:
+def _summary(
+    experiment: Experiment, counts: _Counts, waiting: list[WaitingView], tags: list[str]
+) -> dict[str, Any]:
     return {
         "id": experiment.id,
         "number": experiment.number,
@@ -150,6 +192,13 @@ def _summary(experiment: Experiment, counts: _Counts, waiting: list[WaitingView]
         "waiting": waiting,
         "created_at": experiment.created_at,
         "finished_at": experiment.finished_at,
+        "headlines": experiment.headlines,
+        "tags": tags,
+        "starred": experiment.starred,
+        "archived": experiment.archived,
+        "protected": experiment.protected,
+        "note_line": next(iter(experiment.note.strip().splitlines()), "")[:200],
+        "revision": experiment.revision,
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -25,10 +26,30 @@ PortOption = Annotated[
 HostOption = Annotated[str, typer.Option("--host", help="Address to listen on.")]
 
 
-def up(home: HomeOption = None, port: PortOption = None, host: HostOption = "127.0.0.1") -> None:
+KeepOption = Annotated[
+    str | None,
+    typer.Option(
+        "--keep-runs",
+        envvar="HOOKE_KEEP_RUNS",
+        metavar="TIME",
+        help="Delete experiments that ended longer ago, such as 90d, unless they are starred or protected.",
+        show_default="for ever",
+    ),
+]
+
+
+def up(
+    home: HomeOption = None,
+    port: PortOption = None,
+    host: HostOption = "127.0.0.1",
+    keep_runs: KeepOption = None,
+) -> None:
     """Start Hooke on this machine and keep it running until Ctrl-C."""
     from hooke_api.local.serve import serve
 
+    if keep_runs:
+        _check_keep(keep_runs)
+        os.environ["HOOKE_KEEP_RUNS"] = keep_runs  # the API is a process of its own, and reads it there
     raise typer.Exit(serve(_home(home), host, port))
 
 
@@ -49,6 +70,17 @@ def demo(
     from hooke_api.local.serve import serve
 
     raise typer.Exit(serve(_home(home), host, port, Demonstration.of(spec), end=end))
+
+
+def _check_keep(text: str) -> None:
+    """Exit with a sentence unless a text is a duration that the API accepts."""
+    from hooke_api.base.durations import at_least
+    from hooke_api.base.settings import LEAST_KEPT
+
+    try:
+        at_least(text, LEAST_KEPT)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--keep-runs") from None
 
 
 def _home(given: Path | None) -> Path:

@@ -25,7 +25,8 @@ from hooke_api.metrics.loading import Curves, Facts, read_facts
 from hooke_api.metrics.m4 import m4
 from hooke_api.metrics.schemas import Axis, Band, BandAnswer, Metric, Series, SeriesAnswer, SeriesQuery
 from hooke_api.metrics.table import Floats, Table
-from hooke_api.models import Experiment, NumberSequence, Run
+from hooke_api.models import NumberSequence, Run
+from hooke_api.storage.present import of_present, present_experiment
 
 UNITS: dict[Axis, str] = {"samples": "samples", "step": "steps per worker", "bytes": "bytes"}
 
@@ -86,7 +87,7 @@ def _plain(values: Floats) -> list[float | None]:
 
 def answer_series(session: Session, store: CurveStore, query: SeriesQuery) -> SeriesAnswer:
     """Return the series of a query, ordered by run, then metric. Raises NotFound for an unknown run."""
-    known = {run.id: run for run in read_facts(session, Run.id.in_(query.runs))}
+    known = {run.id: run for run in read_facts(session, and_(Run.id.in_(query.runs), of_present()))}
     missing = [run for run in query.runs if run not in known]
     if missing:
         raise ResourceNotFound(f"no run has the id {missing[0]!r}")
@@ -111,8 +112,7 @@ def answer_bands(
     Raises NotFound for an unknown experiment. `position` is read in the same transaction as the points, so a
     stream that continues after it misses nothing.
     """
-    if session.scalar(select(Experiment.id).where(Experiment.id == experiment)) is None:
-        raise ResourceNotFound(f"no experiment has the id {experiment!r}")
+    present_experiment(session, experiment)
     position = session.scalar(select(NumberSequence.value).where(NumberSequence.name == "events")) or 0
     runs = read_facts(session, and_(Run.experiment_id == experiment, Run.rung.is_(None)))
     curves = store.read(session, runs)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from hooke_api.models.base import DEFAULT_PROJECT, Base, Moment, Owned, Serial, State, now
 from hooke_api.models.clock import database_time
+from hooke_api.models.keeping import ExperimentTag, Removal
 from hooke_api.models.people import AccessToken, BrowserSession, TrailEntry, User
 from hooke_api.models.records import Checkpoint, Chunk, DroppedWorker, LogBlock, RankTotals, StoredEvaluation
 from hooke_api.models.sites import CatalogueEntry, Cluster, ClusterToken, StoredCalibration
@@ -45,6 +46,7 @@ __all__ = [
     "StoredEvaluation",
     "Event",
     "Experiment",
+    "ExperimentTag",
     "IdempotencyKey",
     "Leader",
     "LogBlock",
@@ -52,6 +54,7 @@ __all__ = [
     "Owned",
     "Project",
     "RankTotals",
+    "Removal",
     "Run",
     "Serial",
     "State",

@@ -62,6 +62,25 @@ class Experiment(Owned, Base):
     finished_at: Mapped[datetime | None]
     """When the last run became terminal."""
 
+    starred: Mapped[bool] = mapped_column(Boolean, default=False)
+    archived: Mapped[bool] = mapped_column(Boolean, default=False)
+    """Whether lists leave it out unless they are asked for archived ones."""
+    protected: Mapped[bool] = mapped_column(Boolean, default=False)
+    """Whether it cannot be deleted, by a user or by retention."""
+    note: Mapped[str] = mapped_column(Text, default="")
+    """What users write about it, as Markdown."""
+    revision: Mapped[int] = mapped_column(default=0)
+    """Number of changes of its tags, note and marks so far."""
+    deleted_at: Mapped[datetime | None]
+    """When it was deleted; it is hidden from then on."""
+    deleted_by: Mapped[str | None] = mapped_column(String(120))
+    purge_at: Mapped[datetime | None]
+    """Until when it can be restored; after that its rows are removed."""
+    headlines: Mapped[list[str]] = mapped_column(default=list)
+    """The answer of its comparison, a line for each place; `hooke_api.comparisons.headlines` computes it."""
+    headlines_at: Mapped[datetime | None]
+    """When they were computed last."""
+
 
 class Run(Owned, Base):
     """One cell of an experiment, with the figures that lists show."""

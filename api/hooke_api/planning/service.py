@@ -23,10 +23,11 @@ from hooke.tuning.settings import AtEdge, edges, free_spaces
 from sqlalchemy.orm import Session
 
 from hooke_api.base.errors import ResourceNotFound
-from hooke_api.models import Experiment, Run
+from hooke_api.models import Run
 from hooke_api.planning.schemas import RungView, SearchView, TrialView, TuningView
 from hooke_api.planning.steps import plan_of
 from hooke_api.planning.trials import earlier_of, trial_runs, tried
+from hooke_api.storage.present import present_experiment
 
 
 def answer_tuning(session: Session, experiment_id: str) -> TuningView:
@@ -34,9 +35,7 @@ def answer_tuning(session: Session, experiment_id: str) -> TuningView:
 
     Where its clusters do not offer its algorithms any more, it is answered from the runs alone.
     """
-    experiment = session.get(Experiment, experiment_id)
-    if experiment is None:
-        raise ResourceNotFound(f"no experiment has the id {experiment_id!r}")
+    experiment = present_experiment(session, experiment_id)
     spec = ExperimentSpec.model_validate(experiment.spec)
     if spec.tuning is None:
         raise ResourceNotFound("this experiment has no tuning: its parameters are as given")

@@ -11,7 +11,7 @@ from hooke.errors import Fault, SpecError
 from hooke.spec.specification import ExperimentSpec
 from hooke.spec.states import RunState
 from hooke.tuning.plan import Earlier, Tried, Where
-from sqlalchemy import and_, exists, or_, select
+from sqlalchemy import ColumnElement, and_, exists, or_, select
 from sqlalchemy.orm import Session
 
 from hooke_api.models import Experiment, RankTotals, Run
@@ -31,10 +31,16 @@ def continued(session: Session, spec: ExperimentSpec) -> list[Experiment]:
     at = spec.tuning
     while at is not None and at.continues is not None:
         experiment = session.get(Experiment, at.continues)
-        if experiment is None:
+        if experiment is None or experiment.deleted_at is not None:
             raise SpecError([Fault("/tuning/continues", f"no experiment has the id {at.continues!r}")])
         found.insert(0, experiment)
         at = ExperimentSpec.model_validate(experiment.spec).tuning
+    return found
+
+
+def continued_id() -> ColumnElement[str]:
+    """Return the expression of the id of the experiment that one continues; null without."""
+    found: ColumnElement[str] = Experiment.spec[("tuning", "continues")].as_string()
     return found
 
 

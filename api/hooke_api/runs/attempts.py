@@ -13,6 +13,7 @@ from hooke_api.models import Cluster, Experiment, Run, database_time
 from hooke_api.scheduling.lifecycle import Cause, move
 from hooke_api.scheduling.retries import UNTRAINED
 from hooke_api.storage.outbox import announce
+from hooke_api.storage.present import keep_present
 
 STARTING_OVER = 3
 """Protocol from which on agents understand that an attempt starts over."""
@@ -48,6 +49,7 @@ def retry(session: Session, run_id: str, who: str, resume: bool) -> None:
         "resume_from": run.resume_from if resume else run.attempt + 1,
     }
     start = "from its latest checkpoint, if it has one" if resume else "from the beginning"
+    keep_present(session, run)
     move(session, run, RunState.QUEUED, Cause(who, f"tried again, {start}"), **changes, **UNTRAINED)
     reopened = update(Experiment).where(Experiment.id == run.experiment_id, Experiment.finished_at.is_not(None))
     session.execute(reopened.values(finished_at=None).execution_options(synchronize_session="fetch"))

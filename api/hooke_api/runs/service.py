@@ -39,6 +39,7 @@ from hooke_api.runs.schemas import (
 )
 from hooke_api.scheduling import lifecycle
 from hooke_api.storage.lines import LINES, StoredLine, unpack
+from hooke_api.storage.present import check_present, of_present
 from hooke_api.storage.trail import tell
 from hooke_api.waiting.service import of_runs
 
@@ -61,7 +62,7 @@ class Filter:
 
     def apply(self, query: Select[Run]) -> Select[Run]:
         """Return the query with the conditions added."""
-        query = query.where(Run.project_id == DEFAULT_PROJECT)
+        query = query.where(Run.project_id == DEFAULT_PROJECT, of_present())
         if self.experiment is not None:
             query = query.where(Run.experiment_id == self.experiment)
         if self.states:
@@ -114,6 +115,7 @@ def get(session: Session, run_id: str) -> Run:
     found = session.get(Run, run_id, options=whole)
     if found is None:
         raise ResourceNotFound(f"no run has the id {run_id}")
+    check_present(session, found)
     return found
 
 

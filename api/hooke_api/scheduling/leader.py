@@ -1,4 +1,4 @@
-"""Leader election: one of the API processes on a database schedules."""
+"""Leader election: one of the API processes on a database schedules, and one purges."""
 
 from __future__ import annotations
 
@@ -21,9 +21,11 @@ class Leadership:
     It expires by the database's clock; when to renew it is decided by a clock that never jumps.
     """
 
-    def __init__(self, database: Database, term: timedelta) -> None:
+    def __init__(self, database: Database, term: timedelta, role: str = "scheduler") -> None:
+        """`role`: what the leader does; there is one for each role."""
         self.database = database
         self.term = term
+        self.role = role
         self.name = f"{socket.gethostname()[:80]}:{os.getpid()}:{secrets.token_hex(4)}"
         self._renew_at: float | None = None
 
@@ -41,15 +43,15 @@ class Leadership:
                 at = database_time(session)
                 result = session.execute(
                     update(Leader)
-                    .where(Leader.name == "scheduler", or_(Leader.holder == self.name, Leader.until < at))
+                    .where(Leader.name == self.role, or_(Leader.holder == self.name, Leader.until < at))
                     .values(holder=self.name, until=at + self.term)
                 )
                 assert isinstance(result, CursorResult)  # noqa: S101 - an UPDATE has a count
                 if result.rowcount:
                     return True
-                if session.get(Leader, "scheduler") is not None:
+                if session.get(Leader, self.role) is not None:
                     return False
-                session.add(Leader(name="scheduler", holder=self.name, until=at + self.term))
+                session.add(Leader(name=self.role, holder=self.name, until=at + self.term))
         except IntegrityError:  # another process wrote the first row at the same moment
             return False
         return True
@@ -57,4 +59,4 @@ class Leadership:
     def give_back(self) -> None:
         """Release the row, so that another process can lead at once."""
         with self.database.write() as session:
-            session.execute(delete(Leader).where(Leader.name == "scheduler", Leader.holder == self.name))
+            session.execute(delete(Leader).where(Leader.name == self.role, Leader.holder == self.name))

@@ -24,7 +24,7 @@ from sqlalchemy.orm import Session
 from hooke_api.base.settings import Settings
 from hooke_api.events.bus import Bus
 from hooke_api.models import Attempt, Cluster, Event, NumberSequence, Run, database_time
-from hooke_api.scheduling import calibrations, leases
+from hooke_api.scheduling import calibrations, forgetting, leases
 from hooke_api.scheduling.attempt_tokens import AttemptTokens
 from hooke_api.scheduling.leader import Leadership
 from hooke_api.scheduling.lifecycle import Cause, move
@@ -59,6 +59,9 @@ class OrderSender(Protocol):
 
     def cancel_calibration(self, cluster: str, id: str) -> None:
         """Order the end of a calibration."""
+
+    def forget(self, cluster: str, runs: list[str]) -> None:
+        """Order the removal of what is left of deleted runs."""
 
 
 def celery_orders(redis_url: str) -> OrderSender:
@@ -156,6 +159,7 @@ class Scheduler(threading.Thread):
                 self._send()
                 self._ask()
                 self._calibrate()
+                self._forget()
             except LineDown as error:
                 self._silent_until = time.monotonic() + PAUSE
                 log.warning("an order could not be sent; it will be sent again", error=str(error)[:300])
@@ -253,6 +257,12 @@ class Scheduler(threading.Thread):
             with self._line() as line:
                 line.cancel_calibration(cluster, id)
             calibrations.asked_to_end(self.database, id)
+
+    def _forget(self) -> None:
+        for cluster, runs in forgetting.due(self.database, timedelta(seconds=self.settings.agent_seconds)).items():
+            with self._line() as line:
+                line.forget(cluster, runs)
+            forgetting.asked(self.database, runs)
 
     @contextmanager
     def _line(self) -> Iterator[OrderSender]:

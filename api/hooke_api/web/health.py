@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 from importlib.metadata import version as installed
+from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
+from sqlalchemy import make_url
 
 from hooke_api.base.schema import View
+from hooke_api.base.settings import Settings
 from hooke_api.base.workers import Workers
 from hooke_api.storage.database import DatabaseOf
 
@@ -25,6 +29,8 @@ class Ready(View):
 
     ready: bool
     reasons: list[str]
+    warnings: list[str]
+    """What will keep it from working if nothing is done, such as a disk that fills up."""
 
 
 class Version(View):
@@ -46,7 +52,25 @@ def readyz(request: Request, response: Response, database: DatabaseOf) -> Ready:
     workers: Workers = request.app.state.workers
     reasons = [*filter(None, (_database(request, database), _redis(request))), *workers.reasons()]
     response.status_code = 503 if reasons else 200
-    return Ready(ready=not reasons, reasons=reasons)
+    return Ready(ready=not reasons, reasons=reasons, warnings=disk_warnings(request.app.state.settings))
+
+
+def disk_warnings(settings: Settings) -> list[str]:
+    """Return a sentence if the disk of the database (without SQLite: of the home folder) fills up."""
+    file = make_url(settings.url)
+    local = file.get_backend_name() == "sqlite" and file.database
+    folder = Path(file.database or "").parent if local else settings.home
+    try:
+        free = shutil.disk_usage(folder).free
+    except OSError:
+        return []
+    if free >= settings.disk_warning:
+        return []
+    what = "the database" if local else "the home folder"
+    return [
+        f"the disk of {what} has {free / 2**30:.2f} GiB free, less than {settings.disk_warning / 2**30:g} GiB: "
+        "delete experiments or free space; on a full disk nothing can be stored"
+    ]
 
 
 def _database(request: Request, database: DatabaseOf) -> str | None:

@@ -25,6 +25,7 @@ OWN = {
     "hardware": "hooke.cli.hardware:hardware",
     "agent": "hooke.cli.agent:agent",
     "clusters": "hooke.cli.clusters:app",
+    "experiments": "hooke.cli.experiments:app",
     "runs": "hooke.cli.runs:app",
     "submit": "hooke.cli.submit:submit",
     "users": "hooke.cli.users:app",

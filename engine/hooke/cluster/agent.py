@@ -1,7 +1,7 @@
 """The agent of a cluster: `hooke agent --cluster local --api URL --broker URL --token-file FILE`.
 
-A Celery worker on the queue `cluster.<name>` of the broker, whose tasks only start, cancel and probe. Supervisors
-own the runs: they continue when the agent ends, and the agent takes over existing jobs when it starts.
+A Celery worker on the queue `cluster.<name>` of the broker, whose tasks only start, cancel, probe and clear up.
+Supervisors own the runs: they continue when the agent ends, and the agent takes over existing jobs when it starts.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from celery import Celery
 from celery.worker import state
 from pydantic import TypeAdapter
 
-from hooke.cluster import broker, calibrating, orders, site
+from hooke.cluster import broker, calibrating, forgetting, orders, site
 from hooke.cluster.hello import ApiClient, Heartbeat, describe
 from hooke.cluster.launchers.settings import LauncherSettings
 from hooke.cluster.lock import Lock
@@ -75,12 +75,16 @@ def register(
     def cancel_calibration(id: str) -> None:
         calibrating.cancel(id, client)
 
+    def forget(runs: list[str]) -> None:
+        client.forgotten(forgetting.forget(home, runs))
+
     tasks: dict[str, Callable[..., None]] = {
         broker.LAUNCH: launch,
         broker.CANCEL: cancel,
         broker.PROBE: probe,
         broker.CALIBRATE: calibrate,
         broker.CANCEL_CALIBRATION: cancel_calibration,
+        broker.FORGET: forget,
     }
     for name, function in tasks.items():
         app.task(function, name=name)

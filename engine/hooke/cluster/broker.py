@@ -7,6 +7,7 @@ Tasks carry short orders only and may be delivered twice. Arguments are JSON:
     PROBE   [run, attempt]   answered by POST /api/v1/agents/proof with a `hooke.spec.attempts.AgentProof`
     CALIBRATE [order]        a `hooke.spec.calibrating.CalibrationOrder`, answered by /api/v1/agents/calibration
     CANCEL_CALIBRATION [id]  answered in the same way
+    FORGET  [runs]           deleted runs; answered by /api/v1/agents/forgotten with a `ForgetReport`
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ CANCEL = "hooke.cluster.cancel"
 PROBE = "hooke.cluster.probe"
 CALIBRATE = "hooke.cluster.calibrate"
 CANCEL_CALIBRATION = "hooke.cluster.cancel_calibration"
+FORGET = "hooke.cluster.forget"
 
 VISIBILITY_SECONDS = 60
 """Seconds after which Redis delivers an unacknowledged task again; tasks are idempotent."""
@@ -87,6 +89,10 @@ class Orders:
     def cancel_calibration(self, cluster: str, id: str) -> None:
         """Ask the agent to end a calibration."""
         self._send(cluster, CANCEL_CALIBRATION, [id])
+
+    def forget(self, cluster: str, runs: list[str]) -> None:
+        """Ask the agent to remove what it holds of deleted runs."""
+        self._send(cluster, FORGET, [runs])
 
     def _send(self, cluster: str, task: str, arguments: list[object]) -> None:
         name = queue(cluster)

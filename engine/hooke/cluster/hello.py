@@ -24,7 +24,7 @@ from hooke.cluster.site import token
 from hooke.errors import DataMissing, HookeError
 from hooke.hardware import description
 from hooke.hardware.equipment import equipment
-from hooke.spec.attempts import AgentProof, FailedLaunch
+from hooke.spec.attempts import AgentProof, FailedLaunch, ForgetReport
 from hooke.spec.calibrating import CalibrationReport
 from hooke.spec.events import AgentHello
 from hooke.spec.protocol import CLOCK, OLDEST_SERVER, PROTOCOL, AgentWelcome, refusal
@@ -70,6 +70,10 @@ class ApiClient:
     def failed_launch(self, failed: FailedLaunch) -> None:
         """Report attempts that could not be started. Raises Refused, httpx.HTTPError or OSError."""
         self._post("failed-launch", failed.model_copy(update={"agent": self.agent}).model_dump_json())
+
+    def forgotten(self, report: ForgetReport) -> None:
+        """Report which deleted runs have left nothing here. Raises Refused, httpx.HTTPError or OSError."""
+        self._post("forgotten", report.model_copy(update={"agent": self._agent}).model_dump_json())
 
     def calibration(self, report: CalibrationReport) -> None:
         """Send the result of a calibration. Raises Refused, httpx.HTTPError or OSError."""

@@ -187,7 +187,7 @@ def prove(home: Home, api: str, run: str, attempt: int) -> AgentProof:
             if _owned(folder):
                 return proof(True, "its supervisor had died; a new one ends it and reports")
             failure = "its supervisor died"
-    if left := _left(home, folder):
+    if left := left_of(home, folder):
         return proof(True, left)
     return _declare_dead(folder, proof(False, f"{failure}; no process of it is left"))
 
@@ -202,7 +202,7 @@ def _token_sha256(home: Home, folder: AttemptFolder) -> str | None:
     return None
 
 
-def _left(home: Home, folder: AttemptFolder) -> str:
+def left_of(home: Home, folder: AttemptFolder) -> str:
     """Return what is left of an attempt, here and where its launcher starts ranks; empty: nothing.
 
     A scheduler or a host that does not answer is no proof of death: its answer is in the sentence.

@@ -1,4 +1,4 @@
-"""What an agent tells the API of attempts: that one is alive or dead, or could not be started."""
+"""What an agent tells the API of attempts: alive or dead, not started, or removed with all that was left of it."""
 
 from __future__ import annotations
 
@@ -35,3 +35,20 @@ class AgentProof(Record):
     token_sha256: str | None = Field(None, pattern=r"^[0-9a-f]{64}$")
     """SHA-256 of the attempt's token: shows that the agent has received the attempt. None: it never has."""
     why: str
+
+
+class KeptRun(Record):
+    """A run whose files could not be removed."""
+
+    run: str
+    why: str = Field(max_length=2000)
+
+
+class ForgetReport(Record):
+    """An agent's answer to the order to remove what its home folder holds of deleted runs."""
+
+    agent: str | None = None
+    """Identity of the agent."""
+    forgotten: list[str] = Field(max_length=1000)
+    """Runs of which nothing is left there."""
+    kept: list[KeptRun] = Field(max_length=1000)

@@ -6,6 +6,7 @@ import {
   type RouterHistory,
 } from "@tanstack/react-router";
 import { experimentSearch } from "@/features/experiment/search";
+import { experimentsSearch } from "@/features/experiments/search";
 import { newExperimentSearch } from "@/features/new-experiment/search";
 import { signInSearch } from "@/features/people/search";
 import { runSearch } from "@/features/run/search";
@@ -23,6 +24,7 @@ const root = createRootRoute({ component: Shell, notFoundComponent: NotFound, er
 const experiments = createRoute({
   getParentRoute: () => root,
   path: "/",
+  validateSearch: experimentsSearch,
   component: page(() => import("@/features/experiments/experiments-screen"), "ExperimentsScreen"),
 });
 

@@ -5,6 +5,7 @@ import { useRefusal } from "@/lib/people/use-me";
 import { Logo } from "@/lib/theme/logo";
 import { ConnectionNote } from "./connection-note";
 import { PersonMenu } from "./person-menu";
+import { ServerNote } from "./server-note";
 import { useSignedOut } from "./session";
 import styles from "./shell.module.css";
 import { SignedOut } from "./signed-out";
@@ -56,7 +57,7 @@ function Signed() {
             <span>Hooke</span>
           </Link>
           <nav className={styles.nav} aria-label="Main">
-            <Link to="/" activeOptions={{ exact: true }}>
+            <Link to="/" activeOptions={{ exact: true, includeSearch: false }}>
               Experiments
             </Link>
             <Link to="/leaderboard">Leaderboard</Link>
@@ -70,6 +71,7 @@ function Signed() {
         </div>
       </header>
       <main id="content" className={styles.content} tabIndex={-1}>
+        {!out && <ServerNote />}
         {out ? <SignedOut /> : <Outlet />}
       </main>
     </>

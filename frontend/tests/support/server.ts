@@ -14,10 +14,13 @@ import type {
   ClusterTokenView,
   ClusterView,
   Comparison,
+  DeletedExperiment,
+  DeletedPage,
   DryRun,
   ExperimentPage,
   ExperimentView,
   Fault,
+  FilterLanguage,
   Leaderboard,
   LogPage,
   Me,
@@ -27,6 +30,7 @@ import type {
   ProblemDetails,
   QueuePolicy,
   QueueView,
+  Ready,
   RunPage,
   RunView,
   SeriesAnswer,
@@ -53,6 +57,12 @@ interface Operations {
   "GET /clusters/*/calibrations": CalibrationList;
   "POST /clusters/*/calibrations": CalibrationView;
   "POST /clusters/*/calibrations/*/cancel": CalibrationView;
+  "GET /readyz": Ready;
+  "GET /filter-fields": FilterLanguage;
+  "GET /deleted-experiments": DeletedPage;
+  "PATCH /experiments/*": ExperimentView;
+  "DELETE /experiments/*": DeletedExperiment;
+  "POST /experiments/*/restore": ExperimentView;
   "GET /experiments": ExperimentPage;
   "POST /experiments": ExperimentView;
   "POST /experiments/dry-run": DryRun;
@@ -131,6 +141,9 @@ const names = new Set([
   "invites",
   "users",
   "audit",
+  "readyz",
+  "filter-fields",
+  "deleted-experiments",
 ]);
 const verbs = new Set([
   "calibrations",
@@ -152,6 +165,13 @@ const verbs = new Set([
   "password",
   "accept",
   "invite",
+  "restore",
+]);
+
+/** What pages ask for by the way: a test need not say it. */
+const USUAL = new Map<string, unknown>([
+  ["GET /readyz", { ready: true, reasons: [], warnings: [] } satisfies Ready],
+  ["GET /filter-fields", { fields: [] } satisfies FilterLanguage],
 ]);
 
 /** Who looks, unless a test says otherwise: the owner of a server without users. */
@@ -250,7 +270,7 @@ export class ApiServer {
 
   private async answer(asked: Asked, response: ServerResponse): Promise<void> {
     this.asked.push(asked);
-    const known = this.answers.get(asked.operation);
+    const known = this.answers.get(asked.operation) ?? USUAL.get(asked.operation);
     if (known === undefined) this.unanswered.push(asked.operation);
     const given = known ?? new Refusal(404, "No test answers this.");
     const result = await (typeof given === "function" ? given(asked) : given);

@@ -5,6 +5,7 @@ import type { ExperimentView } from "@/lib/client/types.gen";
 import { formatCount } from "@/lib/format/numbers";
 import { formatAge, formatMoment, formatSeconds } from "@/lib/format/time";
 import { Allowed } from "@/lib/people/allowed";
+import { ExperimentMarks } from "@/lib/keeping/experiment-marks";
 import { ConfirmButton } from "@/lib/ui/confirm-button";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { LinkButton } from "@/lib/ui/link-button";
@@ -62,6 +63,7 @@ export function ExperimentHeader({ experiment }: { experiment: ExperimentView })
       </div>
       {experiment.description && <p className={styles.description}>{experiment.description}</p>}
       <Facts experiment={experiment} cancelling={cancelling} />
+      <ExperimentMarks experiment={experiment} />
       <WaitingPart experiment={experiment} />
       {cancel.isError && <ErrorPanel what="The experiment could not be cancelled." error={cancel.error} />}
     </header>

@@ -1,14 +1,19 @@
+import { Checkbox } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import type { ExperimentSummary } from "@/lib/client/types.gen";
 import { formatAge, formatMoment } from "@/lib/format/time";
+import { Star } from "@/lib/keeping/star";
+import { TagLinks } from "@/lib/keeping/tag-links";
 import { predicted, reasonOf } from "@/lib/queue/waiting-note";
 import { RunBar } from "@/lib/ui/run-bar";
 import { StateBadge } from "@/lib/ui/state-badge";
 import { progress } from "@/lib/ui/states";
 import { VariantChip } from "@/lib/ui/variant-chip";
 import styles from "./experiments.module.css";
+import { ItemMenu } from "./item-menu";
+import type { Action } from "./use-actions";
 
-/** What the list can say of the outcome without reading a single point. */
+/** What can be said of the outcome where there is no answer yet. */
 function hint({ state, baseline, runs }: ExperimentSummary): string {
   const failed = (runs.failed_user ?? 0) + (runs.failed_infra ?? 0);
   if (failed > 0) return `${failed} run${failed > 1 ? "s" : ""} failed`;
@@ -17,14 +22,40 @@ function hint({ state, baseline, runs }: ExperimentSummary): string {
   return `baseline ${baseline}`;
 }
 
-export function ExperimentItem({ item, now }: { item: ExperimentSummary; now: number }) {
+interface ItemProps {
+  item: ExperimentSummary;
+  now: number;
+  chosen: boolean;
+  choose: (chosen: boolean) => void;
+  act: (action: Action) => void;
+  edit: () => void;
+}
+
+/** One experiment of the list: its answer, its progress, and what can be done with it. */
+export function ExperimentItem({ item, now, chosen, choose, act, edit }: ItemProps) {
   const { done, all } = progress(item.runs);
+  const [answer, ...others] = item.headlines;
   return (
-    <li className={styles.item} data-testid="experiment-item" data-id={item.id}>
+    <li className={styles.item} data-testid="experiment-item" data-id={item.id} data-chosen={chosen}>
+      <div className={styles.marks}>
+        <Checkbox
+          aria-label={`Select ${item.name}`}
+          checked={chosen}
+          onChange={(event) => choose(event.currentTarget.checked)}
+          size="sm"
+        />
+        <Star name={item.name} starred={item.starred} act={() => act(item.starred ? "unstar" : "star")} />
+      </div>
       <div className={styles.main}>
         <Link to="/experiments/$experimentId" params={{ experimentId: item.id }} className={styles.name}>
           {item.name}
         </Link>
+        {answer && (
+          <div className={styles.answer} data-testid="answer" title={item.headlines.join("\n")}>
+            {answer}
+            {others.length > 0 && <span className={styles.more}> and {others.length} more</span>}
+          </div>
+        )}
         <div className={styles.chips}>
           {item.variants.map((name, index) => (
             <VariantChip key={name} name={name} index={index} />
@@ -34,11 +65,19 @@ export function ExperimentItem({ item, now }: { item: ExperimentSummary; now: nu
           <span>#{item.number}</span>
           <span>{item.workload}</span>
           <span>{item.clusters.join(", ")}</span>
-          <span>{hint(item)}</span>
+          {!answer && <span>{hint(item)}</span>}
           <time dateTime={item.created_at} title={formatMoment(item.created_at)}>
             {formatAge(item.created_at, now)}
           </time>
+          {item.archived && <span>archived</span>}
+          {item.protected && <span>protected</span>}
         </div>
+        {item.note_line && <p className={styles.noteLine}>{item.note_line}</p>}
+        {item.tags.length > 0 && (
+          <div className={styles.tags}>
+            <TagLinks tags={item.tags} />
+          </div>
+        )}
         {item.waiting.map((each) => (
           <div key={each.cluster} className={styles.facts} data-testid="item-waiting">
             <span>
@@ -54,6 +93,9 @@ export function ExperimentItem({ item, now }: { item: ExperimentSummary; now: nu
           {done} / {all} runs
         </span>
         <RunBar runs={item.runs} />
+      </div>
+      <div className={styles.menu}>
+        <ItemMenu item={item} act={act} edit={edit} />
       </div>
     </li>
   );

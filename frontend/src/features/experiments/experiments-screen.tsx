@@ -1,67 +1,90 @@
-import { Button, Group, Skeleton } from "@mantine/core";
-import { useInfiniteQuery } from "@tanstack/react-query";
-import { useEffect } from "react";
-import { listExperiments } from "@/lib/client/sdk.gen";
-import { useStream } from "@/lib/events/use-stream";
-import { useThrottled } from "@/lib/events/use-throttled";
+import { Button, Group } from "@mantine/core";
+import { getRouteApi } from "@tanstack/react-router";
+import { useEffect, useState } from "react";
+import type { ExperimentSummary } from "@/lib/client/types.gen";
+import { EditMarks } from "@/lib/keeping/edit-marks";
 import { useRefusal } from "@/lib/people/use-me";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { LinkButton } from "@/lib/ui/link-button";
-import { Message } from "@/lib/ui/message";
 import { useNow } from "@/lib/ui/use-now";
+import { DeletedList } from "./deleted-list";
+import { Empty, NothingFits, Placeholder } from "./empty";
 import { ExperimentItem } from "./experiment-item";
 import styles from "./experiments.module.css";
+import { FilterField, useFilterFields } from "./filter-field";
+import { OutcomeNote } from "./outcome-note";
+import { SelectionBar } from "./selection-bar";
+import { useActions } from "./use-actions";
+import { useExperiments } from "./use-experiments";
 
-const PAGE = 30;
+const route = getRouteApi("/");
 
-function useExperiments() {
-  const query = useInfiniteQuery({
-    queryKey: ["experiments", PAGE],
-    initialPageParam: undefined as string | undefined,
-    queryFn: async ({ pageParam, signal }) => {
-      const { data } = await listExperiments({
-        query: { limit: PAGE, cursor: pageParam },
-        signal,
-        throwOnError: true,
-      });
-      return data;
-    },
-    getNextPageParam: (page) => page.next_cursor ?? undefined,
-  });
-  const refresh = useThrottled(() => void query.refetch(), 1500);
-  useStream({}, (event) => {
-    if (event.kind === "experiment" || event.kind === "run" || event.kind === "reset") refresh();
-  });
-  return query;
-}
-
-/** All experiments, newest first. */
+/** All experiments, newest first, or those that fit a filter. */
 export function ExperimentsScreen() {
-  const query = useExperiments();
-  const now = useNow();
-  const maySubmit = useRefusal("researcher") === undefined;
+  const { show } = route.useSearch();
   useEffect(() => {
     document.title = "Experiments · Hooke";
   }, []);
-  const items = query.data?.pages.flatMap((page) => page.items) ?? [];
-  if (query.isSuccess && items.length === 0) return <Empty />;
+  return show === "deleted" ? <Deleted /> : <Present />;
+}
+
+function Present() {
+  const { filter } = route.useSearch();
+  const navigate = route.useNavigate();
+  const { query, fault, items } = useExperiments(filter);
+  const actions = useActions();
+  const now = useNow();
+  const [ids, setIds] = useState<ReadonlySet<string>>(new Set());
+  const [edited, setEdited] = useState<string>();
+  const tags = useFilterFields().find((field) => field.name === "tag")?.values;
+
+  const chosen = items.filter((item) => ids.has(item.id));
+  const choose = (item: ExperimentSummary, wanted: boolean) => {
+    const next = new Set(ids);
+    if (wanted) next.add(item.id);
+    else next.delete(item.id);
+    setIds(next);
+  };
+  if (query.isSuccess && !query.isPlaceholderData && items.length === 0 && !filter)
+    return (
+      <>
+        <Empty />
+        <OutcomeNote outcome={actions.outcome} onClose={actions.dismiss} />
+      </>
+    );
   return (
     <>
-      <Group justify="space-between" align="center" mb={22}>
-        <h1 className={styles.title}>Experiments</h1>
-        {maySubmit && (
-          <LinkButton to="/new" data-testid="new-experiment">
-            New experiment
-          </LinkButton>
-        )}
-      </Group>
-      {query.isError && (
+      <Head />
+      <FilterField
+        filter={filter ?? ""}
+        error={fault}
+        onChange={(text) => void navigate({ search: { filter: text || undefined }, replace: true })}
+      />
+      <SelectionBar
+        chosen={chosen}
+        busy={actions.busy}
+        act={(action, some) => {
+          setIds(new Set());
+          void actions.run(action, some);
+        }}
+        clear={() => setIds(new Set())}
+      />
+      {query.isError && !fault && (
         <ErrorPanel what="The list could not be read." error={query.error} retry={() => query.refetch()} />
       )}
       {query.isPending && <Placeholder />}
-      <ul className={styles.list} data-testid="experiments">
+      {query.isSuccess && items.length === 0 && <NothingFits clear={() => void navigate({ search: {} })} />}
+      <ul className={styles.list} data-testid="experiments" data-stale={query.isPlaceholderData || fault !== undefined || undefined}>
         {items.map((item) => (
-          <ExperimentItem key={item.id} item={item} now={now} />
+          <ExperimentItem
+            key={item.id}
+            item={item}
+            now={now}
+            chosen={ids.has(item.id)}
+            choose={(wanted) => choose(item, wanted)}
+            act={(action) => void actions.run(action, [item])}
+            edit={() => setEdited(item.id)}
+          />
         ))}
       </ul>
       {query.hasNextPage && (
@@ -71,42 +94,47 @@ export function ExperimentsScreen() {
           </Button>
         </Group>
       )}
+      <p className={styles.foot}>
+        <LinkButton to="/" search={{ show: "deleted" }} variant="subtle" size="compact-sm">
+          Deleted experiments
+        </LinkButton>
+      </p>
+      {edited && <EditMarks experiment={edited} known={tags} onClose={() => setEdited(undefined)} />}
+      <OutcomeNote outcome={actions.outcome} onClose={actions.dismiss} />
     </>
   );
 }
 
-function Empty() {
+function Deleted() {
+  const actions = useActions();
   return (
-    <Message
-      page
-      title="No experiments yet"
-      testId="empty"
-      action={
-        <Group justify="center">
-          <LinkButton to="/new" search={{ example: true }} data-testid="start-example">
-            Start with the example
-          </LinkButton>
-          <LinkButton to="/new" variant="default">
-            Define your own
-          </LinkButton>
-        </Group>
-      }
-    >
-      An experiment trains one workload with several algorithms, on several seeds, and says which one reaches
-      the target first. The example compares five on handwritten digits and takes under three minutes.
-    </Message>
+    <>
+      <Group justify="space-between" align="center" mb={22}>
+        <h1 className={styles.title}>Deleted experiments</h1>
+        <LinkButton to="/" search={{}} variant="default">
+          All experiments
+        </LinkButton>
+      </Group>
+      <DeletedList
+        now={useNow()}
+        busy={actions.busy}
+        restore={(item) => void actions.run("restore", [item])}
+      />
+      <OutcomeNote outcome={actions.outcome} onClose={actions.dismiss} />
+    </>
   );
 }
 
-function Placeholder() {
+function Head() {
+  const maySubmit = useRefusal("researcher") === undefined;
   return (
-    <ul className={styles.list} aria-busy="true" aria-label="Loading experiments">
-      {[0, 1, 2, 3].map((row) => (
-        <li key={row} className={styles.item}>
-          <Skeleton height={20} width="38%" />
-          <Skeleton height={14} width="60%" mt={12} />
-        </li>
-      ))}
-    </ul>
+    <Group justify="space-between" align="center" mb={16}>
+      <h1 className={styles.title}>Experiments</h1>
+      {maySubmit && (
+        <LinkButton to="/new" data-testid="new-experiment">
+          New experiment
+        </LinkButton>
+      )}
+    </Group>
   );
 }

@@ -1,0 +1,124 @@
+"""Deletion with an undo period, by users and by retention; `hooke_api.experiments.purging` removes the rows."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from hooke_api.base.cursors import Cursors
+from hooke_api.base.errors import Conflict, ResourceNotFound
+from hooke_api.experiments.schemas import DeletedExperiment, DeletedPage
+from hooke_api.models import DEFAULT_PROJECT, Experiment, database_time
+from hooke_api.planning.trials import continued_id
+from hooke_api.storage.outbox import announce
+from hooke_api.storage.present import deleted, present_experiment
+
+LISTING = "deleted experiments"
+RETENTION = "retention"
+"""Who deletes what has ended long ago."""
+
+
+def delete(session: Session, experiment_id: str, who: str, undo: timedelta) -> DeletedExperiment:
+    """Hide an experiment at once; it can be restored for `undo`. No effect on one that is deleted.
+
+    Raises ResourceNotFound, and Conflict with the way out while it has not ended, is protected, or is continued by
+    another one, whose tuning needs its trials.
+    """
+    experiment = _locked(session, experiment_id)
+    if experiment.deleted_at is None:
+        _check_deletable(session, experiment)
+        at = database_time(session)
+        _hide(session, experiment, who, at, undo)
+    return DeletedExperiment.model_validate(experiment)
+
+
+def _locked(session: Session, experiment_id: str) -> Experiment:
+    found = session.get(Experiment, experiment_id, with_for_update={"key_share": True}, populate_existing=True)
+    if found is None:
+        raise ResourceNotFound(f"no experiment has the id {experiment_id}")
+    return found
+
+
+def _check_deletable(session: Session, experiment: Experiment) -> None:
+    number = experiment.number
+    if experiment.finished_at is None:
+        raise Conflict(
+            f"experiment {number} has not ended: cancel it (POST /api/v1/experiments/{experiment.id}/cancel), and "
+            "delete it when its runs have ended; a run that is lost can be abandoned"
+        )
+    if experiment.protected:
+        raise Conflict(f"experiment {number} is protected: set `protected` to false first")
+    others = select(Experiment.number).where(
+        continued_id() == experiment.id, Experiment.deleted_at.is_(None), Experiment.id != experiment.id
+    )
+    if (other := session.scalars(others.order_by(Experiment.number).limit(1)).first()) is not None:
+        raise Conflict(f"experiment {other} continues the tuning of experiment {number}: delete that one first")
+
+
+def _hide(session: Session, experiment: Experiment, who: str, at: datetime, undo: timedelta) -> None:
+    experiment.deleted_at, experiment.deleted_by, experiment.purge_at = at, who, at + undo
+    session.flush()
+    announce(session, "experiment", {"id": experiment.id}, experiment_id=experiment.id)
+
+
+def restore(session: Session, experiment_id: str) -> Experiment:
+    """Show a deleted experiment again; no effect on one that is not deleted.
+
+    Raises ResourceNotFound, and Conflict if it is too late, or while an experiment that it continues is deleted.
+    """
+    experiment = _locked(session, experiment_id)
+    if experiment.deleted_at is None:
+        return experiment
+    if experiment.purge_at is None or experiment.purge_at <= database_time(session):
+        raise Conflict(f"experiment {experiment.number} is being purged: it is too late to restore it")
+    needed = (experiment.spec.get("tuning") or {}).get("continues")
+    earlier = session.get(Experiment, needed) if needed else None
+    if earlier is not None and earlier.deleted_at is not None:
+        raise Conflict(f"experiment {experiment.number} continues another one: {deleted(earlier)}")
+    experiment.deleted_at = experiment.deleted_by = experiment.purge_at = None
+    session.flush()
+    announce(session, "experiment", {"id": experiment.id}, experiment_id=experiment.id)
+    return present_experiment(session, experiment_id)
+
+
+def page(session: Session, cursors: Cursors, limit: int, cursor: str | None) -> DeletedPage:
+    """Return one page of what is deleted and not yet purged, the newest experiment first."""
+    query = select(Experiment).where(Experiment.project_id == DEFAULT_PROJECT, Experiment.deleted_at.is_not(None))
+    if cursor:
+        query = query.where(Experiment.number < int(cursors.open(LISTING, cursor)))
+    rows = session.scalars(query.order_by(Experiment.number.desc()).limit(limit + 1)).all()
+    shown = rows[:limit]
+    return DeletedPage(
+        items=[DeletedExperiment.model_validate(row) for row in shown],
+        next_cursor=cursors.seal(LISTING, shown[-1].number) if len(rows) > limit else None,
+    )
+
+
+def retire(session: Session, keep: timedelta, undo: timedelta, limit: int) -> list[int]:
+    """Delete up to `limit` experiments that ended longer than `keep` ago; return their numbers.
+
+    Those that are starred or protected stay, and those that another one continues.
+    """
+    at = database_time(session)
+    old = select(Experiment).where(
+        Experiment.finished_at < at - keep,
+        Experiment.deleted_at.is_(None),
+        ~Experiment.starred,
+        ~Experiment.protected,
+    )
+    if session.scalars(old.with_only_columns(Experiment.id).limit(1)).first() is None:
+        return []
+    needed = set(session.scalars(select(continued_id()).where(Experiment.deleted_at.is_(None)).distinct())) - {
+        None
+    }
+    rows = session.scalars(
+        old.where(Experiment.id.not_in(needed))
+        .order_by(Experiment.number)
+        .limit(limit)
+        .with_for_update(key_share=True)
+    ).all()
+    for experiment in rows:
+        _hide(session, experiment, RETENTION, at, undo)
+    return [experiment.number for experiment in rows]

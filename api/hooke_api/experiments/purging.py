@@ -1,0 +1,150 @@
+"""Removes the rows of experiments whose undo period is over, in small transactions, and does what retention says.
+
+Rows are found by the columns `run_id` and `experiment_id` of the tables, so a new table is purged, too. Between
+two transactions other writers have their turn. What clusters hold of the runs is noted before (`Removal`), and
+then removed by their agents (`hooke_api.scheduling.forgetting`).
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import structlog
+from sqlalchemy import (
+    ColumnElement,
+    CursorResult,
+    LargeBinary,
+    Table,
+    delete,
+    exists,
+    insert,
+    literal,
+    select,
+    tuple_,
+)
+from sqlalchemy.orm import Session
+
+from hooke_api.base.settings import Settings
+from hooke_api.base.workers import Repeating
+from hooke_api.experiments.deleting import retire
+from hooke_api.models import Attempt, AttemptToken, Base, Experiment, Removal, Run, database_time
+from hooke_api.scheduling.leader import Leadership
+from hooke_api.storage.database import Database
+from hooke_api.storage.outbox import announce
+
+ROWS, LARGE_ROWS = 500, 40
+"""Rows of a table that one transaction removes; of tables with packed columns or blocks."""
+RETIRED = 20
+"""Experiments that one transaction of retention deletes."""
+TERM = timedelta(seconds=60)
+
+log = structlog.get_logger("hooke.purge")
+
+
+class Purger(Repeating):
+    """The thread that deletes and purges; one process at a time does."""
+
+    def __init__(self, database: Database, settings: Settings) -> None:
+        super().__init__("purger", settings.purge_seconds)
+        self.database = database
+        self.settings = settings
+        self.leadership = Leadership(database, TERM, "purger")
+
+    def look(self) -> None:
+        """Delete what retention says, then purge every experiment whose undo period is over."""
+        if not self.leadership.hold():
+            return
+        self._retire()
+        for experiment_id, number in self._due():
+            if not self._purge(experiment_id):
+                return  # stopped, or another process leads
+            log.info("an experiment was purged", experiment=experiment_id, number=number)
+
+    def close(self) -> None:
+        """Let another process do it at once."""
+        self.leadership.give_back()
+
+    def _retire(self) -> None:
+        keep = self.settings.keep_runs
+        while keep is not None and self.lives():
+            with self.database.write() as session:
+                numbers = retire(session, keep, self.settings.undo, RETIRED)
+            if numbers:
+                log.info("experiments were deleted by retention", numbers=numbers, keep_runs=str(keep))
+            if len(numbers) < RETIRED:
+                return
+
+    def _due(self) -> list[tuple[str, int]]:
+        with self.database.read() as session:
+            over = Experiment.deleted_at.is_not(None) & (Experiment.purge_at <= database_time(session))
+            rows = session.execute(
+                select(Experiment.id, Experiment.number).where(over).order_by(Experiment.number)
+            )
+            return [(experiment_id, number) for experiment_id, number in rows]
+
+    def _purge(self, experiment_id: str) -> bool:
+        with self.database.write() as session:
+            if not _begin(session, experiment_id):
+                return True  # restored in the last moment
+        for table, condition in _tables(experiment_id):
+            most = LARGE_ROWS if any(isinstance(each.type, LargeBinary) for each in table.c) else ROWS
+            count = most
+            while count == most:
+                if not (self.lives() and self.leadership.hold()):
+                    return False
+                with self.database.write() as session:
+                    count = _delete_some(session, table, condition, most)
+        with self.database.write() as session:
+            session.execute(delete(Experiment).where(Experiment.id == experiment_id))
+            announce(session, "experiment", {"id": experiment_id})
+        return True
+
+
+def _begin(session: Session, experiment_id: str) -> bool:
+    """Note what clusters hold of an experiment; from now on it cannot be restored. Return whether it is due."""
+    at = database_time(session)
+    experiment = session.get(
+        Experiment, experiment_id, with_for_update={"key_share": True}, populate_existing=True
+    )
+    if experiment is None or experiment.purge_at is None or experiment.purge_at > at:
+        return False
+    experiment.purge_at = experiment.deleted_at  # however the clock may jump
+    session.flush()
+    columns = ("run_id", "cluster", "created_at")
+    begun = exists().where(Attempt.run_id == Run.id)
+    noted = exists().where(Removal.run_id == Run.id)
+    rows = select(Run.id, Run.host, literal(at, Removal.created_at.type)).where(
+        Run.experiment_id == experiment_id, begun, ~noted
+    )
+    session.execute(insert(Removal).from_select(columns, rows))
+    return True
+
+
+def _tables(experiment_id: str) -> list[tuple[Table, ColumnElement[bool]]]:
+    """Return every table with rows of an experiment and their condition, in the order in which rows may go.
+
+    Tokens first, so that a supervisor that still sends is refused before anything else is missing.
+    """
+    runs = select(Run.id).where(Run.experiment_id == experiment_id)
+    of_runs: list[tuple[Table, ColumnElement[bool]]] = []
+    of_experiment: list[tuple[Table, ColumnElement[bool]]] = []
+    for table in reversed(Base.metadata.sorted_tables):
+        if table.name == Removal.__tablename__:
+            continue
+        if "run_id" in table.c:
+            of_runs.append((table, table.c.run_id.in_(runs)))
+        if "experiment_id" in table.c:
+            of_experiment.append((table, table.c.experiment_id == experiment_id))
+    of_runs.sort(key=lambda found: found[0].name != AttemptToken.__tablename__)
+    return [*of_runs, *of_experiment]
+
+
+def _delete_some(session: Session, table: Table, condition: ColumnElement[bool], most: int) -> int:
+    """Delete up to `most` rows of a table; return their number."""
+    key: list[ColumnElement[Any]] = list(table.primary_key.columns)
+    some = select(*key).where(condition).limit(most)
+    chosen = key[0].in_(some) if len(key) == 1 else tuple_(*key).in_(some)
+    result = session.execute(delete(table).where(chosen))
+    assert isinstance(result, CursorResult)  # noqa: S101 - a DELETE has a count
+    return result.rowcount

@@ -1,0 +1,158 @@
+"""`hooke experiments`: list, find, mark, delete and restore experiments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import quote, urlencode
+
+import typer
+
+from hooke.cli.remote import ApiOption, HomeOption, Remote
+from hooke.cli.text import columns
+from hooke.errors import ArgumentError
+
+app = typer.Typer(
+    help="List, find, mark, delete and restore experiments.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+ExperimentsArgument = Annotated[
+    list[str], typer.Argument(metavar="EXPERIMENT...", help="Ids of experiments, exp_...", show_default=False)
+]
+_PAGE = 200
+
+
+def _tell(command: Callable[[Remote], str], api: str | None, home: Path | None) -> None:
+    """Print what a command returns, or the reason why it failed, with exit status 1."""
+    try:
+        print(command(Remote.connect(api, home)))
+    except ArgumentError as error:
+        typer.echo(f"hooke experiments: {error}", err=True)
+        raise typer.Exit(1) from None
+
+
+def _path(experiment: str, rest: str = "") -> str:
+    return f"/experiments/{quote(experiment, safe='')}{rest}"
+
+
+def _pages(remote: Remote, path: str, most: int, **query: str) -> list[dict[str, Any]]:
+    """Return up to `most` items of a list."""
+    found: list[dict[str, Any]] = []
+    while True:
+        page = remote.get(f"{path}?{urlencode(query | {'limit': str(min(_PAGE, most - len(found)))})}")
+        found += page["items"]
+        if page["next_cursor"] is None or len(found) >= most:
+            return found
+        query |= {"cursor": page["next_cursor"]}
+
+
+@app.command("list")
+def list_(
+    chosen: Annotated[
+        str | None,
+        typer.Option("--filter", help='Such as: state = running and algorithm ~ "easgd". See docs/filters.md.'),
+    ] = None,
+    deleted: Annotated[bool, typer.Option("--deleted", help="Those that can be restored.")] = False,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, help="How many at most.")] = 50,
+    api: ApiOption = None,
+    home: HomeOption = None,
+) -> None:
+    """List experiments, newest first: state, runs that have ended, tags and the answer."""
+
+    def told(remote: Remote) -> str:
+        if deleted:
+            if chosen is not None:
+                raise ArgumentError("--filter does not apply to --deleted")
+            items = _pages(remote, "/deleted-experiments", limit)
+            rows = [("EXPERIMENT", "NUMBER", "NAME", "DELETED", "BY", "UNTIL")]
+            rows += [
+                (
+                    *(each["id"], str(each["number"]), each["name"], each["deleted_at"][:16]),
+                    *(each["deleted_by"], each["purge_at"][:16]),
+                )
+                for each in items
+            ]
+            return columns(rows, "  ") if items else "no experiment is deleted"
+        items = _pages(remote, "/experiments", limit, **({"filter": chosen} if chosen else {}))
+        found = [("EXPERIMENT", "NUMBER", "NAME", "STATE", "RUNS", "TAGS", "ANSWER"), *map(_row, items)]
+        return columns(found, "  ") if items else "no experiment" + (" fits the filter" if chosen else "")
+
+    _tell(told, api, home)
+
+
+_OPEN = ("queued", "dispatched", "starting", "running", "lost")
+
+
+def _row(item: dict[str, Any]) -> tuple[str, ...]:
+    counts = item["runs"]
+    ended = sum(count for state, count in counts.items() if state not in _OPEN)
+    name = f"* {item['name']}" if item["starred"] else item["name"]
+    more = f" (and {len(item['headlines']) - 1} more)" if len(item["headlines"]) > 1 else ""
+    answer = item["headlines"][0] + more if item["headlines"] else ""
+    runs = f"{ended}/{sum(counts.values())}"
+    return (item["id"], str(item["number"]), name, item["state"], runs, ", ".join(item["tags"]), answer)
+
+
+@app.command()
+def mark(  # noqa: PLR0913 - each is an option of its own
+    experiments: ExperimentsArgument,
+    star: Annotated[bool | None, typer.Option("--star/--unstar", help="Star it.")] = None,
+    archive: Annotated[bool | None, typer.Option("--archive/--unarchive", help="Leave it out of lists.")] = None,
+    protect: Annotated[bool | None, typer.Option("--protect/--unprotect", help="It cannot be deleted.")] = None,
+    tag: Annotated[list[str] | None, typer.Option("--tag", help="Add a tag; may repeat.")] = None,
+    untag: Annotated[list[str] | None, typer.Option("--untag", help="Remove a tag; may repeat.")] = None,
+    note: Annotated[str | None, typer.Option("--note", help="Markdown; empty: removes it.")] = None,
+    api: ApiOption = None,
+    home: HomeOption = None,
+) -> None:
+    """Star, archive, protect or tag experiments, or write a note; what is not given stays."""
+    marks = {"starred": star, "archived": archive, "protected": protect, "note": note}
+    asked = {name: value for name, value in marks.items() if value is not None}
+    asked |= {name: value for name, value in {"add_tags": tag, "remove_tags": untag}.items() if value}
+
+    def told(remote: Remote) -> str:
+        if not asked:
+            raise ArgumentError("say what to change: --star, --archive, --protect, --tag, --untag or --note")
+        views = [remote.patch(_path(each), asked) for each in experiments]
+        return "\n".join(f"{view['id']}: {_marks(view)}" for view in views)
+
+    _tell(told, api, home)
+
+
+def _marks(view: dict[str, Any]) -> str:
+    marks = [name for name in ("starred", "archived", "protected") if view[name]]
+    return ", ".join([*marks, *(f"tag {tag}" for tag in view["tags"])]) or "no marks"
+
+
+@app.command()
+def delete(
+    experiments: ExperimentsArgument,
+    api: ApiOption = None,
+    home: HomeOption = None,
+) -> None:
+    """Delete experiments that have ended, with all of their runs; they can be restored for some days."""
+
+    def told(remote: Remote) -> str:
+        views = [remote.delete(_path(each)) for each in experiments]
+        return "\n".join(
+            f"{each['id']} is deleted; until {each['purge_at'][:16]} UTC: hooke experiments restore {each['id']}"
+            for each in views
+        )
+
+    _tell(told, api, home)
+
+
+@app.command()
+def restore(experiments: ExperimentsArgument, api: ApiOption = None, home: HomeOption = None) -> None:
+    """Restore deleted experiments."""
+
+    def told(remote: Remote) -> str:
+        views = [remote.post(_path(each, "/restore")) for each in experiments]
+        return "\n".join(f"{view['id']} is back: {view['name']}" for view in views)
+
+    _tell(told, api, home)

@@ -1,0 +1,67 @@
+"""The answer of a comparison in a line for each place: who is fastest, and from whom that is not told apart."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from hooke.comparison.fastest import Fastest
+from hooke.comparison.report import Report, Row
+from hooke.comparison.verdict import LEAST_PAIRS, Verdict
+from hooke.comparison.wording import count, figure
+
+
+def headlines(found: Report, baseline: str, targeted: bool) -> list[str]:
+    """Return a line for each cluster and number of workers; `targeted`: there is a target."""
+    places: dict[tuple[str, int], list[Row]] = {}
+    for row in found.rows:
+        places.setdefault((row.first.cluster, row.first.workers), []).append(row)
+    named = Counter(cluster for cluster, _ in places)
+    lines = []
+    for ((cluster, workers), rows), best in zip(places.items(), found.fastest, strict=True):
+        place = cluster if named[cluster] == 1 else f"{cluster} ({count(workers, 'worker')})"
+        lines.append(
+            _line(rows, best, baseline, place) if targeted else f"No target: {place} has final figures only"
+        )
+    return lines
+
+
+def _line(rows: Sequence[Row], best: Fastest | None, baseline: str, place: str) -> str:
+    on = f" so far on {place}" if any(row.finished + row.failed < row.runs for row in rows) else f" on {place}"
+    verdict = next((row.verdict for row in rows if best is not None and row.first.variant == best.variant), None)
+    if best is None or verdict is None:
+        return _nothing_yet(rows, baseline, on)
+    apart = f", not separated from {_listed(best.unseparated)}" if best.unseparated else ""
+    if best.variant == baseline:
+        return f"Fastest{on}: {baseline}, the baseline{apart}"
+    if verdict.claim == "faster" and verdict.ratio is not None:
+        return f"Fastest{on}: {best.variant}, {figure(verdict.ratio)}× ({_ends(verdict)}){apart}"
+    if verdict.claim == "at least" and verdict.low is not None:
+        return f"Fastest{on}: {best.variant}, at least {figure(verdict.low)}×{apart}"
+    ratio = "" if verdict.ratio is None else f" {figure(verdict.ratio)}×"
+    return f"Inconclusive{on}: {best.variant}{ratio} ({_ends(verdict)}, {count(verdict.pairs, 'seed')})"
+
+
+def _nothing_yet(rows: Sequence[Row], baseline: str, on: str) -> str:
+    others = [row for row in rows if row.verdict.claim != "baseline"]
+    if len(others) == len(rows):
+        return f"No verdict{on}: {baseline}, the baseline, did not run here"
+    if not others:
+        return f"No verdict{on}: nothing to compare with {baseline}"
+    pairs = max(row.verdict.pairs for row in others)
+    if pairs < LEAST_PAIRS:
+        return f"No verdict{on}: needs {LEAST_PAIRS} finished seed pairs, has {pairs}"
+    return f"No verdict{on}: see each variant"
+
+
+def _ends(verdict: Verdict) -> str:
+    low, high = verdict.low, verdict.high
+    if low is None and high is None:
+        return "no interval"
+    if high is None or low is None:
+        return f"from {figure(low)}" if low is not None else f"up to {figure(high or 0.0)}"
+    return f"{figure(low)} to {figure(high)}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)

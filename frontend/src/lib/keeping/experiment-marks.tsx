@@ -1,0 +1,35 @@
+import { Button } from "@mantine/core";
+import { useState } from "react";
+import type { ExperimentView } from "@/lib/client/types.gen";
+import { EditMarks } from "./edit-marks";
+import styles from "./keeping.module.css";
+import { NoteView } from "./note-view";
+import { Star } from "./star";
+import { TagLinks } from "./tag-links";
+import { useChange } from "./use-change";
+
+/** Star, tags and note of an experiment, on its page. */
+export function ExperimentMarks({ experiment }: { experiment: ExperimentView }) {
+  const [editing, setEditing] = useState(false);
+  const change = useChange();
+  return (
+    <>
+      <div className={styles.tags} data-testid="marks">
+        <Star
+          name={experiment.name}
+          starred={experiment.starred}
+          busy={change.isPending}
+          act={() =>
+            change.mutate({ path: { experiment_id: experiment.id }, body: { starred: !experiment.starred } })
+          }
+        />
+        <TagLinks tags={experiment.tags} />
+        <Button variant="subtle" size="compact-xs" onClick={() => setEditing(true)} data-testid="edit-marks">
+          {experiment.note || experiment.tags.length > 0 ? "Edit" : "Add tags or a note"}
+        </Button>
+      </div>
+      {experiment.note && <NoteView text={experiment.note} />}
+      {editing && <EditMarks experiment={experiment.id} onClose={() => setEditing(false)} />}
+    </>
+  );
+}

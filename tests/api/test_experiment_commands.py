@@ -1,0 +1,53 @@
+"""`hooke experiments`, as a user types it, against a running API."""
+
+import pytest
+from hooke.cli.group import app
+from typer.testing import CliRunner
+
+from tests.api.hands import ALONE
+
+
+@pytest.fixture(scope="session", params=["sqlite"])
+def kind(request):
+    """The database makes no difference to a command."""
+    return request.param
+
+
+def hooke(*arguments, status=0):
+    answer = CliRunner().invoke(app, ["experiments", *arguments])
+    assert answer.exit_code == status, answer.output
+    return answer.output
+
+
+@pytest.fixture
+def remote(service, monkeypatch):
+    """Set address and token as a user would."""
+    monkeypatch.setenv("HOOKE_API", service.url)
+    monkeypatch.setenv("HOOKE_TOKEN", service.settings.token)
+    return service
+
+
+def test_experiments_are_marked_found_deleted_and_restored(remote):
+    first, second = (remote.submit(**ALONE, name=name)["id"] for name in ("digits", "letters"))
+    assert hooke("mark", first, "--star", "--tag", "paper", "--note", "why") == f"{first}: starred, tag paper\n"
+    header, row = hooke("list", "--filter", "starred and tag = paper").splitlines()
+    assert header.split() == ["EXPERIMENT", "NUMBER", "NAME", "STATE", "RUNS", "TAGS", "ANSWER"]
+    assert row.split() == [first, "1", "*", "digits", "queued", "0/1", "paper"]
+    assert [line.split()[0] for line in hooke("list").splitlines()[1:]] == [second, first]
+    assert [line.split()[0] for line in hooke("list", "--limit", "1").splitlines()[1:]] == [second]
+    assert "cancel it" in hooke("delete", first, status=1)
+    remote.client.post(f"/experiments/{first}/cancel").raise_for_status()
+    assert f"hooke experiments restore {first}" in hooke("delete", first)
+    assert [line.split()[0] for line in hooke("list").splitlines()[1:]] == [second]
+    assert hooke("list", "--deleted").splitlines()[1].split()[:3] == [first, "1", "digits"]
+    assert hooke("restore", first) == f"{first} is back: digits\n"
+    assert hooke("list", "--deleted") == "no experiment is deleted\n"
+
+
+def test_what_cannot_be_done_is_said_in_a_sentence(remote):
+    words = "column 1: no field is called 'stat'; did you mean state?"
+    assert words in hooke("list", "--filter", "stat = x", status=1)
+    assert "does not apply" in hooke("list", "--deleted", "--filter", "starred", status=1)
+    assert hooke("list", "--filter", "starred") == "no experiment fits the filter\n"
+    assert "say what to change" in hooke("mark", "exp_x", status=1)
+    assert "no experiment has the id exp_x" in hooke("mark", "exp_x", "--unstar", status=1)

@@ -1,0 +1,50 @@
+"""The answer in a line: the same claim as the verdict of its place, and nothing more."""
+
+from dataclasses import replace
+
+import pytest
+from hooke.comparison.effort import Effort
+from hooke.comparison.headline import headlines
+from hooke.comparison.report import report
+from hooke.spec.states import RunState
+
+from tests.engine.comparison.test_fastest import BASE, HALF, NOISY, SLOW, TARGET, runs
+
+
+def lines(found, target=TARGET):
+    return headlines(report(found, "base", target, Effort()), "base", target is not None)
+
+
+@pytest.mark.parametrize(
+    ("times", "line"),
+    [
+        ({"half": HALF}, r"Fastest on local: half, 2.0× ("),
+        ({"half": HALF, "noisy": NOISY, "slow": SLOW}, "not separated from noisy"),
+        ({"slow": SLOW}, "Fastest on local: base, the baseline"),
+        ({"half": HALF[:2]}, "No verdict on local: needs 3 finished seed pairs, has 2"),
+        ({}, "No verdict on local: nothing to compare with base"),
+        ({"half": [*HALF[:4], None]}, "local: half"),
+        ({"noisy": [9.0, 12.5, 9.5, 12.0, 10.0]}, "Inconclusive on local: noisy 1.0"),
+    ],
+)
+def test_the_line_of_a_place(times, line):
+    (found,) = lines(runs(base=BASE, **times))
+    assert line in found
+
+
+def test_several_places_are_told_apart_and_those_that_go_on_are_marked():
+    here = runs(base=BASE, half=HALF)
+    wide = [replace(run, workers=4) for run in here]
+    there = [replace(run, cluster="10gbe") for run in here]
+    there[-1] = replace(there[-1], state=RunState.RUNNING, time_to_target=None, target_after=None)
+    found = lines([*here, *wide, *there])
+    assert [line.partition(": ")[0] for line in found] == [
+        "Fastest on local (2 workers)",
+        "Fastest on local (4 workers)",
+        "Fastest so far on 10gbe",
+    ]
+
+
+def test_without_a_baseline_or_a_target_nothing_is_claimed():
+    assert lines(runs(half=HALF)) == ["No verdict on local: base, the baseline, did not run here"]
+    assert lines(runs(base=BASE, half=HALF), None) == ["No target: local has final figures only"]
