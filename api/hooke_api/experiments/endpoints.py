@@ -8,7 +8,7 @@ from fastapi import APIRouter, Header, Query, Request, Response
 
 from hooke_api.base.documents import SubmittedExperiment
 from hooke_api.base.security import OWNER
-from hooke_api.experiments import creating, service
+from hooke_api.experiments import creating, faults, service
 from hooke_api.experiments.creating import Submission
 from hooke_api.experiments.schemas import DryRun, ExperimentPage, ExperimentView
 from hooke_api.queue.settings import Priority
@@ -33,7 +33,7 @@ Key = Annotated[
 @router.post("/dry-run", operation_id="validate_experiment")
 def validate_experiment(sent: SubmittedExperiment, database: DatabaseOf) -> DryRun:
     """Validate an experiment and return the runs that it would create; nothing is stored."""
-    spec = sent.spec()
+    spec = faults.understood(database, sent)
     with database.read() as session:
         return creating.dry_run(session, spec, OWNER)
 
@@ -48,7 +48,7 @@ def create_experiment(
     priority: Annotated[Priority, Query(description="Counts on clusters whose policy is `priority`.")] = 0,
 ) -> ExperimentView:
     """Submit an experiment: store it and queue its runs, in one transaction."""
-    made = creating.create(database, Submission(sent.spec(), OWNER, key, priority), silence_of(request))
+    made = creating.create(database, Submission(faults.understood(database, sent), OWNER, key, priority), silence_of(request))
     response.headers["location"] = f"/api/v1/experiments/{made.id}"
     return made
 
