@@ -169,7 +169,10 @@ def test_faults_of_the_form_are_told_with_all_others(service):
         "budget": {"samples": 0},
         "colour": "red",
         "clusters": [{"name": "nowhere", "workers": [0, 2]}],
-        "variants": [{"name": "a", "algorithm": "nope"}, {"name": "b", "algorithm": "sync-easgd", "parameters": BAD}],
+        "variants": [
+            {"name": "a", "algorithm": "nope"},
+            {"name": "b", "algorithm": "sync-easgd", "parameters": BAD},
+        ],
         "baseline": "b",
         "target": {"value": 3},
     }

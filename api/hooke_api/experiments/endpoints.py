@@ -48,7 +48,9 @@ def create_experiment(
     priority: Annotated[Priority, Query(description="Counts on clusters whose policy is `priority`.")] = 0,
 ) -> ExperimentView:
     """Submit an experiment: store it and queue its runs, in one transaction."""
-    made = creating.create(database, Submission(faults.understood(database, sent), OWNER, key, priority), silence_of(request))
+    made = creating.create(
+        database, Submission(faults.understood(database, sent), OWNER, key, priority), silence_of(request)
+    )
     response.headers["location"] = f"/api/v1/experiments/{made.id}"
     return made
 

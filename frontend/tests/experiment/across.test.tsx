@@ -53,6 +53,9 @@ describe("the comparison across clusters", () => {
     const part = within(screen.getByTestId("across"));
     expect(part.getByRole("heading")).toHaveTextContent("Across clusters, 8 workers");
     expect(part.getByTestId("across-sentences")).toHaveTextContent("The order changes with the cluster.");
+    expect(part.getByRole("list", { name: "Mean over lab, hpc_1" })).toHaveTextContent(
+      "Sync EASGD1.5× faster (1.2 to 1.9, 5 seeds)",
+    );
     const rows = part.getAllByTestId("across-row");
     expect(rows[0]).toHaveTextContent("1×baseline");
     expect(rows[1]).toHaveTextContent(/2\.00×1\.50× to 2\.50×.*did not run here.*1\.50×1\.20× to 1\.90×/);

@@ -124,16 +124,16 @@ describe("curves", () => {
       of: 2,
     });
     const ended = band("Sync EASGD", { runs: ["run_21", "run_22"], n: [2, 2, 1] });
-    server
-      .on("GET /experiments/*/bands", bands({ bands: [ended] }))
-      .on("POST /series", {
-        axis: "clock",
-        unit: "s",
-        series: [one("run_21", [1, 2]), one("run_22", [1, 3])],
-      });
+    server.on("GET /experiments/*/bands", bands({ bands: [ended] })).on("POST /series", {
+      axis: "clock",
+      unit: "s",
+      series: [one("run_21", [1, 2]), one("run_22", [1, 3])],
+    });
     const { user, address } = await open();
     const pale = () =>
-      drawnIn(chart()).filter(({ kind, style }) => kind === "stroke" && style === `${variantStyle(1).light}80`);
+      drawnIn(chart()).filter(
+        ({ kind, style }) => kind === "stroke" && style === `${variantStyle(1).light}80`,
+      );
     await waitFor(() => expect(chart()).toHaveAttribute("data-points", "5")); // the mean's grid, and one tail
     await frame();
     expect(pale()).toHaveLength(1);

@@ -2,6 +2,7 @@ import { Link } from "@tanstack/react-router";
 import type { QueueEntryView } from "@/lib/client/types.gen";
 import { formatSeconds, formatSpan } from "@/lib/format/time";
 import { PriorityControl } from "@/lib/queue/priority-control";
+import { sentenceOf } from "@/lib/queue/waiting-note";
 import ui from "@/lib/ui/ui.module.css";
 import { useNow } from "@/lib/ui/use-now";
 import styles from "./queue.module.css";
@@ -52,7 +53,7 @@ function Row({ entry, changed }: { entry: QueueEntryView; changed: () => void })
           #{entry.number} {entry.name}
         </Link>
         {entry.begun && <span className={styles.quiet}> has begun</span>}
-        <span className={styles.reason}>{entry.reason}</span>
+        <span className={styles.reason}>{sentenceOf(entry.reason, now)}</span>
       </td>
       <td>{entry.user}</td>
       <td className={ui.number}>{entry.runs}</td>

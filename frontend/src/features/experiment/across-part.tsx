@@ -7,7 +7,8 @@ import { Tag } from "@/lib/ui/tag";
 import ui from "@/lib/ui/ui.module.css";
 import { VariantChip } from "@/lib/ui/variant-chip";
 import { latexTable, ratioText } from "./across-table";
-import styles from "./experiment.module.css";
+import { lineOf } from "./answer";
+import answer from "./answer.module.css";
 import { type Domain, Forest, forestDomain } from "./forest";
 
 /** Does the order of methods change with the machine? Speed-ups per cluster, and pooled. */
@@ -33,14 +34,45 @@ export function AcrossPart({
         </CopyButton>
       }
     >
-      <div className={styles.later} data-testid="across-sentences">
-        {one.sentences.map((sentence) => (
-          <p key={sentence}>{sentence}</p>
-        ))}
-      </div>
+      <Conclusions experiment={experiment} across={one} />
       <Table experiment={experiment} across={one} />
     </Section>
   ));
+}
+
+/** Whether the order changes with the cluster, then a line for each variant that has a mean. */
+function Conclusions({ experiment, across }: { experiment: ExperimentView; across: Across }) {
+  const [means, ...orders] = across.sentences;
+  const rows = across.rows.filter((row) => row.pooled);
+  return (
+    <div className={answer.answers} data-testid="across-sentences">
+      <div className={answer.answer}>
+        {orders.map((sentence) => (
+          <p key={sentence} className={answer.headline}>
+            {sentence}
+          </p>
+        ))}
+        {rows.length > 0 && (
+          <ul className={answer.lines} aria-label={`Mean over ${across.pool.join(", ")}`}>
+            {rows.map(({ variant, pooled }) => (
+              <li key={variant}>
+                <VariantChip name={variant} index={experiment.variants.indexOf(variant)} />
+                <span>{pooled && lineOf({ variant, speed_up: asSpeedUp(variant, pooled) })}</span>
+              </li>
+            ))}
+          </ul>
+        )}
+        {rows.length > 0 ? (
+          <details className={answer.full}>
+            <summary>In full</summary>
+            <p>{means}</p>
+          </details>
+        ) : (
+          <p>{means}</p>
+        )}
+      </div>
+    </div>
+  );
 }
 
 function Table({ experiment, across }: { experiment: ExperimentView; across: Across }) {

@@ -1,5 +1,5 @@
 import type { Across, PooledRatio, SpeedUp } from "@/lib/client/types.gen";
-import { formatRatio, formatRatioBesideOne, NONE } from "@/lib/format/numbers";
+import { formatRatio, NONE } from "@/lib/format/numbers";
 
 type Ratio = Pick<SpeedUp | PooledRatio, "claim" | "ratio" | "low" | "high">;
 
@@ -8,12 +8,10 @@ export function ratioText(found: Ratio): { value: string; range: string } {
   const { claim, ratio, low, high } = found;
   if (claim === "baseline") return { value: "1×", range: "baseline" };
   if (claim === "no claim") return { value: formatRatio(ratio), range: "no claim" };
-  const excludes = (low !== null && low > 1) || (high !== null && high < 1);
-  const format = excludes ? formatRatioBesideOne : formatRatio;
   if (high === null)
-    return { value: formatRatio(ratio), range: low === null ? claim : `from ${format(low)}` };
-  if (low === null) return { value: formatRatio(ratio), range: `up to ${format(high)}` };
-  return { value: formatRatio(ratio), range: `${format(low)} to ${format(high)}` };
+    return { value: formatRatio(ratio), range: low === null ? claim : `from ${formatRatio(low)}` };
+  if (low === null) return { value: formatRatio(ratio), range: `up to ${formatRatio(high)}` };
+  return { value: formatRatio(ratio), range: `${formatRatio(low)} to ${formatRatio(high)}` };
 }
 
 const escaped = (text: string) =>

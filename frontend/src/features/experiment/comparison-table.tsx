@@ -5,7 +5,6 @@ import {
   formatNumber,
   formatPercent,
   formatRatio,
-  formatRatioBesideOne,
   NONE,
 } from "@/lib/format/numbers";
 import { formatSeconds } from "@/lib/format/time";
@@ -49,6 +48,10 @@ function timeToTarget(row: ComparisonRow) {
   const time = row.time_to_target;
   if (!time || time.n === 0) return <Figure value={NONE} />;
   const reached = `${time.reached} of ${time.n} reached`;
+  if (time.reached === 0)
+    return (
+      <Figure value="not reached" range={`by ${time.n === 1 ? "its seed" : `any of ${time.n} seeds`}`} />
+    );
   if (time.mean !== null) return <Figure value={formatSeconds(time.mean)} range={reached} />;
   return (
     <Figure
@@ -73,9 +76,7 @@ function accuracy(row: ComparisonRow) {
 function speedUp(row: ComparisonRow) {
   const { claim, ratio, low, high } = row.speed_up;
   if (claim === "baseline") return <Figure value="1×" range="baseline" />;
-  const excludes = (low !== null && low > 1) || (high !== null && high < 1);
-  const interval =
-    claim === "no claim" ? "" : range(low, high, excludes ? formatRatioBesideOne : formatRatio);
+  const interval = claim === "no claim" ? "" : range(low, high, formatRatio);
   return <Figure value={formatRatio(ratio)} range={interval || claim} />;
 }
 

@@ -1,7 +1,7 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import type { Axis } from "@/lib/api/types";
-import type { Band, SeriesAnswer } from "@/lib/client/types.gen";
 import { querySeries } from "@/lib/client/sdk.gen";
+import type { Band, SeriesAnswer } from "@/lib/client/types.gen";
 import type { SeedCurve } from "./band-series";
 import { METRICS } from "./use-experiment";
 
@@ -16,13 +16,19 @@ export const seedsKey = (experiment: string) => ["seeds", experiment] as const;
 /** The evaluations of the runs behind some bands. */
 export function useSeeds(experiment: string, bands: readonly Band[], axis: Axis) {
   const runs = [...new Set(bands.flatMap((band) => band.runs))];
-  const metrics = METRICS.filter((metric) => bands.some((band) => band.metric === metric && band.runs.length > 0));
+  const metrics = METRICS.filter((metric) =>
+    bands.some((band) => band.metric === metric && band.runs.length > 0),
+  );
   return useQuery({
     queryKey: [...seedsKey(experiment), axis, metrics, runs],
     queryFn: async ({ signal }) => {
       const share = Math.floor(MOST_POINTS / (runs.length * metrics.length));
       const points = Math.min(MOST, Math.max(LEAST, share));
-      const { data } = await querySeries({ body: { runs, metrics, axis, points }, signal, throwOnError: true });
+      const { data } = await querySeries({
+        body: { runs, metrics, axis, points },
+        signal,
+        throwOnError: true,
+      });
       return data;
     },
     enabled: runs.length > 0 && runs.length <= MOST_RUNS,

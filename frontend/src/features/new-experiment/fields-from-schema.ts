@@ -62,6 +62,10 @@ function boundsOf(property: Json): string {
     const bound = property[key];
     return typeof bound === "number" ? [`${before}${numberText(bound)}`] : [];
   };
+  const { minimum, maximum } = property;
+  if (typeof minimum === "number" && typeof maximum === "number") {
+    return `${numberText(minimum)} to ${numberText(maximum)}`;
+  }
   return [
     ...word("exclusiveMinimum", ">\u00a0"),
     ...word("minimum", "at least "),

@@ -83,12 +83,19 @@ function FieldGroup({
   );
 }
 
+/** "Optional, 0 to 2; overrides rho", or "Step length; > 0". */
+export function describe({ nullable, description, bounds }: FormField): string {
+  const said = description.replace(/\.$/, "");
+  if (!nullable || /\bempty\b/i.test(said)) return [said, bounds].filter(Boolean).join("; ");
+  const rest = /^[A-Z][a-z]/.test(said) ? said.charAt(0).toLowerCase() + said.slice(1) : said;
+  return [["Optional", bounds].filter(Boolean).join(", "), rest].filter(Boolean).join("; ");
+}
+
 const SEARCHED = "searched";
 
 function SchemaField({ field, path, searched }: { field: FormField; path: Path; searched: boolean }) {
   const { change } = useForm();
-  const empty = field.nullable && !/\bempty\b/i.test(field.description) ? "may be empty" : "";
-  const told = [field.description.replace(/\.$/, ""), field.bounds, empty].filter(Boolean).join("; ");
+  const told = describe(field);
   const description = told && withCode(told);
   const shared = { path, label: field.title, description, fallback: searched ? undefined : field.default };
   const choose = (values: readonly unknown[]) => (

@@ -5,7 +5,14 @@ import "uplot/dist/uPlot.min.css";
 import styles from "./line-chart.module.css";
 import { oncePerFrame } from "./once-per-frame";
 import { type ChartAxes, chartOptions } from "./options";
-import { type ChartSeries, type Crossing, chartData, type Evaluations, describe, seenThrough } from "./series";
+import {
+  type ChartSeries,
+  type Crossing,
+  chartData,
+  describe,
+  type Evaluations,
+  seenThrough,
+} from "./series";
 import type { Zoom } from "./zoom";
 
 export interface LineChartProps extends ChartAxes {
@@ -38,7 +45,14 @@ export function LineChart(props: LineChartProps) {
   const zoom = props.onZoom ? props.zoom : own;
   const newest = useRef({ ...props, series, zoom });
   const structure = JSON.stringify([
-    series.map((one) => [one.label, one.style.light, one.style.dash, one.low !== undefined, one.faint, one.thin]),
+    series.map((one) => [
+      one.label,
+      one.style.light,
+      one.style.dash,
+      one.low !== undefined,
+      one.faint,
+      one.thin,
+    ]),
     props.xTitle,
     props.target,
     props.close,

@@ -47,7 +47,13 @@ export function chartOptions(
     const column = drawn.length;
     rows.push({ label, color, column, detail: (x) => current().series[at]?.detail?.(x) ?? "" });
     const stroke = faint ? `${color}80` : color;
-    drawn.push({ label, stroke, width: faint || thin ? 1 : 1.75, dash: [...style.dash], points: { show: false } });
+    drawn.push({
+      label,
+      stroke,
+      width: faint || thin ? 1 : 1.75,
+      dash: [...style.dash],
+      points: { show: false },
+    });
     if (!low || !high) continue;
     const edge: uPlot.Series = { stroke: "transparent", width: 0, points: { show: false } };
     drawn.push({ ...edge }, { ...edge });
