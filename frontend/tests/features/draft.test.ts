@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { withNamedBaseline, withPlacedBaseline } from "@/features/new-experiment/baseline";
-import { type Json, withValue } from "@/features/new-experiment/document";
+import { type Json, withValue } from "@/lib/json/document";
 import {
   draftFrom,
   emptyDraft,
@@ -16,7 +16,7 @@ import {
   workersText,
 } from "@/features/new-experiment/draft";
 import { EXAMPLE } from "@/features/new-experiment/example";
-import { numberText, parseNumber } from "@/features/new-experiment/parse-number";
+import { numberText, parseNumber } from "@/lib/json/parse-number";
 
 const DRAFT = { baseline: "A", variants: [{ name: "A" }, { name: "B" }], clusters: [{ name: "local" }] };
 

@@ -1,6 +1,5 @@
 import { expect, it } from "vitest";
-import { fieldsFromSchema } from "@/features/new-experiment/fields-from-schema";
-import { describe as told } from "@/features/new-experiment/schema-form";
+import { fieldsFromSchema, describe as told } from "@/lib/json/fields-from-schema";
 
 const SCHEMA = {
   type: "object",

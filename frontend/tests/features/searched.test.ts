@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { fieldsFromSchema } from "@/features/new-experiment/fields-from-schema";
+import { fieldsFromSchema } from "@/lib/json/fields-from-schema";
 import { newExperimentSearch } from "@/features/new-experiment/search";
 import {
   choicesFrom,

@@ -3,7 +3,7 @@ import { screen, waitFor, within } from "@testing-library/react";
 import { type ReactNode, useEffect, useState } from "react";
 import { expect } from "vitest";
 import { withNamedBaseline, withPlacedBaseline } from "@/features/new-experiment/baseline";
-import type { Json } from "@/features/new-experiment/document";
+import type { Json } from "@/lib/json/document";
 import { emptyDraft } from "@/features/new-experiment/draft";
 import { FormContext } from "@/features/new-experiment/form-context";
 import type { AlgorithmList, ClusterView, ExperimentSpec } from "@/lib/client/types.gen";

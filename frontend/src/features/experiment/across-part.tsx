@@ -1,12 +1,12 @@
-import { Button, CopyButton } from "@mantine/core";
 import type { Across, ExperimentView, PooledRatio, SpeedUp } from "@/lib/client/types.gen";
 import { formatPercent } from "@/lib/format/numbers";
 import { Figure } from "@/lib/ui/figure";
 import { Section } from "@/lib/ui/section";
 import { Tag } from "@/lib/ui/tag";
+import { TableRegion } from "@/lib/ui/table-region";
 import ui from "@/lib/ui/ui.module.css";
 import { VariantChip } from "@/lib/ui/variant-chip";
-import { latexTable, ratioText } from "./across-table";
+import { ratioText } from "./across-table";
 import { lineOf } from "./answer";
 import answer from "./answer.module.css";
 import { type Domain, Forest, forestDomain } from "./forest";
@@ -24,15 +24,6 @@ export function AcrossPart({
       key={one.workers}
       title={`Across clusters, ${one.workers} ${one.workers === 1 ? "worker" : "workers"}`}
       testId="across"
-      aside={
-        <CopyButton value={latexTable(one, experiment.baseline)}>
-          {({ copied, copy }) => (
-            <Button variant="default" size="compact-sm" onClick={copy}>
-              {copied ? "Copied" : "Copy as LaTeX"}
-            </Button>
-          )}
-        </CopyButton>
-      }
     >
       <Conclusions experiment={experiment} across={one} />
       <Table experiment={experiment} across={one} />
@@ -83,8 +74,7 @@ function Table({ experiment, across }: { experiment: ExperimentView; across: Acr
     across.rows.flatMap((row) => row.clusters.filter((one) => one.simulated).map((one) => one.cluster)),
   );
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
-    <section className={ui.tableWrap} aria-label="Speed-ups by cluster" tabIndex={0}>
+    <TableRegion label="Speed-ups by cluster">
       <table className={`${ui.table} ${ui.sticky}`}>
         <caption className={ui.unseen}>
           Speed-up over {experiment.baseline} on each cluster with 95% intervals over seeds, and the mean over
@@ -94,12 +84,13 @@ function Table({ experiment, across }: { experiment: ExperimentView; across: Acr
           <tr>
             <th scope="col">Variant</th>
             {across.clusters.map((name) => (
-              <th key={name} scope="col" colSpan={2}>
+              <th key={name} data-number scope="col" colSpan={2}>
                 {name} {simulated.has(name) && <Tag kind="simulated" />}
               </th>
             ))}
             {across.pool.length > 0 && (
               <th
+                data-number
                 scope="col"
                 colSpan={2}
                 title={`Geometric mean over ${across.pool.join(", ")}; random effects`}
@@ -135,7 +126,7 @@ function Table({ experiment, across }: { experiment: ExperimentView; across: Acr
           })}
         </tbody>
       </table>
-    </section>
+    </TableRegion>
   );
 }
 

@@ -9,6 +9,7 @@ import {
 } from "@/lib/format/numbers";
 import { formatSeconds } from "@/lib/format/time";
 import { Figure } from "@/lib/ui/figure";
+import { TableRegion } from "@/lib/ui/table-region";
 import ui from "@/lib/ui/ui.module.css";
 import { VariantChip } from "@/lib/ui/variant-chip";
 import { claimOf, correctionOf } from "./claim";
@@ -109,8 +110,7 @@ export function ComparisonTable({
   const seconds = group?.simulated ? "virtual s" : "s";
   const stale = rows.some((row) => row.staleness.n > 0);
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
-    <section className={ui.tableWrap} aria-label="Comparison" tabIndex={0}>
+    <TableRegion label="Comparison">
       <table className={`${ui.table} ${ui.sticky} ${styles.fixed}`} data-testid="comparison-table">
         <caption className={ui.unseen}>
           Means over seeds, 95% t intervals below them; geometric means of times to the target, whose ratio is
@@ -126,53 +126,49 @@ export function ComparisonTable({
         <thead>
           <tr>
             <th scope="col">Variant</th>
-            <th
-              scope="col"
-              className={ui.number}
+            <th data-number scope="col" className={ui.number}
               title="Geometric mean over seeds: the ratio of two is the speed-up. The median, where a seed missed the target."
             >
               Time to target
               <br />
               mean, {seconds}
             </th>
-            <th scope="col" className={ui.number}>
+            <th data-number scope="col" className={ui.number}>
               Speed-up
             </th>
-            <th scope="col">
+            <th scope="col" data-export="Claim">
               <span className={styles.forestHead}>slower · faster</span>
               <ForestAxis domain={domain} />
             </th>
-            <th scope="col" className={ui.number}>
+            <th data-number scope="col" className={ui.number}>
               {without ? "Test part" : "Accuracy"},
               <br />
               {rows.some((row) => row.time_to_target) ? "at the target" : "at the end"}
             </th>
-            <th scope="col" className={ui.number} title="Scored once per run; not used for any decision">
+            <th data-number scope="col" className={ui.number} title="Scored once per run; not used for any decision">
               Test accuracy,
               <br />
               once
             </th>
-            <th scope="col" className={ui.number}>
+            <th data-number scope="col" className={ui.number}>
               Communication
             </th>
-            <th scope="col" className={ui.number}>
+            <th data-number scope="col" className={ui.number}>
               Sent per run
             </th>
-            <th scope="col" className={ui.number}>
+            <th data-number scope="col" className={ui.number}>
               Samples
               <br />
               per {seconds}
             </th>
             {stale && (
-              <th
-                scope="col"
-                className={ui.number}
+              <th data-number scope="col" className={ui.number}
                 title="Center updates between a worker's read and its write"
               >
                 Staleness
               </th>
             )}
-            <th scope="col" className={ui.number}>
+            <th data-number scope="col" className={ui.number}>
               Runs
             </th>
           </tr>
@@ -219,6 +215,6 @@ export function ComparisonTable({
           ))}
         </tbody>
       </table>
-    </section>
+    </TableRegion>
   );
 }

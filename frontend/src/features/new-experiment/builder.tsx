@@ -8,7 +8,7 @@ import { createExperiment } from "@/lib/client/sdk.gen";
 import type { AlgorithmList, ClusterView, WorkloadView } from "@/lib/client/types.gen";
 import { BudgetSection, WorkloadSection } from "./basics-section";
 import { ClustersSection } from "./clusters-section";
-import { fieldId, type Json } from "./document";
+import { fieldId, type Json } from "@/lib/json/document";
 import { DraftNote } from "./draft-note";
 import { ExecutionSection } from "./execution-section";
 import { faultsByField, faultsIn, nearestField } from "./faults";

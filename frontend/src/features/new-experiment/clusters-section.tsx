@@ -3,7 +3,7 @@ import { useState } from "react";
 import type { ClusterView } from "@/lib/client/types.gen";
 import { Section } from "@/lib/ui/section";
 import { Tag } from "@/lib/ui/tag";
-import { isJson, type Json, objectsAt, type Path } from "./document";
+import { isJson, type Json, objectsAt, type Path } from "@/lib/json/document";
 import {
   PRESETS,
   withCluster,

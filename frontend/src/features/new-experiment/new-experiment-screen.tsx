@@ -12,7 +12,7 @@ import { useRefresh } from "@/lib/events/use-refresh";
 import { useStream } from "@/lib/events/use-stream";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { Builder } from "./builder";
-import type { Json } from "./document";
+import type { Json } from "@/lib/json/document";
 import { emptyDraft } from "./draft";
 import { EXAMPLE } from "./example";
 import { continuing } from "./searched";

@@ -1,6 +1,6 @@
 import { Checkbox, Group, Switch } from "@mantine/core";
 import type { RetryPolicy } from "@/lib/client/types.gen";
-import { isJson, valueAt, withValue } from "./document";
+import { isJson, valueAt, withValue } from "@/lib/json/document";
 import { NumberField } from "./fields";
 import styles from "./form.module.css";
 import { useField, useForm } from "./form-context";

@@ -1,9 +1,9 @@
 import type { ReactNode } from "react";
 import { withCode } from "@/lib/ui/code";
-import type { Path } from "./document";
-import { isJson, pointerOf, valueAt, withValue } from "./document";
+import type { Path } from "@/lib/json/document";
+import { isJson, pointerOf, valueAt, withValue } from "@/lib/json/document";
 import { ChoiceField, MixedField, NumberField, NumbersField, SwitchField, TextField } from "./fields";
-import { type FormField, fieldsFromSchema } from "./fields-from-schema";
+import { describe, type FormField, fieldsFromSchema } from "@/lib/json/fields-from-schema";
 import styles from "./form.module.css";
 import { useForm } from "./form-context";
 
@@ -81,14 +81,6 @@ function FieldGroup({
       <div className={styles.grid}>{children}</div>
     </details>
   );
-}
-
-/** "Optional, 0 to 2; overrides rho", or "Step length; > 0". */
-export function describe({ nullable, description, bounds }: FormField): string {
-  const said = description.replace(/\.$/, "");
-  if (!nullable || /\bempty\b/i.test(said)) return [said, bounds].filter(Boolean).join("; ");
-  const rest = /^[A-Z][a-z]/.test(said) ? said.charAt(0).toLowerCase() + said.slice(1) : said;
-  return [["Optional", bounds].filter(Boolean).join(", "), rest].filter(Boolean).join("; ");
 }
 
 const SEARCHED = "searched";

@@ -4,7 +4,7 @@ import { statusOf } from "@/lib/api/problem";
 import type { ExperimentSpec } from "@/lib/api/types";
 import { validateExperiment } from "@/lib/client/sdk.gen";
 import { withNamedBaseline } from "./baseline";
-import type { Json } from "./document";
+import type { Json } from "@/lib/json/document";
 
 const PAUSE = 400; // ms without a change before the server is asked
 const AGAIN = 3000; // ms after which a server that did not answer is asked again

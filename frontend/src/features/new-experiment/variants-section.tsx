@@ -3,7 +3,7 @@ import type { AlgorithmList } from "@/lib/client/types.gen";
 import { Section } from "@/lib/ui/section";
 import { VariantLine } from "@/lib/ui/variant-chip";
 import { AddVariant, AlgorithmField } from "./algorithm-picker";
-import { isJson, objectsAt, textAt, valueAt } from "./document";
+import { isJson, objectsAt, textAt, valueAt } from "@/lib/json/document";
 import { Documentation } from "./documentation";
 import { withCopy, withoutVariant, withVariant } from "./draft";
 import { TextField } from "./fields";

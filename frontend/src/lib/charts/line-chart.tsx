@@ -2,6 +2,7 @@ import { useComputedColorScheme } from "@mantine/core";
 import { useEffect, useRef, useState } from "react";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
+import { ChartMenu } from "./chart-menu";
 import styles from "./line-chart.module.css";
 import { oncePerFrame } from "./once-per-frame";
 import { type ChartAxes, chartOptions } from "./options";
@@ -121,6 +122,7 @@ export function LineChart(props: LineChartProps) {
       <figcaption className={styles.head}>
         <span className={styles.title}>{title}</span>
         <span className={styles.note}>{note}</span>
+        {points > 0 && <ChartMenu of={title} drawing={() => newest.current} />}
       </figcaption>
       <div
         ref={host}

@@ -103,3 +103,11 @@ export function fieldsFromSchema(schema: unknown): FormField[] {
     };
   });
 }
+
+/** "Optional, 0 to 2; overrides rho", or "Step length; > 0". */
+export function describe({ nullable, description, bounds }: FormField): string {
+  const said = description.replace(/\.$/, "");
+  if (!nullable || /\bempty\b/i.test(said)) return [said, bounds].filter(Boolean).join("; ");
+  const rest = /^[A-Z][a-z]/.test(said) ? said.charAt(0).toLowerCase() + said.slice(1) : said;
+  return [["Optional", bounds].filter(Boolean).join(", "), rest].filter(Boolean).join("; ");
+}
