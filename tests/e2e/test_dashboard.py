@@ -144,6 +144,22 @@ def seven_tabs_are_live(page: Page) -> None:
         tab.close()
 
 
+SMALL = """() => [...document.querySelectorAll("button, select, summary, nav a, [role=tab], label[data-active]")]
+    .filter(each => each.checkVisibility() && !each.disabled)
+    .filter(each => { const box = each.getBoundingClientRect(); return box.right > 0 && box.height < 23.5; })
+    .map(each => each.outerHTML.slice(0, 120))"""
+"""What is touched, in view or by scrolling, and is less than 24 px high."""
+
+
+def fits_a_telephone(page: Page) -> None:
+    """At 390 px the form is as wide as the window, Start stands at its foot, and all can be hit by a finger."""
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    expect(page.get_by_test_id("start-here")).to_be_in_viewport(ratio=1)
+    assert page.evaluate(SMALL) == []
+    page.set_viewport_size({"width": 1280, "height": 900})
+
+
 def test_from_the_form_to_the_verdict(hooke, browsing):
     up = hooke("up")
     up.ready().close()
@@ -158,6 +174,7 @@ def test_from_the_form_to_the_verdict(hooke, browsing):
     fill_in(page)
     expect(page.get_by_test_id("plan-total")).to_have_text("8 runs")
     browsing.accessible()
+    fits_a_telephone(page)
 
     field(page, "/budget/samples").fill("0")
     expect(page.get_by_test_id("fault")).to_have_attribute("data-pointer", "/budget/samples")

@@ -13,13 +13,14 @@ from starlette.responses import StreamingResponse
 
 
 class CsvAnswer(StreamingResponse):
-    """A table in parts; browsers save it under its name."""
+    """A table in parts."""
 
     media_type = "text/csv"
 
-    def __init__(self, parts: Iterator[str], name: str) -> None:
-        """`name`: of the file, ASCII."""
-        super().__init__(parts, headers={"content-disposition": f'attachment; filename="{name}"'})
+
+def csv_answer(parts: Iterator[str], name: str) -> CsvAnswer:
+    """Return a table as it is read; browsers save it under its name, which is ASCII."""
+    return CsvAnswer(parts, headers={"content-disposition": f'attachment; filename="{name}"'})
 
 
 def csv_lines(rows: Iterable[Sequence[object]]) -> str:

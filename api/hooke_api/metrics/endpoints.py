@@ -6,7 +6,7 @@ from typing import Annotated, get_args
 
 from fastapi import APIRouter, Depends, Query, Request
 
-from hooke_api.base.tables import CsvAnswer
+from hooke_api.base.tables import CsvAnswer, csv_answer
 from hooke_api.metrics import export, service
 from hooke_api.metrics.curves import CurveStore
 from hooke_api.metrics.increments import Increments
@@ -53,7 +53,8 @@ def export_points(
 ) -> CsvAnswer:
     """Return all points of all runs of an experiment as CSV, one a line, not downsampled."""
     metrics: list[Metric] = list(dict.fromkeys(metric or get_args(Metric)))
-    return CsvAnswer(export.points_of(database, store, experiment_id, metrics), f"points-{experiment_id}.csv")
+    parts = export.points_of(database, store, experiment_id, metrics)
+    return csv_answer(parts, f"points-{experiment_id}.csv")
 
 
 @router.get("/experiments/{experiment_id}/bands", operation_id="read_bands")

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Body, Depends, Query, Request
 from hooke.spec.states import RunState
 
 from hooke_api.base.security import OWNER
-from hooke_api.base.tables import CsvAnswer
+from hooke_api.base.tables import CsvAnswer, csv_answer
 from hooke_api.runs import attempts, service, table
 from hooke_api.runs.schemas import LogPage, RetryRequest, RunPage, RunView
 from hooke_api.storage.database import DatabaseOf
@@ -48,7 +48,7 @@ def list_runs(
 @router.get(".csv", operation_id="export_runs", response_class=CsvAnswer)
 def export_runs(database: DatabaseOf, chosen: Annotated[service.Filter, Depends(chosen_runs)]) -> CsvAnswer:
     """Return all runs of a list as CSV, the first submitted first; columns as in RunSummary, and the parameters."""
-    return CsvAnswer(table.csv_of(database, chosen), "runs.csv")
+    return csv_answer(table.csv_of(database, chosen), "runs.csv")
 
 
 @router.get("/{run_id}", operation_id="read_run")

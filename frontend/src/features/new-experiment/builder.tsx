@@ -18,6 +18,7 @@ import { JsonEditor } from "./json-editor";
 import { PlanBar } from "./plan-bar";
 import { PlanPanel } from "./plan-panel";
 import { StartButton } from "./start-button";
+import { ToStart } from "./to-start";
 import { TuningSection } from "./tuning-section";
 import { useDraft } from "./use-draft";
 import { asSpec, usePlan } from "./use-plan";
@@ -113,6 +114,7 @@ export function Builder({ start, of, algorithms, workloads, clusters }: BuilderP
   useHotkeys([["mod+Enter", () => startable.ready && !startable.starting && startable.start()]], []);
   return (
     <FormContext value={{ draft, change, faults: faultsByField(faults, fields) }}>
+      <ToStart />
       <Group justify="space-between" align="center">
         <h1 className={styles.title}>New experiment</h1>
         <Button variant="default" data-testid="fill-example" onClick={fillExample}>

@@ -1,6 +1,7 @@
 import { Button, Radio } from "@mantine/core";
 import type { AlgorithmList } from "@/lib/client/types.gen";
 import { Section } from "@/lib/ui/section";
+import { Toolbar } from "@/lib/ui/toolbar";
 import { VariantLine } from "@/lib/ui/variant-chip";
 import { AddVariant, AlgorithmField } from "./algorithm-picker";
 import { isJson, objectsAt, textAt, valueAt } from "@/lib/json/document";
@@ -89,22 +90,24 @@ function VariantCard({
           checked={draft.baseline === index}
           onChange={() => change((old) => ({ ...old, baseline: index }))}
         />
-        <Button
-          size="compact-xs"
-          variant="subtle"
-          color="gray"
-          onClick={() => change((old) => withCopy(old, index))}
-        >
-          Duplicate
-        </Button>
-        <Button
-          size="compact-xs"
-          variant="subtle"
-          color="gray"
-          onClick={() => change((old) => withoutVariant(old, index))}
-        >
-          Remove
-        </Button>
+        <Toolbar label={`Variant ${index + 1}`} className={styles.tools}>
+          <Button
+            size="compact-xs"
+            variant="subtle"
+            color="gray"
+            onClick={() => change((old) => withCopy(old, index))}
+          >
+            Duplicate
+          </Button>
+          <Button
+            size="compact-xs"
+            variant="subtle"
+            color="gray"
+            onClick={() => change((old) => withoutVariant(old, index))}
+          >
+            Remove
+          </Button>
+        </Toolbar>
       </div>
       <div className={styles.pair}>
         <TextField path={[...path, "name"]} label="Name" />
