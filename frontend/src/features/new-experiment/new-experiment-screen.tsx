@@ -21,7 +21,7 @@ const route = getRouteApi("/new");
 
 /** Define a comparison: wait for the catalogues (and the experiment to clone), then show the form. */
 export function NewExperimentScreen() {
-  const { clone, example, wider } = route.useSearch();
+  const { clone, example, algorithm, wider } = route.useSearch();
   const algorithms = useQuery(listAlgorithmsOptions());
   const workloads = useQuery(listWorkloadsOptions());
   const clusters = useQuery(listClustersOptions());
@@ -55,10 +55,11 @@ export function NewExperimentScreen() {
     algorithms.data.items,
     workloads.data.items,
     clusters.data.items[0]?.name ?? "local",
+    algorithm,
   );
   const cloned: Json | undefined = original.data && { ...original.data.spec };
   const start: Json = cloned ?? (example ? EXAMPLE : empty);
-  const of = `${clone ?? example ?? ""} ${JSON.stringify(wider) ?? ""}`.trim();
+  const of = `${clone ?? example ?? algorithm ?? ""} ${JSON.stringify(wider) ?? ""}`.trim();
   return (
     <Builder
       key={of}

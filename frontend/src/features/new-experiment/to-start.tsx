@@ -1,4 +1,4 @@
-import styles from "./form.module.css";
+import styles from "./to-start.module.css";
 
 /** Start as it is seen at this width; what is in its way, while it is disabled. */
 function goal(): HTMLElement | undefined {

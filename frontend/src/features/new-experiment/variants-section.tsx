@@ -16,6 +16,7 @@ import { free, tunes } from "./searched";
 import { Source } from "./source";
 import { SweepFields } from "./sweep-fields";
 import { positionOf, sweepOf } from "./sweeps";
+import own from "./variants.module.css";
 
 /** The methods to compare, one card each; the colour is the one that every chart will use. */
 export function VariantsSection({ catalogue }: { catalogue: AlgorithmList }) {
@@ -90,7 +91,7 @@ function VariantCard({
           checked={draft.baseline === index}
           onChange={() => change((old) => ({ ...old, baseline: index }))}
         />
-        <Toolbar label={`Variant ${index + 1}`} className={styles.tools}>
+        <Toolbar label={`Variant ${index + 1}`} className={own.tools}>
           <Button
             size="compact-xs"
             variant="subtle"
@@ -147,6 +148,9 @@ function VariantCard({
           <summary>About {known.title}</summary>
           {known.origin !== "built-in" && <Source offered={known} />}
           <Documentation text={known.documentation} />
+          <a href={`/algorithms/${known.name}`} target="_blank" rel="noreferrer" className={own.about}>
+            Parameters, and what tests verify
+          </a>
         </details>
       )}
     </fieldset>
