@@ -44,6 +44,11 @@ describe("the header", () => {
       expect(screen.getByText(text)).toBeVisible();
   });
 
+  it("says beside the accuracy that the target was not reached, once the run has ended", async () => {
+    await open({ state: "succeeded" });
+    expect(screen.getByText("target 97% not reached")).toBeVisible();
+  });
+
   it.each([
     [{ trial: 3, rung: 1 }, "trial 3, rung 2"],
     [{ trial: 3 }, "setting of trial 3"],

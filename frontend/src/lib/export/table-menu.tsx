@@ -15,7 +15,7 @@ export function TableMenu({ of, table }: { of: string; table: () => HTMLTableEle
     setSaid((await copyOrSave(`${fileName(of)}.${ending}`, text)) ? "Copied" : "Saved");
   };
   return (
-    <ExportMenu of={of} said={said}>
+    <ExportMenu of={of} said={said} opened={() => setSaid(undefined)}>
       <Menu.Item
         onClick={() => {
           const found = sheet();
