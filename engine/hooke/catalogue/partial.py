@@ -30,7 +30,19 @@ _STANDINS: dict[str, Any] = {
 """Values for fields that have no default. What is found at the same place, or inside it, is not told."""
 _ROUNDS = 4
 """Each takes away what the one before has uncovered, as a field that is missing once a wrong value is gone."""
-_JUDGED_TOGETHER = frozenset({"budget", "evaluation", "tuning"})
+_FOLLOW = {
+    "budget": {"evaluation", "tuning"},
+    "clusters": {"tuning"},
+    "evaluation": {"budget", "tuning"},
+    "target": {"tuning"},
+    "tuning": {"budget", "evaluation", "variants"},
+    "variants": {"baseline"},
+}
+"""Part of the document -> the other parts that are judged by it."""
+_JUDGING = frozenset({"virtual", "computed_on", "on", "sweep", "search"})
+"""Parts of a cluster or a variant by which its other parts are judged."""
+_ITEM = 3
+"""Parts of the pointer of an item: `/clusters/0` has an empty one first."""
 
 
 def further(document: Any, faults: Iterable[Fault], check: Callable[[ExperimentSpec], object]) -> list[Fault]:
@@ -90,7 +102,7 @@ def _depends(found: str, mended: str) -> bool:
     """Return whether a fault may follow from what stands in at another place."""
     if f"{found}/".startswith(f"{mended}/") or f"{mended}/".startswith(f"{found}/"):
         return True
-    at, place = found.split("/")[1:2], mended.split("/")[1:]
-    if found == "/baseline":
-        return place[:1] == ["variants"] and place[-1:] != ["parameters"]
-    return at[:1] != [] and at[0] in _JUDGED_TOGETHER and place[:1] != [] and place[0] in _JUDGED_TOGETHER
+    at, place = found.split("/"), mended.split("/")
+    if at[:_ITEM] == place[:_ITEM] and place[_ITEM:] and place[_ITEM] in _JUDGING:
+        return True
+    return len(at) > 1 < len(place) and at[1] in _FOLLOW.get(place[1], ())
