@@ -160,6 +160,14 @@ def fits_a_telephone(page: Page) -> None:
     page.set_viewport_size({"width": 1280, "height": 900})
 
 
+def leaves(page: Page, chart: str, how: str) -> bytes:
+    """Take a chart away; return the file."""
+    page.get_by_role("button", name=f"Export: {chart}").click()
+    with page.expect_download() as download:
+        page.get_by_role("menuitem", name=how).click()
+    return download.value.path().read_bytes()
+
+
 def test_from_the_form_to_the_verdict(hooke, browsing):
     up = hooke("up")
     up.ready().close()
@@ -201,11 +209,17 @@ def test_from_the_form_to_the_verdict(hooke, browsing):
     expect(rows.nth(1)).to_contain_text(re.compile(r"\d(\.\d+)?×"))
     browsing.accessible()
 
+    assert leaves(page, "Validation accuracy", "Save as PNG").startswith(b"\x89PNG")
+    assert leaves(page, "Validation accuracy", "Save as CSV").count(b"\r\n") > 9
     scrolls_in_its_place(page)
     address = page.url
     page.reload()
     expect(page).to_have_url(address)
     expect(rows).to_have_count(2)
+
+    page.goto(f"{up.url}/algorithms/sync-easgd")
+    expect(page.get_by_test_id("verified-table")).to_be_visible()
+    browsing.accessible()
     assert browsing.complaints == []
 
 

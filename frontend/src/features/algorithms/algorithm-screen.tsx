@@ -101,7 +101,8 @@ function Text({ algorithm, remarks }: { algorithm: AlgorithmView; remarks: reado
     <div className={styles.text}>
       {paragraphsOf(algorithm.documentation).map(({ kind, heading, text }) =>
         kind === "laid out" ? (
-          <pre key={text} className={styles.equations}>
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
+          <pre key={text} className={styles.equations} tabIndex={0}>
             {text}
           </pre>
         ) : (

@@ -130,7 +130,14 @@ function MethodRow({ board, method, name, index }: RowProps) {
   return (
     <tr data-testid="method">
       <td>
-        <VariantChip name={name} index={index} />
+        <Link
+          to="/algorithms/$algorithm"
+          params={{ algorithm: method.algorithm }}
+          className={styles.method}
+          title="Equations, parameters, what tests verify"
+        >
+          <VariantChip name={name} index={index} />
+        </Link>
       </td>
       <td>
         <span className={styles.score}>
