@@ -70,6 +70,24 @@ describe("the comparison across clusters", () => {
     expect(screen.queryByText(/mean of/)).toBeNull();
   });
 
+  it("says first whether the order changes, then a line for each mean, and the rest in full below", () => {
+    const sentences = ["Mean over 2 clusters: Sync EASGD 1.5x.", "The order changes with the cluster: a, b."];
+    show(<AcrossPart experiment={experiment()} across={[across({ sentences })]} />);
+    const part = within(screen.getByTestId("across-sentences"));
+    expect(part.getAllByRole("listitem")).toHaveLength(1); // the baseline has no mean
+    expect(part.getByText("Mean over 2 clusters: Sync EASGD 1.5x.").closest("details")).not.toHaveAttribute("open");
+    expect(part.getByText("The order changes with the cluster: a, b.").closest("details")).toBeNull();
+  });
+
+  it("says in place of means why there are none", () => {
+    const rows = [row("Sync EASGD", { pooled: null })];
+    const sentences = ["Nothing is pooled: a mean needs two measured clusters."];
+    show(<AcrossPart experiment={experiment()} across={[across({ rows, pool: [], sentences })]} />);
+    const part = within(screen.getByTestId("across-sentences"));
+    expect(part.getByText(/Nothing is pooled/).closest("details")).toBeNull();
+    expect(part.queryByRole("list")).toBeNull();
+  });
+
   it("is a table for a paper", () => {
     const rows = [...across().rows, row("a_b", { clusters: [at("lab", {}, true), at("hpc_1")], pooled: null })];
     show(<AcrossPart experiment={experiment()} across={[across({ rows })]} />);

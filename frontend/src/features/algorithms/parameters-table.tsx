@@ -48,8 +48,7 @@ function Row({ field, algorithm }: { field: FormField; algorithm: AlgorithmView 
       <td>{valuesOf(field)}</td>
       <td className={styles.wrapped}>{searchedOf(algorithm, name)}</td>
       <td className={styles.wrapped}>
-        {title !== name && `${title}. `}
-        {withCode(description)}
+        {withCode([title === name ? "" : title, description].filter(Boolean).join(". "))}
       </td>
     </tr>
   );

@@ -51,7 +51,7 @@ export function standalone(drawing: SVGSVGElement): Vector {
     for (const name of INHERITED) part.style.setProperty(name, style.getPropertyValue(name));
     part.removeAttribute("class");
   }
-  const [width, height] = [drawing.clientWidth, drawing.clientHeight];
+  const { width, height } = drawing.getBoundingClientRect();
   const ground = document.createElementNS("http://www.w3.org/2000/svg", "rect");
   ground.setAttribute("width", String(width));
   ground.setAttribute("height", String(height));
