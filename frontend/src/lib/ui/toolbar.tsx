@@ -27,12 +27,21 @@ export function Toolbar({ label, className, children }: ToolbarProps) {
     const here = buttons.indexOf(document.activeElement as HTMLButtonElement);
     if (step === undefined || here < 0) return;
     event.preventDefault();
-    const next = (here + step + buttons.length) % buttons.length;
-    setCurrent(next);
-    buttons[next]?.focus();
+    buttons[(here + step + buttons.length) % buttons.length]?.focus();
   };
   return (
-    <div ref={host} role="toolbar" aria-label={label} tabIndex={-1} className={className} onKeyDown={move}>
+    <div
+      ref={host}
+      role="toolbar"
+      aria-label={label}
+      tabIndex={-1}
+      className={className}
+      onKeyDown={move}
+      onFocus={(event) => {
+        const at = buttonsIn(host.current).indexOf(event.target as HTMLElement as HTMLButtonElement);
+        if (at >= 0) setCurrent(at);
+      }}
+    >
       {children}
     </div>
   );
