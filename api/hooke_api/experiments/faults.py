@@ -1,4 +1,4 @@
-"""All faults of an experiment together: of its form, of what its clusters offer, and of the data that they lack."""
+"""All faults of an experiment together: of its form, of what clusters offer, and of the data that they lack."""
 
 from __future__ import annotations
 
@@ -53,8 +53,9 @@ def checked_plan(session: Session, spec: ExperimentSpec) -> Plan:
 def missing_data(session: Session, spec: ExperimentSpec, *, elsewhere: bool = False) -> list[Fault]:
     """Return a fault for each cluster whose agent has not found the data of a built-in workload.
 
-    `elsewhere`: only clusters whose ranks are not on the agent's host, and may have the data nevertheless; otherwise
-    only the others. Agents look for the files that default parameters select; nothing is known of other files.
+    `elsewhere`: only clusters whose ranks are not on the agent's host, and may have the data nevertheless;
+    otherwise only the others. Agents look for the files that default parameters select; nothing is known of
+    other files.
     """
     offer = brought_along().workloads.get(spec.workload.name)
     if not isinstance(offer, ClassWorkloadOffer):

@@ -16,12 +16,11 @@ from hooke_api.models import Experiment, Run
 from hooke_api.storage.database import Database
 
 AXES: tuple[Axis, ...] = ("samples", "clock", "wall")
-COLUMNS = ("run", "number", "variant", "cluster", "workers", "seed", "metric", "samples", "clock_s", "wall_s", "value")
+OF_RUN = ("run", "number", "variant", "cluster", "workers", "seed")
+COLUMNS = (*OF_RUN, "metric", "samples", "clock_s", "wall_s", "value")
 
 
-def points_of(
-    database: Database, store: CurveStore, experiment: str, metrics: Sequence[Metric]
-) -> Iterator[str]:
+def points_of(database: Database, store: CurveStore, experiment: str, metrics: Sequence[Metric]) -> Iterator[str]:
     """Return the lines of all runs, those of trials included. Raises ResourceNotFound before the first one."""
     with database.read() as session:
         if session.scalar(select(Experiment.id).where(Experiment.id == experiment)) is None:

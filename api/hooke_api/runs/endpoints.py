@@ -47,7 +47,7 @@ def list_runs(
 
 @router.get(".csv", operation_id="export_runs", response_class=CsvAnswer)
 def export_runs(database: DatabaseOf, chosen: Annotated[service.Filter, Depends(chosen_runs)]) -> CsvAnswer:
-    """Return all runs of a list as CSV, the first submitted first; columns as in RunSummary, and the parameters."""
+    """Return all runs of a list as CSV, the first one first: columns of RunSummary, and the parameters as JSON."""
     return csv_answer(table.csv_of(database, chosen), "runs.csv")
 
 

@@ -75,7 +75,8 @@ def test_all_points_as_a_table(service, running):
     assert answer.headers["content-type"].startswith("text/csv")
     rows = [row for row in csv.DictReader(io.StringIO(answer.text)) if row["run"] == running.id]
     losses = [row for row in rows if row["metric"] == "train_loss"]
-    assert [float(row["value"]) for row in losses] == pytest.approx([(1 / s + 3) / 2 for s in range(1, 7)], rel=1e-6)
+    expected = [(1 / s + 3) / 2 for s in range(1, 7)]
+    assert [float(row["value"]) for row in losses] == pytest.approx(expected, rel=1e-6)
     assert [float(row["samples"]) for row in losses] == [64 * s for s in range(1, 7)]
     assert [float(row["clock_s"]) for row in losses] == pytest.approx([0.01 * s for s in range(1, 7)])
     scores = [row for row in rows if row["metric"] == "validation_accuracy"]

@@ -51,7 +51,7 @@ function timeToTarget(row: ComparisonRow) {
   const reached = `${time.reached} of ${time.n} reached`;
   if (time.reached === 0)
     return (
-      <Figure value="not reached" range={`by ${time.n === 1 ? "its seed" : `any of ${time.n} seeds`}`} />
+      <Figure value="not reached" range={time.n === 1 ? "by 1 seed" : `by any of ${time.n} seeds`} />
     );
   if (time.mean !== null) return <Figure value={formatSeconds(time.mean)} range={reached} />;
   return (
