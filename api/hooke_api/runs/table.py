@@ -57,10 +57,10 @@ def csv_of(database: Database, chosen: Filter) -> Iterator[str]:
         with database.read() as session:
             query = chosen.apply(select(Run)).where(Run.id > last).order_by(Run.id).limit(PAGE)
             runs = session.scalars(query.options(undefer(Run.spec))).all()
+            if not runs:
+                return
+            last = runs[-1].id
             part = csv_lines((*(getattr(run, name) for name in COLUMNS), _parameters(run)) for run in runs)
-        if not runs:
-            return
-        last = runs[-1].id
         yield part
 
 
