@@ -8,7 +8,13 @@ import { algorithm } from "../support/fixtures/catalogue";
 const PARAMETERS = {
   type: "object",
   properties: {
-    weight_decay: { type: "number", title: "Weight decay", default: 0, minimum: 0, group: "Settings of the step" },
+    weight_decay: {
+      type: "number",
+      title: "Weight decay",
+      default: 0,
+      minimum: 0,
+      group: "Settings of the step",
+    },
     lr: { type: "number", title: "Learning rate", description: "Step length.", exclusiveMinimum: 0 },
     alpha: {
       anyOf: [{ type: "number", minimum: 0, maximum: 2 }, { type: "null" }],
@@ -23,9 +29,11 @@ const PARAMETERS = {
 };
 
 const rows = () =>
-  screen
-    .getAllByTestId("parameter")
-    .map((row) => within(row).getAllByRole("cell").map((cell) => cell.textContent?.replaceAll("\u00a0", " ")));
+  screen.getAllByTestId("parameter").map((row) =>
+    within(row)
+      .getAllByRole("cell")
+      .map((cell) => cell.textContent?.replaceAll("\u00a0", " ")),
+  );
 
 it("a parameter has its default, its values, what tuning searches and its meaning; shared settings come last", () => {
   const method = algorithm("a", "A", {
@@ -47,7 +55,9 @@ it("a parameter has its default, its values, what tuning searches and its meanin
 });
 
 it("a method without parameters says so", () => {
-  show(<ParametersTable algorithm={algorithm("a", "A", { parameters: { type: "object", properties: {} } })} />);
+  show(
+    <ParametersTable algorithm={algorithm("a", "A", { parameters: { type: "object", properties: {} } })} />,
+  );
   expect(screen.getByText("It has no parameters.")).toBeVisible();
 });
 

@@ -1,6 +1,14 @@
 import page from "@docs/algorithms.md?raw";
 import { expect, it } from "vitest";
-import { byFamily, matches, onBadWorker, payloadOf, ranksOf, sameBits, stepsBy } from "@/features/algorithms/facts";
+import {
+  byFamily,
+  matches,
+  onBadWorker,
+  payloadOf,
+  ranksOf,
+  sameBits,
+  stepsBy,
+} from "@/features/algorithms/facts";
 import { findingsOf } from "@/features/algorithms/verified";
 import { algorithm } from "../support/fixtures/catalogue";
 
@@ -59,13 +67,22 @@ it("the product's own page says of every method what is verified", () => {
 });
 
 it("what a method declares is said in words", () => {
-  const server = algorithm("a", "A", { servers: 1, coordination: "parameter-server", payload_per_step: 0.083 });
+  const server = algorithm("a", "A", {
+    servers: 1,
+    coordination: "parameter-server",
+    payload_per_step: 0.083,
+  });
   expect([ranksOf(server), payloadOf(server), stepsBy(server)]).toEqual([
     "P + 1",
     "0.083 |W|",
     "grants of the server",
   ]);
-  const alone = algorithm("b", "B", { max_workers: 1, payload_per_step: null, may_drop: true, deterministic: false });
+  const alone = algorithm("b", "B", {
+    max_workers: 1,
+    payload_per_step: null,
+    may_drop: true,
+    deterministic: false,
+  });
   expect([ranksOf(alone), payloadOf(alone), onBadWorker(alone), sameBits(alone)]).toEqual([
     "1",
     "not declared",

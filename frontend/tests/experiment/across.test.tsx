@@ -1,8 +1,8 @@
 import { screen, within } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
 import { AcrossPart } from "@/features/experiment/across-part";
-import { latexOf, sheetOf } from "@/lib/export/sheet";
 import type { Across, AcrossRow, PooledRatio } from "@/lib/client/types.gen";
+import { latexOf, sheetOf } from "@/lib/export/sheet";
 import { show } from "../support/app";
 import { experiment, speedUp } from "../support/fixtures/experiment";
 
@@ -75,7 +75,9 @@ describe("the comparison across clusters", () => {
     show(<AcrossPart experiment={experiment()} across={[across({ sentences })]} />);
     const part = within(screen.getByTestId("across-sentences"));
     expect(part.getAllByRole("listitem")).toHaveLength(1); // the baseline has no mean
-    expect(part.getByText("Mean over 2 clusters: Sync EASGD 1.5x.").closest("details")).not.toHaveAttribute("open");
+    expect(part.getByText("Mean over 2 clusters: Sync EASGD 1.5x.").closest("details")).not.toHaveAttribute(
+      "open",
+    );
     expect(part.getByText("The order changes with the cluster: a, b.").closest("details")).toBeNull();
   });
 
@@ -89,7 +91,10 @@ describe("the comparison across clusters", () => {
   });
 
   it("is a table for a paper", () => {
-    const rows = [...across().rows, row("a_b", { clusters: [at("lab", {}, true), at("hpc_1")], pooled: null })];
+    const rows = [
+      ...across().rows,
+      row("a_b", { clusters: [at("lab", {}, true), at("hpc_1")], pooled: null }),
+    ];
     show(<AcrossPart experiment={experiment()} across={[across({ rows })]} />);
     const lines = latexOf(sheetOf(screen.getByRole("table"))).split("\n");
     expect(lines[0]).toBe("\\begin{tabular}{lrrr}");

@@ -48,7 +48,9 @@ it("a curve passes through its points, to scale, with its interval and a pale co
 
 it("a gap breaks a curve, and a zoom fills the chart with its part", () => {
   const broken = { ...A, y: [0.2, null, 1], low: undefined, high: undefined };
-  expect(paths(drawing({ series: [broken] }), 'stroke-width="2"').map((points) => points.length)).toEqual([1, 1]);
+  expect(paths(drawing({ series: [broken] }), 'stroke-width="2"').map((points) => points.length)).toEqual([
+    1, 1,
+  ]);
   const [zoomed] = paths(drawing({ zoom: [0, 50] }), 'stroke-width="2"');
   expect(zoomed?.[1]?.[0]).toBe(WIDTH - 16);
 });

@@ -2,7 +2,6 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { withNamedBaseline, withPlacedBaseline } from "@/features/new-experiment/baseline";
-import { type Json, withValue } from "@/lib/json/document";
 import {
   draftFrom,
   emptyDraft,
@@ -16,6 +15,7 @@ import {
   workersText,
 } from "@/features/new-experiment/draft";
 import { EXAMPLE } from "@/features/new-experiment/example";
+import { type Json, withValue } from "@/lib/json/document";
 import { numberText, parseNumber } from "@/lib/json/parse-number";
 import { algorithm, workload } from "../support/fixtures/catalogue";
 

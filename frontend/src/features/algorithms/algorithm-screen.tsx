@@ -67,7 +67,9 @@ function Page({ algorithm, findings }: { algorithm: AlgorithmView; findings: Fin
         {findings && !own ? (
           <VerifiedTable findings={findings} />
         ) : (
-          <p className={styles.note}>Hooke's tests cover the methods that come with it; this one is your own.</p>
+          <p className={styles.note}>
+            Hooke's tests cover the methods that come with it; this one is your own.
+          </p>
         )}
       </Section>
     </>
@@ -127,7 +129,8 @@ function Missing({ name }: { name: string }) {
       testId="not-found"
       action={<LinkButton to="/algorithms">To the algorithms</LinkButton>}
     >
-      No cluster offers a method called {name}. Its file may be missing, or its agent may not have reported yet.
+      No cluster offers a method called {name}. Its file may be missing, or its agent may not have reported
+      yet.
     </Message>
   );
 }

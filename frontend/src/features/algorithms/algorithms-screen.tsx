@@ -24,8 +24,8 @@ export function AlgorithmsScreen() {
     <>
       <h1 className={styles.title}>Algorithms</h1>
       <p className={styles.intro}>
-        The methods that the clusters offer. P is the number of workers, |W| a vector of all weights; payload is
-        what a worker asks to move per local step with default parameters.
+        The methods that the clusters offer. P is the number of workers, |W| a vector of all weights; payload
+        is what a worker asks to move per local step with default parameters.
       </p>
       {query.isError && (
         <ErrorPanel
@@ -75,7 +75,11 @@ function Family({ family, methods }: { family: string; methods: readonly Algorit
             {methods.map((method) => (
               <tr key={method.name} data-testid="method">
                 <td>
-                  <Link to="/algorithms/$algorithm" params={{ algorithm: method.name }} className={styles.link}>
+                  <Link
+                    to="/algorithms/$algorithm"
+                    params={{ algorithm: method.name }}
+                    className={styles.link}
+                  >
                     {method.title}
                   </Link>
                 </td>

@@ -45,6 +45,10 @@ const OWN = "Your own";
 
 /** Whether a method is meant by what was typed: every word stands in its names or its text. */
 export function matches(algorithm: AlgorithmView, typed: string): boolean {
-  const text = `${algorithm.name} ${algorithm.title} ${algorithm.family} ${algorithm.documentation}`.toLowerCase();
-  return typed.toLowerCase().split(/\s+/).every((word) => text.includes(word));
+  const text =
+    `${algorithm.name} ${algorithm.title} ${algorithm.family} ${algorithm.documentation}`.toLowerCase();
+  return typed
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => text.includes(word));
 }

@@ -2,8 +2,8 @@ import type { Across, ExperimentView, PooledRatio, SpeedUp } from "@/lib/client/
 import { formatPercent } from "@/lib/format/numbers";
 import { Figure } from "@/lib/ui/figure";
 import { Section } from "@/lib/ui/section";
-import { Tag } from "@/lib/ui/tag";
 import { TableRegion } from "@/lib/ui/table-region";
+import { Tag } from "@/lib/ui/tag";
 import ui from "@/lib/ui/ui.module.css";
 import { VariantChip } from "@/lib/ui/variant-chip";
 import { ratioText } from "./across-table";

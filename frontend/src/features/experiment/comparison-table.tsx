@@ -50,9 +50,7 @@ function timeToTarget(row: ComparisonRow) {
   if (!time || time.n === 0) return <Figure value={NONE} />;
   const reached = `${time.reached} of ${time.n} reached`;
   if (time.reached === 0)
-    return (
-      <Figure value="not reached" range={time.n === 1 ? "by 1 seed" : `by any of ${time.n} seeds`} />
-    );
+    return <Figure value="not reached" range={time.n === 1 ? "by 1 seed" : `by any of ${time.n} seeds`} />;
   if (time.mean !== null) return <Figure value={formatSeconds(time.mean)} range={reached} />;
   return (
     <Figure
@@ -126,7 +124,10 @@ export function ComparisonTable({
         <thead>
           <tr>
             <th scope="col">Variant</th>
-            <th data-number scope="col" className={ui.number}
+            <th
+              data-number
+              scope="col"
+              className={ui.number}
               title="Geometric mean over seeds: the ratio of two is the speed-up. The median, where a seed missed the target."
             >
               Time to target
@@ -145,7 +146,12 @@ export function ComparisonTable({
               <br />
               {rows.some((row) => row.time_to_target) ? "at the target" : "at the end"}
             </th>
-            <th data-number scope="col" className={ui.number} title="Scored once per run; not used for any decision">
+            <th
+              data-number
+              scope="col"
+              className={ui.number}
+              title="Scored once per run; not used for any decision"
+            >
               Test accuracy,
               <br />
               once
@@ -162,7 +168,10 @@ export function ComparisonTable({
               per {seconds}
             </th>
             {stale && (
-              <th data-number scope="col" className={ui.number}
+              <th
+                data-number
+                scope="col"
+                className={ui.number}
                 title="Center updates between a worker's read and its write"
               >
                 Staleness

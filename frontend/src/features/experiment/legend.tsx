@@ -15,24 +15,24 @@ export function Legend({ experiment, hidden }: { experiment: ExperimentView; hid
     <fieldset className={styles.legendBox}>
       <legend className={ui.unseen}>Variants shown</legend>
       <Toolbar label="Variants" className={styles.legend}>
-      {experiment.variants.map((name, index) => (
-        <button
-          key={name}
-          type="button"
-          className={styles.legendItem}
-          aria-pressed={!hidden.has(index)}
-          data-testid="legend-item"
-          onClick={() =>
-            navigate({
-              search: (old) => ({ ...old, hide: toggled(hidden, index) }),
-              replace: true,
-              resetScroll: false,
-            })
-          }
-        >
-          <VariantChip name={name} index={index} />
-        </button>
-      ))}
+        {experiment.variants.map((name, index) => (
+          <button
+            key={name}
+            type="button"
+            className={styles.legendItem}
+            aria-pressed={!hidden.has(index)}
+            data-testid="legend-item"
+            onClick={() =>
+              navigate({
+                search: (old) => ({ ...old, hide: toggled(hidden, index) }),
+                replace: true,
+                resetScroll: false,
+              })
+            }
+          >
+            <VariantChip name={name} index={index} />
+          </button>
+        ))}
       </Toolbar>
     </fieldset>
   );

@@ -4,8 +4,8 @@ import type { Board, BoardWorkload, MethodResult, RankedMethod } from "@/lib/cli
 import { formatNumber, formatPercent, formatPercentTick } from "@/lib/format/numbers";
 import { formatSeconds } from "@/lib/format/time";
 import { Section } from "@/lib/ui/section";
-import { Tag } from "@/lib/ui/tag";
 import { TableRegion } from "@/lib/ui/table-region";
+import { Tag } from "@/lib/ui/tag";
 import ui from "@/lib/ui/ui.module.css";
 import { VariantChip } from "@/lib/ui/variant-chip";
 import styles from "./leaderboard.module.css";

@@ -1,6 +1,6 @@
 import type { AlgorithmView, WorkloadView } from "@/lib/client/types.gen";
-import { afterInsertion, afterRemoval } from "./baseline";
 import { isJson, type Json, objectsAt, textAt } from "@/lib/json/document";
+import { afterInsertion, afterRemoval } from "./baseline";
 
 export const PRESETS = [
   { key: "10gbe", label: "10 GbE", latency: 7.2e-6, seconds_per_byte: 0.9e-9 },

@@ -10,9 +10,9 @@ import {
 } from "@/lib/client/@tanstack/react-query.gen";
 import { useRefresh } from "@/lib/events/use-refresh";
 import { useStream } from "@/lib/events/use-stream";
+import type { Json } from "@/lib/json/document";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { Builder } from "./builder";
-import type { Json } from "@/lib/json/document";
 import { emptyDraft } from "./draft";
 import { EXAMPLE } from "./example";
 import { continuing } from "./searched";

@@ -1,9 +1,9 @@
 import type { ReactNode } from "react";
-import { withCode } from "@/lib/ui/code";
 import type { Path } from "@/lib/json/document";
 import { isJson, pointerOf, valueAt, withValue } from "@/lib/json/document";
-import { ChoiceField, MixedField, NumberField, NumbersField, SwitchField, TextField } from "./fields";
 import { describe, type FormField, fieldsFromSchema } from "@/lib/json/fields-from-schema";
+import { withCode } from "@/lib/ui/code";
+import { ChoiceField, MixedField, NumberField, NumbersField, SwitchField, TextField } from "./fields";
 import styles from "./form.module.css";
 import { useForm } from "./form-context";
 

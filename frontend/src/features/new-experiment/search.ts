@@ -15,7 +15,12 @@ export interface NewExperimentSearch {
   wider?: Wider[];
 }
 
-export function newExperimentSearch({ clone, example, algorithm, wider }: Record<string, unknown>): NewExperimentSearch {
+export function newExperimentSearch({
+  clone,
+  example,
+  algorithm,
+  wider,
+}: Record<string, unknown>): NewExperimentSearch {
   return {
     clone: typeof clone === "string" && clone ? clone : undefined,
     example: example === true ? true : undefined,

@@ -1,10 +1,10 @@
 import { Button, Radio } from "@mantine/core";
 import type { AlgorithmList } from "@/lib/client/types.gen";
+import { isJson, objectsAt, textAt, valueAt } from "@/lib/json/document";
 import { Section } from "@/lib/ui/section";
 import { Toolbar } from "@/lib/ui/toolbar";
 import { VariantLine } from "@/lib/ui/variant-chip";
 import { AddVariant, AlgorithmField } from "./algorithm-picker";
-import { isJson, objectsAt, textAt, valueAt } from "@/lib/json/document";
 import { Documentation } from "./documentation";
 import { withCopy, withoutVariant, withVariant } from "./draft";
 import { TextField } from "./fields";

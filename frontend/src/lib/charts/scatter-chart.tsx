@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
-import { linearTicks, type Mark } from "./space-scale";
 import { DrawingMenu } from "./drawing-menu";
+import { linearTicks, type Mark } from "./space-scale";
 import styles from "./trial-charts.module.css";
 import { useWidth } from "./use-width";
 

@@ -2,7 +2,7 @@
 
 import type { Client, ClientMeta, Options as Options2, RequestResult, ServerSentEventsResult, TDataShape } from './client';
 import { client } from './client.gen';
-import type { AbandonRunData, AbandonRunErrors, AbandonRunResponses, CancelCalibrationData, CancelCalibrationErrors, CancelCalibrationResponses, CancelExperimentData, CancelExperimentErrors, CancelExperimentResponses, CancelRunData, CancelRunErrors, CancelRunResponses, CheckpointRunData, CheckpointRunErrors, CheckpointRunResponses, CreateExperimentData, CreateExperimentErrors, CreateExperimentResponses, DrainClusterData, DrainClusterErrors, DrainClusterResponses, ListAlgorithmsData, ListAlgorithmsErrors, ListAlgorithmsResponses, ListCalibrationsData, ListCalibrationsErrors, ListCalibrationsResponses, ListClustersData, ListClustersErrors, ListClustersResponses, ListClusterTokensData, ListClusterTokensErrors, ListClusterTokensResponses, ListExperimentsData, ListExperimentsErrors, ListExperimentsResponses, ListRunsData, ListRunsErrors, ListRunsResponses, ListWorkloadsData, ListWorkloadsErrors, ListWorkloadsResponses, LivezData, LivezErrors, LivezResponses, MakeClusterTokenData, MakeClusterTokenErrors, MakeClusterTokenResponses, QuerySeriesData, QuerySeriesErrors, QuerySeriesResponses, ReadBandsData, ReadBandsErrors, ReadBandsResponses, ReadClusterData, ReadClusterErrors, ReadClusterResponses, ReadComparisonData, ReadComparisonErrors, ReadComparisonResponses, ReadExperimentData, ReadExperimentErrors, ReadExperimentResponses, ReadLeaderboardData, ReadLeaderboardErrors, ReadLeaderboardResponses, ReadLogsData, ReadLogsErrors, ReadLogsResponses, ReadQueueData, ReadQueueErrors, ReadQueueResponses, ReadRunData, ReadRunErrors, ReadRunResponses, ReadTraceData, ReadTraceErrors, ReadTraceResponses, ReadTuningData, ReadTuningErrors, ReadTuningResponses, ReadyzData, ReadyzErrors, ReadyzResponses, RemoveClusterData, RemoveClusterErrors, RemoveClusterResponses, ResumeClusterData, ResumeClusterErrors, ResumeClusterResponses, RetryRunData, RetryRunErrors, RetryRunResponses, RevokeClusterTokenData, RevokeClusterTokenErrors, RevokeClusterTokenResponses, SetPolicyData, SetPolicyErrors, SetPolicyResponses, SetPriorityData, SetPriorityErrors, SetPriorityResponses, StartCalibrationData, StartCalibrationErrors, StartCalibrationResponses, StreamEventsData, StreamEventsErrors, StreamEventsResponses, ValidateExperimentData, ValidateExperimentErrors, ValidateExperimentResponses, VersionData, VersionErrors, VersionResponses } from './types.gen';
+import type { AbandonRunData, AbandonRunErrors, AbandonRunResponses, CancelCalibrationData, CancelCalibrationErrors, CancelCalibrationResponses, CancelExperimentData, CancelExperimentErrors, CancelExperimentResponses, CancelRunData, CancelRunErrors, CancelRunResponses, CheckpointRunData, CheckpointRunErrors, CheckpointRunResponses, CreateExperimentData, CreateExperimentErrors, CreateExperimentResponses, DrainClusterData, DrainClusterErrors, DrainClusterResponses, ExportPointsData, ExportPointsErrors, ExportPointsResponses, ExportRunsData, ExportRunsErrors, ExportRunsResponses, ListAlgorithmsData, ListAlgorithmsErrors, ListAlgorithmsResponses, ListCalibrationsData, ListCalibrationsErrors, ListCalibrationsResponses, ListClustersData, ListClustersErrors, ListClustersResponses, ListClusterTokensData, ListClusterTokensErrors, ListClusterTokensResponses, ListExperimentsData, ListExperimentsErrors, ListExperimentsResponses, ListRunsData, ListRunsErrors, ListRunsResponses, ListWorkloadsData, ListWorkloadsErrors, ListWorkloadsResponses, LivezData, LivezErrors, LivezResponses, MakeClusterTokenData, MakeClusterTokenErrors, MakeClusterTokenResponses, QuerySeriesData, QuerySeriesErrors, QuerySeriesResponses, ReadBandsData, ReadBandsErrors, ReadBandsResponses, ReadClusterData, ReadClusterErrors, ReadClusterResponses, ReadComparisonData, ReadComparisonErrors, ReadComparisonResponses, ReadExperimentData, ReadExperimentErrors, ReadExperimentResponses, ReadLeaderboardData, ReadLeaderboardErrors, ReadLeaderboardResponses, ReadLogsData, ReadLogsErrors, ReadLogsResponses, ReadQueueData, ReadQueueErrors, ReadQueueResponses, ReadRunData, ReadRunErrors, ReadRunResponses, ReadTraceData, ReadTraceErrors, ReadTraceResponses, ReadTuningData, ReadTuningErrors, ReadTuningResponses, ReadyzData, ReadyzErrors, ReadyzResponses, RemoveClusterData, RemoveClusterErrors, RemoveClusterResponses, ResumeClusterData, ResumeClusterErrors, ResumeClusterResponses, RetryRunData, RetryRunErrors, RetryRunResponses, RevokeClusterTokenData, RevokeClusterTokenErrors, RevokeClusterTokenResponses, SetPolicyData, SetPolicyErrors, SetPolicyResponses, SetPriorityData, SetPriorityErrors, SetPriorityResponses, StartCalibrationData, StartCalibrationErrors, StartCalibrationResponses, StreamEventsData, StreamEventsErrors, StreamEventsResponses, ValidateExperimentData, ValidateExperimentErrors, ValidateExperimentResponses, VersionData, VersionErrors, VersionResponses } from './types.gen';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -217,6 +217,13 @@ export const cancelExperiment = <ThrowOnError extends boolean = false>(options: 
 export const readComparison = <ThrowOnError extends boolean = false>(options: Options<ReadComparisonData, ThrowOnError>): RequestResult<ReadComparisonResponses, ReadComparisonErrors, ThrowOnError> => (options.client ?? client).get<ReadComparisonResponses, ReadComparisonErrors, ThrowOnError>({ url: '/api/v1/experiments/{experiment_id}/comparison', ...options });
 
 /**
+ * Export Points
+ *
+ * Return all points of all runs of an experiment as CSV, one a line, not downsampled.
+ */
+export const exportPoints = <ThrowOnError extends boolean = false>(options: Options<ExportPointsData, ThrowOnError>): RequestResult<ExportPointsResponses, ExportPointsErrors, ThrowOnError> => (options.client ?? client).get<ExportPointsResponses, ExportPointsErrors, ThrowOnError>({ url: '/api/v1/experiments/{experiment_id}/points.csv', ...options });
+
+/**
  * Set Priority
  *
  * Change the priority of an experiment while it waits; 409 if it has ended.
@@ -266,6 +273,13 @@ export const readyz = <ThrowOnError extends boolean = false>(options?: Options<R
  * List runs: of one experiment in the order of its expansion, otherwise newest first.
  */
 export const listRuns = <ThrowOnError extends boolean = false>(options?: Options<ListRunsData, ThrowOnError>): RequestResult<ListRunsResponses, ListRunsErrors, ThrowOnError> => (options?.client ?? client).get<ListRunsResponses, ListRunsErrors, ThrowOnError>({ url: '/api/v1/runs', ...options });
+
+/**
+ * Export Runs
+ *
+ * Return all runs of a list as CSV, the first one first: columns of RunSummary, and the parameters as JSON.
+ */
+export const exportRuns = <ThrowOnError extends boolean = false>(options?: Options<ExportRunsData, ThrowOnError>): RequestResult<ExportRunsResponses, ExportRunsErrors, ThrowOnError> => (options?.client ?? client).get<ExportRunsResponses, ExportRunsErrors, ThrowOnError>({ url: '/api/v1/runs.csv', ...options });
 
 /**
  * Read Run

@@ -4182,6 +4182,43 @@ export type ReadComparisonResponses = {
 
 export type ReadComparisonResponse = ReadComparisonResponses[keyof ReadComparisonResponses];
 
+export type ExportPointsData = {
+    body?: never;
+    path: {
+        /**
+         * Experiment Id
+         */
+        experiment_id: string;
+    };
+    query?: {
+        /**
+         * Metric
+         *
+         * May repeat; default: all.
+         */
+        metric?: Array<'validation_accuracy' | 'validation_loss' | 'test_accuracy' | 'test_loss' | 'train_loss' | 'communication_fraction' | 'throughput' | 'staleness'> | null;
+    };
+    url: '/api/v1/experiments/{experiment_id}/points.csv';
+};
+
+export type ExportPointsErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type ExportPointsError = ExportPointsErrors[keyof ExportPointsErrors];
+
+export type ExportPointsResponses = {
+    /**
+     * Successful Response
+     */
+    200: string;
+};
+
+export type ExportPointsResponse = ExportPointsResponses[keyof ExportPointsResponses];
+
 export type SetPriorityData = {
     body: PriorityChange;
     path: {
@@ -4378,6 +4415,56 @@ export type ListRunsResponses = {
 };
 
 export type ListRunsResponse = ListRunsResponses[keyof ListRunsResponses];
+
+export type ExportRunsData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Experiment
+         */
+        experiment?: string | null;
+        /**
+         * State
+         *
+         * May repeat: any of these.
+         */
+        state?: Array<RunState> | null;
+        /**
+         * Variant
+         */
+        variant?: string | null;
+        /**
+         * Cluster
+         */
+        cluster?: string | null;
+        /**
+         * Reported
+         *
+         * Only runs that are reported, or only those of trials.
+         */
+        reported?: boolean | null;
+    };
+    url: '/api/v1/runs.csv';
+};
+
+export type ExportRunsErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type ExportRunsError = ExportRunsErrors[keyof ExportRunsErrors];
+
+export type ExportRunsResponses = {
+    /**
+     * Successful Response
+     */
+    200: string;
+};
+
+export type ExportRunsResponse = ExportRunsResponses[keyof ExportRunsResponses];
 
 export type ReadRunData = {
     body?: never;

@@ -1,4 +1,10 @@
-import { type ChartSeries, type Crossing, type Evaluations, type TargetLine, yRange } from "@/lib/charts/series";
+import {
+  type ChartSeries,
+  type Crossing,
+  type Evaluations,
+  type TargetLine,
+  yRange,
+} from "@/lib/charts/series";
 import { linearTicks } from "@/lib/charts/space-scale";
 import type { Zoom } from "@/lib/charts/zoom";
 
@@ -26,7 +32,10 @@ const LEGEND_LINE = 18;
 const LETTER = 6.6;
 
 const escaped = (text: string) =>
-  text.replace(/[&<>"]/g, (found) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[found] ?? found);
+  text.replace(
+    /[&<>"]/g,
+    (found) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[found] ?? found,
+  );
 const px = (value: number) => String(Math.round(value * 100) / 100);
 
 interface Frame {
@@ -74,7 +83,8 @@ function axes({ xTitle, tickX, tickY }: Drawing, { x, y, xs, ys, right, bottom }
     `<text x="${PLOT.left - 8}" y="${px(y(tick) + 4)}" text-anchor="end">${escaped(tickY(tick))}</text>`,
   ]);
   const columns = linearTicks(xs[0], xs[1], 7).map(
-    (tick) => `<text x="${px(x(tick))}" y="${bottom + 18}" text-anchor="middle">${escaped(tickX(tick))}</text>`,
+    (tick) =>
+      `<text x="${px(x(tick))}" y="${bottom + 18}" text-anchor="middle">${escaped(tickX(tick))}</text>`,
   );
   const middle = (PLOT.left + right) / 2;
   return [
@@ -100,7 +110,10 @@ function curve({ x, y, low, high, style, faint, thin }: ChartSeries, frame: Fram
   return [...bands, ...pieces(x, y).map((piece) => `<path d="${path(piece)}" ${look}${pale}/>`)];
 }
 
-function marks({ target, crossings = [], evaluations = [] }: Drawing, { x, y, right, bottom }: Frame): string[] {
+function marks(
+  { target, crossings = [], evaluations = [] }: Drawing,
+  { x, y, right, bottom }: Frame,
+): string[] {
   const ticks = evaluations.flatMap((one) =>
     Array.from(one.x, (at) => {
       const left = px(x(at));
@@ -110,7 +123,8 @@ function marks({ target, crossings = [], evaluations = [] }: Drawing, { x, y, ri
   if (!target) return ticks;
   const level = px(y(target.value));
   const dots = crossings.map(
-    ({ x: at, style }) => `<circle cx="${px(x(at))}" cy="${level}" r="3.5" fill="${style.light}" stroke="#fff"/>`,
+    ({ x: at, style }) =>
+      `<circle cx="${px(x(at))}" cy="${level}" r="3.5" fill="${style.light}" stroke="#fff"/>`,
   );
   return [
     ...ticks,

@@ -2,7 +2,12 @@ const KEPT_MS = 60_000; // for a browser that asks where to save
 
 /** A file's name from a title: "Comparison, 8 workers" is "comparison-8-workers". */
 export function fileName(title: string): string {
-  return title.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-|-$/g, "") || "hooke";
+  return (
+    title
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}]+/gu, "-")
+      .replace(/^-|-$/g, "") || "hooke"
+  );
 }
 
 /** Hand a file to the browser's downloads. */

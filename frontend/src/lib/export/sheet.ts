@@ -64,7 +64,8 @@ function csvCell(text: string): string {
 }
 
 export function markdownOf({ head, numeric, rows }: Sheet): string {
-  const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
+  const line = (cells: readonly string[]) =>
+    `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
   const rule = head.map((_, i) => (numeric[i] ? "---:" : "---"));
   return [line(head), `| ${rule.join(" | ")} |`, ...rows.map(line)].join("\n");
 }
@@ -74,8 +75,8 @@ const LATEX: Record<string, string> = {
   "~": "\\textasciitilde{}",
   "^": "\\textasciicircum{}",
   "×": "$\\times$",
-  "µ": "$\\mu$",
-  "τ": "$\\tau$",
+  µ: "$\\mu$",
+  τ: "$\\tau$",
   "∞": "$\\infty$",
   "−": "$-$",
   [NONE]: "--",
