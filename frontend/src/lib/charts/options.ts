@@ -148,7 +148,7 @@ function evaluationTicks(look: ChartLook, evaluations: () => readonly Evaluation
           ctx.strokeStyle = `${look.dark ? style.dark : style.light}99`;
           ctx.beginPath();
           for (let i = 0; i < x.length; i += 1) {
-            const left = Math.round(plot.valToPos(x[i] as number, "x", true)) + 0.5 * scale;
+            const left = Math.round(plot.valToPos(x[i] as number, "x", true));
             if (left < bbox.left || left > bbox.left + bbox.width) continue;
             ctx.moveTo(left, bbox.top + bbox.height);
             ctx.lineTo(left, bbox.top + bbox.height - TICK * scale);

@@ -57,6 +57,5 @@ export function standalone(drawing: SVGSVGElement): Vector {
   ground.setAttribute("height", String(height));
   ground.setAttribute("fill", getComputedStyle(document.body).backgroundColor);
   copy.prepend(ground);
-  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
   return { svg: new XMLSerializer().serializeToString(copy), width, height };
 }
