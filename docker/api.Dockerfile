@@ -8,6 +8,7 @@ COPY frontend/package.json frontend/package-lock.json frontend/
 RUN scripts/npm ci --no-audit --no-fund
 COPY frontend frontend
 COPY examples examples
+COPY docs/algorithms.md docs/
 RUN scripts/npm run build
 
 FROM python:3.13-slim-bookworm

@@ -37,6 +37,7 @@ export default defineConfig({
   plugins: [react(), yaml, compressed],
   resolve: {
     alias: {
+      "@docs": fileURLToPath(new URL("../docs", import.meta.url)),
       "@examples": fileURLToPath(new URL("../examples", import.meta.url)),
       "@": fileURLToPath(new URL("./src", import.meta.url)),
     },

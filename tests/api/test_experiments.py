@@ -150,6 +150,9 @@ FAULTS = {
 }
 
 
+BAD = {"lr": -1}
+
+
 @pytest.mark.parametrize("path", ["/experiments", "/experiments/dry-run"])
 def test_faults_have_pointers_and_store_nothing(service, path):
     service.hello()
@@ -158,6 +161,30 @@ def test_faults_have_pointers_and_store_nothing(service, path):
         answer = service.client.post(path, content=body, headers={"content-type": "application/json"})
         assert pointer in pointers(answer), name
     assert_nothing_stored(service)
+
+
+def test_faults_of_the_form_are_told_with_all_others(service):
+    service.hello()
+    document = SPEC | {
+        "budget": {"samples": 0},
+        "colour": "red",
+        "clusters": [{"name": "nowhere", "workers": [0, 2]}],
+        "variants": [
+            {"name": "a", "algorithm": "nope"},
+            {"name": "b", "algorithm": "sync-easgd", "parameters": BAD},
+        ],
+        "baseline": "b",
+        "target": {"value": 3},
+    }
+    assert pointers(service.client.post("/experiments/dry-run", json=document)) == {
+        "/budget/samples",
+        "/colour",
+        "/clusters/0/workers/0",
+        "/clusters/0/name",
+        "/variants/0/algorithm",
+        "/variants/1/parameters/lr",
+        "/target/value",
+    }
 
 
 NOT_JSON = [b"", b"{", b"not json", b'{"a":1}}', b"\xff\xfe", b"[" * 100_000, b'{"a":' * 50_000, b"1" * 10_000]

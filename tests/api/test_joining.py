@@ -219,25 +219,40 @@ def test_a_cluster_is_removed_with_its_tokens_once_its_runs_have_ended(service):
     assert "no cluster" in detail(service.client.delete("/clusters/none"), 404)
 
 
-def test_the_dry_run_says_what_data_a_cluster_lacks(service):
-    service.hello(missing_data={"mnist-lenet": "mnist-lenet lacks four files: put them there"})
-    spec = SPEC | {"workload": {"name": "mnist-lenet"}}
-    answer = service.client.post("/experiments/dry-run", json=spec).raise_for_status().json()
-    told = [fault for fault in answer["warnings"] if fault["pointer"] == "/workload/name"]
-    assert [fault["message"] for fault in told] == [
-        "On the cluster local: mnist-lenet lacks four files: put them there"
-    ]
+LACKS = "mnist-lenet lacks four files: put them there"
+
+
+def data_faults(service, path, **changes):
+    """Return the faults, or the warnings, about the workload of an experiment that is sent."""
+    answer = service.client.post(path, json=SPEC | changes).json()
+    told = answer["errors"] if "errors" in answer else answer["warnings"]
+    return [fault["message"] for fault in told if fault["pointer"] == "/workload/name"]
+
+
+@pytest.mark.parametrize("path", ["/experiments/dry-run", "/experiments"])
+def test_an_experiment_whose_data_a_cluster_lacks_is_refused(service, path):
+    service.hello(missing_data={"mnist-lenet": LACKS})
+    answer = service.client.post(path, json=SPEC | {"workload": {"name": "mnist-lenet"}, "baseline": "who"})
+    assert answer.status_code == 422
+    told = {fault["pointer"]: fault["message"] for fault in answer.json()["errors"]}
+    assert told == {"/workload/name": f"On the cluster local: {LACKS}", "/baseline": "no variant has this name"}
+    assert service.get("/experiments")["items"] == []
     service.hello(missing_data={})
-    answer = service.client.post("/experiments/dry-run", json=spec).raise_for_status().json()
-    assert not [fault for fault in answer["warnings"] if fault["pointer"] == "/workload/name"]
+    assert data_faults(service, path, workload={"name": "mnist-lenet"}) == []
+
+
+def test_where_ranks_have_other_hosts_than_the_agent_missing_data_are_a_warning(service):
+    service.hello(missing_data={"mnist-lenet": LACKS}, launcher="slurm")
+    answer = service.client.post("/experiments/dry-run", json=SPEC | {"workload": {"name": "mnist-lenet"}})
+    assert answer.status_code == 200
+    assert f"On the cluster local: {LACKS}" in [fault["message"] for fault in answer.json()["warnings"]]
 
 
 def test_data_that_parameters_select_otherwise_are_not_reported_as_missing(service):
     service.hello(missing_data={"text-transformer": "no text"})
     for path, expected in (("", 1), ("mine.txt", 0)):
-        spec = SPEC | {"workload": {"name": "text-transformer", "parameters": {"path": path}}}
-        answer = service.client.post("/experiments/dry-run", json=spec).raise_for_status().json()
-        assert sum(fault["pointer"] == "/workload/name" for fault in answer["warnings"]) == expected
+        workload = {"name": "text-transformer", "parameters": {"path": path}}
+        assert len(data_faults(service, "/experiments/dry-run", workload=workload)) == expected
 
 
 def test_the_dry_run_says_that_a_cluster_is_drained(service):

@@ -1,5 +1,9 @@
 """Runs: lists, filters, pages, cancel, logs."""
 
+import csv
+import io
+import json
+
 import pytest
 from hooke.spec.events import Checkpointed
 from hooke_api.models import Event
@@ -20,6 +24,27 @@ def test_filters(service):
     assert {r["variant"] for r in service.runs(variant="sync")} == {"sync"}
     assert {r["simulated"] for r in service.runs(cluster="sim")} == {True}
     assert service.runs(experiment="exp_none") == []
+
+
+def table(answer):
+    """Return the lines of a CSV answer as one dictionary each."""
+    assert answer.status_code == 200, answer.text
+    assert answer.headers["content-type"].startswith("text/csv")
+    return list(csv.DictReader(io.StringIO(answer.text)))
+
+
+def test_the_runs_of_a_list_as_a_table(service, monkeypatch):
+    monkeypatch.setattr("hooke_api.runs.table.PAGE", 3)
+    variant = {"name": 'a "quoted", name', "algorithm": "sync-easgd", "parameters": {"lr": 0.25}}
+    made = service.submit(variants=[variant], baseline=variant["name"], clusters=[{"name": "local", "seeds": 7}])
+    service.submit(name="another")
+    rows = table(service.client.get("/runs.csv", params={"experiment": made["id"]}))
+    assert [row["id"] for row in rows] == [run["id"] for run in service.runs(experiment=made["id"])]
+    assert [row["seed"] for row in rows] == [str(seed) for seed in range(7)]
+    first = rows[0]
+    assert (first["variant"], first["simulated"], first["accuracy"]) == (variant["name"], "false", "")
+    assert json.loads(first["parameters"])["lr"] == 0.25
+    assert len(table(service.client.get("/runs.csv"))) == len(service.runs())
 
 
 def test_reported_runs_and_those_of_trials_are_listed_apart(service):

@@ -144,6 +144,30 @@ def seven_tabs_are_live(page: Page) -> None:
         tab.close()
 
 
+SMALL = """() => [...document.querySelectorAll("button, select, summary, nav a, [role=tab], label[data-active]")]
+    .filter(each => each.checkVisibility() && !each.disabled)
+    .filter(each => { const box = each.getBoundingClientRect(); return box.right > 0 && box.height < 23.5; })
+    .map(each => each.outerHTML.slice(0, 120))"""
+"""What is touched, in view or by scrolling, and is less than 24 px high."""
+
+
+def fits_a_telephone(page: Page) -> None:
+    """At 390 px the form is as wide as the window, Start stands at its foot, and all can be hit by a finger."""
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    expect(page.get_by_test_id("start-here")).to_be_in_viewport(ratio=1)
+    assert page.evaluate(SMALL) == []
+    page.set_viewport_size({"width": 1280, "height": 900})
+
+
+def leaves(page: Page, chart: str, how: str) -> bytes:
+    """Take a chart away; return the file."""
+    page.get_by_role("button", name=f"Export: {chart}").click()
+    with page.expect_download() as download:
+        page.get_by_role("menuitem", name=how).click()
+    return download.value.path().read_bytes()
+
+
 def test_from_the_form_to_the_verdict(hooke, browsing):
     up = hooke("up")
     up.ready().close()
@@ -158,6 +182,7 @@ def test_from_the_form_to_the_verdict(hooke, browsing):
     fill_in(page)
     expect(page.get_by_test_id("plan-total")).to_have_text("8 runs")
     browsing.accessible()
+    fits_a_telephone(page)
 
     field(page, "/budget/samples").fill("0")
     expect(page.get_by_test_id("fault")).to_have_attribute("data-pointer", "/budget/samples")
@@ -184,11 +209,17 @@ def test_from_the_form_to_the_verdict(hooke, browsing):
     expect(rows.nth(1)).to_contain_text(re.compile(r"\d(\.\d+)?×"))
     browsing.accessible()
 
+    assert leaves(page, "Validation accuracy", "Save as PNG").startswith(b"\x89PNG")
+    assert leaves(page, "Validation accuracy", "Save as CSV").count(b"\r\n") > 9
     scrolls_in_its_place(page)
     address = page.url
     page.reload()
     expect(page).to_have_url(address)
     expect(rows).to_have_count(2)
+
+    page.goto(f"{up.url}/algorithms/sync-easgd")
+    expect(page.get_by_test_id("verified-table")).to_be_visible()
+    browsing.accessible()
     assert browsing.complaints == []
 
 

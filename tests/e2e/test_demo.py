@@ -29,7 +29,11 @@ SMALL = QUICK | {
         {"name": "lan", "computed_on": "local", "workers": [4], "seeds": 3, "virtual": {}},
     ],
 }
-WITHOUT_DATA = ENDLESS | {"workload": {"name": "mnist-lenet"}, "clusters": [{"name": "local", "workers": [1]}]}
+WITHOUT_DATA = ENDLESS | {
+    "workload": {"name": "text-transformer", "parameters": {"path": "nowhere.txt"}},
+    "clusters": [{"name": "local", "workers": [1]}],
+}
+"""Agents look for the files of default parameters: that these are missing is known only to the run."""
 
 
 def written(folder, document):

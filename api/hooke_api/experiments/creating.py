@@ -20,13 +20,14 @@ from sqlalchemy.orm import Session
 from hooke_api.base import ids
 from hooke_api.base.errors import Conflict, Invalid
 from hooke_api.calibration.service import latest, outdated
+from hooke_api.experiments.faults import checked_plan
 from hooke_api.experiments.fitting import check_fit
 from hooke_api.experiments.schemas import DryRun, ExperimentView, PlannedRunView
 from hooke_api.experiments.service import view
 from hooke_api.experiments.warnings import warnings
 from hooke_api.models import DEFAULT_PROJECT, Experiment, IdempotencyKey, database_time
 from hooke_api.planning.rows import add_runs
-from hooke_api.planning.steps import plan_of, registered_cores
+from hooke_api.planning.steps import registered_cores
 from hooke_api.planning.trials import continued
 from hooke_api.storage.database import Database
 from hooke_api.storage.outbox import announce, take, wake_scheduler
@@ -46,7 +47,7 @@ def dry_run(session: Session, asked: ExperimentSpec, who: str) -> DryRun:
     plain = expanded(asked)
     with plain.telling() as unresolved:
         spec = resolve_experiment(unresolved, latest(session))
-        plan = plan_of(session, spec)
+        plan = checked_plan(session, spec)
         planned = plan.first().runs
         check_fit(session, spec, planned)
         _check_limits(session, spec, who, planned)
@@ -139,7 +140,7 @@ def _create(database: Database, spec: ExperimentSpec, asked: Submission, silence
 
 def _prepare(session: Session, sent: ExperimentSpec) -> _Prepared:
     spec = resolve_experiment(sent, latest(session))
-    step = plan_of(session, spec).first()
+    step = checked_plan(session, spec).first()
     check_fit(session, spec, step.runs)
     told = [asdict(each) for each in [*warnings(session, spec, step.runs), *outdated(session, sent)]]
     return _Prepared(spec, step, told, registered_cores(session))

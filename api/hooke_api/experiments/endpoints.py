@@ -8,7 +8,7 @@ from fastapi import APIRouter, Header, Query, Request, Response
 
 from hooke_api.base.access import ActorOf
 from hooke_api.base.documents import SubmittedExperiment
-from hooke_api.experiments import creating, deleting, organising, service
+from hooke_api.experiments import creating, deleting, faults, organising, service
 from hooke_api.experiments.creating import Submission
 from hooke_api.experiments.filter_language import MOST_CHARACTERS
 from hooke_api.experiments.schemas import (
@@ -51,7 +51,7 @@ Key = Annotated[
 @router.post("/dry-run", operation_id="validate_experiment")
 def validate_experiment(sent: SubmittedExperiment, actor: ActorOf, database: DatabaseOf) -> DryRun:
     """Validate an experiment and return the runs that it would create; nothing is stored."""
-    spec = sent.spec()
+    spec = faults.understood(database, sent)
     with database.read() as session:
         return creating.dry_run(session, spec, actor.name)
 
@@ -67,7 +67,8 @@ def create_experiment(
     priority: Annotated[Priority, Query(description="Counts on clusters whose policy is `priority`.")] = 0,
 ) -> ExperimentView:
     """Submit an experiment: store it and queue its runs, in one transaction."""
-    made = creating.create(database, Submission(sent.spec(), actor.name, key, priority), silence_of(request))
+    submission = Submission(faults.understood(database, sent), actor.name, key, priority)
+    made = creating.create(database, submission, silence_of(request))
     response.headers["location"] = f"/api/v1/experiments/{made.id}"
     return made
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hooke.catalogue.expand import PlannedRun, experiment_warnings
-from hooke.catalogue.offers import ClassWorkloadOffer, brought_along
 from hooke.errors import Fault
 from hooke.spec.pointers import pointer
 from hooke.spec.specification import ExperimentSpec
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from hooke_api.experiments.faults import missing_data
 from hooke_api.models import Cluster
 
 STYLES = 30
@@ -27,7 +27,7 @@ def warnings(session: Session, spec: ExperimentSpec, planned: list[PlannedRun]) 
         *_about_target(spec),
         *_about_cores(session, spec, planned),
         *_about_precision(session, spec, planned),
-        *_about_data(session, spec, planned),
+        *missing_data(session, spec, elsewhere=True),
         *_about_drained(session, planned),
     ]
 
@@ -86,24 +86,6 @@ def _about_precision(session: Session, spec: ExperimentSpec, planned: list[Plann
             f"The processors of {', '.join(slow)} have no instructions for bf16: without a CUDA device it is "
             "emulated, and many times slower than fp32.",
         )
-
-
-def _about_data(session: Session, spec: ExperimentSpec, planned: list[PlannedRun]) -> Iterator[Fault]:
-    """Warn where an agent has not found the data of a built-in workload.
-
-    Agents look for the files that default parameters select, so that nothing is known of others.
-    """
-    offer = brought_along().workloads.get(spec.workload.name)
-    if not isinstance(offer, ClassWorkloadOffer):
-        return
-    fields = offer.kind.model_fields
-    given = spec.workload.parameters
-    if any(given.get(name, fields[name].default) != fields[name].default for name in offer.kind.data_fields):
-        return
-    hosts = select(Cluster).where(Cluster.name.in_({run.host for run in planned})).order_by(Cluster.name)
-    for cluster in session.scalars(hosts):
-        if why := cluster.missing_data.get(spec.workload.name):
-            yield Fault(pointer("workload", "name"), f"On the cluster {cluster.name}: {why}")
 
 
 def _about_drained(session: Session, planned: list[PlannedRun]) -> Iterator[Fault]:

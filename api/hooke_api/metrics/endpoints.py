@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, get_args
 
 from fastapi import APIRouter, Depends, Query, Request
 
-from hooke_api.metrics import service
+from hooke_api.base.tables import CsvAnswer, csv_answer
+from hooke_api.metrics import export, service
 from hooke_api.metrics.curves import CurveStore
 from hooke_api.metrics.increments import Increments
 from hooke_api.metrics.schemas import Axis, BandAnswer, Metric, SeriesAnswer, SeriesQuery
@@ -41,6 +42,19 @@ def query_series(query: SeriesQuery, database: DatabaseOf, store: Store) -> Seri
     """Return series of several runs on one axis: at most `points` each, with extremes; gaps are null."""
     with database.read() as session:
         return service.answer_series(session, store, query)
+
+
+@router.get("/experiments/{experiment_id}/points.csv", operation_id="export_points", response_class=CsvAnswer)
+def export_points(
+    experiment_id: str,
+    database: DatabaseOf,
+    store: Store,
+    metric: Annotated[list[Metric] | None, Query(description="May repeat; default: all.")] = None,
+) -> CsvAnswer:
+    """Return all points of all runs of an experiment as CSV, one a line, not downsampled."""
+    metrics: list[Metric] = list(dict.fromkeys(metric or get_args(Metric)))
+    parts = export.points_of(database, store, experiment_id, metrics)
+    return csv_answer(parts, f"points-{experiment_id}.csv")
 
 
 @router.get("/experiments/{experiment_id}/bands", operation_id="read_bands")

@@ -157,8 +157,8 @@ def _slots(state: QueueState, entry: Entry) -> str:
 
 
 def _minutes(seconds: float) -> str:
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 120 else f"{minutes / 60:.0f} h"
+    hours, minutes = divmod(round(seconds / 60), 60)
+    return f"{hours} h {minutes:02} min" if hours else f"{minutes} min"
 
 
 def _release(state: QueueState, entry: Entry) -> float | None:

@@ -8,7 +8,8 @@ from fastapi import APIRouter, Body, Depends, Query, Request
 from hooke.spec.states import RunState
 
 from hooke_api.base.access import ActorOf
-from hooke_api.runs import attempts, service
+from hooke_api.base.tables import CsvAnswer, csv_answer
+from hooke_api.runs import attempts, service, table
 from hooke_api.runs.schemas import LogPage, RetryRequest, RunPage, RunView
 from hooke_api.storage.database import DatabaseOf
 from hooke_api.waiting.endpoints import silence_of
@@ -42,6 +43,12 @@ def list_runs(
         return service.page(
             session, request.app.state.cursors, chosen, service.Page(limit, cursor), silence_of(request)
         )
+
+
+@router.get(".csv", operation_id="export_runs", response_class=CsvAnswer)
+def export_runs(database: DatabaseOf, chosen: Annotated[service.Filter, Depends(chosen_runs)]) -> CsvAnswer:
+    """Return all runs of a list as CSV, the first one first: columns of RunSummary, and the parameters as JSON."""
+    return csv_answer(table.csv_of(database, chosen), "runs.csv")
 
 
 @router.get("/{run_id}", operation_id="read_run")

@@ -36,7 +36,7 @@ class SMA(Periodic, Elastic):
     search = {"center_momentum": Space(low=0.0, high=0.95)}
 
     beta: float | None = Field(
-        1.0, ge=0, le=4, title="Beta", description="a = beta / P, or beta / (P tau); rho then has no effect."
+        1.0, ge=0, le=4, title="Beta", description="a = beta / P, or beta / (P tau); overrides rho."
     )
     center_momentum: float = Field(
         0.9, ge=0, lt=1, title="Center momentum", description="Share of the center's previous change (mu)."

@@ -103,21 +103,26 @@ def _source(offer: Offer) -> str | None:
     return offer.hash if offer.own else None
 
 
+def unknown_clusters(spec: ExperimentSpec, cores: dict[str, int]) -> list[Fault]:
+    """Return a fault for each cluster of an experiment that is not registered."""
+    known = ", ".join(sorted(cores)) or "none yet"
+    return [
+        Fault(
+            pointer("clusters", i, "computed_on" if cluster.virtual else "name"),
+            f"no cluster {cluster.host!r} is registered; known: {known}",
+        )
+        for i, cluster in enumerate(spec.clusters)
+        if cluster.host not in cores
+    ]
+
+
 def locations(spec: ExperimentSpec, cores: dict[str, int], catalogues: Catalogues | None = None) -> list[Location]:
     """Return the clusters of an experiment with each number of workers, as they are listed.
 
     `cores` maps each registered cluster to the number of cores that one run may use there. Raises SpecError for an
     unknown cluster.
     """
-    faults = []
-    for i, cluster in enumerate(spec.clusters):
-        if cluster.host not in cores:
-            field = "computed_on" if cluster.virtual else "name"
-            known = ", ".join(sorted(cores)) or "none yet"
-            faults.append(
-                Fault(f"/clusters/{i}/{field}", f"no cluster {cluster.host!r} is registered; known: {known}")
-            )
-    if faults:
+    if faults := unknown_clusters(spec, cores):
         raise SpecError(faults)
     local = None if catalogues else here()
     return [

@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from hooke.catalogue.offers import AlgorithmOffer, Catalogue, Offer, conflict, here, unknown
+from hooke.catalogue.partial import further
 from hooke.catalogue.searched import MOST_EVALUATIONS, check_search, check_tuning, given_by_trials
 from hooke.errors import Fault, SpecError
 from hooke.spec.communication import Communication
@@ -183,10 +184,18 @@ def validate_experiment(document: Any, catalogues: Catalogues | None = None) -> 
 
     It has one variant for each value of a sweep.
     """
-    plain = expanded(parse_experiment(document))
-    with plain.telling() as spec:
-        check_experiment(spec, catalogues)
-    return spec
+
+    def checked(read: ExperimentSpec) -> ExperimentSpec:
+        plain = expanded(read)
+        with plain.telling() as spec:
+            check_experiment(spec, catalogues)
+        return spec
+
+    try:
+        read = parse_experiment(document)
+    except SpecError as error:
+        raise SpecError([*error.faults, *further(document, error.faults, checked)]) from None
+    return checked(read)
 
 
 def validate_run(document: Any, catalogue: Catalogue | None = None) -> RunSpec:

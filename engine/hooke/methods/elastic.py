@@ -36,11 +36,9 @@ class Elastic(Descent):
         title="Elasticity",
         description="Spring constant to the center: a = lr rho, unless alpha or beta is given.",
     )
-    alpha: float | None = Field(
-        None, ge=0, le=2, title="Moving rate", description="a itself; rho then has no effect."
-    )
+    alpha: float | None = Field(None, ge=0, le=2, title="Moving rate", description="Overrides rho.")
     beta: float | None = Field(
-        None, ge=0, le=4, title="Beta", description="a = beta / P, or beta / (P tau); rho then has no effect."
+        None, ge=0, le=4, title="Beta", description="a = beta / P, or beta / (P tau); overrides rho."
     )
     beta_per: Literal["P", "P tau"] = Field(
         "P",

@@ -10,8 +10,8 @@ from hooke.spec.frozen import Frozen
 
 PROTOCOL = 4
 """1: agents without identity. 2: hello with identity and protocol, answered by a welcome. 3: causes of ends,
-failed launches, proofs with the attempt's token, attempts that start over. 4: the machines of a cluster, orders for
-one agent, orders to remove what is left of deleted runs."""
+failed launches, proofs with the attempt's token, attempts that start over. 4: the machines of a cluster, orders
+for one agent, orders to remove what is left of deleted runs."""
 OLDEST = 1
 """The oldest protocol of an agent that this version's server understands."""
 OLDEST_SERVER = 4

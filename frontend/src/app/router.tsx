@@ -48,6 +48,18 @@ const leaderboard = createRoute({
   component: page(() => import("@/features/leaderboard/leaderboard-screen"), "LeaderboardScreen"),
 });
 
+const algorithms = createRoute({
+  getParentRoute: () => root,
+  path: "/algorithms",
+  component: page(() => import("@/features/algorithms/algorithms-screen"), "AlgorithmsScreen"),
+});
+
+const algorithm = createRoute({
+  getParentRoute: () => root,
+  path: "/algorithms/$algorithm",
+  component: page(() => import("@/features/algorithms/algorithm-screen"), "AlgorithmScreen"),
+});
+
 const clusters = createRoute({
   getParentRoute: () => root,
   path: "/clusters",
@@ -103,6 +115,8 @@ const routeTree = root.addChildren([
   newExperiment,
   experiment,
   leaderboard,
+  algorithms,
+  algorithm,
   clusters,
   queue,
   calibration,

@@ -90,6 +90,17 @@ describe("a curve", () => {
     expect(strokes(`${A.style.light}80`)[0]?.points).toHaveLength(2);
   });
 
+  it("has a tick at the foot for each of its evaluations", async () => {
+    show(chart({ evaluations: [{ x: [0, 50, 100], style: A.style }] }));
+    await frame();
+    const [ticks] = strokes(`${A.style.light}99`);
+    const feet = (ticks?.points ?? []).filter((_, i) => i % 2 === 0);
+    expect(feet).toHaveLength(3);
+    expect(new Set(feet.map(([, y]) => y)).size).toBe(1);
+    const curve = (strokes(A.style.light)[0] as Mark).points.map(([x]) => x);
+    for (const [i, [x]] of feet.entries()) expect(Math.abs(x - (curve[i] ?? 0))).toBeLessThan(1.5);
+  });
+
   it("is drawn in the shade of the colour scheme", async () => {
     show(chart());
     await frame();

@@ -1,8 +1,8 @@
 import { screen, within } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
 import { AcrossPart } from "@/features/experiment/across-part";
-import { latexTable } from "@/features/experiment/across-table";
 import type { Across, AcrossRow, PooledRatio } from "@/lib/client/types.gen";
+import { latexOf, sheetOf } from "@/lib/export/sheet";
 import { show } from "../support/app";
 import { experiment, speedUp } from "../support/fixtures/experiment";
 
@@ -53,6 +53,9 @@ describe("the comparison across clusters", () => {
     const part = within(screen.getByTestId("across"));
     expect(part.getByRole("heading")).toHaveTextContent("Across clusters, 8 workers");
     expect(part.getByTestId("across-sentences")).toHaveTextContent("The order changes with the cluster.");
+    expect(part.getByRole("list", { name: "Mean over lab, hpc_1" })).toHaveTextContent(
+      "Sync EASGD1.5× faster (1.2 to 1.9, 5 seeds)",
+    );
     const rows = part.getAllByTestId("across-row");
     expect(rows[0]).toHaveTextContent("1×baseline");
     expect(rows[1]).toHaveTextContent(/2\.00×1\.50× to 2\.50×.*did not run here.*1\.50×1\.20× to 1\.90×/);
@@ -67,15 +70,39 @@ describe("the comparison across clusters", () => {
     expect(screen.queryByText(/mean of/)).toBeNull();
   });
 
+  it("says first whether the order changes, then a line for each mean, and the rest in full below", () => {
+    const sentences = ["Mean over 2 clusters: Sync EASGD 1.5x.", "The order changes with the cluster: a, b."];
+    show(<AcrossPart experiment={experiment()} across={[across({ sentences })]} />);
+    const part = within(screen.getByTestId("across-sentences"));
+    expect(part.getAllByRole("listitem")).toHaveLength(1); // the baseline has no mean
+    expect(part.getByText("Mean over 2 clusters: Sync EASGD 1.5x.").closest("details")).not.toHaveAttribute(
+      "open",
+    );
+    expect(part.getByText("The order changes with the cluster: a, b.").closest("details")).toBeNull();
+  });
+
+  it("says in place of means why there are none", () => {
+    const rows = [row("Sync EASGD", { pooled: null })];
+    const sentences = ["Nothing is pooled: a mean needs two measured clusters."];
+    show(<AcrossPart experiment={experiment()} across={[across({ rows, pool: [], sentences })]} />);
+    const part = within(screen.getByTestId("across-sentences"));
+    expect(part.getByText(/Nothing is pooled/).closest("details")).toBeNull();
+    expect(part.queryByRole("list")).toBeNull();
+  });
+
   it("is a table for a paper", () => {
-    const lines = latexTable(across(), "Original EASGD").split("\n");
-    expect(lines[1]).toBe("\\begin{tabular}{lrrr}");
-    expect(lines[3]).toBe("Variant & lab & hpc\\_1 & mean of 2 \\\\");
+    const rows = [
+      ...across().rows,
+      row("a_b", { clusters: [at("lab", {}, true), at("hpc_1")], pooled: null }),
+    ];
+    show(<AcrossPart experiment={experiment()} across={[across({ rows })]} />);
+    const lines = latexOf(sheetOf(screen.getByRole("table"))).split("\n");
+    expect(lines[0]).toBe("\\begin{tabular}{lrrr}");
+    expect(lines[2]).toBe("Variant & lab (simulated) & hpc\\_1 & mean of 2 \\\\");
     const [alone, mean] = ["2.00× (1.50× to 2.50×)", "1.50× (1.20× to 1.90×)"].map((text) =>
       text.replaceAll("×", "$\\times$"),
     );
-    expect(lines[6]).toBe(`Sync EASGD & ${alone} & -- & ${mean} \\\\`);
-    const simulated = across({ rows: [row("a", { clusters: [at("lab", {}, true)] })] });
-    expect(latexTable(simulated, "b")).toContain("lab (simulated)");
+    expect(lines[5]).toBe(`Sync EASGD & ${alone} & did not run here & ${mean} \\\\`);
+    expect(lines[6]).toMatch(/^a\\_b & /);
   });
 });

@@ -54,7 +54,7 @@ describe("a row", () => {
       "that none got there",
       { time_to_target: { mean: null, median: null, low: null, high: null, n: 3, reached: 0, unit: "s" } },
       "Time to target",
-      ["–", "0 of 3 reached"],
+      ["not reached", "by any of 3 seeds"],
     ],
     ["that there is no target", { time_to_target: null }, "Time to target", ["–", ""]],
     [

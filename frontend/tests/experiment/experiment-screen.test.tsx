@@ -86,7 +86,7 @@ describe("groups of runs", () => {
 describe("curves", () => {
   it("hand every evaluation of the group to the charts, with the target", async () => {
     await open();
-    expect(chart()).toHaveAttribute("data-points", "12"); // two variants: a whole line and its thin continuation
+    expect(chart()).toHaveAttribute("data-points", "6"); // two variants
     expect(within(chart()).getByText("3 seeds, 9 evaluations each")).toBeVisible();
     expect(drawnIn(chart()).map((mark) => mark.text)).toContain("target 97%");
     expect(drawnIn(screen.getByTestId("chart-validation_loss")).map((mark) => mark.text)).not.toContain(
@@ -111,6 +111,41 @@ describe("curves", () => {
     await user.click(item);
     await waitFor(() => expect(router.state.location.search.hide).toBeUndefined());
     expect(item).toHaveAttribute("aria-pressed", "true");
+  });
+
+  it("end where the first seed ends, go on as pale lines of the others, and can be drawn per seed", async () => {
+    const y = [0.2, 0.9];
+    const one = (name: string, x: number[]) => ({
+      run: name,
+      metric: "validation_accuracy" as const,
+      x,
+      y,
+      n: 2,
+      of: 2,
+    });
+    const ended = band("Sync EASGD", { runs: ["run_21", "run_22"], n: [2, 2, 1] });
+    server.on("GET /experiments/*/bands", bands({ bands: [ended] })).on("POST /series", {
+      axis: "clock",
+      unit: "s",
+      series: [one("run_21", [1, 2]), one("run_22", [1, 3])],
+    });
+    const { user, address } = await open();
+    const pale = () =>
+      drawnIn(chart()).filter(
+        ({ kind, style }) => kind === "stroke" && style === `${variantStyle(1).light}80`,
+      );
+    await waitFor(() => expect(chart()).toHaveAttribute("data-points", "5")); // the mean's grid, and one tail
+    await frame();
+    expect(pale()).toHaveLength(1);
+    expect(server.askedFor("POST /series")[0]?.body).toMatchObject({
+      runs: ["run_21", "run_22"],
+      metrics: ["validation_accuracy"],
+    });
+    await user.click(screen.getByLabelText("Each seed"));
+    await waitFor(() => expect(address()).toBe("/experiments/exp_7?seeds=each"));
+    expect(plot()).toHaveAccessibleName(
+      "Validation accuracy. Sync EASGD, seed 0 90.00% at 2 s; Sync EASGD, one seed 90.00% at 3 s.",
+    );
   });
 
   it("begin as the address says", async () => {

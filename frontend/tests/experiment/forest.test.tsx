@@ -1,6 +1,6 @@
 import { screen } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
-import { Forest, forestDomain, forestTicks } from "@/features/experiment/forest";
+import { Forest, forestDomain, forestTicks, within } from "@/features/experiment/forest";
 import type { SpeedUp } from "@/lib/client/types.gen";
 import { variantStyle } from "@/lib/theme/palette";
 import { show } from "../support/app";
@@ -136,4 +136,16 @@ describe("the axis", () => {
     expect(forestTicks([-Math.log(9.3) * 1.08, Math.log(9.3) * 1.08])).toEqual([0.2, 1, 5]);
     expect(forestTicks([-Math.log(1.5) * 1.08, Math.log(1.5) * 1.08])).toEqual([1 / 1.5, 1, 1.5]);
   });
+});
+
+it("a label of the scale is moved where it would be cut", () => {
+  expect(within(65, "1×")).toBe(65);
+  for (const [x, label] of [
+    [12, "0.33×"],
+    [118, "100×"],
+  ] as const) {
+    const half = (label.length * 6) / 2; // a digit of 10.5 px is at most 6 px wide
+    expect(within(x, label)).toBeGreaterThanOrEqual(half);
+    expect(within(x, label)).toBeLessThanOrEqual(130 - half);
+  }
 });

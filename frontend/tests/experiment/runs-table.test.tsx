@@ -164,3 +164,15 @@ describe("of a tuned experiment", () => {
     expect(shown()).toEqual(TRIALS);
   });
 });
+
+it("all runs and all points leave as files that the server makes", async () => {
+  await rows([runSummary(21)]);
+  expect(screen.getByRole("link", { name: "All runs, CSV" })).toHaveAttribute(
+    "href",
+    "/api/v1/runs.csv?experiment=exp_7",
+  );
+  expect(screen.getByRole("link", { name: "All points, CSV" })).toHaveAttribute(
+    "href",
+    "/api/v1/experiments/exp_7/points.csv",
+  );
+});

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { objectsAt, pointerOf, valueAt, withValue } from "@/features/new-experiment/document";
+import { objectsAt, pointerOf, valueAt, withValue } from "@/lib/json/document";
 
 const DOCUMENT = { variants: [{ name: "a", parameters: { lr: 0.1 } }, { name: "b" }], target: null };
 

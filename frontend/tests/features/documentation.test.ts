@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { unfilled } from "@/features/new-experiment/documentation";
+import { paragraphsOf, unfilled } from "@/lib/format/docstring";
 
 const LONG = "Every worker has a replica of the center; the replicas start equal and";
 
@@ -18,5 +18,16 @@ describe("the documentation of a method", () => {
       `${LONG}:\n    ${LONG}`,
     ];
     for (const paragraph of kept) expect(unfilled(paragraph)).toBe(paragraph);
+  });
+
+  it("is its equations, its prose, and what it declares by a heading", () => {
+    const text = `Sync EASGD.\n\nx' = x - lr g\n\n${LONG}\nstay equal.\n\n  a  b\n\nReference: You, 2017:\nAlgorithm 2.`;
+    expect(paragraphsOf(text)).toEqual([
+      { kind: "laid out", heading: "", text: "x' = x - lr g" },
+      { kind: "prose", heading: "", text: `${LONG} stay equal.` },
+      { kind: "laid out", heading: "", text: "  a  b" },
+      { kind: "prose", heading: "Reference", text: "You, 2017: Algorithm 2." },
+    ]);
+    expect(paragraphsOf("Only a title.")).toEqual([]);
   });
 });

@@ -2,7 +2,6 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { withNamedBaseline, withPlacedBaseline } from "@/features/new-experiment/baseline";
-import { type Json, withValue } from "@/features/new-experiment/document";
 import {
   draftFrom,
   emptyDraft,
@@ -16,7 +15,9 @@ import {
   workersText,
 } from "@/features/new-experiment/draft";
 import { EXAMPLE } from "@/features/new-experiment/example";
-import { numberText, parseNumber } from "@/features/new-experiment/parse-number";
+import { type Json, withValue } from "@/lib/json/document";
+import { numberText, parseNumber } from "@/lib/json/parse-number";
+import { algorithm, workload } from "../support/fixtures/catalogue";
 
 const DRAFT = { baseline: "A", variants: [{ name: "A" }, { name: "B" }], clusters: [{ name: "local" }] };
 
@@ -139,4 +140,25 @@ it("the example is examples/comparison.yaml, whole", () => {
   );
   expect(EXAMPLE).toEqual(file);
   expect(variantNames(EXAMPLE)).toContain(EXAMPLE.baseline);
+});
+
+describe("a form for a method to try", () => {
+  const names = (tried?: string, known = ["sync-sgd", "sync-easgd", "original-easgd", "diloco"]) => {
+    const all = known.map((name) => algorithm(name, name.toUpperCase()));
+    const draft = emptyDraft(all, [workload("digits-mlp")], "local", tried);
+    expect(draft.baseline).toBe(variantNames(draft)[0]);
+    return variantNames(draft);
+  };
+
+  it("compares it with a common method that is another one", () => {
+    expect(names("diloco")).toEqual(["SYNC-SGD", "DILOCO"]);
+    expect(names("sync-sgd")).toEqual(["SYNC-EASGD", "SYNC-SGD"]);
+    expect(names("diloco", ["diloco", "sync-easgd"])).toEqual(["SYNC-EASGD", "DILOCO"]);
+  });
+
+  it("begins as usual where no cluster offers it, and without one", () => {
+    expect(names("gone")).toEqual(["SYNC-SGD", "SYNC-EASGD"]);
+    expect(names()).toEqual(["ORIGINAL-EASGD", "SYNC-EASGD"]);
+    expect(names("diloco", ["diloco"])).toEqual(["DILOCO"]);
+  });
 });

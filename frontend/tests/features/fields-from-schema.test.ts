@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { fieldsFromSchema } from "@/features/new-experiment/fields-from-schema";
+import { fieldsFromSchema, describe as told } from "@/lib/json/fields-from-schema";
 
 const SCHEMA = {
   type: "object",
@@ -53,6 +53,29 @@ it("carries title, description, default, bounds and choices", () => {
   expect(only?.choices).toEqual(["heavyball"]);
   expect(limit).toMatchObject({ title: "Limit", bounds: "at least 0", default: null });
   expect(kind).toMatchObject({ title: "Kind", choices: ["a", "b"] });
+});
+
+it("says in a line what a field takes, and what leaving it empty means", () => {
+  const schema = {
+    properties: {
+      alpha: {
+        anyOf: [{ type: "number", minimum: 0, maximum: 2 }, { type: "null" }],
+        description: "Overrides rho.",
+      },
+      beta: { anyOf: [{ type: "number", minimum: 0 }, { type: "null" }], description: "a = beta / P." },
+      every: {
+        anyOf: [{ type: "integer", minimum: 1 }, { type: "null" }],
+        description: "Samples; empty: none.",
+      },
+      lr: { type: "number", description: "Step length.", exclusiveMinimum: 0 },
+    },
+  };
+  expect(fieldsFromSchema(schema).map(told)).toEqual([
+    "Optional, 0 to 2; overrides rho",
+    "Optional, at least 0; a = beta / P",
+    "Samples; empty: none; at least 1",
+    "Step length; >\u00a00",
+  ]);
 });
 
 it("knows where an empty field is null", () => {

@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { fieldsFromSchema } from "@/features/new-experiment/fields-from-schema";
 import { newExperimentSearch } from "@/features/new-experiment/search";
 import {
   choicesFrom,
@@ -15,6 +14,7 @@ import {
   withTuning,
   withWider,
 } from "@/features/new-experiment/searched";
+import { fieldsFromSchema } from "@/lib/json/fields-from-schema";
 import { SEARCHED } from "../support/fixtures/tuning";
 
 const LR = { low: 0.01, high: 0.1, scale: "log" } as const;

@@ -67,6 +67,12 @@ describe("the URL", () => {
     expect(experimentSearch({ by: 3, runs: "some" })).toMatchObject({ by: undefined, runs: undefined });
     expect(runSearch({ axis: "clock", rank: -1 })).toEqual({ axis: undefined, rank: -1 });
     expect(runSearch({ rank: 1.5 }).rank).toBeUndefined();
+    expect(runSearch({ x: "1.5_3" }).x).toBe("1.5_3");
+    expect([runSearch({ x: "3_1" }).x, runSearch({ x: 3 }).x]).toEqual([undefined, undefined]);
+    expect(experimentSearch({ seeds: "each" }).seeds).toBe("each");
+    expect(experimentSearch({ seeds: "some" }).seeds).toBeUndefined();
+    expect(newExperimentSearch({ algorithm: "sync-easgd" }).algorithm).toBe("sync-easgd");
+    expect(newExperimentSearch({ algorithm: "" }).algorithm).toBeUndefined();
     expect(newExperimentSearch({ clone: "exp_1", example: "yes" })).toEqual({
       clone: "exp_1",
       example: undefined,

@@ -7,7 +7,6 @@ import {
   formatPercent,
   formatPercentTick,
   formatRatio,
-  formatRatioBesideOne,
 } from "@/lib/format/numbers";
 import {
   accuracyLabel,
@@ -45,7 +44,7 @@ describe("numbers", () => {
   });
 
   it("beside 1 are not written as 1", () => {
-    expect([1.0012, 0.9997, 1.0000001, 1, 1.2].map(formatRatioBesideOne)).toEqual([
+    expect([1.0012, 0.9997, 1.0000001, 1, 1.2].map(formatRatio)).toEqual([
       "1.001×",
       "0.9997×",
       "1.00000×",

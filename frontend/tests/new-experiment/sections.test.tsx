@@ -200,3 +200,19 @@ describe("execution", () => {
     expect(written().compute).toEqual({ threads });
   });
 });
+
+it("further attempts follow a rule of the experiment only where it is asked for", async () => {
+  const { user, written } = showExecution();
+  expect(screen.queryByLabelText("Attempts")).toBeNull();
+  await user.click(screen.getByLabelText("Own rule for further attempts"));
+  await refill(user, screen.getByLabelText("Attempts"), "5");
+  await user.click(screen.getByLabelText("The scheduler's time limit ended it"));
+  expect(written().retry).toEqual({
+    attempts: 5,
+    backoff_seconds: 10,
+    longest_backoff_seconds: 600,
+    causes: ["infrastructure", "lost"],
+  });
+  await user.click(screen.getByLabelText("Own rule for further attempts"));
+  expect(written()).not.toHaveProperty("retry");
+});

@@ -24,7 +24,7 @@ describe("the queue of a cluster", () => {
       /^Experiment 9 of ada: 2 active runs, end about \d\d:\d\d \(\d\d:\d\d to \d\d:\d\d\)$/,
     );
     const [first, other] = await rows();
-    expect(first?.getByText("next to start")).toBeVisible();
+    expect(first?.getByText("Waiting for a free core")).toBeVisible();
     expect(first?.getByRole("link", { name: "#1 Comparison 1" })).toHaveAttribute(
       "href",
       "/experiments/exp_1",
@@ -35,7 +35,7 @@ describe("the queue of a cluster", () => {
     );
     expect(other?.getByText("ada")).toBeVisible();
     expect(other?.getByText("has begun")).toBeVisible();
-    expect(other?.getByText("behind 1 experiment (3 runs)")).toBeVisible();
+    expect(other?.getByText("Behind 1 experiment (3 runs)")).toBeVisible();
   });
 
   it("says what cannot be predicted", async () => {

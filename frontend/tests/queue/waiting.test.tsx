@@ -20,7 +20,7 @@ describe("what waits says why and until when", () => {
     server.on("GET /experiments", { items, next_cursor: null });
     openApp(server, "/");
     const note = await screen.findByTestId("item-waiting");
-    expect(note).toHaveTextContent("4 runs wait on local: 2nd in queue, behind 1 experiment (3 runs)");
+    expect(note).toHaveTextContent("4 runs wait on local: Behind 1 experiment (3 runs), 2nd in queue");
     expect(note).toHaveTextContent(TIMES);
   });
 
@@ -34,10 +34,7 @@ describe("what waits says why and until when", () => {
     });
     const { user } = await openExperiment(server);
     const note = within(screen.getByTestId("waiting"));
-    expect(note.getByRole("link", { name: "Waiting on local" })).toHaveAttribute(
-      "href",
-      "/clusters/local/queue",
-    );
+    expect(note.getByRole("link", { name: "local" })).toHaveAttribute("href", "/clusters/local/queue");
     expect(screen.getByTestId("waiting")).toHaveTextContent(TIMES);
     expect(note.getByText("start and end unknown")).toBeVisible();
     const field = screen.getByRole("textbox", { name: "Priority" });
@@ -63,7 +60,10 @@ describe("what waits says why and until when", () => {
     server.on("GET /runs", { items: [sent], next_cursor: null });
     await openExperiment(server);
     const row = within(screen.getByTestId("run-row"));
-    expect(row.getByText("waiting")).toHaveAttribute("title", reason);
+    expect(row.getByText("waiting")).toHaveAttribute(
+      "title",
+      "Sent to its cluster, takes its turn after 2 runs of its launch",
+    );
     expect(row.getByText(/^\d+\w\w in turn, starts about \d\d:\d\d/)).toBeVisible();
   });
 
@@ -78,7 +78,7 @@ describe("what waits says why and until when", () => {
     server.on("POST /series", { axis: "clock", unit: "s", series: [] });
     openApp(server, `/runs/${waits.id}`);
     expect(await screen.findByTestId("waiting")).toHaveTextContent(
-      `Waiting on local: 1st in queue, ${reason}`,
+      /^local · Cluster offline since \d\d:\d\d, then 1 run of its experiment \(1st in queue\)/,
     );
   });
 });

@@ -20,10 +20,10 @@ beforeEach(() => {
     .on("GET /runs/*/logs", { lines: [], more: false, next_after: 0 });
 });
 
-async function open(changes: Partial<RunView> = {}) {
+async function open(changes: Partial<RunView> = {}, address = "/runs/run_21") {
   const shown = run(changes);
   server.on("GET /runs/*", shown);
-  const app = openApp(server, "/runs/run_21");
+  const app = openApp(server, address);
   await screen.findByText("Digits, three ways");
   await waitFor(() => expect(screen.getByTestId("chart-train_loss")).toHaveAttribute("data-points", "3"));
   await screen.findByText(isTerminal(shown.state) ? "Nothing was written." : "Nothing written yet.");
@@ -42,6 +42,11 @@ describe("the header", () => {
     );
     for (const text of ["local, 2 workers + server", "seed 0", "attempt 2", "95.12%", "30,000 of 120,000"])
       expect(screen.getByText(text)).toBeVisible();
+  });
+
+  it("says beside the accuracy that the target was not reached, once the run has ended", async () => {
+    await open({ state: "succeeded" });
+    expect(screen.getByText("target 97% not reached")).toBeVisible();
   });
 
   it.each([
@@ -168,13 +173,15 @@ describe("a checkpoint", () => {
 
 describe("the page", () => {
   it("shows curves over the axis of the address, and moves it there", async () => {
-    const { user, address } = await open();
+    const { user, address } = await open({}, "/runs/run_21?x=1.5_2.5");
     const chart = within(screen.getByTestId("chart-validation_accuracy"));
     expect(chart.getByRole("img")).toHaveAccessibleName(
       "Validation accuracy. Validation accuracy 95.00% at 3 s.",
     );
     expect(chart.getByText("3 of 900 points")).toBeVisible();
     expect(screen.getByTestId("chart-validation_loss")).toHaveAttribute("data-points", "0");
+    await user.click(part("run-curves").getByRole("button", { name: "Show all" })); // the zoom of the address
+    await waitFor(() => expect(address()).toBe("/runs/run_21"));
     await user.click(part("run-curves").getByText("Samples"));
     await waitFor(() =>
       expect(server.askedFor("POST /series").at(-1)?.body).toMatchObject({ axis: "samples" }),

@@ -65,6 +65,9 @@ class Recorder {
   lineTo(x: number, y: number): void {
     this.path.lineTo(x, y);
   }
+  arc(x: number, y: number): void {
+    this.path.moveTo(x, y);
+  }
   setLineDash(dash: number[]): void {
     this.dash = [...dash];
   }

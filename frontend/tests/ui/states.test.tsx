@@ -33,7 +33,7 @@ describe("a state", () => {
   it("is told apart from its outcome", () => {
     const missed = outcomeOf({ state: "succeeded", time_to_target: null }, true);
     show(<StateBadge state="succeeded" testId="state" outcome={missed} />);
-    expect(screen.getByTestId("state")).toHaveTextContent("finishedtarget missed");
+    expect(screen.getByTestId("state")).toHaveTextContent("finishedtarget not reached");
     expect(outcomeOf({ state: "succeeded", time_to_target: 2 }, true)?.label).toBe("target reached");
     expect(outcomeOf({ state: "succeeded", time_to_target: null }, false)).toBeUndefined();
     expect(outcomeOf({ state: "running", time_to_target: null }, true)).toBeUndefined();

@@ -1,5 +1,7 @@
 """Series and bands over HTTP, on both databases, from records that a supervisor sent."""
 
+import csv
+import io
 import math
 
 import numpy as np
@@ -64,6 +66,24 @@ def test_every_axis(service, running):
         assert found["y"] == pytest.approx([0.2] * 6, rel=1e-6)
         assert found["unit"] == unit
         assert series(service, running.id, "throughput", axis)["y"] == pytest.approx([6400] * 6)
+
+
+def test_all_points_as_a_table(service, running):
+    """Not downsampled: the six rows that both workers have reported, and the three evaluations."""
+    path = f"/experiments/{service.run(running.id)['experiment_id']}/points.csv"
+    answer = service.client.get(path)
+    assert answer.headers["content-type"].startswith("text/csv")
+    rows = [row for row in csv.DictReader(io.StringIO(answer.text)) if row["run"] == running.id]
+    losses = [row for row in rows if row["metric"] == "train_loss"]
+    expected = [(1 / s + 3) / 2 for s in range(1, 7)]
+    assert [float(row["value"]) for row in losses] == pytest.approx(expected, rel=1e-6)
+    assert [float(row["samples"]) for row in losses] == [64 * s for s in range(1, 7)]
+    assert [float(row["clock_s"]) for row in losses] == pytest.approx([0.01 * s for s in range(1, 7)])
+    scores = [row for row in rows if row["metric"] == "validation_accuracy"]
+    assert [float(row["value"]) for row in scores] == pytest.approx([0.1, 0.5, 0.75])
+    only = service.client.get(path, params={"metric": "staleness"}).text
+    assert len(only.splitlines()) == 1, "a head, and no points"
+    assert service.client.get("/experiments/exp_none/points.csv").status_code == 404
 
 
 def test_a_step_of_several_batches_counts_their_samples(service):

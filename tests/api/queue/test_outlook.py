@@ -133,6 +133,8 @@ def test_a_run_that_is_over_its_predicted_end_is_told_to_be_late():
     assert reasons(queue(entry("a", ranks=8), active=active)) == [
         "needs 8 slots, 4 are free until about 12:05 UTC, already 12 min late"
     ]
+    (longer,) = reasons(queue(entry("a", ranks=8), active=[replace(active[0], late=125 * 60.0)]))
+    assert longer.endswith("already 2 h 05 min late")
 
 
 def test_a_calibration_comes_first():

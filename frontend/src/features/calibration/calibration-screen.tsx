@@ -15,6 +15,7 @@ import { Allowed } from "@/lib/people/allowed";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { LinkButton } from "@/lib/ui/link-button";
 import { Section } from "@/lib/ui/section";
+import { TableRegion } from "@/lib/ui/table-region";
 import ui from "@/lib/ui/ui.module.css";
 import styles from "./calibration.module.css";
 import { Measured } from "./measured";
@@ -165,8 +166,7 @@ function Drift({ view }: { view: CalibrationView }) {
 function Earlier({ items }: { items: readonly CalibrationView[] }) {
   return (
     <Section title="All calibrations" testId="calibrations">
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
-      <section className={ui.tableWrap} aria-label="All calibrations" tabIndex={0}>
+      <TableRegion label="All calibrations">
         <table className={ui.table}>
           <thead>
             <tr>
@@ -189,7 +189,7 @@ function Earlier({ items }: { items: readonly CalibrationView[] }) {
             ))}
           </tbody>
         </table>
-      </section>
+      </TableRegion>
     </Section>
   );
 }

@@ -3,6 +3,7 @@ import type { Calibration, ComputeRate, Curve } from "@/lib/client/types.gen";
 import { formatBytes, formatNumber, formatPercent } from "@/lib/format/numbers";
 import { formatMoment, formatSeconds } from "@/lib/format/time";
 import { Section } from "@/lib/ui/section";
+import { TableRegion } from "@/lib/ui/table-region";
 import ui from "@/lib/ui/ui.module.css";
 import { VariantChip } from "@/lib/ui/variant-chip";
 import styles from "./calibration.module.css";
@@ -101,8 +102,7 @@ function atPowers(value: number, format: (value: number) => string): string {
 
 function Lines({ curves }: { curves: readonly Curve[] }) {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
-    <section className={ui.tableWrap} aria-label="Fitted lines" tabIndex={0}>
+    <TableRegion label="Fitted lines">
       <table className={ui.table}>
         <caption className={ui.unseen}>
           Seconds = alpha × messages + beta × bytes, with standard errors.
@@ -110,16 +110,16 @@ function Lines({ curves }: { curves: readonly Curve[] }) {
         <thead>
           <tr>
             <th scope="col">Operation</th>
-            <th scope="col" className={ui.number}>
+            <th data-number scope="col" className={ui.number}>
               Per message (alpha)
             </th>
-            <th scope="col" className={ui.number}>
+            <th data-number scope="col" className={ui.number}>
               Per byte (beta)
             </th>
-            <th scope="col" className={ui.number}>
+            <th data-number scope="col" className={ui.number}>
               Bandwidth
             </th>
-            <th scope="col" className={ui.number}>
+            <th data-number scope="col" className={ui.number}>
               Median misfit
             </th>
           </tr>
@@ -144,7 +144,7 @@ function Lines({ curves }: { curves: readonly Curve[] }) {
           })}
         </tbody>
       </table>
-    </section>
+    </TableRegion>
   );
 }
 

@@ -3,6 +3,8 @@ import type { QueueEntryView } from "@/lib/client/types.gen";
 import { formatSeconds, formatSpan } from "@/lib/format/time";
 import { Allowed } from "@/lib/people/allowed";
 import { PriorityControl } from "@/lib/queue/priority-control";
+import { sentenceOf } from "@/lib/queue/waiting-note";
+import { TableRegion } from "@/lib/ui/table-region";
 import ui from "@/lib/ui/ui.module.css";
 import { useNow } from "@/lib/ui/use-now";
 import styles from "./queue.module.css";
@@ -20,13 +22,17 @@ export function QueueTable({
 }) {
   if (entries.length === 0) return <p className={styles.quiet}>Nothing waits.</p>;
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
-    <section className={ui.tableWrap} aria-label="Waiting experiments" tabIndex={0}>
+    <TableRegion label="Waiting experiments">
       <table className={ui.table} data-testid="queue-table">
         <thead>
           <tr>
             {COLUMNS.map((name) => (
-              <th key={name} scope="col" className={NUMBERS.has(name) ? ui.number : undefined}>
+              <th
+                key={name}
+                scope="col"
+                data-number={NUMBERS.has(name) || undefined}
+                className={NUMBERS.has(name) ? ui.number : undefined}
+              >
                 {name}
               </th>
             ))}
@@ -38,7 +44,7 @@ export function QueueTable({
           ))}
         </tbody>
       </table>
-    </section>
+    </TableRegion>
   );
 }
 
@@ -53,7 +59,7 @@ function Row({ entry, changed }: { entry: QueueEntryView; changed: () => void })
           #{entry.number} {entry.name}
         </Link>
         {entry.begun && <span className={styles.quiet}> has begun</span>}
-        <span className={styles.reason}>{entry.reason}</span>
+        <span className={styles.reason}>{sentenceOf(entry.reason, now)}</span>
       </td>
       <td>{entry.user}</td>
       <td className={ui.number}>{entry.runs}</td>

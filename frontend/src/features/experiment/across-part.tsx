@@ -1,13 +1,14 @@
-import { Button, CopyButton } from "@mantine/core";
 import type { Across, ExperimentView, PooledRatio, SpeedUp } from "@/lib/client/types.gen";
 import { formatPercent } from "@/lib/format/numbers";
 import { Figure } from "@/lib/ui/figure";
 import { Section } from "@/lib/ui/section";
+import { TableRegion } from "@/lib/ui/table-region";
 import { Tag } from "@/lib/ui/tag";
 import ui from "@/lib/ui/ui.module.css";
 import { VariantChip } from "@/lib/ui/variant-chip";
-import { latexTable, ratioText } from "./across-table";
-import styles from "./experiment.module.css";
+import { ratioText } from "./across-table";
+import { lineOf } from "./answer";
+import answer from "./answer.module.css";
 import { type Domain, Forest, forestDomain } from "./forest";
 
 /** Does the order of methods change with the machine? Speed-ups per cluster, and pooled. */
@@ -23,24 +24,46 @@ export function AcrossPart({
       key={one.workers}
       title={`Across clusters, ${one.workers} ${one.workers === 1 ? "worker" : "workers"}`}
       testId="across"
-      aside={
-        <CopyButton value={latexTable(one, experiment.baseline)}>
-          {({ copied, copy }) => (
-            <Button variant="default" size="compact-sm" onClick={copy}>
-              {copied ? "Copied" : "Copy as LaTeX"}
-            </Button>
-          )}
-        </CopyButton>
-      }
     >
-      <div className={styles.later} data-testid="across-sentences">
-        {one.sentences.map((sentence) => (
-          <p key={sentence}>{sentence}</p>
-        ))}
-      </div>
+      <Conclusions experiment={experiment} across={one} />
       <Table experiment={experiment} across={one} />
     </Section>
   ));
+}
+
+/** Whether the order changes with the cluster, then a line for each variant that has a mean. */
+function Conclusions({ experiment, across }: { experiment: ExperimentView; across: Across }) {
+  const [means, ...orders] = across.sentences;
+  const rows = across.rows.filter((row) => row.pooled);
+  return (
+    <div className={answer.answers} data-testid="across-sentences">
+      <div className={answer.answer}>
+        {orders.map((sentence) => (
+          <p key={sentence} className={answer.headline}>
+            {sentence}
+          </p>
+        ))}
+        {rows.length > 0 && (
+          <ul className={answer.lines} aria-label={`Mean over ${across.pool.join(", ")}`}>
+            {rows.map(({ variant, pooled }) => (
+              <li key={variant}>
+                <VariantChip name={variant} index={experiment.variants.indexOf(variant)} />
+                <span>{pooled && lineOf({ variant, speed_up: asSpeedUp(variant, pooled) })}</span>
+              </li>
+            ))}
+          </ul>
+        )}
+        {rows.length > 0 ? (
+          <details className={answer.full}>
+            <summary>In full</summary>
+            <p>{means}</p>
+          </details>
+        ) : (
+          <p>{means}</p>
+        )}
+      </div>
+    </div>
+  );
 }
 
 function Table({ experiment, across }: { experiment: ExperimentView; across: Across }) {
@@ -51,8 +74,7 @@ function Table({ experiment, across }: { experiment: ExperimentView; across: Acr
     across.rows.flatMap((row) => row.clusters.filter((one) => one.simulated).map((one) => one.cluster)),
   );
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
-    <section className={ui.tableWrap} aria-label="Speed-ups by cluster" tabIndex={0}>
+    <TableRegion label="Speed-ups by cluster">
       <table className={`${ui.table} ${ui.sticky}`}>
         <caption className={ui.unseen}>
           Speed-up over {experiment.baseline} on each cluster with 95% intervals over seeds, and the mean over
@@ -62,12 +84,13 @@ function Table({ experiment, across }: { experiment: ExperimentView; across: Acr
           <tr>
             <th scope="col">Variant</th>
             {across.clusters.map((name) => (
-              <th key={name} scope="col" colSpan={2}>
+              <th key={name} data-number scope="col" colSpan={2}>
                 {name} {simulated.has(name) && <Tag kind="simulated" />}
               </th>
             ))}
             {across.pool.length > 0 && (
               <th
+                data-number
                 scope="col"
                 colSpan={2}
                 title={`Geometric mean over ${across.pool.join(", ")}; random effects`}
@@ -103,7 +126,7 @@ function Table({ experiment, across }: { experiment: ExperimentView; across: Acr
           })}
         </tbody>
       </table>
-    </section>
+    </TableRegion>
   );
 }
 

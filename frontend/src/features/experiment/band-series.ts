@@ -7,25 +7,30 @@ const LEAST_SEEDS = 3;
 
 type Values = (number | null)[];
 interface Parts {
-  full: Values;
-  rest: Values;
+  mean: Values;
   low: Values;
   high: Values;
+  /** The last x that every seed has; undefined if they have none in common. */
+  end: number | undefined;
 }
 
 const known = new WeakMap<Band["mean"], Parts>();
 
-/** The same band always gives the same arrays, so that a chart sees what did not change. */
-function partsOf({ mean, low, high, n }: Band): Parts {
+/**
+ * The mean as far as all seeds go: behind the end of one it would be that of the others, and jump. The same band
+ * always gives the same arrays, so that a chart sees what did not change.
+ */
+function partsOf({ x, mean, low, high, n }: Band): Parts {
   const before = known.get(mean);
   if (before) return before;
   const all = n.reduce((most, count) => Math.max(most, count), 0);
+  const of = (values: Band["mean"], least: number) =>
+    values.map((value, i) => (n[i] === all && all >= least ? value : null));
   const parts = {
-    full: mean.map((value, i) => (n[i] === all ? value : null)),
-    // Where a seed leaves, the mean jumps although no seed does: the line is broken there.
-    rest: mean.map((value, i) => (n[i] === all || (n[i] !== n[i - 1] && n[i - 1] !== all) ? null : value)),
-    low: low.map((value, i) => ((n[i] ?? 0) >= LEAST_SEEDS ? value : null)),
-    high: high.map((value, i) => ((n[i] ?? 0) >= LEAST_SEEDS ? value : null)),
+    mean: of(mean, 1),
+    low: of(low, LEAST_SEEDS),
+    high: of(high, LEAST_SEEDS),
+    end: all > 0 ? x[n.lastIndexOf(all)] : undefined,
   };
   known.set(mean, parts);
   return parts;
@@ -33,15 +38,19 @@ function partsOf({ mean, low, high, n }: Band): Parts {
 
 /** Position of an x in an ascending column; undefined if it is none of them. */
 function positionOf(x: readonly number[], value: number): number | undefined {
-  let [low, high] = [0, x.length - 1];
-  while (low <= high) {
+  const i = lastUpTo(x, value);
+  return x[i] === value ? i : undefined;
+}
+
+/** Position of the last x that is not beyond a value; -1: all are. */
+function lastUpTo(x: readonly number[], value: number): number {
+  let [low, high] = [0, x.length];
+  while (low < high) {
     const middle = (low + high) >> 1;
-    const here = x[middle] as number;
-    if (here === value) return middle;
-    if (here < value) low = middle + 1;
-    else high = middle - 1;
+    if ((x[middle] as number) <= value) low = middle + 1;
+    else high = middle;
   }
-  return undefined;
+  return low - 1;
 }
 
 /** The interval and the number of seeds behind a point. */
@@ -58,13 +67,50 @@ function detailOf(band: Band, format: (value: number) => string) {
   };
 }
 
-/** A variant's curve: thick with its band while every seed is there, thin where some have ended or not arrived. */
-export function bandSeries(band: Band, index: number, format: (value: number) => string): ChartSeries[] {
-  const { full, rest, low, high } = partsOf(band);
+/** The mean of a variant with its interval; it ends where its first seed does. */
+export function meanSeries(band: Band, index: number, format: (value: number) => string): ChartSeries {
+  const { mean, low, high } = partsOf(band);
   const detail = detailOf(band, format);
-  const shared = { label: band.variant, style: variantStyle(index), x: band.x, detail };
-  return [
-    { ...shared, y: full, low, high },
-    { ...shared, y: rest, faint: true },
-  ];
+  return { label: band.variant, style: variantStyle(index), x: band.x, y: mean, low, high, detail };
+}
+
+/** What one seed was evaluated to. */
+export interface SeedCurve {
+  readonly run: string;
+  /** Undefined: not known yet. */
+  readonly seed: number | undefined;
+  readonly x: readonly number[];
+  readonly y: readonly (number | null)[];
+}
+
+const labelOf = (band: Band, { seed }: SeedCurve) =>
+  seed === undefined ? `${band.variant}, one seed` : `${band.variant}, seed ${seed}`;
+
+/** Every seed of a variant, from its beginning to its end. */
+export function seedSeries(band: Band, seeds: readonly SeedCurve[], index: number): ChartSeries[] {
+  const style = variantStyle(index);
+  return seeds.map((one) => ({ label: labelOf(band, one), style, x: one.x, y: one.y, thin: true }));
+}
+
+const tails = new WeakMap<readonly number[], { end: number; x: number[]; y: Values }>();
+
+/** Each seed from where the mean ends; nothing of those that end there. */
+export function tailSeries(band: Band, seeds: readonly SeedCurve[], index: number): ChartSeries[] {
+  const { end } = partsOf(band);
+  if (end === undefined) return [];
+  const style = variantStyle(index);
+  return seeds.flatMap((one) => {
+    const { x, y } = tailOf(one, end);
+    return x.length > 1 ? [{ label: labelOf(band, one), style, x, y, faint: true }] : [];
+  });
+}
+
+/** From the last evaluation before the end on, so that the line begins at the mean's side. */
+function tailOf({ x, y }: SeedCurve, end: number) {
+  const before = tails.get(x);
+  if (before?.end === end) return before;
+  const from = Math.max(0, lastUpTo(x, end));
+  const tail = { end, x: x.slice(from), y: y.slice(from) };
+  tails.set(x, tail);
+  return tail;
 }

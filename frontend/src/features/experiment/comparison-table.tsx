@@ -5,11 +5,11 @@ import {
   formatNumber,
   formatPercent,
   formatRatio,
-  formatRatioBesideOne,
   NONE,
 } from "@/lib/format/numbers";
 import { formatSeconds } from "@/lib/format/time";
 import { Figure } from "@/lib/ui/figure";
+import { TableRegion } from "@/lib/ui/table-region";
 import ui from "@/lib/ui/ui.module.css";
 import { VariantChip } from "@/lib/ui/variant-chip";
 import { claimOf, correctionOf } from "./claim";
@@ -49,6 +49,8 @@ function timeToTarget(row: ComparisonRow) {
   const time = row.time_to_target;
   if (!time || time.n === 0) return <Figure value={NONE} />;
   const reached = `${time.reached} of ${time.n} reached`;
+  if (time.reached === 0)
+    return <Figure value="not reached" range={time.n === 1 ? "by 1 seed" : `by any of ${time.n} seeds`} />;
   if (time.mean !== null) return <Figure value={formatSeconds(time.mean)} range={reached} />;
   return (
     <Figure
@@ -73,9 +75,7 @@ function accuracy(row: ComparisonRow) {
 function speedUp(row: ComparisonRow) {
   const { claim, ratio, low, high } = row.speed_up;
   if (claim === "baseline") return <Figure value="1×" range="baseline" />;
-  const excludes = (low !== null && low > 1) || (high !== null && high < 1);
-  const interval =
-    claim === "no claim" ? "" : range(low, high, excludes ? formatRatioBesideOne : formatRatio);
+  const interval = claim === "no claim" ? "" : range(low, high, formatRatio);
   return <Figure value={formatRatio(ratio)} range={interval || claim} />;
 }
 
@@ -108,8 +108,7 @@ export function ComparisonTable({
   const seconds = group?.simulated ? "virtual s" : "s";
   const stale = rows.some((row) => row.staleness.n > 0);
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
-    <section className={ui.tableWrap} aria-label="Comparison" tabIndex={0}>
+    <TableRegion label="Comparison">
       <table className={`${ui.table} ${ui.sticky} ${styles.fixed}`} data-testid="comparison-table">
         <caption className={ui.unseen}>
           Means over seeds, 95% t intervals below them; geometric means of times to the target, whose ratio is
@@ -126,6 +125,7 @@ export function ComparisonTable({
           <tr>
             <th scope="col">Variant</th>
             <th
+              data-number
               scope="col"
               className={ui.number}
               title="Geometric mean over seeds: the ratio of two is the speed-up. The median, where a seed missed the target."
@@ -134,36 +134,42 @@ export function ComparisonTable({
               <br />
               mean, {seconds}
             </th>
-            <th scope="col" className={ui.number}>
+            <th data-number scope="col" className={ui.number}>
               Speed-up
             </th>
-            <th scope="col">
+            <th scope="col" data-export="Claim">
               <span className={styles.forestHead}>slower · faster</span>
               <ForestAxis domain={domain} />
             </th>
-            <th scope="col" className={ui.number}>
+            <th data-number scope="col" className={ui.number}>
               {without ? "Test part" : "Accuracy"},
               <br />
               {rows.some((row) => row.time_to_target) ? "at the target" : "at the end"}
             </th>
-            <th scope="col" className={ui.number} title="Scored once per run; not used for any decision">
+            <th
+              data-number
+              scope="col"
+              className={ui.number}
+              title="Scored once per run; not used for any decision"
+            >
               Test accuracy,
               <br />
               once
             </th>
-            <th scope="col" className={ui.number}>
+            <th data-number scope="col" className={ui.number}>
               Communication
             </th>
-            <th scope="col" className={ui.number}>
+            <th data-number scope="col" className={ui.number}>
               Sent per run
             </th>
-            <th scope="col" className={ui.number}>
+            <th data-number scope="col" className={ui.number}>
               Samples
               <br />
               per {seconds}
             </th>
             {stale && (
               <th
+                data-number
                 scope="col"
                 className={ui.number}
                 title="Center updates between a worker's read and its write"
@@ -171,7 +177,7 @@ export function ComparisonTable({
                 Staleness
               </th>
             )}
-            <th scope="col" className={ui.number}>
+            <th data-number scope="col" className={ui.number}>
               Runs
             </th>
           </tr>
@@ -218,6 +224,6 @@ export function ComparisonTable({
           ))}
         </tbody>
       </table>
-    </section>
+    </TableRegion>
   );
 }

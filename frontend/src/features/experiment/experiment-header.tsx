@@ -4,8 +4,8 @@ import { cancelExperimentMutation, readExperimentQueryKey } from "@/lib/client/@
 import type { ExperimentView } from "@/lib/client/types.gen";
 import { formatCount } from "@/lib/format/numbers";
 import { formatAge, formatMoment, formatSeconds } from "@/lib/format/time";
-import { Allowed } from "@/lib/people/allowed";
 import { ExperimentMarks } from "@/lib/keeping/experiment-marks";
+import { Allowed } from "@/lib/people/allowed";
 import { ConfirmButton } from "@/lib/ui/confirm-button";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { LinkButton } from "@/lib/ui/link-button";

@@ -41,13 +41,29 @@ function placeOn(domain: Domain) {
   };
 }
 
+/** Half the width of a digit of the scale, px, in a wide font. */
+const HALF_DIGIT = 3.4;
+
+/** The middle of a label at x, moved so that none of it lies outside. */
+export function within(x: number, label: string): number {
+  const half = label.length * HALF_DIGIT;
+  return Math.min(WIDTH - half, Math.max(half, x));
+}
+
 /** The scale above a forest plot. */
 export function ForestAxis({ domain }: { domain: Domain }) {
   const place = placeOn(domain);
   return (
     <svg width={WIDTH} height={14} aria-hidden="true" data-testid="forest-axis">
       {forestTicks(domain).map((tick) => (
-        <text key={tick} x={place(tick)} y={10} textAnchor="middle" fontSize={10.5} fill="var(--hk-ink-2)">
+        <text
+          key={tick}
+          x={within(place(tick), `${formatNumber(tick, 2)}×`)}
+          y={10}
+          textAnchor="middle"
+          fontSize={10.5}
+          fill="var(--hk-ink-2)"
+        >
           {formatNumber(tick, 2)}×
         </text>
       ))}

@@ -1,5 +1,6 @@
 import { getRouteApi } from "@tanstack/react-router";
 import type { ExperimentView } from "@/lib/client/types.gen";
+import { Toolbar } from "@/lib/ui/toolbar";
 import ui from "@/lib/ui/ui.module.css";
 import { VariantChip } from "@/lib/ui/variant-chip";
 import styles from "./experiment.module.css";
@@ -11,26 +12,28 @@ const route = getRouteApi("/experiments/$experimentId");
 export function Legend({ experiment, hidden }: { experiment: ExperimentView; hidden: ReadonlySet<number> }) {
   const navigate = route.useNavigate();
   return (
-    <fieldset className={styles.legend}>
+    <fieldset className={styles.legendBox}>
       <legend className={ui.unseen}>Variants shown</legend>
-      {experiment.variants.map((name, index) => (
-        <button
-          key={name}
-          type="button"
-          className={styles.legendItem}
-          aria-pressed={!hidden.has(index)}
-          data-testid="legend-item"
-          onClick={() =>
-            navigate({
-              search: (old) => ({ ...old, hide: toggled(hidden, index) }),
-              replace: true,
-              resetScroll: false,
-            })
-          }
-        >
-          <VariantChip name={name} index={index} />
-        </button>
-      ))}
+      <Toolbar label="Variants" className={styles.legend}>
+        {experiment.variants.map((name, index) => (
+          <button
+            key={name}
+            type="button"
+            className={styles.legendItem}
+            aria-pressed={!hidden.has(index)}
+            data-testid="legend-item"
+            onClick={() =>
+              navigate({
+                search: (old) => ({ ...old, hide: toggled(hidden, index) }),
+                replace: true,
+                resetScroll: false,
+              })
+            }
+          >
+            <VariantChip name={name} index={index} />
+          </button>
+        ))}
+      </Toolbar>
     </fieldset>
   );
 }

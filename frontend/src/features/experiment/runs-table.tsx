@@ -9,6 +9,7 @@ import { ErrorPanel } from "@/lib/ui/error-panel";
 import { Section } from "@/lib/ui/section";
 import { StateBadge } from "@/lib/ui/state-badge";
 import { outcomeOf } from "@/lib/ui/states";
+import { TableRegion } from "@/lib/ui/table-region";
 import { Tag } from "@/lib/ui/tag";
 import ui from "@/lib/ui/ui.module.css";
 import { useNow } from "@/lib/ui/use-now";
@@ -37,6 +38,12 @@ export function RunsTable({ experiment }: { experiment: ExperimentView }) {
       aside={
         <Row gap="6px 12px">
           <span className={styles.aside}>{more}</span>
+          <a className={styles.download} href={`/api/v1/runs.csv?experiment=${experiment.id}`} download>
+            All runs, CSV
+          </a>
+          <a className={styles.download} href={`/api/v1/experiments/${experiment.id}/points.csv`} download>
+            All points, CSV
+          </a>
           {tuned && <RunsPicker only={only} reported={reported.length} trials={tried.length} />}
         </Row>
       }
@@ -46,8 +53,7 @@ export function RunsTable({ experiment }: { experiment: ExperimentView }) {
       )}
       {query.isPending && <Skeleton height={240} />}
       {query.data && (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
-        <section className={ui.tableWrap} aria-label="Runs of this experiment" tabIndex={0}>
+        <TableRegion label="Runs of this experiment">
           <table className={`${ui.table} ${ui.sticky}`} data-testid="runs-table">
             <thead>
               <tr>
@@ -55,21 +61,21 @@ export function RunsTable({ experiment }: { experiment: ExperimentView }) {
                 <th scope="col">Variant</th>
                 {tuned && <th scope="col">Trial</th>}
                 <th scope="col">Cluster</th>
-                <th scope="col" className={ui.number}>
+                <th data-number scope="col" className={ui.number}>
                   Seed
                 </th>
                 <th scope="col">State</th>
                 <th scope="col">Budget</th>
-                <th scope="col" className={ui.number}>
+                <th data-number scope="col" className={ui.number}>
                   Last accuracy
                 </th>
-                <th scope="col" className={ui.number}>
+                <th data-number scope="col" className={ui.number}>
                   Test accuracy, once
                 </th>
-                <th scope="col" className={ui.number}>
+                <th data-number scope="col" className={ui.number}>
                   Time to target
                 </th>
-                <th scope="col" className={ui.number}>
+                <th data-number scope="col" className={ui.number}>
                   Communication
                 </th>
               </tr>
@@ -86,7 +92,7 @@ export function RunsTable({ experiment }: { experiment: ExperimentView }) {
               ))}
             </tbody>
           </table>
-        </section>
+        </TableRegion>
       )}
     </Section>
   );

@@ -5,6 +5,7 @@ import type { TrialView } from "@/lib/client/types.gen";
 import { formatPercent } from "@/lib/format/numbers";
 import { formatSeconds } from "@/lib/format/time";
 import { formatValue } from "@/lib/spaces/words";
+import { TableRegion } from "@/lib/ui/table-region";
 import ui from "@/lib/ui/ui.module.css";
 import styles from "./experiment.module.css";
 import { byRank, type Measure, measureTitle, outcomeOf } from "./trials";
@@ -22,8 +23,7 @@ export function TrialsTable({ search, measure, marked, mark }: PlotProps) {
   const shown = all || ordered.length <= LISTED + 2 ? ordered : ordered.slice(0, LISTED);
   return (
     <>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
-      <section className={ui.tableWrap} aria-label={`Trials of ${search.variant}`} tabIndex={0}>
+      <TableRegion label={`Trials of ${search.variant}`}>
         <table className={`${ui.table} ${ui.sticky}`} data-testid="trials-table">
           <caption className={ui.unseen}>Trials of {search.variant}, the best first.</caption>
           <thead>
@@ -31,22 +31,22 @@ export function TrialsTable({ search, measure, marked, mark }: PlotProps) {
               <th scope="col">Rank</th>
               <th scope="col">Trial</th>
               {names.map((name) => (
-                <th scope="col" key={name} className={ui.number}>
+                <th data-number scope="col" key={name} className={ui.number}>
                   {name}
                 </th>
               ))}
               {measure === "seconds" && (
-                <th scope="col" className={ui.number}>
+                <th data-number scope="col" className={ui.number}>
                   {measureTitle(measure, search.simulated)}
                 </th>
               )}
-              <th scope="col" className={ui.number}>
+              <th data-number scope="col" className={ui.number}>
                 Accuracy
               </th>
-              <th scope="col" className={ui.number}>
+              <th data-number scope="col" className={ui.number}>
                 Rung
               </th>
-              <th scope="col" className={ui.number}>
+              <th data-number scope="col" className={ui.number}>
                 Runs
               </th>
             </tr>
@@ -64,7 +64,7 @@ export function TrialsTable({ search, measure, marked, mark }: PlotProps) {
             ))}
           </tbody>
         </table>
-      </section>
+      </TableRegion>
       {shown.length < ordered.length && (
         <Button size="compact-xs" variant="default" mt={10} onClick={() => setAll(true)}>
           Show all {ordered.length} trials

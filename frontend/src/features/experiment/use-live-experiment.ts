@@ -11,6 +11,7 @@ import type { StreamEvent } from "@/lib/events/stream-event";
 import { useRefresh } from "@/lib/events/use-refresh";
 import { useStream } from "@/lib/events/use-stream";
 import { RUNS } from "./use-experiment";
+import { seedsKey } from "./use-seeds";
 
 /** Whether an event says that something was evaluated: steps alone move none of the curves. */
 function useEvaluated(): (event: StreamEvent) => boolean {
@@ -32,6 +33,7 @@ export function useLiveExperiment(id: string, axis: Axis): void {
   const path = { experiment_id: id };
   const experiment = useRefresh(readExperimentQueryKey({ path }), 1000);
   const bands = useRefresh([{ _id: readBandsQueryKey({ path, query: { metric: [] } })[0]._id, path }], 400);
+  const seeds = useRefresh(seedsKey(id), 5000);
   const comparison = useRefresh(readComparisonQueryKey({ path }), 2000);
   const figures = useRefresh(readComparisonQueryKey({ path }), 6000);
   const runs = useRefresh(listRunsQueryKey({ query: { experiment: id, limit: RUNS } }), 1500);
@@ -40,7 +42,11 @@ export function useLiveExperiment(id: string, axis: Axis): void {
   const evaluated = useEvaluated();
   useStream({ experiment: id }, (event) => {
     if (event.kind === "logs" || event.kind === "clusters") return;
-    if (evaluated(event) || axis === "bytes") bands(); // bytes of an evaluation are known from the steps after it
+    // bytes of an evaluation are known from the steps after it
+    if (evaluated(event) || axis === "bytes") {
+      bands();
+      seeds();
+    }
     if (event.kind === "points") {
       progress();
       figures();

@@ -23,7 +23,7 @@ function Placeholder({ experiment }: { experiment: ExperimentView }) {
     (sum, cluster) => sum + (cluster.workers?.length ?? 1),
     0,
   );
-  return <Skeleton height={sentences * 119 + experiment.variants.length * 67 + 110} />;
+  return <Skeleton height={sentences * 119 + experiment.variants.length * 67 + 138} />;
 }
 
 /** What may be said so far, in a sentence for each group, and the figures behind it. */

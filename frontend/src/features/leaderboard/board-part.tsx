@@ -4,6 +4,7 @@ import type { Board, BoardWorkload, MethodResult, RankedMethod } from "@/lib/cli
 import { formatNumber, formatPercent, formatPercentTick } from "@/lib/format/numbers";
 import { formatSeconds } from "@/lib/format/time";
 import { Section } from "@/lib/ui/section";
+import { TableRegion } from "@/lib/ui/table-region";
 import { Tag } from "@/lib/ui/tag";
 import ui from "@/lib/ui/ui.module.css";
 import { VariantChip } from "@/lib/ui/variant-chip";
@@ -71,8 +72,7 @@ function Ranking({ board, title }: Pick<BoardProps, "board" | "title">) {
     return <p className={styles.note}>No method was measured on all of these workloads.</p>;
   }
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
-    <section className={ui.tableWrap} aria-label={`Methods on ${board.cluster}`} tabIndex={0}>
+    <TableRegion label={`Methods on ${board.cluster}`}>
       <table className={`${ui.table} ${ui.sticky}`} data-testid="ranking">
         <caption className={ui.unseen}>Methods on {board.cluster}, the best score first.</caption>
         <thead>
@@ -96,19 +96,19 @@ function Ranking({ board, title }: Pick<BoardProps, "board" | "title">) {
           ))}
         </tbody>
       </table>
-    </section>
+    </TableRegion>
   );
 }
 
 function WorkloadHead({ workload, simulated }: { workload: BoardWorkload; simulated: boolean }) {
   return (
-    <th scope="col" className={ui.number}>
+    <th data-number scope="col" className={ui.number}>
       {workload.name}
-      <span className={ui.range}>
+      <span className={ui.range} data-range>
         {workload.target}, {workload.trials} {workload.trials === 1 ? "trial" : "trials"}
         {simulated && ", virtual s"}
       </span>
-      <span className={ui.range}>
+      <span className={ui.range} data-range>
         {workload.experiments.map(({ id, number, name }) => (
           <Link key={id} to="/experiments/$experimentId" params={{ experimentId: id }} title={name}>
             #{number}{" "}
@@ -130,7 +130,14 @@ function MethodRow({ board, method, name, index }: RowProps) {
   return (
     <tr data-testid="method">
       <td>
-        <VariantChip name={name} index={index} />
+        <Link
+          to="/algorithms/$algorithm"
+          params={{ algorithm: method.algorithm }}
+          className={styles.method}
+          title="Equations, parameters, what tests verify"
+        >
+          <VariantChip name={name} index={index} />
+        </Link>
       </td>
       <td>
         <span className={styles.score}>
@@ -161,7 +168,7 @@ function Result({ result, method }: { result: MethodResult; method: string }) {
     <>
       {seconds === null ? "missed" : formatSeconds(seconds)}
       {ratio !== null && <span className={styles.ratio}> {formatNumber(Number(ratio.toFixed(2)))}×</span>}
-      <span className={ui.range}>
+      <span className={ui.range} data-range>
         {[missed ? why : variant === method ? "" : variant, variants > 1 && `best of ${variants} variants`]
           .filter(Boolean)
           .join(", ")}

@@ -2,7 +2,7 @@ import { Select, type SelectProps, Text } from "@mantine/core";
 import { useState } from "react";
 import type { AlgorithmView } from "@/lib/client/types.gen";
 import { formatNumber } from "@/lib/format/numbers";
-import type { Path } from "./document";
+import type { Path } from "@/lib/json/document";
 import { useField } from "./form-context";
 
 const OWN = "Your own";

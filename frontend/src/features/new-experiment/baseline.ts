@@ -1,4 +1,4 @@
-import { type Json, objectsAt, textAt } from "./document";
+import { type Json, objectsAt, textAt } from "@/lib/json/document";
 
 /**
  * The form knows the baseline by its place among the variants, a document by its name. A name would not do while it

@@ -1,7 +1,7 @@
 import { Switch } from "@mantine/core";
 import type { WorkloadView } from "@/lib/client/types.gen";
+import { isJson, textAt, valueAt } from "@/lib/json/document";
 import { Section } from "@/lib/ui/section";
-import { isJson, textAt, valueAt } from "./document";
 import { Documentation } from "./documentation";
 import { ChoiceField, LongTextField, NumberField, TextField } from "./fields";
 import styles from "./form.module.css";

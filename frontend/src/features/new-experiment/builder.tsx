@@ -6,9 +6,9 @@ import { useLayoutEffect, useRef, useState } from "react";
 import { explain, faultsOf } from "@/lib/api/problem";
 import { createExperiment } from "@/lib/client/sdk.gen";
 import type { AlgorithmList, ClusterView, WorkloadView } from "@/lib/client/types.gen";
+import { fieldId, type Json } from "@/lib/json/document";
 import { BudgetSection, WorkloadSection } from "./basics-section";
 import { ClustersSection } from "./clusters-section";
-import { fieldId, type Json } from "./document";
 import { DraftNote } from "./draft-note";
 import { ExecutionSection } from "./execution-section";
 import { faultsByField, faultsIn, nearestField } from "./faults";
@@ -18,6 +18,7 @@ import { JsonEditor } from "./json-editor";
 import { PlanBar } from "./plan-bar";
 import { PlanPanel } from "./plan-panel";
 import { StartButton } from "./start-button";
+import { ToStart } from "./to-start";
 import { TuningSection } from "./tuning-section";
 import { useDraft } from "./use-draft";
 import { asSpec, usePlan } from "./use-plan";
@@ -113,6 +114,7 @@ export function Builder({ start, of, algorithms, workloads, clusters }: BuilderP
   useHotkeys([["mod+Enter", () => startable.ready && !startable.starting && startable.start()]], []);
   return (
     <FormContext value={{ draft, change, faults: faultsByField(faults, fields) }}>
+      <ToStart />
       <Group justify="space-between" align="center">
         <h1 className={styles.title}>New experiment</h1>
         <Button variant="default" data-testid="fill-example" onClick={fillExample}>

@@ -1,9 +1,9 @@
 import { Button, Group, Menu, TextInput } from "@mantine/core";
 import { useState } from "react";
 import type { ClusterView } from "@/lib/client/types.gen";
+import { isJson, type Json, objectsAt, type Path } from "@/lib/json/document";
 import { Section } from "@/lib/ui/section";
 import { Tag } from "@/lib/ui/tag";
-import { isJson, type Json, objectsAt, type Path } from "./document";
 import {
   PRESETS,
   withCluster,

@@ -1,6 +1,6 @@
 import type { AlgorithmView, WorkloadView } from "@/lib/client/types.gen";
+import { isJson, type Json, objectsAt, textAt } from "@/lib/json/document";
 import { afterInsertion, afterRemoval } from "./baseline";
-import { isJson, type Json, objectsAt, textAt } from "./document";
 
 export const PRESETS = [
   { key: "10gbe", label: "10 GbE", latency: 7.2e-6, seconds_per_byte: 0.9e-9 },
@@ -26,14 +26,22 @@ function clusterNames(draft: Json): string[] {
   return objectsAt(draft, ["clusters"]).map((cluster) => textAt(cluster, ["name"]));
 }
 
-/** A small honest comparison of what is there: the baseline of the paper and its successor, if both are known. */
+/** Of a method to try, what it is compared with: the first of these that is another one. */
+const COMMON = ["sync-sgd", "sync-easgd"];
+
+/**
+ * A small honest comparison of what is there: a method to try with a common one, or else the baseline of the paper and
+ * its successor, if both are known.
+ */
 export function emptyDraft(
   algorithms: readonly AlgorithmView[],
   workloads: readonly WorkloadView[],
   cluster: string,
+  tried?: string,
 ): Json {
-  const wanted = ["original-easgd", "sync-easgd"];
-  const chosen = algorithms.filter((one) => wanted.includes(one.name));
+  const common = COMMON.find((name) => name !== tried && algorithms.some((one) => one.name === name));
+  const wanted = tried ? [common, tried] : ["original-easgd", "sync-easgd"];
+  const chosen = wanted.flatMap((name) => algorithms.filter((one) => one.name === name));
   const variants = (chosen.length === 2 ? chosen : algorithms.slice(0, 2)).map((one) => ({
     name: shortTitle(one),
     algorithm: one.name,

@@ -1,5 +1,6 @@
 import { Section } from "@/lib/ui/section";
 import { ChoiceField, NumberField } from "./fields";
+import { RetryFields } from "./retry-fields";
 import { SchemaForm } from "./schema-form";
 
 const ON_BAD_WORKER = [
@@ -31,6 +32,7 @@ export function ExecutionSection({ compute }: { compute: unknown }) {
           choices={ON_BAD_WORKER}
         />
       </SchemaForm>
+      <RetryFields />
     </Section>
   );
 }

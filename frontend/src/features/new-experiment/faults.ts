@@ -1,5 +1,5 @@
 import type { Fault } from "@/lib/client/types.gen";
-import { pointerOf } from "./document";
+import { pointerOf } from "@/lib/json/document";
 
 /**
  * The control that a fault belongs to, among those on the page: the place itself, else the nearest place around

@@ -1,9 +1,9 @@
 import { NativeSelect, Switch, Textarea, TextInput, type TextInputProps } from "@mantine/core";
 import { type ReactNode, useState } from "react";
+import type { Path } from "@/lib/json/document";
+import { numberText, parseNumber } from "@/lib/json/parse-number";
 import ui from "@/lib/ui/ui.module.css";
-import type { Path } from "./document";
 import { useField } from "./form-context";
-import { numberText, parseNumber } from "./parse-number";
 
 interface FieldProps {
   path: Path;

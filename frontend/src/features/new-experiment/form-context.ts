@@ -1,5 +1,5 @@
 import { createContext, useContext } from "react";
-import { fieldId, type Json, type Path, pointerOf, valueAt, withValue } from "./document";
+import { fieldId, type Json, type Path, pointerOf, valueAt, withValue } from "@/lib/json/document";
 
 /** What every control of the form shares: the document, how to change it, and what the server says of it. */
 export interface FormState {

@@ -1,6 +1,6 @@
 import { Textarea } from "@mantine/core";
+import type { Json } from "@/lib/json/document";
 import { withNamedBaseline, withPlacedBaseline } from "./baseline";
-import type { Json } from "./document";
 import { draftFrom } from "./draft";
 import { useForm } from "./form-context";
 

@@ -1,4 +1,4 @@
-import { isJson, type Json } from "./document";
+import { isJson, type Json } from "@/lib/json/document";
 
 const KEY = "hooke.drafts";
 /** Drafts kept by a tab: of the form, and of experiments that were cloned last. */

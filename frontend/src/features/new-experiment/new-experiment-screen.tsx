@@ -10,11 +10,11 @@ import {
 } from "@/lib/client/@tanstack/react-query.gen";
 import { useRefresh } from "@/lib/events/use-refresh";
 import { useStream } from "@/lib/events/use-stream";
+import type { Json } from "@/lib/json/document";
 import { useRefusal } from "@/lib/people/use-me";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { Message } from "@/lib/ui/message";
 import { Builder } from "./builder";
-import type { Json } from "./document";
 import { emptyDraft } from "./draft";
 import { EXAMPLE } from "./example";
 import { continuing } from "./searched";
@@ -34,7 +34,7 @@ export function NewExperimentScreen() {
 
 /** Wait for the catalogues (and the experiment to clone), then show the form. */
 function Definition() {
-  const { clone, example, wider } = route.useSearch();
+  const { clone, example, algorithm, wider } = route.useSearch();
   const algorithms = useQuery(listAlgorithmsOptions());
   const workloads = useQuery(listWorkloadsOptions());
   const clusters = useQuery(listClustersOptions());
@@ -68,10 +68,11 @@ function Definition() {
     algorithms.data.items,
     workloads.data.items,
     clusters.data.items[0]?.name ?? "local",
+    algorithm,
   );
   const cloned: Json | undefined = original.data && { ...original.data.spec };
   const start: Json = cloned ?? (example ? EXAMPLE : empty);
-  const of = `${clone ?? example ?? ""} ${JSON.stringify(wider) ?? ""}`.trim();
+  const of = `${clone ?? example ?? algorithm ?? ""} ${JSON.stringify(wider) ?? ""}`.trim();
   return (
     <Builder
       key={of}

@@ -1,9 +1,9 @@
 import type { ReactNode } from "react";
+import type { Path } from "@/lib/json/document";
+import { isJson, pointerOf, valueAt, withValue } from "@/lib/json/document";
+import { describe, type FormField, fieldsFromSchema } from "@/lib/json/fields-from-schema";
 import { withCode } from "@/lib/ui/code";
-import type { Path } from "./document";
-import { isJson, pointerOf, valueAt, withValue } from "./document";
 import { ChoiceField, MixedField, NumberField, NumbersField, SwitchField, TextField } from "./fields";
-import { type FormField, fieldsFromSchema } from "./fields-from-schema";
 import styles from "./form.module.css";
 import { useForm } from "./form-context";
 
@@ -87,8 +87,7 @@ const SEARCHED = "searched";
 
 function SchemaField({ field, path, searched }: { field: FormField; path: Path; searched: boolean }) {
   const { change } = useForm();
-  const empty = field.nullable && !/\bempty\b/i.test(field.description) ? "may be empty" : "";
-  const told = [field.description.replace(/\.$/, ""), field.bounds, empty].filter(Boolean).join("; ");
+  const told = describe(field);
   const description = told && withCode(told);
   const shared = { path, label: field.title, description, fallback: searched ? undefined : field.default };
   const choose = (values: readonly unknown[]) => (

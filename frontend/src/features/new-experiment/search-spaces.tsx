@@ -1,10 +1,10 @@
 import { Button, NativeSelect } from "@mantine/core";
 import { type ReactNode, useState } from "react";
 import type { AlgorithmView, Space } from "@/lib/client/types.gen";
+import { valueAt, withValue } from "@/lib/json/document";
 import { formatCondition, formatValue } from "@/lib/spaces/words";
 import { withCode } from "@/lib/ui/code";
 import ui from "@/lib/ui/ui.module.css";
-import { valueAt, withValue } from "./document";
 import formStyles from "./form.module.css";
 import { useField, useForm } from "./form-context";
 import styles from "./search-spaces.module.css";

@@ -6,17 +6,25 @@ export interface Wider {
   spaces: Record<string, Space>;
 }
 
-/** From what the form starts: nothing, the example, or an experiment to clone; with wider spaces, to continue. */
+/** From what the form starts: nothing, the example, a method to try, or an experiment to clone; with wider spaces, to continue. */
 export interface NewExperimentSearch {
   clone?: string;
   example?: boolean;
+  /** A method to try: compared with a common one. */
+  algorithm?: string;
   wider?: Wider[];
 }
 
-export function newExperimentSearch({ clone, example, wider }: Record<string, unknown>): NewExperimentSearch {
+export function newExperimentSearch({
+  clone,
+  example,
+  algorithm,
+  wider,
+}: Record<string, unknown>): NewExperimentSearch {
   return {
     clone: typeof clone === "string" && clone ? clone : undefined,
     example: example === true ? true : undefined,
+    algorithm: typeof algorithm === "string" && algorithm ? algorithm : undefined,
     wider: Array.isArray(wider) && wider.length > 0 && wider.every(isWider) ? wider : undefined,
   };
 }

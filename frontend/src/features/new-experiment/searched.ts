@@ -1,7 +1,7 @@
 import type { AlgorithmView, Space } from "@/lib/client/types.gen";
+import { isJson, type Json, objectsAt, textAt, valueAt, withValue } from "@/lib/json/document";
+import { type FormField, fieldsFromSchema } from "@/lib/json/fields-from-schema";
 import type { Scalar } from "@/lib/spaces/words";
-import { isJson, type Json, objectsAt, textAt, valueAt, withValue } from "./document";
-import { type FormField, fieldsFromSchema } from "./fields-from-schema";
 import type { Wider } from "./search";
 import { sweepOf } from "./sweeps";
 

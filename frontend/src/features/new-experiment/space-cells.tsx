@@ -1,9 +1,9 @@
 import { TextInput } from "@mantine/core";
 import { useState } from "react";
 import type { Space } from "@/lib/client/types.gen";
+import type { Path } from "@/lib/json/document";
 import { SCALES } from "@/lib/spaces/words";
 import ui from "@/lib/ui/ui.module.css";
-import type { Path } from "./document";
 import { ChoiceField, NumberField } from "./fields";
 import { useField } from "./form-context";
 import styles from "./search-spaces.module.css";

@@ -1,9 +1,9 @@
 import { Button, NativeSelect, TextInput } from "@mantine/core";
 import { useState } from "react";
 import type { AlgorithmView } from "@/lib/client/types.gen";
+import { textAt, valueAt } from "@/lib/json/document";
+import { fieldsFromSchema } from "@/lib/json/fields-from-schema";
 import type { Scalar } from "@/lib/spaces/words";
-import { textAt, valueAt } from "./document";
-import { fieldsFromSchema } from "./fields-from-schema";
 import styles from "./form.module.css";
 import { useField, useForm } from "./form-context";
 import own from "./search-spaces.module.css";

@@ -1,7 +1,7 @@
 import type { AlgorithmView } from "@/lib/client/types.gen";
+import { isJson, type Json, objectsAt, valueAt, withValue } from "@/lib/json/document";
+import { type FormField, fieldsFromSchema } from "@/lib/json/fields-from-schema";
 import type { Scalar } from "@/lib/spaces/words";
-import { isJson, type Json, objectsAt, valueAt, withValue } from "./document";
-import { type FormField, fieldsFromSchema } from "./fields-from-schema";
 
 /** The values of each swept parameter of a variant; what is no list counts as none. */
 export function sweepOf(variant: unknown): Record<string, Scalar[]> {

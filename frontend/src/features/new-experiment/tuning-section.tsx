@@ -1,7 +1,7 @@
 import { Button, Switch } from "@mantine/core";
 import { useState } from "react";
+import { type Json, objectsAt, textAt, withValue } from "@/lib/json/document";
 import { Section } from "@/lib/ui/section";
-import { type Json, objectsAt, textAt, withValue } from "./document";
 import { ChoiceField } from "./fields";
 import styles from "./form.module.css";
 import { useField, useForm } from "./form-context";

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "react";
+import type { Json } from "@/lib/json/document";
 import { withNamedBaseline, withPlacedBaseline } from "./baseline";
-import type { Json } from "./document";
 import type { Replaced } from "./draft-note";
 import { EXAMPLE } from "./example";
 import type { TypedJson } from "./json-editor";

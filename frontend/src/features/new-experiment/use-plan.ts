@@ -3,8 +3,8 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { statusOf } from "@/lib/api/problem";
 import type { ExperimentSpec } from "@/lib/api/types";
 import { validateExperiment } from "@/lib/client/sdk.gen";
+import type { Json } from "@/lib/json/document";
 import { withNamedBaseline } from "./baseline";
-import type { Json } from "./document";
 
 const PAUSE = 400; // ms without a change before the server is asked
 const AGAIN = 3000; // ms after which a server that did not answer is asked again

@@ -1,9 +1,10 @@
 import { Button, Radio } from "@mantine/core";
 import type { AlgorithmList } from "@/lib/client/types.gen";
+import { isJson, objectsAt, textAt, valueAt } from "@/lib/json/document";
 import { Section } from "@/lib/ui/section";
+import { Toolbar } from "@/lib/ui/toolbar";
 import { VariantLine } from "@/lib/ui/variant-chip";
 import { AddVariant, AlgorithmField } from "./algorithm-picker";
-import { isJson, objectsAt, textAt, valueAt } from "./document";
 import { Documentation } from "./documentation";
 import { withCopy, withoutVariant, withVariant } from "./draft";
 import { TextField } from "./fields";
@@ -15,6 +16,7 @@ import { free, tunes } from "./searched";
 import { Source } from "./source";
 import { SweepFields } from "./sweep-fields";
 import { positionOf, sweepOf } from "./sweeps";
+import own from "./variants.module.css";
 
 /** The methods to compare, one card each; the colour is the one that every chart will use. */
 export function VariantsSection({ catalogue }: { catalogue: AlgorithmList }) {
@@ -89,22 +91,24 @@ function VariantCard({
           checked={draft.baseline === index}
           onChange={() => change((old) => ({ ...old, baseline: index }))}
         />
-        <Button
-          size="compact-xs"
-          variant="subtle"
-          color="gray"
-          onClick={() => change((old) => withCopy(old, index))}
-        >
-          Duplicate
-        </Button>
-        <Button
-          size="compact-xs"
-          variant="subtle"
-          color="gray"
-          onClick={() => change((old) => withoutVariant(old, index))}
-        >
-          Remove
-        </Button>
+        <Toolbar label={`Variant ${index + 1}`} className={own.tools}>
+          <Button
+            size="compact-xs"
+            variant="subtle"
+            color="gray"
+            onClick={() => change((old) => withCopy(old, index))}
+          >
+            Duplicate
+          </Button>
+          <Button
+            size="compact-xs"
+            variant="subtle"
+            color="gray"
+            onClick={() => change((old) => withoutVariant(old, index))}
+          >
+            Remove
+          </Button>
+        </Toolbar>
       </div>
       <div className={styles.pair}>
         <TextField path={[...path, "name"]} label="Name" />
@@ -144,6 +148,9 @@ function VariantCard({
           <summary>About {known.title}</summary>
           {known.origin !== "built-in" && <Source offered={known} />}
           <Documentation text={known.documentation} />
+          <a href={`/algorithms/${known.name}`} target="_blank" rel="noreferrer" className={own.about}>
+            Parameters, and what tests verify
+          </a>
         </details>
       )}
     </fieldset>

@@ -1,6 +1,8 @@
+import { Button, Group as Row } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
 import type { Metric } from "@/lib/api/types";
 import { LineChart } from "@/lib/charts/line-chart";
+import { type Zoom, zoomFrom, zoomText } from "@/lib/charts/zoom";
 import type { RunView, SeriesAnswer, Target } from "@/lib/client/types.gen";
 import { formatCount, formatNumber, formatPercentTick } from "@/lib/format/numbers";
 import {
@@ -16,6 +18,7 @@ import { AxisPicker } from "@/lib/ui/axis-picker";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { Section } from "@/lib/ui/section";
 import styles from "./run.module.css";
+import type { RunSearch } from "./search";
 import { metricsOf, useSeries } from "./use-run";
 
 const route = getRouteApi("/runs/$runId");
@@ -30,8 +33,12 @@ export function RunCurves({
   index: number;
   target: Target | undefined;
 }) {
-  const axis = route.useSearch().axis ?? "clock";
+  const search = route.useSearch();
+  const axis = search.axis ?? "clock";
   const navigate = route.useNavigate();
+  const look = (changes: Partial<RunSearch>) =>
+    navigate({ search: (old) => ({ ...old, ...changes }), replace: true, resetScroll: false });
+  const zoom = zoomFrom(search.x);
   const metrics = metricsOf(run.evaluated_part);
   const query = useSeries(run.id, metrics, axis);
   return (
@@ -39,12 +46,14 @@ export function RunCurves({
       title="Curves"
       testId="run-curves"
       aside={
-        <AxisPicker
-          axis={axis}
-          choose={(next) =>
-            navigate({ search: (old) => ({ ...old, axis: next }), replace: true, resetScroll: false })
-          }
-        />
+        <Row gap="6px 12px" justify="flex-end" miw={0}>
+          {zoom && (
+            <Button size="compact-xs" variant="default" onClick={() => look({ x: undefined })}>
+              Show all
+            </Button>
+          )}
+          <AxisPicker axis={axis} choose={(next) => look({ axis: next, x: undefined })} />
+        </Row>
       }
     >
       {query.isError && !query.data && (
@@ -52,12 +61,24 @@ export function RunCurves({
       )}
       <div className={styles.charts} data-stale={query.isPlaceholderData}>
         {metrics.map((metric) => (
-          <Curve key={metric} metric={metric} answer={query.data} run={run} index={index} target={target} />
+          <Curve
+            key={metric}
+            metric={metric}
+            answer={query.data}
+            run={run}
+            index={index}
+            target={target}
+            zoom={zoom}
+            onZoom={(next) => look({ x: next && zoomText(next) })}
+          />
         ))}
       </div>
     </Section>
   );
 }
+
+/** Metrics of evaluations; the others have a point for every few steps. */
+const evaluated = (metric: Metric) => metric.startsWith("validation_") || metric.startsWith("test_");
 
 interface CurveProps {
   metric: Metric;
@@ -65,9 +86,11 @@ interface CurveProps {
   run: RunView;
   index: number;
   target: Target | undefined;
+  zoom: Zoom | undefined;
+  onZoom: (zoom: Zoom | undefined) => void;
 }
 
-function Curve({ metric, answer, run, index, target }: CurveProps) {
+function Curve({ metric, answer, run, index, target, zoom, onZoom }: CurveProps) {
   const axis = answer?.axis ?? "clock";
   const series = (answer?.series ?? []).filter((one) => one.metric === metric && one.x.length > 0);
   const share = isShare(metric);
@@ -91,6 +114,15 @@ function Curve({ metric, answer, run, index, target }: CurveProps) {
       formatY={(value) => formatMetric(metric, value)}
       tickY={(value) => (share ? formatPercentTick(value) : formatNumber(value))}
       clamp={share ? [0, 1] : undefined}
+      crossings={
+        meets && axis === "clock" && run.time_to_target !== null
+          ? [{ x: run.time_to_target, style: variantStyle(index) }]
+          : []
+      }
+      evaluations={evaluated(metric) ? series.map(({ x }) => ({ x, style: variantStyle(index) })) : []}
+      sync="run"
+      zoom={zoom}
+      onZoom={onZoom}
       target={meets ? { value: target.value, label: "target" } : undefined}
     />
   );

@@ -1,8 +1,8 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { cancelRunMutation, readRunQueryKey } from "@/lib/client/@tanstack/react-query.gen";
-import type { ExperimentView, RunView } from "@/lib/client/types.gen";
-import { formatCount, formatNumber, formatPercent } from "@/lib/format/numbers";
+import type { ExperimentView, RunView, Target } from "@/lib/client/types.gen";
+import { formatChosenPercent, formatCount, formatNumber, formatPercent } from "@/lib/format/numbers";
 import { accuracyLabel } from "@/lib/format/quantities";
 import { formatSeconds } from "@/lib/format/time";
 import { Allowed } from "@/lib/people/allowed";
@@ -12,6 +12,7 @@ import { ErrorPanel } from "@/lib/ui/error-panel";
 import { StateBadge } from "@/lib/ui/state-badge";
 import { isTerminal, outcomeOf } from "@/lib/ui/states";
 import { Tag } from "@/lib/ui/tag";
+import ui from "@/lib/ui/ui.module.css";
 import { VariantChip } from "@/lib/ui/variant-chip";
 import { AttemptButtons, AttemptErrors, useAttempts } from "./attempts";
 import { CheckpointButton, CheckpointNote, useCheckpoint } from "./checkpoint";
@@ -88,7 +89,7 @@ export function RunHeader({ run, index, experiment }: RunHeaderProps) {
       {run.waiting && <WaitingNotes waiting={[run.waiting]} />}
       <FailurePart run={run} />
       <CheckpointNote request={checkpoint} />
-      <Figures run={run} />
+      <Figures run={run} target={experiment?.spec.target ?? undefined} />
       {cancel.isError && <ErrorPanel what="The run could not be cancelled." error={cancel.error} />}
       <AttemptErrors attempts={attempts} />
     </header>
@@ -105,9 +106,15 @@ function partsOf(run: RunView): string {
   return "The test part is scored once, when the run has met its target or its budget; it is not used for any decision.";
 }
 
-function Figures({ run }: { run: RunView }) {
+/** Beside the accuracy of a run that has ended without its target. */
+function missed(run: RunView, target: Target | undefined): string {
+  if (!target || run.time_to_target !== null || !isTerminal(run.state)) return "";
+  return target.metric?.endsWith("loss") ? "" : `target ${formatChosenPercent(target.value)} not reached`;
+}
+
+function Figures({ run, target }: { run: RunView; target: Target | undefined }) {
   const figures = [
-    [accuracyLabel(run.evaluated_part), formatPercent(run.accuracy, 2)],
+    [accuracyLabel(run.evaluated_part), formatPercent(run.accuracy, 2), missed(run, target)],
     ...(run.evaluated_part === "test" ? [] : [["Test accuracy, once", formatPercent(run.test_accuracy, 2)]]),
     [run.simulated ? "Time to target, virtual" : "Time to target", formatSeconds(run.time_to_target)],
     ["Communication", formatPercent(run.communication_fraction)],
@@ -116,10 +123,13 @@ function Figures({ run }: { run: RunView }) {
   return (
     <>
       <dl className={styles.figures}>
-        {figures.map(([label, value]) => (
+        {figures.map(([label, value, note]) => (
           <div key={label}>
             <dt>{label}</dt>
-            <dd>{value}</dd>
+            <dd>
+              {value}
+              {note && <span className={ui.range}>{note}</span>}
+            </dd>
           </div>
         ))}
       </dl>

@@ -2,10 +2,18 @@ import { useComputedColorScheme } from "@mantine/core";
 import { useEffect, useRef, useState } from "react";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
+import { ChartMenu } from "./chart-menu";
 import styles from "./line-chart.module.css";
 import { oncePerFrame } from "./once-per-frame";
 import { type ChartAxes, chartOptions } from "./options";
-import { type ChartSeries, type Crossing, chartData, describe, seenThrough } from "./series";
+import {
+  type ChartSeries,
+  type Crossing,
+  chartData,
+  describe,
+  type Evaluations,
+  seenThrough,
+} from "./series";
 import type { Zoom } from "./zoom";
 
 export interface LineChartProps extends ChartAxes {
@@ -13,6 +21,7 @@ export interface LineChartProps extends ChartAxes {
   readonly series: readonly ChartSeries[];
   /** Dots on the line of the target. */
   readonly crossings?: readonly Crossing[];
+  readonly evaluations?: readonly Evaluations[];
   /** Such as "212 of 4,096 points". */
   readonly note?: string;
   readonly empty?: string;
@@ -37,7 +46,14 @@ export function LineChart(props: LineChartProps) {
   const zoom = props.onZoom ? props.zoom : own;
   const newest = useRef({ ...props, series, zoom });
   const structure = JSON.stringify([
-    series.map((one) => [one.label, one.style.light, one.style.dash, one.low !== undefined]),
+    series.map((one) => [
+      one.label,
+      one.style.light,
+      one.style.dash,
+      one.low !== undefined,
+      one.faint,
+      one.thin,
+    ]),
     props.xTitle,
     props.target,
     props.close,
@@ -106,6 +122,7 @@ export function LineChart(props: LineChartProps) {
       <figcaption className={styles.head}>
         <span className={styles.title}>{title}</span>
         <span className={styles.note}>{note}</span>
+        {points > 0 && <ChartMenu of={title} drawing={() => newest.current} />}
       </figcaption>
       <div
         ref={host}
@@ -124,12 +141,16 @@ function inView(plot: uPlot, [min, max]: Zoom): void {
   plot.setScale("x", { min, max });
 }
 
-function drawnBy({ series, zoom, crossings = [] }: Pick<LineChartProps, "series" | "zoom" | "crossings">) {
+type Drawn = Pick<LineChartProps, "series" | "zoom" | "crossings" | "evaluations">;
+
+function drawnBy({ series, zoom, crossings = [], evaluations = [] }: Drawn) {
   return [
     ...columnsOf(series),
     ...(zoom ?? []),
     "crossings",
     ...crossings.flatMap(({ x, style }) => [x, style.light]),
+    "evaluations",
+    ...evaluations.flatMap(({ x, style }) => [x, style.light]),
   ];
 }
 

@@ -1,5 +1,5 @@
 import type uPlot from "uplot";
-import { type ChartSeries, type Crossing, type TargetLine, yRange } from "./series";
+import { type ChartSeries, type Crossing, type Evaluations, type TargetLine, yRange } from "./series";
 import { type TooltipRow, tooltip } from "./tooltip";
 import type { Zoom } from "./zoom";
 
@@ -28,6 +28,7 @@ interface Current {
   readonly series: readonly ChartSeries[];
   readonly zoom?: Zoom;
   readonly crossings?: readonly Crossing[];
+  readonly evaluations?: readonly Evaluations[];
 }
 
 /** `current` is asked at drawing time, so that ranges follow the data without building the chart anew. */
@@ -41,12 +42,18 @@ export function chartOptions(
   const drawn: uPlot.Series[] = [{}];
   const bands: uPlot.Band[] = [];
   const rows: TooltipRow[] = [];
-  for (const [at, { label, style, low, high, faint }] of series.entries()) {
+  for (const [at, { label, style, low, high, faint, thin }] of series.entries()) {
     const color = look.dark ? style.dark : style.light;
     const column = drawn.length;
     rows.push({ label, color, column, detail: (x) => current().series[at]?.detail?.(x) ?? "" });
     const stroke = faint ? `${color}80` : color;
-    drawn.push({ label, stroke, width: faint ? 1 : 1.75, dash: [...style.dash], points: { show: false } });
+    drawn.push({
+      label,
+      stroke,
+      width: faint || thin ? 1 : 1.75,
+      dash: [...style.dash],
+      points: { show: false },
+    });
     if (!low || !high) continue;
     const edge: uPlot.Series = { stroke: "transparent", width: 0, points: { show: false } };
     drawn.push({ ...edge }, { ...edge });
@@ -100,6 +107,7 @@ export function chartOptions(
     ],
     plugins: [
       tooltip(rows, (x) => `${axes.xTitle.split(" (")[0]} ${axes.formatX(x)}`, axes.formatY),
+      evaluationTicks(look, () => current().evaluations ?? []),
       ...(axes.target ? [targetLine(axes.target, look, () => current().crossings ?? [])] : []),
     ],
   };
@@ -123,6 +131,34 @@ export function nearestOwn(plot: Pick<uPlot, "data">, series: number, hovered: n
   const after = own(hovered, 1);
   if (before === undefined || after === undefined) return null;
   return hovered - before <= after - hovered ? before : after;
+}
+
+/** Pixels that an evaluation's tick is high. */
+const TICK = 5;
+
+function evaluationTicks(look: ChartLook, evaluations: () => readonly Evaluations[]): uPlot.Plugin {
+  return {
+    hooks: {
+      drawClear: (plot) => {
+        const { ctx, bbox } = plot;
+        const scale = window.devicePixelRatio;
+        ctx.save();
+        ctx.lineWidth = scale;
+        for (const { x, style } of evaluations()) {
+          ctx.strokeStyle = `${look.dark ? style.dark : style.light}99`;
+          ctx.beginPath();
+          for (let i = 0; i < x.length; i += 1) {
+            const left = Math.round(plot.valToPos(x[i] as number, "x", true));
+            if (left < bbox.left || left > bbox.left + bbox.width) continue;
+            ctx.moveTo(left, bbox.top + bbox.height);
+            ctx.lineTo(left, bbox.top + bbox.height - TICK * scale);
+          }
+          ctx.stroke();
+        }
+        ctx.restore();
+      },
+    },
+  };
 }
 
 function targetLine(target: TargetLine, look: ChartLook, crossings: () => readonly Crossing[]): uPlot.Plugin {

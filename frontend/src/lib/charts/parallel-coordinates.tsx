@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import { DrawingMenu } from "./drawing-menu";
 import type { Mark } from "./space-scale";
 import styles from "./trial-charts.module.css";
 import { useWidth } from "./use-width";
@@ -43,7 +44,11 @@ export function ParallelCoordinates({ title, label, axes, lines, marked, mark, t
   const pathOf = (line: ParallelLine) => path(line.places, x, y);
   return (
     <figure className={styles.figure} data-testid={testId}>
-      <figcaption className={styles.head}>{title}</figcaption>
+      <figcaption className={styles.head}>
+        {title}
+        <span className={styles.spring} />
+        <DrawingMenu of="Trials over all parameters" host={host} />
+      </figcaption>
       <div ref={host} style={{ height: HEIGHT }}>
         <svg width={width} height={HEIGHT} role="img" aria-label={label}>
           {axes.map(({ name }, index) => (

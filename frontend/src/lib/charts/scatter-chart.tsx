@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import { DrawingMenu } from "./drawing-menu";
 import { linearTicks, type Mark } from "./space-scale";
 import styles from "./trial-charts.module.css";
 import { useWidth } from "./use-width";
@@ -53,7 +54,11 @@ export function ScatterChart(props: ScatterChartProps) {
   const ticks = points.some((point) => point.y !== null) ? linearTicks(low, high) : [];
   return (
     <figure className={styles.figure} data-testid={testId}>
-      <figcaption className={styles.head}>{title}</figcaption>
+      <figcaption className={styles.head}>
+        {title}
+        <span className={styles.spring} />
+        <DrawingMenu of="Trials over a parameter" host={host} />
+      </figcaption>
       <div ref={host} style={{ height: HEIGHT }}>
         <svg width={width} height={HEIGHT} role="img" aria-label={label}>
           {ticks.map((tick) => (

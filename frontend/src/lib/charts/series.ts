@@ -10,8 +10,10 @@ export interface ChartSeries {
   readonly y: ArrayLike<number | null>;
   readonly low?: ArrayLike<number | null>;
   readonly high?: ArrayLike<number | null>;
-  /** Drawn thin: fewer seeds stand behind it. */
+  /** Drawn thin and pale: one seed after the mean has ended. */
   readonly faint?: boolean;
+  /** Drawn thin: one seed of several. */
+  readonly thin?: boolean;
   /** What stands behind a point, for a reader at the pointer: "96.1% to 97.0%, 3 seeds". */
   readonly detail?: (x: number) => string;
 }
@@ -25,6 +27,12 @@ export interface TargetLine {
 /** Where a run met the target: a dot on its line. */
 export interface Crossing {
   readonly x: number;
+  readonly style: VariantStyle;
+}
+
+/** When something was evaluated: small ticks at the foot of the chart. */
+export interface Evaluations {
+  readonly x: ArrayLike<number>;
   readonly style: VariantStyle;
 }
 

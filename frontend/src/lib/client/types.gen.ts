@@ -1079,6 +1079,62 @@ export type Curve = {
 };
 
 /**
+ * DeletedExperiment
+ *
+ * An experiment that is deleted and can be restored.
+ */
+export type DeletedExperiment = {
+    /**
+     * Created At
+     */
+    created_at: string;
+    /**
+     * Deleted At
+     */
+    deleted_at: string;
+    /**
+     * Deleted By
+     */
+    deleted_by: string;
+    /**
+     * Id
+     */
+    id: string;
+    /**
+     * Name
+     */
+    name: string;
+    /**
+     * Number
+     */
+    number: number;
+    /**
+     * Purge At
+     */
+    purge_at: string;
+    /**
+     * Workload
+     */
+    workload: string;
+};
+
+/**
+ * DeletedPage
+ *
+ * One page of the deleted experiments.
+ */
+export type DeletedPage = {
+    /**
+     * Items
+     */
+    items: Array<DeletedExperiment>;
+    /**
+     * Next Cursor
+     */
+    next_cursor: string | null;
+};
+
+/**
  * DroppedView
  *
  * A worker that was dropped from the run.
@@ -1190,6 +1246,40 @@ export type EvaluationSettings = {
      * Samples between evaluations.
      */
     every: number;
+};
+
+/**
+ * ExperimentChange
+ *
+ * What is to be changed of an experiment; what is left out stays.
+ */
+export type ExperimentChange = {
+    /**
+     * Add Tags
+     */
+    add_tags?: Array<string>;
+    /**
+     * Archived
+     */
+    archived?: boolean | null;
+    /**
+     * Note
+     *
+     * Markdown; an empty text removes it.
+     */
+    note?: string | null;
+    /**
+     * Protected
+     */
+    protected?: boolean | null;
+    /**
+     * Remove Tags
+     */
+    remove_tags?: Array<string>;
+    /**
+     * Starred
+     */
+    starred?: boolean | null;
 };
 
 /**
@@ -1314,6 +1404,10 @@ export type ExperimentSpec = {
  */
 export type ExperimentSummary = {
     /**
+     * Archived
+     */
+    archived: boolean;
+    /**
      * Baseline
      */
     baseline: string;
@@ -1334,6 +1428,10 @@ export type ExperimentSummary = {
      */
     finished_at: string | null;
     /**
+     * Headlines
+     */
+    headlines: Array<string>;
+    /**
      * Id
      */
     id: string;
@@ -1341,6 +1439,10 @@ export type ExperimentSummary = {
      * Name
      */
     name: string;
+    /**
+     * Note Line
+     */
+    note_line: string;
     /**
      * Number
      */
@@ -1350,15 +1452,31 @@ export type ExperimentSummary = {
      */
     priority: number;
     /**
+     * Protected
+     */
+    protected: boolean;
+    /**
+     * Revision
+     */
+    revision: number;
+    /**
      * Runs
      */
     runs: {
         [key in RunState]?: number;
     };
     /**
+     * Starred
+     */
+    starred: boolean;
+    /**
      * State
      */
     state: string;
+    /**
+     * Tags
+     */
+    tags: Array<string>;
     /**
      * User
      */
@@ -1384,6 +1502,10 @@ export type ExperimentSummary = {
  */
 export type ExperimentView = {
     /**
+     * Archived
+     */
+    archived: boolean;
+    /**
      * Baseline
      */
     baseline: string;
@@ -1408,6 +1530,10 @@ export type ExperimentView = {
      */
     finished_at: string | null;
     /**
+     * Headlines
+     */
+    headlines: Array<string>;
+    /**
      * Id
      */
     id: string;
@@ -1415,6 +1541,14 @@ export type ExperimentView = {
      * Name
      */
     name: string;
+    /**
+     * Note
+     */
+    note: string;
+    /**
+     * Note Line
+     */
+    note_line: string;
     /**
      * Number
      */
@@ -1424,6 +1558,14 @@ export type ExperimentView = {
      */
     priority: number;
     /**
+     * Protected
+     */
+    protected: boolean;
+    /**
+     * Revision
+     */
+    revision: number;
+    /**
      * Runs
      */
     runs: {
@@ -1431,9 +1573,17 @@ export type ExperimentView = {
     };
     spec: ExperimentSpec;
     /**
+     * Starred
+     */
+    starred: boolean;
+    /**
      * State
      */
     state: string;
+    /**
+     * Tags
+     */
+    tags: Array<string>;
     /**
      * User
      */
@@ -1523,6 +1673,47 @@ export type FileFault = {
 };
 
 /**
+ * FilterFieldView
+ *
+ * A field of the filter language.
+ */
+export type FilterFieldView = {
+    /**
+     * Description
+     */
+    description: string;
+    /**
+     * Example
+     */
+    example: string;
+    kind: Kind;
+    /**
+     * Name
+     */
+    name: string;
+    /**
+     * Operators
+     */
+    operators: Array<string>;
+    /**
+     * Values
+     */
+    values: Array<string>;
+};
+
+/**
+ * FilterLanguage
+ *
+ * What a filter of `list_experiments` may name.
+ */
+export type FilterLanguage = {
+    /**
+     * Fields
+     */
+    fields: Array<FilterFieldView>;
+};
+
+/**
  * Jitter
  *
  * Standard deviations of the logarithm of a gradient's time, by what they persist over.
@@ -1549,6 +1740,13 @@ export type Jitter = {
      */
     steps: number;
 };
+
+/**
+ * Kind
+ *
+ * What the values of a field are.
+ */
+export type Kind = 'text' | 'choice' | 'number' | 'flag' | 'time';
 
 /**
  * Leaderboard
@@ -2324,6 +2522,10 @@ export type Ready = {
      * Reasons
      */
     reasons: Array<string>;
+    /**
+     * Warnings
+     */
+    warnings: Array<string>;
 };
 
 /**
@@ -4378,6 +4580,40 @@ export type ReadTraceResponses = {
 
 export type ReadTraceResponse = ReadTraceResponses[keyof ReadTraceResponses];
 
+export type ListDeletedExperimentsData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Limit
+         */
+        limit?: number;
+        /**
+         * Cursor
+         */
+        cursor?: string | null;
+    };
+    url: '/api/v1/deleted-experiments';
+};
+
+export type ListDeletedExperimentsErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type ListDeletedExperimentsError = ListDeletedExperimentsErrors[keyof ListDeletedExperimentsErrors];
+
+export type ListDeletedExperimentsResponses = {
+    /**
+     * Successful Response
+     */
+    200: DeletedPage;
+};
+
+export type ListDeletedExperimentsResponse = ListDeletedExperimentsResponses[keyof ListDeletedExperimentsResponses];
+
 export type StreamEventsData = {
     body?: never;
     headers?: {
@@ -4440,6 +4676,12 @@ export type ListExperimentsData = {
          * Cursor
          */
         cursor?: string | null;
+        /**
+         * Filter
+         *
+         * Such as `state = running and tag = "paper"`; `list_filter_fields` lists the fields.
+         */
+        filter?: string | null;
     };
     url: '/api/v1/experiments';
 };
@@ -4527,6 +4769,36 @@ export type ValidateExperimentResponses = {
 
 export type ValidateExperimentResponse = ValidateExperimentResponses[keyof ValidateExperimentResponses];
 
+export type DeleteExperimentData = {
+    body?: never;
+    path: {
+        /**
+         * Experiment Id
+         */
+        experiment_id: string;
+    };
+    query?: never;
+    url: '/api/v1/experiments/{experiment_id}';
+};
+
+export type DeleteExperimentErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type DeleteExperimentError = DeleteExperimentErrors[keyof DeleteExperimentErrors];
+
+export type DeleteExperimentResponses = {
+    /**
+     * Successful Response
+     */
+    200: DeletedExperiment;
+};
+
+export type DeleteExperimentResponse = DeleteExperimentResponses[keyof DeleteExperimentResponses];
+
 export type ReadExperimentData = {
     body?: never;
     path: {
@@ -4556,6 +4828,44 @@ export type ReadExperimentResponses = {
 };
 
 export type ReadExperimentResponse = ReadExperimentResponses[keyof ReadExperimentResponses];
+
+export type ChangeExperimentData = {
+    body: ExperimentChange;
+    headers?: {
+        /**
+         * If-Match
+         *
+         * The `revision` it must have, in quotes.
+         */
+        'If-Match'?: string | null;
+    };
+    path: {
+        /**
+         * Experiment Id
+         */
+        experiment_id: string;
+    };
+    query?: never;
+    url: '/api/v1/experiments/{experiment_id}';
+};
+
+export type ChangeExperimentErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type ChangeExperimentError = ChangeExperimentErrors[keyof ChangeExperimentErrors];
+
+export type ChangeExperimentResponses = {
+    /**
+     * Successful Response
+     */
+    200: ExperimentView;
+};
+
+export type ChangeExperimentResponse = ChangeExperimentResponses[keyof ChangeExperimentResponses];
 
 export type ReadBandsData = {
     body?: never;
@@ -4670,6 +4980,43 @@ export type ReadComparisonResponses = {
 
 export type ReadComparisonResponse = ReadComparisonResponses[keyof ReadComparisonResponses];
 
+export type ExportPointsData = {
+    body?: never;
+    path: {
+        /**
+         * Experiment Id
+         */
+        experiment_id: string;
+    };
+    query?: {
+        /**
+         * Metric
+         *
+         * May repeat; default: all.
+         */
+        metric?: Array<'validation_accuracy' | 'validation_loss' | 'test_accuracy' | 'test_loss' | 'train_loss' | 'communication_fraction' | 'throughput' | 'staleness'> | null;
+    };
+    url: '/api/v1/experiments/{experiment_id}/points.csv';
+};
+
+export type ExportPointsErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type ExportPointsError = ExportPointsErrors[keyof ExportPointsErrors];
+
+export type ExportPointsResponses = {
+    /**
+     * Successful Response
+     */
+    200: string;
+};
+
+export type ExportPointsResponse = ExportPointsResponses[keyof ExportPointsResponses];
+
 export type SetPriorityData = {
     body: PriorityChange;
     path: {
@@ -4700,6 +5047,36 @@ export type SetPriorityResponses = {
 
 export type SetPriorityResponse = SetPriorityResponses[keyof SetPriorityResponses];
 
+export type RestoreExperimentData = {
+    body?: never;
+    path: {
+        /**
+         * Experiment Id
+         */
+        experiment_id: string;
+    };
+    query?: never;
+    url: '/api/v1/experiments/{experiment_id}/restore';
+};
+
+export type RestoreExperimentErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type RestoreExperimentError = RestoreExperimentErrors[keyof RestoreExperimentErrors];
+
+export type RestoreExperimentResponses = {
+    /**
+     * Successful Response
+     */
+    200: ExperimentView;
+};
+
+export type RestoreExperimentResponse = RestoreExperimentResponses[keyof RestoreExperimentResponses];
+
 export type ReadTuningData = {
     body?: never;
     path: {
@@ -4729,6 +5106,31 @@ export type ReadTuningResponses = {
 };
 
 export type ReadTuningResponse = ReadTuningResponses[keyof ReadTuningResponses];
+
+export type ListFilterFieldsData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/v1/filter-fields';
+};
+
+export type ListFilterFieldsErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type ListFilterFieldsError = ListFilterFieldsErrors[keyof ListFilterFieldsErrors];
+
+export type ListFilterFieldsResponses = {
+    /**
+     * Successful Response
+     */
+    200: FilterLanguage;
+};
+
+export type ListFilterFieldsResponse = ListFilterFieldsResponses[keyof ListFilterFieldsResponses];
 
 export type AcceptInviteData = {
     body: Acceptance;
@@ -4941,6 +5343,56 @@ export type ListRunsResponses = {
 };
 
 export type ListRunsResponse = ListRunsResponses[keyof ListRunsResponses];
+
+export type ExportRunsData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Experiment
+         */
+        experiment?: string | null;
+        /**
+         * State
+         *
+         * May repeat: any of these.
+         */
+        state?: Array<RunState> | null;
+        /**
+         * Variant
+         */
+        variant?: string | null;
+        /**
+         * Cluster
+         */
+        cluster?: string | null;
+        /**
+         * Reported
+         *
+         * Only runs that are reported, or only those of trials.
+         */
+        reported?: boolean | null;
+    };
+    url: '/api/v1/runs.csv';
+};
+
+export type ExportRunsErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type ExportRunsError = ExportRunsErrors[keyof ExportRunsErrors];
+
+export type ExportRunsResponses = {
+    /**
+     * Successful Response
+     */
+    200: string;
+};
+
+export type ExportRunsResponse = ExportRunsResponses[keyof ExportRunsResponses];
 
 export type ReadRunData = {
     body?: never;
@@ -5406,6 +5858,36 @@ export type InviteUserResponses = {
 };
 
 export type InviteUserResponse = InviteUserResponses[keyof InviteUserResponses];
+
+export type EndSessionsData = {
+    body?: never;
+    path: {
+        /**
+         * Name
+         */
+        name: string;
+    };
+    query?: never;
+    url: '/api/v1/users/{name}/sign-out';
+};
+
+export type EndSessionsErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type EndSessionsError = EndSessionsErrors[keyof EndSessionsErrors];
+
+export type EndSessionsResponses = {
+    /**
+     * Successful Response
+     */
+    204: void;
+};
+
+export type EndSessionsResponse = EndSessionsResponses[keyof EndSessionsResponses];
 
 export type VersionData = {
     body?: never;

@@ -58,15 +58,13 @@ export function formatBytes(value: Maybe): string {
   return `${formatNumber(scaled)} ${BYTE_UNITS[unit] ?? "B"}`;
 }
 
-/** A ratio such as a speed-up. */
+/** A ratio such as a speed-up; what is not 1 is not written 1.00. */
 export function formatRatio(value: Maybe): string {
-  return absent(value) ? NONE : `${value >= 100 ? formatCount(value) : value.toFixed(value < 10 ? 2 : 1)}×`;
-}
-
-/** The end of an interval that excludes 1: it is not written 1.00. */
-export function formatRatioBesideOne(value: Maybe): string {
-  if (absent(value) || value.toFixed(2) !== "1.00" || value === 1) return formatRatio(value);
-  return `${value.toFixed(Math.min(5, Math.ceil(-Math.log10(Math.abs(value - 1)))))}×`;
+  if (absent(value)) return NONE;
+  if (value >= 100) return `${formatCount(value)}×`;
+  const beside = value !== 1 && value.toFixed(2) === "1.00";
+  const decimals = beside ? Math.min(5, Math.ceil(-Math.log10(Math.abs(value - 1)))) : value < 10 ? 2 : 1;
+  return `${value.toFixed(decimals)}×`;
 }
 
 /** A factor in a sentence, with about two digits, or more where it would otherwise be rounded to 1. */

@@ -49,6 +49,18 @@ export function formatSpan(span: { at: string; earliest: string; latest: string 
   return `about ${clock(span.at)}${wide ? ` (${clock(span.earliest)} to ${clock(span.latest)})` : ""}`;
 }
 
+/** Times of the server's phrases, "14:05 UTC" or "2026-06-02 14:05 UTC", in the time zone of the reader. */
+export function withLocalTimes(phrase: string, now: number): string {
+  return phrase.replace(
+    /(?:(\d{4}-\d\d-\d\d) )?\b(\d\d:\d\d) UTC\b/g,
+    (_, day: string | undefined, time: string) => {
+      const at = `${day ?? new Date(now).toISOString().slice(0, 10)}T${time}:00Z`;
+      const local = formatMoment(at).slice(0, 16);
+      return new Date(at).toDateString() === new Date(now).toDateString() ? local.slice(11) : local;
+    },
+  );
+}
+
 /** Local time of day, to the second. */
 export function formatClock(at: string): string {
   return new Date(at).toLocaleTimeString("en-GB", { hour12: false });

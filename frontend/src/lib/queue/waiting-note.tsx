@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import type { WaitingView } from "@/lib/client/types.gen";
 import { ordinal } from "@/lib/format/ordinal";
-import { formatSpan } from "@/lib/format/time";
+import { formatSpan, withLocalTimes } from "@/lib/format/time";
 import { useNow } from "@/lib/ui/use-now";
 import styles from "./waiting.module.css";
 
@@ -13,11 +13,21 @@ export function predicted({ starts, ends }: Pick<WaitingView, "starts" | "ends">
 
 const NEXT = "next to start";
 
-/** Why it waits, with the place of its experiment: "2nd in queue, behind 1 experiment (3 runs)". */
-export function reasonOf({ position, reason }: Pick<WaitingView, "position" | "reason">): string {
-  if (position === 0) return reason;
-  const why = reason === NEXT ? "waiting for a free core" : reason;
-  return `${ordinal(position)} in queue, ${why}`;
+/** A reason of the server as a sentence begins, with its times in the reader's time zone. */
+export function sentenceOf(reason: string, now: number): string {
+  const why = reason.startsWith(NEXT) ? reason.replace(NEXT, "waiting for a free core") : reason;
+  return withLocalTimes(why.charAt(0).toUpperCase() + why.slice(1), now);
+}
+
+/** Why it waits, with the place of its experiment: "Waiting for a free core (4th in queue)". */
+export function reasonOf(
+  { position, reason }: Pick<WaitingView, "position" | "reason">,
+  now = Date.now(),
+): string {
+  const why = sentenceOf(reason, now);
+  if (position === 0) return why;
+  const place = `${ordinal(position)} in queue`;
+  return why.endsWith(")") ? `${why}, ${place}` : `${why} (${place})`;
 }
 
 /** The place of one run among all that wait for its cluster: "4th in queue"; of one that was sent, "2nd in turn". */
@@ -37,9 +47,10 @@ export function WaitingNotes({ waiting }: { waiting: readonly WaitingView[] }) {
       {waiting.map((each) => (
         <li key={each.cluster}>
           <Link to="/clusters/$clusterName/queue" params={{ clusterName: each.cluster }}>
-            Waiting on {each.cluster}
+            {each.cluster}
           </Link>
-          : {reasonOf(each)}
+          {" · "}
+          {reasonOf(each, now)}
           <span className={styles.when}>{predicted(each, now) || "start and end unknown"}</span>
         </li>
       ))}

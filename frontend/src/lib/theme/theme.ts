@@ -30,6 +30,8 @@ export const theme = createTheme({
       styles: { error: { marginTop: 5 } }, // as far below the description as that is below the input
     },
     Select: { defaultProps: { allowDeselect: false, comboboxProps: { shadow: "md" } } },
+    SegmentedControl: { styles: { label: { minHeight: 24 } } }, // what is touched is at least 24 px high
+    Switch: { styles: { body: { minHeight: 24, alignItems: "center" } } },
     Tooltip: { defaultProps: { openDelay: 250, withArrow: true } },
   },
 });

@@ -5,7 +5,9 @@ export function Figure({ value, range }: { value: string; range?: string }) {
   return (
     <>
       {value}
-      <span className={styles.range}>{range || "\u00a0"}</span>
+      <span className={styles.range} data-range>
+        {range || "\u00a0"}
+      </span>
     </>
   );
 }

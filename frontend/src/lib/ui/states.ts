@@ -96,6 +96,6 @@ export function outcomeOf(
 ): { label: string; tone: Tone } | undefined {
   if (!hasTarget || run.state !== "succeeded") return undefined;
   return run.time_to_target === null
-    ? { label: "target missed", tone: "warn" }
+    ? { label: "target not reached", tone: "warn" }
     : { label: "target reached", tone: "good" };
 }

@@ -8,7 +8,7 @@ const MEANINGS = {
 
 export function Tag({ kind }: { kind: keyof typeof MEANINGS }) {
   return (
-    <span className={`${styles.tag} ${styles[kind]}`} title={MEANINGS[kind]}>
+    <span className={`${styles.tag} ${styles[kind]}`} title={MEANINGS[kind]} data-range>
       {kind}
     </span>
   );

@@ -3,8 +3,8 @@
 import { queryOptions, type UseMutationOptions } from '@tanstack/react-query';
 
 import { client } from '../client.gen';
-import { abandonRun, acceptInvite, addUser, cancelCalibration, cancelExperiment, cancelRun, changePassword, changeUser, checkpointRun, createExperiment, createToken, drainCluster, exportAudit, inviteUser, listAlgorithms, listAudit, listCalibrations, listClusters, listClusterTokens, listExperiments, listRuns, listTokens, listUsers, listWorkloads, livez, makeClusterToken, type Options, querySeries, readBands, readCluster, readComparison, readExperiment, readLeaderboard, readLogs, readMe, readQueue, readRun, readTrace, readTuning, readyz, removeCluster, resumeCluster, retryRun, revokeClusterToken, revokeToken, setPolicy, setPriority, signIn, signOut, startCalibration, validateExperiment, version } from '../sdk.gen';
-import type { AbandonRunData, AbandonRunError, AbandonRunResponse, AcceptInviteData, AcceptInviteError, AcceptInviteResponse, AddUserData, AddUserError, AddUserResponse, CancelCalibrationData, CancelCalibrationError, CancelCalibrationResponse, CancelExperimentData, CancelExperimentError, CancelExperimentResponse, CancelRunData, CancelRunError, CancelRunResponse, ChangePasswordData, ChangePasswordError, ChangePasswordResponse, ChangeUserData, ChangeUserError, ChangeUserResponse, CheckpointRunData, CheckpointRunError, CheckpointRunResponse, CreateExperimentData, CreateExperimentError, CreateExperimentResponse, CreateTokenData, CreateTokenError, CreateTokenResponse, DrainClusterData, DrainClusterError, DrainClusterResponse, ExportAuditData, ExportAuditError, InviteUserData, InviteUserError, InviteUserResponse, ListAlgorithmsData, ListAlgorithmsError, ListAlgorithmsResponse, ListAuditData, ListAuditError, ListAuditResponse, ListCalibrationsData, ListCalibrationsError, ListCalibrationsResponse, ListClustersData, ListClustersError, ListClustersResponse, ListClusterTokensData, ListClusterTokensError, ListClusterTokensResponse, ListExperimentsData, ListExperimentsError, ListExperimentsResponse, ListRunsData, ListRunsError, ListRunsResponse, ListTokensData, ListTokensError, ListTokensResponse, ListUsersData, ListUsersError, ListUsersResponse, ListWorkloadsData, ListWorkloadsError, ListWorkloadsResponse, LivezData, LivezError, LivezResponse, MakeClusterTokenData, MakeClusterTokenError, MakeClusterTokenResponse, QuerySeriesData, QuerySeriesError, QuerySeriesResponse, ReadBandsData, ReadBandsError, ReadBandsResponse, ReadClusterData, ReadClusterError, ReadClusterResponse, ReadComparisonData, ReadComparisonError, ReadComparisonResponse, ReadExperimentData, ReadExperimentError, ReadExperimentResponse, ReadLeaderboardData, ReadLeaderboardError, ReadLeaderboardResponse, ReadLogsData, ReadLogsError, ReadLogsResponse, ReadMeData, ReadMeError, ReadMeResponse, ReadQueueData, ReadQueueError, ReadQueueResponse, ReadRunData, ReadRunError, ReadRunResponse, ReadTraceData, ReadTraceError, ReadTraceResponse, ReadTuningData, ReadTuningError, ReadTuningResponse, ReadyzData, ReadyzError, ReadyzResponse, RemoveClusterData, RemoveClusterError, RemoveClusterResponse, ResumeClusterData, ResumeClusterError, ResumeClusterResponse, RetryRunData, RetryRunError, RetryRunResponse, RevokeClusterTokenData, RevokeClusterTokenError, RevokeClusterTokenResponse, RevokeTokenData, RevokeTokenError, RevokeTokenResponse, SetPolicyData, SetPolicyError, SetPolicyResponse, SetPriorityData, SetPriorityError, SetPriorityResponse, SignInData, SignInError, SignInResponse, SignOutData, SignOutError, SignOutResponse, StartCalibrationData, StartCalibrationError, StartCalibrationResponse, ValidateExperimentData, ValidateExperimentError, ValidateExperimentResponse, VersionData, VersionError, VersionResponse } from '../types.gen';
+import { abandonRun, acceptInvite, addUser, cancelCalibration, cancelExperiment, cancelRun, changeExperiment, changePassword, changeUser, checkpointRun, createExperiment, createToken, deleteExperiment, drainCluster, endSessions, exportAudit, exportPoints, exportRuns, inviteUser, listAlgorithms, listAudit, listCalibrations, listClusters, listClusterTokens, listDeletedExperiments, listExperiments, listFilterFields, listRuns, listTokens, listUsers, listWorkloads, livez, makeClusterToken, type Options, querySeries, readBands, readCluster, readComparison, readExperiment, readLeaderboard, readLogs, readMe, readQueue, readRun, readTrace, readTuning, readyz, removeCluster, restoreExperiment, resumeCluster, retryRun, revokeClusterToken, revokeToken, setPolicy, setPriority, signIn, signOut, startCalibration, validateExperiment, version } from '../sdk.gen';
+import type { AbandonRunData, AbandonRunError, AbandonRunResponse, AcceptInviteData, AcceptInviteError, AcceptInviteResponse, AddUserData, AddUserError, AddUserResponse, CancelCalibrationData, CancelCalibrationError, CancelCalibrationResponse, CancelExperimentData, CancelExperimentError, CancelExperimentResponse, CancelRunData, CancelRunError, CancelRunResponse, ChangeExperimentData, ChangeExperimentError, ChangeExperimentResponse, ChangePasswordData, ChangePasswordError, ChangePasswordResponse, ChangeUserData, ChangeUserError, ChangeUserResponse, CheckpointRunData, CheckpointRunError, CheckpointRunResponse, CreateExperimentData, CreateExperimentError, CreateExperimentResponse, CreateTokenData, CreateTokenError, CreateTokenResponse, DeleteExperimentData, DeleteExperimentError, DeleteExperimentResponse, DrainClusterData, DrainClusterError, DrainClusterResponse, EndSessionsData, EndSessionsError, EndSessionsResponse, ExportAuditData, ExportAuditError, ExportPointsData, ExportPointsError, ExportPointsResponse, ExportRunsData, ExportRunsError, ExportRunsResponse, InviteUserData, InviteUserError, InviteUserResponse, ListAlgorithmsData, ListAlgorithmsError, ListAlgorithmsResponse, ListAuditData, ListAuditError, ListAuditResponse, ListCalibrationsData, ListCalibrationsError, ListCalibrationsResponse, ListClustersData, ListClustersError, ListClustersResponse, ListClusterTokensData, ListClusterTokensError, ListClusterTokensResponse, ListDeletedExperimentsData, ListDeletedExperimentsError, ListDeletedExperimentsResponse, ListExperimentsData, ListExperimentsError, ListExperimentsResponse, ListFilterFieldsData, ListFilterFieldsError, ListFilterFieldsResponse, ListRunsData, ListRunsError, ListRunsResponse, ListTokensData, ListTokensError, ListTokensResponse, ListUsersData, ListUsersError, ListUsersResponse, ListWorkloadsData, ListWorkloadsError, ListWorkloadsResponse, LivezData, LivezError, LivezResponse, MakeClusterTokenData, MakeClusterTokenError, MakeClusterTokenResponse, QuerySeriesData, QuerySeriesError, QuerySeriesResponse, ReadBandsData, ReadBandsError, ReadBandsResponse, ReadClusterData, ReadClusterError, ReadClusterResponse, ReadComparisonData, ReadComparisonError, ReadComparisonResponse, ReadExperimentData, ReadExperimentError, ReadExperimentResponse, ReadLeaderboardData, ReadLeaderboardError, ReadLeaderboardResponse, ReadLogsData, ReadLogsError, ReadLogsResponse, ReadMeData, ReadMeError, ReadMeResponse, ReadQueueData, ReadQueueError, ReadQueueResponse, ReadRunData, ReadRunError, ReadRunResponse, ReadTraceData, ReadTraceError, ReadTraceResponse, ReadTuningData, ReadTuningError, ReadTuningResponse, ReadyzData, ReadyzError, ReadyzResponse, RemoveClusterData, RemoveClusterError, RemoveClusterResponse, RestoreExperimentData, RestoreExperimentError, RestoreExperimentResponse, ResumeClusterData, ResumeClusterError, ResumeClusterResponse, RetryRunData, RetryRunError, RetryRunResponse, RevokeClusterTokenData, RevokeClusterTokenError, RevokeClusterTokenResponse, RevokeTokenData, RevokeTokenError, RevokeTokenResponse, SetPolicyData, SetPolicyError, SetPolicyResponse, SetPriorityData, SetPriorityError, SetPriorityResponse, SignInData, SignInError, SignInResponse, SignOutData, SignOutError, SignOutResponse, StartCalibrationData, StartCalibrationError, StartCalibrationResponse, ValidateExperimentData, ValidateExperimentError, ValidateExperimentResponse, VersionData, VersionError, VersionResponse } from '../types.gen';
 
 export type QueryKey<TOptions extends Options> = [
     Pick<TOptions, 'baseUrl' | 'body' | 'headers' | 'path' | 'query'> & {
@@ -373,12 +373,32 @@ export const readTraceOptions = (options: Options<ReadTraceData>) => queryOption
     queryKey: readTraceQueryKey(options)
 });
 
+export const listDeletedExperimentsQueryKey = (options?: Options<ListDeletedExperimentsData>) => createQueryKey('listDeletedExperiments', options);
+
+/**
+ * List Deleted Experiments
+ *
+ * List the experiments that are deleted and can be restored, newest first.
+ */
+export const listDeletedExperimentsOptions = (options?: Options<ListDeletedExperimentsData>) => queryOptions<ListDeletedExperimentsResponse, ListDeletedExperimentsError, ListDeletedExperimentsResponse, ReturnType<typeof listDeletedExperimentsQueryKey>>({
+    queryFn: async ({ queryKey, signal }) => {
+        const { data } = await listDeletedExperiments({
+            ...options,
+            ...queryKey[0],
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: listDeletedExperimentsQueryKey(options)
+});
+
 export const listExperimentsQueryKey = (options?: Options<ListExperimentsData>) => createQueryKey('listExperiments', options);
 
 /**
  * List Experiments
  *
- * List experiments, newest first.
+ * List experiments, newest first; archived ones only if the filter mentions `archived`.
  */
 export const listExperimentsOptions = (options?: Options<ListExperimentsData>) => queryOptions<ListExperimentsResponse, ListExperimentsError, ListExperimentsResponse, ReturnType<typeof listExperimentsQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
@@ -431,6 +451,27 @@ export const validateExperimentMutation = (options?: Partial<Options<ValidateExp
     return mutationOptions;
 };
 
+/**
+ * Delete Experiment
+ *
+ * Delete an experiment that has ended, with its runs: hidden at once, it can be restored until `purge_at`.
+ *
+ * 409 while it has not ended (cancel it first), is protected, or is continued by another one.
+ */
+export const deleteExperimentMutation = (options?: Partial<Options<DeleteExperimentData>>): UseMutationOptions<DeleteExperimentResponse, DeleteExperimentError, Options<DeleteExperimentData>> => {
+    const mutationOptions: UseMutationOptions<DeleteExperimentResponse, DeleteExperimentError, Options<DeleteExperimentData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await deleteExperiment({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
+
 export const readExperimentQueryKey = (options: Options<ReadExperimentData>) => createQueryKey('readExperiment', options);
 
 /**
@@ -450,6 +491,27 @@ export const readExperimentOptions = (options: Options<ReadExperimentData>) => q
     },
     queryKey: readExperimentQueryKey(options)
 });
+
+/**
+ * Change Experiment
+ *
+ * Change tags, note and marks of an experiment; what is left out stays, and the last writer of a field counts.
+ *
+ * With `If-Match`, 412 if the experiment has another `revision`.
+ */
+export const changeExperimentMutation = (options?: Partial<Options<ChangeExperimentData>>): UseMutationOptions<ChangeExperimentResponse, ChangeExperimentError, Options<ChangeExperimentData>> => {
+    const mutationOptions: UseMutationOptions<ChangeExperimentResponse, ChangeExperimentError, Options<ChangeExperimentData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await changeExperiment({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
 
 export const readBandsQueryKey = (options: Options<ReadBandsData>) => createQueryKey('readBands', options);
 
@@ -510,6 +572,26 @@ export const readComparisonOptions = (options: Options<ReadComparisonData>) => q
     queryKey: readComparisonQueryKey(options)
 });
 
+export const exportPointsQueryKey = (options: Options<ExportPointsData>) => createQueryKey('exportPoints', options);
+
+/**
+ * Export Points
+ *
+ * Return all points of all runs of an experiment as CSV, one a line, not downsampled.
+ */
+export const exportPointsOptions = (options: Options<ExportPointsData>) => queryOptions<ExportPointsResponse, ExportPointsError, ExportPointsResponse, ReturnType<typeof exportPointsQueryKey>>({
+    queryFn: async ({ queryKey, signal }) => {
+        const { data } = await exportPoints({
+            ...options,
+            ...queryKey[0],
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: exportPointsQueryKey(options)
+});
+
 /**
  * Set Priority
  *
@@ -519,6 +601,25 @@ export const setPriorityMutation = (options?: Partial<Options<SetPriorityData>>)
     const mutationOptions: UseMutationOptions<SetPriorityResponse, SetPriorityError, Options<SetPriorityData>> = {
         mutationFn: async (fnOptions) => {
             const { data } = await setPriority({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
+
+/**
+ * Restore Experiment
+ *
+ * Show a deleted experiment again; 409 when it is being purged. No effect on one that is not deleted.
+ */
+export const restoreExperimentMutation = (options?: Partial<Options<RestoreExperimentData>>): UseMutationOptions<RestoreExperimentResponse, RestoreExperimentError, Options<RestoreExperimentData>> => {
+    const mutationOptions: UseMutationOptions<RestoreExperimentResponse, RestoreExperimentError, Options<RestoreExperimentData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await restoreExperiment({
                 ...options,
                 ...fnOptions,
                 throwOnError: true
@@ -547,6 +648,26 @@ export const readTuningOptions = (options: Options<ReadTuningData>) => queryOpti
         return data;
     },
     queryKey: readTuningQueryKey(options)
+});
+
+export const listFilterFieldsQueryKey = (options?: Options<ListFilterFieldsData>) => createQueryKey('listFilterFields', options);
+
+/**
+ * List Filter Fields
+ *
+ * List the fields that a filter of experiments may name, with operators and known values.
+ */
+export const listFilterFieldsOptions = (options?: Options<ListFilterFieldsData>) => queryOptions<ListFilterFieldsResponse, ListFilterFieldsError, ListFilterFieldsResponse, ReturnType<typeof listFilterFieldsQueryKey>>({
+    queryFn: async ({ queryKey, signal }) => {
+        const { data } = await listFilterFields({
+            ...options,
+            ...queryKey[0],
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: listFilterFieldsQueryKey(options)
 });
 
 /**
@@ -687,6 +808,26 @@ export const listRunsOptions = (options?: Options<ListRunsData>) => queryOptions
         return data;
     },
     queryKey: listRunsQueryKey(options)
+});
+
+export const exportRunsQueryKey = (options?: Options<ExportRunsData>) => createQueryKey('exportRuns', options);
+
+/**
+ * Export Runs
+ *
+ * Return all runs of a list as CSV, the first one first: columns of RunSummary, and the parameters as JSON.
+ */
+export const exportRunsOptions = (options?: Options<ExportRunsData>) => queryOptions<ExportRunsResponse, ExportRunsError, ExportRunsResponse, ReturnType<typeof exportRunsQueryKey>>({
+    queryFn: async ({ queryKey, signal }) => {
+        const { data } = await exportRuns({
+            ...options,
+            ...queryKey[0],
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: exportRunsQueryKey(options)
 });
 
 export const readRunQueryKey = (options: Options<ReadRunData>) => createQueryKey('readRun', options);
@@ -994,6 +1135,25 @@ export const inviteUserMutation = (options?: Partial<Options<InviteUserData>>): 
     const mutationOptions: UseMutationOptions<InviteUserResponse, InviteUserError, Options<InviteUserData>> = {
         mutationFn: async (fnOptions) => {
             const { data } = await inviteUser({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
+
+/**
+ * End Sessions
+ *
+ * End every session of a user, or with the name `owner` those of the start-up token.
+ */
+export const endSessionsMutation = (options?: Partial<Options<EndSessionsData>>): UseMutationOptions<EndSessionsResponse, EndSessionsError, Options<EndSessionsData>> => {
+    const mutationOptions: UseMutationOptions<EndSessionsResponse, EndSessionsError, Options<EndSessionsData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await endSessions({
                 ...options,
                 ...fnOptions,
                 throwOnError: true

@@ -62,6 +62,10 @@ function boundsOf(property: Json): string {
     const bound = property[key];
     return typeof bound === "number" ? [`${before}${numberText(bound)}`] : [];
   };
+  const { minimum, maximum } = property;
+  if (typeof minimum === "number" && typeof maximum === "number") {
+    return `${numberText(minimum)} to ${numberText(maximum)}`;
+  }
   return [
     ...word("exclusiveMinimum", ">\u00a0"),
     ...word("minimum", "at least "),
@@ -98,4 +102,12 @@ export function fieldsFromSchema(schema: unknown): FormField[] {
       greatest: limitOf(property, "maximum", (bound) => bound - Math.max(1e-6, Math.abs(bound) * 0.01)),
     };
   });
+}
+
+/** "Optional, 0 to 2; overrides rho", or "Step length; > 0". */
+export function describe({ nullable, description, bounds }: FormField): string {
+  const said = description.replace(/\.$/, "");
+  if (!nullable || /\bempty\b/i.test(said)) return [said, bounds].filter(Boolean).join("; ");
+  const rest = /^[A-Z][a-z]/.test(said) ? said.charAt(0).toLowerCase() + said.slice(1) : said;
+  return [["Optional", bounds].filter(Boolean).join(", "), rest].filter(Boolean).join("; ");
 }

@@ -1,0 +1,136 @@
+import page from "@docs/algorithms.md?raw";
+import { Skeleton } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { useEffect } from "react";
+import { listAlgorithmsOptions } from "@/lib/client/@tanstack/react-query.gen";
+import type { AlgorithmView } from "@/lib/client/types.gen";
+import { paragraphsOf } from "@/lib/format/docstring";
+import { withCode } from "@/lib/ui/code";
+import { ErrorPanel } from "@/lib/ui/error-panel";
+import { LinkButton } from "@/lib/ui/link-button";
+import { Message } from "@/lib/ui/message";
+import { Section } from "@/lib/ui/section";
+import styles from "./algorithms.module.css";
+import { onBadWorker, payloadOf, ranksOf, sameBits, stepsBy } from "./facts";
+import { ParametersTable } from "./parameters-table";
+import { type Findings, findingsOf } from "./verified";
+import { VerifiedTable } from "./verified-table";
+
+const route = getRouteApi("/algorithms/$algorithm");
+const FINDINGS = findingsOf(page);
+
+/** One method: its equations, parameters, and what tests verify of it. */
+export function AlgorithmScreen() {
+  const { algorithm: name } = route.useParams();
+  const query = useQuery(listAlgorithmsOptions());
+  const found = query.data?.items.find((one) => one.name === name);
+  const title = found ? `${found.title} · Hooke` : "Hooke";
+  useEffect(() => {
+    document.title = title;
+  }, [title]);
+  if (found) return <Page algorithm={found} findings={FINDINGS.get(name)} />;
+  if (query.data) return <Missing name={name} />;
+  if (query.isError) {
+    return (
+      <ErrorPanel what="The method could not be read." error={query.error} retry={() => query.refetch()} />
+    );
+  }
+  return <Skeleton height={420} mt={24} />;
+}
+
+function Page({ algorithm, findings }: { algorithm: AlgorithmView; findings: Findings | undefined }) {
+  const own = algorithm.origin !== "built-in";
+  return (
+    <>
+      <header>
+        <nav className={styles.crumb} aria-label="Breadcrumb">
+          <Link to="/algorithms">Algorithms</Link>
+        </nav>
+        <div className={styles.head}>
+          <h1 className={styles.title}>
+            {algorithm.title} <code>{algorithm.name}</code>
+          </h1>
+          <LinkButton to="/new" search={{ algorithm: algorithm.name }}>
+            Try it
+          </LinkButton>
+        </div>
+        <Facts algorithm={algorithm} />
+      </header>
+      <Section title="Method" testId="documentation">
+        <Text algorithm={algorithm} remarks={findings?.remarks ?? []} />
+      </Section>
+      <Section title="Parameters" testId="parameters">
+        <ParametersTable algorithm={algorithm} />
+      </Section>
+      <Section title="Verified by tests" testId="verified">
+        {findings && !own ? (
+          <VerifiedTable findings={findings} />
+        ) : (
+          <p className={styles.note}>
+            Hooke's tests cover the methods that come with it; this one is your own.
+          </p>
+        )}
+      </Section>
+    </>
+  );
+}
+
+function Facts({ algorithm }: { algorithm: AlgorithmView }) {
+  const facts = [
+    ["Family", algorithm.family],
+    ["Ranks", ranksOf(algorithm)],
+    ["Payload per step", payloadOf(algorithm)],
+    ["Steps by", stepsBy(algorithm)],
+    ["Same seed, same bits", sameBits(algorithm)],
+    ["NaN on a worker", onBadWorker(algorithm)],
+  ];
+  return (
+    <dl className={styles.facts}>
+      {facts.map(([label, value]) => (
+        <div key={label}>
+          <dt>{label}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** Equations as they stand in the method's file; prose as paragraphs. */
+function Text({ algorithm, remarks }: { algorithm: AlgorithmView; remarks: readonly string[] }) {
+  return (
+    <div className={styles.text}>
+      {paragraphsOf(algorithm.documentation).map(({ kind, heading, text }) =>
+        kind === "laid out" ? (
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
+          <pre key={text} className={styles.equations} tabIndex={0}>
+            {text}
+          </pre>
+        ) : (
+          <p key={text}>
+            {heading && <strong>{heading}: </strong>}
+            {withCode(text)}
+          </p>
+        ),
+      )}
+      {remarks.map((remark) => (
+        <p key={remark}>{withCode(remark)}</p>
+      ))}
+    </div>
+  );
+}
+
+function Missing({ name }: { name: string }) {
+  return (
+    <Message
+      page
+      title="No such method"
+      testId="not-found"
+      action={<LinkButton to="/algorithms">To the algorithms</LinkButton>}
+    >
+      No cluster offers a method called {name}. Its file may be missing, or its agent may not have reported
+      yet.
+    </Message>
+  );
+}

@@ -1,0 +1,98 @@
+import { Skeleton, TextInput } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useEffect, useState } from "react";
+import { listAlgorithmsOptions } from "@/lib/client/@tanstack/react-query.gen";
+import type { AlgorithmView } from "@/lib/client/types.gen";
+import { ErrorPanel } from "@/lib/ui/error-panel";
+import { Section } from "@/lib/ui/section";
+import { TableRegion } from "@/lib/ui/table-region";
+import ui from "@/lib/ui/ui.module.css";
+import styles from "./algorithms.module.css";
+import { byFamily, matches, onBadWorker, payloadOf, ranksOf, sameBits, stepsBy } from "./facts";
+
+/** Every method that a cluster offers; each leads to its page. */
+export function AlgorithmsScreen() {
+  const query = useQuery(listAlgorithmsOptions());
+  const [typed, setTyped] = useState("");
+  useEffect(() => {
+    document.title = "Algorithms · Hooke";
+  }, []);
+  const all = query.data?.items ?? [];
+  const found = all.filter((one) => matches(one, typed.trim()));
+  return (
+    <>
+      <h1 className={styles.title}>Algorithms</h1>
+      <p className={styles.intro}>
+        The methods that the clusters offer. P is the number of workers, |W| a vector of all weights; payload
+        is what a worker asks to move per local step with default parameters.
+      </p>
+      {query.isError && (
+        <ErrorPanel
+          what="The algorithms could not be listed."
+          error={query.error}
+          retry={() => query.refetch()}
+        />
+      )}
+      {query.isPending && <Skeleton height={420} mt={24} />}
+      {all.length > 0 && (
+        <TextInput
+          className={styles.filter}
+          label="Find"
+          placeholder="elastic server"
+          value={typed}
+          onChange={(event) => setTyped(event.currentTarget.value)}
+        />
+      )}
+      {query.data && found.length === 0 && (
+        <p className={styles.note}>
+          {all.length === 0 ? "No cluster has reported its methods yet." : `No method fits “${typed}”.`}
+        </p>
+      )}
+      {byFamily(found).map(([family, methods]) => (
+        <Family key={family} family={family} methods={methods} />
+      ))}
+    </>
+  );
+}
+
+function Family({ family, methods }: { family: string; methods: readonly AlgorithmView[] }) {
+  return (
+    <Section title={family} testId="family">
+      <TableRegion label={family}>
+        <table className={`${ui.table} ${ui.sticky} ${styles.methods}`}>
+          <thead>
+            <tr>
+              <th scope="col">Method</th>
+              <th scope="col">Ranks</th>
+              <th scope="col">Payload per step</th>
+              <th scope="col">Steps by</th>
+              <th scope="col">Same seed, same bits</th>
+              <th scope="col">NaN on a worker</th>
+            </tr>
+          </thead>
+          <tbody>
+            {methods.map((method) => (
+              <tr key={method.name} data-testid="method">
+                <td>
+                  <Link
+                    to="/algorithms/$algorithm"
+                    params={{ algorithm: method.name }}
+                    className={styles.link}
+                  >
+                    {method.title}
+                  </Link>
+                </td>
+                <td>{ranksOf(method)}</td>
+                <td>{payloadOf(method)}</td>
+                <td>{stepsBy(method)}</td>
+                <td>{sameBits(method)}</td>
+                <td>{onBadWorker(method)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </TableRegion>
+    </Section>
+  );
+}

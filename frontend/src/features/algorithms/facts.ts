@@ -1,0 +1,54 @@
+import type { AlgorithmView } from "@/lib/client/types.gen";
+import { formatNumber } from "@/lib/format/numbers";
+
+const STEPS: Record<string, string> = {
+  synchronous: "all together",
+  "parameter-server": "grants of the server",
+  "lock-free": "a shared counter",
+};
+
+/** Processes of P workers: "P + 1 server", "1". */
+export function ranksOf({ servers, max_workers }: AlgorithmView): string {
+  if (max_workers === 1) return "1";
+  return servers > 0 ? `P + ${servers}` : "P";
+}
+
+/** What a worker asks to move per local step with the method's defaults, in vectors of all weights. */
+export function payloadOf({ payload_per_step: payload }: AlgorithmView): string {
+  return payload === null ? "not declared" : `${formatNumber(payload)} |W|`;
+}
+
+/** What lets a worker take its next step. */
+export function stepsBy({ coordination }: AlgorithmView): string {
+  return STEPS[coordination] ?? coordination;
+}
+
+export function sameBits({ deterministic }: AlgorithmView): string {
+  return deterministic ? "yes" : "virtual time only";
+}
+
+export function onBadWorker({ may_drop }: AlgorithmView): string {
+  return may_drop ? "may go on without it" : "ends the run";
+}
+
+/** The methods under the headings that they declare, one's own first. */
+export function byFamily(algorithms: readonly AlgorithmView[]): [string, AlgorithmView[]][] {
+  const groups = new Map<string, AlgorithmView[]>();
+  for (const one of algorithms) {
+    const family = one.origin === "built-in" ? one.family : OWN;
+    groups.set(family, [...(groups.get(family) ?? []), one]);
+  }
+  return [...groups].sort(([a], [b]) => Number(b === OWN) - Number(a === OWN) || a.localeCompare(b));
+}
+
+const OWN = "Your own";
+
+/** Whether a method is meant by what was typed: every word stands in its names or its text. */
+export function matches(algorithm: AlgorithmView, typed: string): boolean {
+  const text =
+    `${algorithm.name} ${algorithm.title} ${algorithm.family} ${algorithm.documentation}`.toLowerCase();
+  return typed
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => text.includes(word));
+}

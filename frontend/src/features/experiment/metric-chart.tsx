@@ -1,0 +1,122 @@
+import { LineChart } from "@/lib/charts/line-chart";
+import type { ChartSeries, Crossing, TargetLine } from "@/lib/charts/series";
+import type { Zoom } from "@/lib/charts/zoom";
+import type { Band, BandAnswer, ExperimentView } from "@/lib/client/types.gen";
+import { formatChosenPercent, formatCount, formatNumber, formatPercentTick } from "@/lib/format/numbers";
+import {
+  axisTitle,
+  formatAxisTick,
+  formatAxisValue,
+  formatMetric,
+  isShare,
+  METRIC_LABELS,
+} from "@/lib/format/quantities";
+import { variantStyle } from "@/lib/theme/palette";
+import { Tag } from "@/lib/ui/tag";
+import { meanSeries, type SeedCurve, seedSeries, tailSeries } from "./band-series";
+import styles from "./experiment.module.css";
+import { type Group, groupLabel } from "./groups";
+import type { Evaluated } from "./use-experiment";
+
+/** "3 seeds, 9 evaluations each". */
+function behind(bands: readonly Band[]): string {
+  const seeds = Math.max(0, ...bands.map((band) => band.runs.length));
+  const counts = bands.flatMap((band) => band.evaluations ?? []);
+  const [least, most] = [Math.min(...counts), Math.max(...counts)];
+  const evaluations = least === most ? formatCount(most) : `${formatCount(least)} to ${formatCount(most)}`;
+  const told = counts.length > 0 ? `, ${evaluations} evaluations each` : "";
+  return `${seeds} ${seeds === 1 ? "seed" : "seeds"}${told}`;
+}
+
+function targetOf(experiment: ExperimentView, metric: Band["metric"]): TargetLine | undefined {
+  const target = experiment.spec.target;
+  if (!target || (target.metric ?? "validation_accuracy") !== metric) return undefined;
+  return {
+    value: target.value,
+    label: `target ${isShare(metric) ? formatChosenPercent(target.value) : formatNumber(target.value)}`,
+  };
+}
+
+/** A mean and the tails of its seeds, or every seed; the mean while seeds are not known. */
+function linesOf(
+  band: Band,
+  seeds: readonly SeedCurve[],
+  index: number,
+  each: boolean,
+  format: (value: number) => string,
+): ChartSeries[] {
+  if (each && seeds.length > 0) return seedSeries(band, seeds, index);
+  return [meanSeries(band, index, format), ...tailSeries(band, seeds, index)];
+}
+
+/** A band and the seeds behind it, as far as they are known. */
+export interface Seeded {
+  readonly band: Band;
+  readonly seeds: readonly SeedCurve[];
+}
+
+interface MetricChartProps {
+  metric: Evaluated;
+  answer: BandAnswer | undefined;
+  bands: readonly Seeded[];
+  experiment: ExperimentView;
+  group: Group | undefined;
+  close: boolean;
+  /** Every seed as a line, in place of the means. */
+  each: boolean;
+  crossings: readonly Crossing[];
+  zoom: Zoom | undefined;
+  onZoom: (zoom: Zoom | undefined) => void;
+}
+
+/** One metric of every variant of a group. */
+export function MetricChart({
+  metric,
+  answer,
+  bands,
+  experiment,
+  group,
+  close,
+  each,
+  crossings,
+  zoom,
+  onZoom,
+}: MetricChartProps) {
+  const axis = answer?.axis ?? "clock";
+  const simulated = group?.simulated ?? false;
+  const points = bands.reduce((most, { band }) => Math.max(most, band.x.length), 0);
+  const accuracy = isShare(metric);
+  const target = targetOf(experiment, metric);
+  const format = (value: number) => formatMetric(metric, value);
+  const indexOf = ({ variant }: Band) => experiment.variants.indexOf(variant);
+  return (
+    <div>
+      <LineChart
+        title={METRIC_LABELS[metric]}
+        testId={`chart-${metric}`}
+        note={points > 0 ? behind(bands.map(({ band }) => band)) : undefined}
+        empty={experiment.state === "queued" ? "Waiting for free slots" : "No evaluation yet"}
+        series={bands.flatMap(({ band, seeds }) => linesOf(band, seeds, indexOf(band), each, format))}
+        xTitle={axisTitle(axis, simulated)}
+        formatX={(value) => formatAxisValue(axis, value)}
+        tickX={(value) => formatAxisTick(axis, value)}
+        formatY={format}
+        tickY={(value) => (accuracy ? formatPercentTick(value) : formatNumber(value))}
+        clamp={accuracy ? [0, 1] : undefined}
+        close={close ? (accuracy ? "top" : "bottom") : undefined}
+        target={target}
+        crossings={target && axis === "clock" ? crossings : []}
+        evaluations={bands.flatMap(({ band, seeds }) =>
+          seeds.map(({ x }) => ({ x, style: variantStyle(indexOf(band)) })),
+        )}
+        sync="curves"
+        zoom={zoom}
+        onZoom={onZoom}
+      />
+      <div className={styles.under}>
+        {group && groupLabel(group)} {simulated && <Tag kind="simulated" />}
+        {group?.oversubscribed && <Tag kind="oversubscribed" />}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,51 @@
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import type { Axis } from "@/lib/api/types";
+import { querySeries } from "@/lib/client/sdk.gen";
+import type { Band, SeriesAnswer } from "@/lib/client/types.gen";
+import type { SeedCurve } from "./band-series";
+import { METRICS } from "./use-experiment";
+
+/** Of more runs no single seeds are drawn: nobody could tell them apart. */
+const MOST_RUNS = 150;
+/** Points of all seeds together that are asked for. */
+const MOST_POINTS = 24_000;
+const [LEAST, MOST] = [16, 400];
+
+export const seedsKey = (experiment: string) => ["seeds", experiment] as const;
+
+/** The evaluations of the runs behind some bands. */
+export function useSeeds(experiment: string, bands: readonly Band[], axis: Axis) {
+  const runs = [...new Set(bands.flatMap((band) => band.runs))];
+  const metrics = METRICS.filter((metric) =>
+    bands.some((band) => band.metric === metric && band.runs.length > 0),
+  );
+  return useQuery({
+    queryKey: [...seedsKey(experiment), axis, metrics, runs],
+    queryFn: async ({ signal }) => {
+      const share = Math.floor(MOST_POINTS / (runs.length * metrics.length));
+      const points = Math.min(MOST, Math.max(LEAST, share));
+      const { data } = await querySeries({
+        body: { runs, metrics, axis, points },
+        signal,
+        throwOnError: true,
+      });
+      return data;
+    },
+    enabled: runs.length > 0 && runs.length <= MOST_RUNS,
+    placeholderData: keepPreviousData,
+  });
+}
+
+/** The seeds behind a band, of an answer over the same axis. */
+export function seedsOf(
+  band: Band,
+  answer: SeriesAnswer | undefined,
+  axis: Axis,
+  seeds: ReadonlyMap<string, number>,
+): SeedCurve[] {
+  if (answer?.axis !== axis) return [];
+  const members = new Set(band.runs);
+  return answer.series
+    .filter((one) => one.metric === band.metric && members.has(one.run) && one.x.length > 0)
+    .map(({ run, x, y }) => ({ run, seed: seeds.get(run), x, y }));
+}

@@ -1,0 +1,174 @@
+import {
+  type ChartSeries,
+  type Crossing,
+  type Evaluations,
+  type TargetLine,
+  yRange,
+} from "@/lib/charts/series";
+import { linearTicks } from "@/lib/charts/space-scale";
+import type { Zoom } from "@/lib/charts/zoom";
+
+/** What a chart shows, as it is drawn for a paper: on white, in the colours of the light scheme. */
+export interface Drawing {
+  readonly title: string;
+  readonly series: readonly ChartSeries[];
+  readonly xTitle: string;
+  readonly tickX: (value: number) => string;
+  readonly tickY: (value: number) => string;
+  readonly clamp?: readonly [number, number];
+  readonly close?: "top" | "bottom";
+  readonly zoom?: Zoom;
+  readonly target?: TargetLine;
+  readonly crossings?: readonly Crossing[];
+  readonly evaluations?: readonly Evaluations[];
+}
+
+export const WIDTH = 640;
+const PLOT = { left: 62, right: 16, top: 34, height: 280 };
+const INK = "#3a4149";
+const GRID = "#dfe3e7";
+const LEGEND_LINE = 18;
+/** Usual width of a letter of 12 px. */
+const LETTER = 6.6;
+
+const escaped = (text: string) =>
+  text.replace(
+    /[&<>"]/g,
+    (found) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[found] ?? found,
+  );
+const px = (value: number) => String(Math.round(value * 100) / 100);
+
+interface Frame {
+  readonly x: (value: number) => number;
+  readonly y: (value: number) => number;
+  readonly xs: readonly [number, number];
+  readonly ys: readonly [number, number];
+  readonly right: number;
+  readonly bottom: number;
+}
+
+function frameOf({ series, zoom, target, clamp, close }: Drawing): Frame {
+  const all = series.flatMap(({ x, y }) => Array.from(x).filter((_, i) => typeof y[i] === "number"));
+  const least = all.reduce((low, value) => Math.min(low, value), Number.POSITIVE_INFINITY);
+  const most = all.reduce((high, value) => Math.max(high, value), Number.NEGATIVE_INFINITY);
+  const xs: readonly [number, number] = zoom ?? (least < most ? [least, most] : [0, 1]);
+  const ys = yRange(series, { target: target?.value, clamp, close, zoom });
+  const right = WIDTH - PLOT.right;
+  const bottom = PLOT.top + PLOT.height;
+  return {
+    x: (value) => PLOT.left + ((value - xs[0]) / (xs[1] - xs[0])) * (right - PLOT.left),
+    y: (value) => bottom - ((value - ys[0]) / (ys[1] - ys[0])) * PLOT.height,
+    xs,
+    ys,
+    right,
+    bottom,
+  };
+}
+
+/** Runs of points without a gap; what was not evaluated at an x is no gap, a null is one. */
+function pieces(x: ArrayLike<number>, y: ArrayLike<number | null>): [number, number][][] {
+  const found: [number, number][][] = [[]];
+  for (let i = 0; i < y.length; i += 1) {
+    const [at, value] = [x[i], y[i]];
+    if (value === undefined || at === undefined) continue;
+    if (value === null || Number.isNaN(value)) found.push([]);
+    else found.at(-1)?.push([at, value]);
+  }
+  return found.filter((piece) => piece.length > 0);
+}
+
+function axes({ xTitle, tickX, tickY }: Drawing, { x, y, xs, ys, right, bottom }: Frame): string[] {
+  const rows = linearTicks(ys[0], ys[1], 6).flatMap((tick) => [
+    `<line x1="${PLOT.left}" x2="${right}" y1="${px(y(tick))}" y2="${px(y(tick))}" stroke="${GRID}"/>`,
+    `<text x="${PLOT.left - 8}" y="${px(y(tick) + 4)}" text-anchor="end">${escaped(tickY(tick))}</text>`,
+  ]);
+  const columns = linearTicks(xs[0], xs[1], 7).map(
+    (tick) =>
+      `<text x="${px(x(tick))}" y="${bottom + 18}" text-anchor="middle">${escaped(tickX(tick))}</text>`,
+  );
+  const middle = (PLOT.left + right) / 2;
+  return [
+    ...rows,
+    `<line x1="${PLOT.left}" x2="${right}" y1="${bottom}" y2="${bottom}" stroke="${INK}"/>`,
+    ...columns,
+    `<text x="${px(middle)}" y="${bottom + 36}" text-anchor="middle">${escaped(xTitle)}</text>`,
+  ];
+}
+
+function curve({ x, y, low, high, style, faint, thin }: ChartSeries, frame: Frame): string[] {
+  const path = (points: readonly [number, number][]) =>
+    points.map(([at, value], i) => `${i === 0 ? "M" : "L"}${px(frame.x(at))} ${px(frame.y(value))}`).join("");
+  const lower = low && pieces(x, low);
+  const upper = high && pieces(x, high);
+  const bands = (upper ?? []).map((top, i) => {
+    const below = [...(lower?.[i] ?? [])].reverse();
+    return `<path d="${path([...top, ...below])}Z" fill="${style.light}" fill-opacity="0.13"/>`;
+  });
+  const dash = style.dash.length > 0 ? ` stroke-dasharray="${style.dash.join(" ")}"` : "";
+  const look = `fill="none" stroke="${style.light}" stroke-width="${faint || thin ? 1 : 2}"${dash}`;
+  const pale = faint ? ' stroke-opacity="0.5"' : "";
+  return [...bands, ...pieces(x, y).map((piece) => `<path d="${path(piece)}" ${look}${pale}/>`)];
+}
+
+function marks(
+  { target, crossings = [], evaluations = [] }: Drawing,
+  { x, y, right, bottom }: Frame,
+): string[] {
+  const ticks = evaluations.flatMap((one) =>
+    Array.from(one.x, (at) => {
+      const left = px(x(at));
+      return `<line x1="${left}" x2="${left}" y1="${bottom - 5}" y2="${bottom}" stroke="${one.style.light}" stroke-opacity="0.6"/>`;
+    }),
+  );
+  if (!target) return ticks;
+  const level = px(y(target.value));
+  const dots = crossings.map(
+    ({ x: at, style }) =>
+      `<circle cx="${px(x(at))}" cy="${level}" r="3.5" fill="${style.light}" stroke="#fff"/>`,
+  );
+  return [
+    ...ticks,
+    `<line x1="${PLOT.left}" x2="${right}" y1="${level}" y2="${level}" stroke="${INK}" stroke-dasharray="2 4"/>`,
+    `<text x="${right}" y="${px(y(target.value) - 5)}" text-anchor="end">${escaped(target.label)}</text>`,
+    ...dots,
+  ];
+}
+
+/** One entry for each curve that is not pale, in lines as wide as the chart. */
+function legend(series: readonly ChartSeries[], top: number): { parts: string[]; bottom: number } {
+  const parts: string[] = [];
+  let [left, row] = [PLOT.left, 0];
+  for (const { label, style } of series.filter(({ faint }) => !faint)) {
+    const width = 34 + label.length * LETTER;
+    if (left > PLOT.left && left + width > WIDTH) [left, row] = [PLOT.left, row + 1];
+    const y = top + row * LEGEND_LINE;
+    const dash = style.dash.length > 0 ? ` stroke-dasharray="${style.dash.join(" ")}"` : "";
+    parts.push(
+      `<line x1="${px(left)}" x2="${px(left + 18)}" y1="${y - 4}" y2="${y - 4}" stroke="${style.light}" stroke-width="3"${dash}/>`,
+      `<text x="${px(left + 24)}" y="${y}">${escaped(label)}</text>`,
+    );
+    left += width;
+  }
+  return { parts, bottom: top + row * LEGEND_LINE };
+}
+
+/** The chart as a vector drawing with its title and a legend. */
+export function chartSvg(drawing: Drawing): { svg: string; width: number; height: number } {
+  const frame = frameOf(drawing);
+  const names = legend(drawing.series, frame.bottom + 62);
+  const height = names.bottom + 14;
+  const clip = `<clipPath id="plot"><rect x="${PLOT.left}" y="${PLOT.top}" width="${frame.right - PLOT.left}" height="${PLOT.height}"/></clipPath>`;
+  const svg = [
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}" font-family="system-ui, Helvetica, Arial, sans-serif" font-size="12" fill="${INK}">`,
+    `<defs>${clip}</defs><rect width="${WIDTH}" height="${height}" fill="#fff"/>`,
+    `<text x="${PLOT.left}" y="20" font-size="14" font-weight="600">${escaped(drawing.title)}</text>`,
+    ...axes(drawing, frame),
+    `<g clip-path="url(#plot)">`,
+    ...drawing.series.flatMap((one) => curve(one, frame)),
+    ...marks(drawing, frame),
+    "</g>",
+    ...names.parts,
+    "</svg>",
+  ].join("\n");
+  return { svg, width: WIDTH, height };
+}

@@ -1,0 +1,17 @@
+import type { ChartSeries } from "@/lib/charts/series";
+import { csvOf } from "./sheet";
+
+const text = (value: number | null | undefined) =>
+  value === null || value === undefined || Number.isNaN(value) ? "" : String(value);
+
+/** The points of curves, one a line, in full precision; the interval where there is one. */
+export function curvesCsv(series: readonly ChartSeries[], xTitle: string, yTitle: string): string {
+  const rows = series.flatMap(({ label, x, y, low, high }) =>
+    Array.from(y).flatMap((value, i) =>
+      value === null || value === undefined
+        ? []
+        : [[label, text(x[i]), text(value), text(low?.[i]), text(high?.[i])]],
+    ),
+  );
+  return csvOf({ head: ["curve", xTitle, yTitle, "low", "high"], rows });
+}

@@ -1,0 +1,65 @@
+import { screen, within } from "@testing-library/react";
+import { beforeEach, expect, it } from "vitest";
+import { openApp } from "../support/app";
+import { algorithm, CATALOGUE, cluster, PLAN, workload } from "../support/fixtures/catalogue";
+import { apiServer } from "../support/server";
+
+const server = apiServer();
+const TEXT = "Sync EASGD.\n\nx_i' = x_i - lr g_i\n\nEvery worker has a replica.\n\nReference: You, 2017.";
+const SYNC = algorithm("sync-easgd", "Sync EASGD", {
+  documentation: TEXT,
+  search: { lr: { low: 0.003, high: 1, scale: "log" } },
+});
+const items = CATALOGUE.items.map((one) => (one.name === SYNC.name ? SYNC : one));
+
+beforeEach(() => {
+  server.on("GET /algorithms", { ...CATALOGUE, items });
+});
+
+it("every method is listed under its family, found by what is typed, and leads to its page", async () => {
+  const { user, address } = openApp(server, "/algorithms");
+  const families = await screen.findAllByTestId("family");
+  expect(families.map((one) => within(one).getByRole("heading").textContent)).toEqual([
+    "Your own",
+    "Elastic averaging",
+    "Local steps",
+    "Stochastic gradient descent",
+  ]);
+  await user.type(screen.getByLabelText("Find"), "sync easgd");
+  expect(screen.getAllByTestId("method")).toHaveLength(1);
+  await user.click(screen.getByRole("link", { name: "Sync EASGD" }));
+  expect(await screen.findByRole("heading", { level: 1, name: "Sync EASGD sync-easgd" })).toBeVisible();
+  expect(address()).toBe("/algorithms/sync-easgd");
+});
+
+it("a page has the equations as written, ranges, what tuning searches and what is verified", async () => {
+  openApp(server, "/algorithms/sync-easgd");
+  const method = within(await screen.findByTestId("documentation"));
+  expect(method.getByText("x_i' = x_i - lr g_i").tagName).toBe("PRE");
+  expect(method.getByText("Reference:")).toBeVisible();
+  expect(method.getByText(/^Equals/)).toBeVisible(); // from the documents of the repository
+  const [rate] = screen.getAllByTestId("parameter");
+  expect(rate).toHaveTextContent(/^lr0\.1> 00\.003 to 1, logLearning rate/);
+  expect(within(screen.getByTestId("verified-table")).getAllByRole("row").length).toBeGreaterThan(10);
+});
+
+it("a method of one's own has a page, and is tried beside a common one", async () => {
+  server
+    .on("GET /workloads", { items: [workload("digits-mlp")] })
+    .on("GET /clusters", { items: [cluster("local")] })
+    .on("POST /experiments/dry-run", PLAN);
+  const { user, address } = openApp(server, "/algorithms/gossip");
+  expect(await screen.findByText(/this one is your own/)).toBeVisible();
+  await user.click(screen.getByRole("link", { name: "Try it" }));
+  const cards = await screen.findAllByTestId("variant-card");
+  expect(cards.map((card) => (within(card).getByLabelText("Name") as HTMLInputElement).value)).toEqual([
+    "Sync SGD",
+    "Elastic gossip",
+  ]);
+  expect(address()).toBe("/new?algorithm=gossip");
+});
+
+it("says that nobody offers such a method", async () => {
+  openApp(server, "/algorithms/unknown");
+  expect(await screen.findByRole("heading", { name: "No such method" })).toBeVisible();
+});

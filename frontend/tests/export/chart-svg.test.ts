@@ -1,0 +1,84 @@
+import { expect, it } from "vitest";
+import { chartSvg, type Drawing, WIDTH } from "@/lib/export/chart-svg";
+import { curvesCsv } from "@/lib/export/curves-sheet";
+import { variantStyle } from "@/lib/theme/palette";
+
+const A = {
+  label: "A <1>",
+  style: variantStyle(0),
+  x: [0, 50, 100],
+  y: [0.2, 0.6, 1],
+  low: [0.1, 0.5, 0.9],
+  high: [0.3, 0.7, 1.1],
+};
+const TAIL = { label: "A, seed 1", style: variantStyle(0), x: [100, 150], y: [1, 0.9], faint: true };
+
+function drawing(changes: Partial<Drawing> = {}): string {
+  return chartSvg({
+    title: "Accuracy",
+    series: [A, TAIL],
+    xTitle: "Train clock (s)",
+    tickX: (value) => `${value} s`,
+    tickY: (value) => `${value}`,
+    ...changes,
+  }).svg;
+}
+
+/** The points of every path of this look. */
+const paths = (svg: string, look: string) =>
+  [...svg.matchAll(/<path d="([^"]*)" ([^>]*)>/g)]
+    .filter(([, , rest]) => rest?.includes(look))
+    .map(([, path]) =>
+      [...(path ?? "").matchAll(/[ML](\S+?) ([^MLZ]+)/g)].map(([, x, y]) => [Number(x), Number(y)] as const),
+    );
+
+it("a curve passes through its points, to scale, with its interval and a pale continuation", () => {
+  const svg = drawing();
+  const [curve] = paths(svg, 'stroke-width="2"');
+  const [start, middle, end] = curve ?? [];
+  expect(curve).toHaveLength(3);
+  expect((middle?.[0] ?? 0) - (start?.[0] ?? 0)).toBeCloseTo((end?.[0] ?? 0) - (middle?.[0] ?? 0), 1);
+  expect((start?.[1] ?? 0) - (middle?.[1] ?? 0)).toBeCloseTo((middle?.[1] ?? 0) - (end?.[1] ?? 0), 1);
+  expect(paths(svg, "fill-opacity")[0]).toHaveLength(6); // along the high ends, and back along the low ones
+  const [tail] = paths(svg, "stroke-opacity");
+  expect(tail?.[0]).toEqual(end);
+  expect(svg).toContain(">A &lt;1&gt;<");
+  expect(svg).not.toContain(">A, seed 1<"); // what is pale has no entry of its own in the legend
+});
+
+it("a gap breaks a curve, and a zoom fills the chart with its part", () => {
+  const broken = { ...A, y: [0.2, null, 1], low: undefined, high: undefined };
+  expect(paths(drawing({ series: [broken] }), 'stroke-width="2"').map((points) => points.length)).toEqual([
+    1, 1,
+  ]);
+  const [zoomed] = paths(drawing({ zoom: [0, 50] }), 'stroke-width="2"');
+  expect(zoomed?.[1]?.[0]).toBe(WIDTH - 16);
+});
+
+it("the target, the runs that met it and the evaluations are marked", () => {
+  const style = variantStyle(0);
+  const svg = drawing({
+    target: { value: 0.6, label: "target 60%" },
+    crossings: [{ x: 50, style }],
+    evaluations: [{ x: [0, 50, 100], style }],
+  });
+  expect(svg).toContain(">target 60%<");
+  const middle = paths(svg, 'stroke-width="2"')[0]?.[1] ?? [0, 0];
+  expect(svg).toContain(`<circle cx="${middle[0]}" cy="${middle[1]}"`);
+  expect(svg.match(/stroke-opacity="0.6"\/>/g)).toHaveLength(3);
+});
+
+it("without a point there are axes and no curve", () => {
+  const svg = drawing({ series: [] });
+  expect(paths(svg, "stroke-width")).toEqual([]);
+  expect(svg).not.toContain("NaN");
+});
+
+it("the points leave in full precision", () => {
+  expect(curvesCsv([{ ...A, y: [1 / 3, null, 1] }], "Train clock (s)", "Accuracy").split("\r\n")).toEqual([
+    "curve,Train clock (s),Accuracy,low,high",
+    `A <1>,0,${1 / 3},0.1,0.3`,
+    "A <1>,100,1,0.9,1.1",
+    "",
+  ]);
+});

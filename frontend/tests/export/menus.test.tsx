@@ -1,0 +1,83 @@
+import { screen } from "@testing-library/react";
+import { beforeEach, expect, it, vi } from "vitest";
+import { LineChart } from "@/lib/charts/line-chart";
+import { variantStyle } from "@/lib/theme/palette";
+import { TableRegion } from "@/lib/ui/table-region";
+import { show } from "../support/app";
+
+const saved: { name: string; text: Promise<string> }[] = [];
+
+beforeEach(() => {
+  saved.length = 0;
+  let last: Blob | undefined;
+  Object.assign(URL, {
+    createObjectURL: (content: Blob) => {
+      last = content;
+      return "blob:x";
+    },
+    revokeObjectURL: () => undefined,
+  });
+  vi.spyOn(HTMLAnchorElement.prototype, "click").mockImplementation(function (this: HTMLAnchorElement) {
+    saved.push({ name: this.download, text: last?.text() ?? Promise.resolve("") });
+  });
+});
+
+const table = (
+  <TableRegion label="Comparison, 2 workers">
+    <table>
+      <thead>
+        <tr>
+          <th>A</th>
+        </tr>
+      </thead>
+      <tbody>
+        <tr>
+          <td>1</td>
+        </tr>
+      </tbody>
+    </table>
+  </TableRegion>
+);
+
+it("a table leaves as a file, or through the clipboard, and as a file where there is none", async () => {
+  const { user } = show(table);
+  const menu = () => screen.getByRole("button", { name: /Comparison, 2 workers$/ });
+  await user.click(menu());
+  await user.click(await screen.findByRole("menuitem", { name: "Save as CSV" }));
+  expect(saved[0]?.name).toBe("comparison-2-workers.csv");
+  expect(await saved[0]?.text).toBe("A\r\n1\r\n");
+
+  await user.click(menu());
+  await user.click(await screen.findByRole("menuitem", { name: "Copy as Markdown" }));
+  expect(await screen.findByText("Copied")).toBeVisible();
+  expect(await navigator.clipboard.readText()).toBe("| A |\n| --- |\n| 1 |");
+
+  vi.spyOn(navigator.clipboard, "writeText").mockRejectedValue(new Error("not over plain HTTP"));
+  await user.click(menu());
+  await user.click(await screen.findByRole("menuitem", { name: "Copy as LaTeX" }));
+  expect(await screen.findByText("Saved")).toBeVisible();
+  expect(saved[1]?.name).toBe("comparison-2-workers.tex");
+});
+
+it("a chart leaves as lines and as its points", async () => {
+  const { user } = show(
+    <LineChart
+      title="Accuracy"
+      series={[{ label: "A", style: variantStyle(0), x: [0, 1], y: [0.2, 1] }]}
+      xTitle="s"
+      formatX={String}
+      tickX={String}
+      formatY={String}
+      tickY={String}
+    />,
+  );
+  const choose = async (name: string) => {
+    await user.click(screen.getByRole("button", { name: "Export: Accuracy" }));
+    await user.click(await screen.findByRole("menuitem", { name }));
+  };
+  await choose("Save as SVG");
+  await choose("Save as CSV");
+  expect(saved.map(({ name }) => name)).toEqual(["accuracy.svg", "accuracy.csv"]);
+  expect(await saved[0]?.text).toMatch(/^<svg .*>Accuracy</s);
+  expect(await saved[1]?.text).toBe("curve,s,Accuracy,low,high\r\nA,0,0.2,,\r\nA,1,1,,\r\n");
+});

@@ -1,0 +1,149 @@
+/** The operations of the API that tests answer: their types and the words of their paths. */
+import type {
+  AlgorithmList,
+  BandAnswer,
+  CalibrationList,
+  CalibrationView,
+  ClusterList,
+  ClusterTokenList,
+  ClusterTokenView,
+  ClusterView,
+  Comparison,
+  DeletedExperiment,
+  DeletedPage,
+  DryRun,
+  ExperimentPage,
+  ExperimentView,
+  FilterLanguage,
+  Leaderboard,
+  LogPage,
+  Me,
+  NewClusterToken,
+  NewInvite,
+  NewToken,
+  QueuePolicy,
+  QueueView,
+  Ready,
+  RunPage,
+  RunView,
+  SeriesAnswer,
+  TokenList,
+  TokenView,
+  TrailPage,
+  TuningView,
+  UserList,
+  UserView,
+  WorkloadList,
+} from "@/lib/client/types.gen";
+
+/** What each operation answers; `*` stands for an id. */
+export interface Operations {
+  "GET /algorithms": AlgorithmList;
+  "GET /workloads": WorkloadList;
+  "GET /clusters": ClusterList;
+  "DELETE /clusters/*": Record<string, never>;
+  "POST /clusters/*/drain": ClusterView;
+  "POST /clusters/*/resume": ClusterView;
+  "GET /clusters/*/tokens": ClusterTokenList;
+  "POST /clusters/*/tokens": NewClusterToken;
+  "POST /cluster-tokens/*/revoke": ClusterTokenView;
+  "GET /clusters/*/calibrations": CalibrationList;
+  "POST /clusters/*/calibrations": CalibrationView;
+  "POST /clusters/*/calibrations/*/cancel": CalibrationView;
+  "GET /readyz": Ready;
+  "GET /filter-fields": FilterLanguage;
+  "GET /deleted-experiments": DeletedPage;
+  "PATCH /experiments/*": ExperimentView;
+  "DELETE /experiments/*": DeletedExperiment;
+  "POST /experiments/*/restore": ExperimentView;
+  "GET /experiments": ExperimentPage;
+  "POST /experiments": ExperimentView;
+  "POST /experiments/dry-run": DryRun;
+  "GET /experiments/*": ExperimentView;
+  "GET /experiments/*/bands": BandAnswer;
+  "GET /experiments/*/comparison": Comparison;
+  "GET /experiments/*/tuning": TuningView;
+  "POST /experiments/*/cancel": ExperimentView;
+  "PUT /experiments/*/priority": ExperimentView;
+  "GET /clusters/*/queue": QueueView;
+  "PUT /clusters/*/policy": QueuePolicy;
+  "GET /leaderboard": Leaderboard;
+  "GET /runs": RunPage;
+  "GET /runs/*": RunView;
+  "GET /runs/*/logs": LogPage;
+  "POST /runs/*/cancel": RunView;
+  "POST /runs/*/checkpoint": RunView;
+  "POST /runs/*/retry": RunView;
+  "POST /runs/*/abandon": RunView;
+  "POST /series": SeriesAnswer;
+  "GET /me": Me;
+  "PUT /me/password": Record<string, never>;
+  "POST /sign-in": Me;
+  "POST /sign-out": Record<string, never>;
+  "POST /invites/accept": Me;
+  "GET /users": UserList;
+  "POST /users": NewInvite;
+  "PATCH /users/*": UserView;
+  "POST /users/*/invite": NewInvite;
+  "GET /tokens": TokenList;
+  "POST /tokens": NewToken;
+  "POST /tokens/*/revoke": TokenView;
+  "GET /audit": TrailPage;
+}
+export const names = new Set([
+  "leaderboard",
+  "algorithms",
+  "workloads",
+  "clusters",
+  "cluster-tokens",
+  "experiments",
+  "runs",
+  "series",
+  "dry-run",
+  "me",
+  "sign-in",
+  "sign-out",
+  "invites",
+  "users",
+  "audit",
+  "readyz",
+  "filter-fields",
+  "deleted-experiments",
+]);
+export const verbs = new Set([
+  "calibrations",
+  "bands",
+  "comparison",
+  "tuning",
+  "cancel",
+  "logs",
+  "checkpoint",
+  "retry",
+  "abandon",
+  "drain",
+  "resume",
+  "tokens",
+  "revoke",
+  "priority",
+  "queue",
+  "policy",
+  "password",
+  "accept",
+  "invite",
+  "restore",
+]);
+
+/** What pages ask for by the way: a test need not say it. */
+export const USUAL = new Map<string, unknown>([
+  ["GET /readyz", { ready: true, reasons: [], warnings: [] } satisfies Ready],
+  ["GET /filter-fields", { fields: [] } satisfies FilterLanguage],
+]);
+
+/** Who looks, unless a test says otherwise: the owner of a server without users. */
+export const OWNER: Me = {
+  name: "owner",
+  role: "admin",
+  credential: "start-up token",
+  is_user: false,
+  users: false,
+};
