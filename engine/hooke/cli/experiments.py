@@ -99,7 +99,7 @@ def _row(item: dict[str, Any]) -> tuple[str, ...]:
 
 
 @app.command()
-def mark(  # noqa: PLR0913 - each is an option of its own
+def mark(  # noqa: PLR0913, PLR0917 - each is an option of its own
     experiments: ExperimentsArgument,
     star: Annotated[bool | None, typer.Option("--star/--unstar", help="Star it.")] = None,
     archive: Annotated[bool | None, typer.Option("--archive/--unarchive", help="Leave it out of lists.")] = None,

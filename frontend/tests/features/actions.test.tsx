@@ -19,7 +19,10 @@ describe("the address", () => {
     [{}, { filter: undefined, show: undefined }],
     [{ filter: "  starred " }, { filter: "starred", show: undefined }],
     [{ filter: 7 }, { filter: "7", show: undefined }],
-    [{ filter: ["x"], show: "all" }, { filter: undefined, show: undefined }],
+    [
+      { filter: ["x"], show: "all" },
+      { filter: undefined, show: undefined },
+    ],
     [{ show: "deleted" }, { filter: undefined, show: "deleted" }],
   ])("%o is read", (given, read) => {
     expect(experimentsSearch(given)).toEqual(read);

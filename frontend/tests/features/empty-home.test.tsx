@@ -44,7 +44,10 @@ describe("the selection", () => {
     expect(bar().getByText("2 selected")).toBeVisible();
     await user.click(screen.getByRole("checkbox", { name: first }));
     expect(bar().getByText("1 selected")).toBeVisible();
-    expect(screen.getAllByTestId("experiment-item").map((item) => item.dataset.chosen)).toEqual(["false", "true"]);
+    expect(screen.getAllByTestId("experiment-item").map((item) => item.dataset.chosen)).toEqual([
+      "false",
+      "true",
+    ]);
     await user.click(bar().getByRole("button", { name: "Clear" }));
     await waitFor(() => expect(screen.queryByTestId("selection")).toBeNull());
   });

@@ -157,7 +157,9 @@ describe("deleting", () => {
   it("of several says what was refused, and why", async () => {
     server.on("GET /experiments", page(ended(9), ended(8), summary(7)));
     server.on("DELETE /experiments/*", ({ path }) =>
-      path.endsWith("exp_8") ? new Refusal(409, "experiment 9 continues the tuning of experiment 8") : gone(9),
+      path.endsWith("exp_8")
+        ? new Refusal(409, "experiment 9 continues the tuning of experiment 8")
+        : gone(9),
     );
     const { user } = openApp(server, "/");
     for (const number of [9, 8, 7])

@@ -26,20 +26,31 @@ describe("one line", () => {
     ]);
   });
 
-  it.each(["[x](javascript:alert)", "[x](data:text/html,hi)", "[x](/relative)", "<b>bold</b>", "2 * 3 * 4", "a_b_c"])(
-    "leaves %s as text",
-    (line) => {
-      const parts = inlines(line);
-      expect(parts.every(({ kind }) => kind === "text")).toBe(true);
-      expect(parts.map((part) => part.text).join("")).toBe(line);
-    },
-  );
+  it.each([
+    "[x](javascript:alert)",
+    "[x](data:text/html,hi)",
+    "[x](/relative)",
+    "<b>bold</b>",
+    "2 * 3 * 4",
+    "a_b_c",
+  ])("leaves %s as text", (line) => {
+    const parts = inlines(line);
+    expect(parts.every(({ kind }) => kind === "text")).toBe(true);
+    expect(parts.map((part) => part.text).join("")).toBe(line);
+  });
 });
 
 describe("a note", () => {
   it("has headings, paragraphs, lists and code", () => {
     const found = blocks("# Why\n\nfirst\nsecond\n\n- a\n- b\n\n1. c\n2. d\n\n```\n# no heading\n```\nlast");
-    expect(found.map(({ kind }) => kind)).toEqual(["heading", "paragraph", "list", "list", "pre", "paragraph"]);
+    expect(found.map(({ kind }) => kind)).toEqual([
+      "heading",
+      "paragraph",
+      "list",
+      "list",
+      "pre",
+      "paragraph",
+    ]);
     expect(found[1]).toEqual({ kind: "paragraph", parts: [text("first"), text("\n"), text("second")] });
     expect(found[2]).toEqual({ kind: "list", ordered: false, items: [[text("a")], [text("b")]] });
     expect(found[3]).toMatchObject({ ordered: true, items: [[text("c")], [text("d")]] });

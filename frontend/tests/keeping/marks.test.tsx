@@ -46,6 +46,8 @@ describe("the server's own notes", () => {
     server.on("GET /readyz", { ready: true, reasons: [], warnings });
     server.on("GET /experiments", { items: [], next_cursor: null });
     openApp(server, "/");
-    expect(await screen.findByTestId("server-note")).toHaveTextContent("The disk of the database has 1.00 GiB free");
+    expect(await screen.findByTestId("server-note")).toHaveTextContent(
+      "The disk of the database has 1.00 GiB free",
+    );
   });
 });

@@ -24,7 +24,10 @@ const NOT: Proposal = { text: "not", note: "the opposite" };
 /** What the grammar expects next. */
 type State =
   | { readonly expects: "field" | "join" }
-  | { readonly expects: "operator" | "value" | "open" | "list value" | "list next"; readonly field: FilterFieldView };
+  | {
+      readonly expects: "operator" | "value" | "open" | "list value" | "list next";
+      readonly field: FilterFieldView;
+    };
 
 function after(state: State, token: string, known: ReadonlyMap<string, FilterFieldView>): State {
   const word = token.toLowerCase();

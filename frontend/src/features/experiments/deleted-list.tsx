@@ -28,7 +28,11 @@ function useDeleted() {
 }
 
 /** The experiments that are deleted and can still be restored. */
-export function DeletedList(props: { now: number; busy: boolean; restore: (item: DeletedExperiment) => void }) {
+export function DeletedList(props: {
+  now: number;
+  busy: boolean;
+  restore: (item: DeletedExperiment) => void;
+}) {
   const query = useDeleted();
   const items = query.data?.pages.flatMap((page) => page.items) ?? [];
   return (

@@ -73,7 +73,11 @@ function Present() {
       )}
       {query.isPending && <Placeholder />}
       {query.isSuccess && items.length === 0 && <NothingFits clear={() => void navigate({ search: {} })} />}
-      <ul className={styles.list} data-testid="experiments" data-stale={query.isPlaceholderData || fault !== undefined || undefined}>
+      <ul
+        className={styles.list}
+        data-testid="experiments"
+        data-stale={query.isPlaceholderData || fault !== undefined || undefined}
+      >
         {items.map((item) => (
           <ExperimentItem
             key={item.id}

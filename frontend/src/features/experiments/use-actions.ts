@@ -1,7 +1,12 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useCallback, useState } from "react";
 import { explain } from "@/lib/api/problem";
-import { cancelExperiment, changeExperiment, deleteExperiment, restoreExperiment } from "@/lib/client/sdk.gen";
+import {
+  cancelExperiment,
+  changeExperiment,
+  deleteExperiment,
+  restoreExperiment,
+} from "@/lib/client/sdk.gen";
 import type { ExperimentChange, ExperimentSummary } from "@/lib/client/types.gen";
 
 export type Chosen = Pick<ExperimentSummary, "id" | "number" | "name">;
@@ -25,7 +30,11 @@ const ACTIONS = {
   archive: { did: "archived", act: change({ archived: true }), back: change({ archived: false }) },
   unarchive: { did: "back in the list", act: change({ archived: false }), back: change({ archived: true }) },
   protect: { did: "protected", act: change({ protected: true }), back: change({ protected: false }) },
-  unprotect: { did: "no longer protected", act: change({ protected: false }), back: change({ protected: true }) },
+  unprotect: {
+    did: "no longer protected",
+    act: change({ protected: false }),
+    back: change({ protected: true }),
+  },
   delete: { did: "deleted", act: remove, back: restore },
   restore: { did: "restored", act: restore, back: undefined },
   cancel: { did: "being cancelled", act: cancel, back: undefined },

@@ -2,7 +2,7 @@
 
 import type { Client, ClientMeta, Options as Options2, RequestResult, ServerSentEventsResult, TDataShape } from './client';
 import { client } from './client.gen';
-import type { AbandonRunData, AbandonRunErrors, AbandonRunResponses, CancelCalibrationData, CancelCalibrationErrors, CancelCalibrationResponses, CancelExperimentData, CancelExperimentErrors, CancelExperimentResponses, CancelRunData, CancelRunErrors, CancelRunResponses, CheckpointRunData, CheckpointRunErrors, CheckpointRunResponses, CreateExperimentData, CreateExperimentErrors, CreateExperimentResponses, DrainClusterData, DrainClusterErrors, DrainClusterResponses, ListAlgorithmsData, ListAlgorithmsErrors, ListAlgorithmsResponses, ListCalibrationsData, ListCalibrationsErrors, ListCalibrationsResponses, ListClustersData, ListClustersErrors, ListClustersResponses, ListClusterTokensData, ListClusterTokensErrors, ListClusterTokensResponses, ListExperimentsData, ListExperimentsErrors, ListExperimentsResponses, ListRunsData, ListRunsErrors, ListRunsResponses, ListWorkloadsData, ListWorkloadsErrors, ListWorkloadsResponses, LivezData, LivezErrors, LivezResponses, MakeClusterTokenData, MakeClusterTokenErrors, MakeClusterTokenResponses, QuerySeriesData, QuerySeriesErrors, QuerySeriesResponses, ReadBandsData, ReadBandsErrors, ReadBandsResponses, ReadClusterData, ReadClusterErrors, ReadClusterResponses, ReadComparisonData, ReadComparisonErrors, ReadComparisonResponses, ReadExperimentData, ReadExperimentErrors, ReadExperimentResponses, ReadLeaderboardData, ReadLeaderboardErrors, ReadLeaderboardResponses, ReadLogsData, ReadLogsErrors, ReadLogsResponses, ReadQueueData, ReadQueueErrors, ReadQueueResponses, ReadRunData, ReadRunErrors, ReadRunResponses, ReadTraceData, ReadTraceErrors, ReadTraceResponses, ReadTuningData, ReadTuningErrors, ReadTuningResponses, ReadyzData, ReadyzErrors, ReadyzResponses, RemoveClusterData, RemoveClusterErrors, RemoveClusterResponses, ResumeClusterData, ResumeClusterErrors, ResumeClusterResponses, RetryRunData, RetryRunErrors, RetryRunResponses, RevokeClusterTokenData, RevokeClusterTokenErrors, RevokeClusterTokenResponses, SetPolicyData, SetPolicyErrors, SetPolicyResponses, SetPriorityData, SetPriorityErrors, SetPriorityResponses, StartCalibrationData, StartCalibrationErrors, StartCalibrationResponses, StreamEventsData, StreamEventsErrors, StreamEventsResponses, ValidateExperimentData, ValidateExperimentErrors, ValidateExperimentResponses, VersionData, VersionErrors, VersionResponses } from './types.gen';
+import type { AbandonRunData, AbandonRunErrors, AbandonRunResponses, CancelCalibrationData, CancelCalibrationErrors, CancelCalibrationResponses, CancelExperimentData, CancelExperimentErrors, CancelExperimentResponses, CancelRunData, CancelRunErrors, CancelRunResponses, ChangeExperimentData, ChangeExperimentErrors, ChangeExperimentResponses, CheckpointRunData, CheckpointRunErrors, CheckpointRunResponses, CreateExperimentData, CreateExperimentErrors, CreateExperimentResponses, DeleteExperimentData, DeleteExperimentErrors, DeleteExperimentResponses, DrainClusterData, DrainClusterErrors, DrainClusterResponses, ListAlgorithmsData, ListAlgorithmsErrors, ListAlgorithmsResponses, ListCalibrationsData, ListCalibrationsErrors, ListCalibrationsResponses, ListClustersData, ListClustersErrors, ListClustersResponses, ListClusterTokensData, ListClusterTokensErrors, ListClusterTokensResponses, ListDeletedExperimentsData, ListDeletedExperimentsErrors, ListDeletedExperimentsResponses, ListExperimentsData, ListExperimentsErrors, ListExperimentsResponses, ListFilterFieldsData, ListFilterFieldsErrors, ListFilterFieldsResponses, ListRunsData, ListRunsErrors, ListRunsResponses, ListWorkloadsData, ListWorkloadsErrors, ListWorkloadsResponses, LivezData, LivezErrors, LivezResponses, MakeClusterTokenData, MakeClusterTokenErrors, MakeClusterTokenResponses, QuerySeriesData, QuerySeriesErrors, QuerySeriesResponses, ReadBandsData, ReadBandsErrors, ReadBandsResponses, ReadClusterData, ReadClusterErrors, ReadClusterResponses, ReadComparisonData, ReadComparisonErrors, ReadComparisonResponses, ReadExperimentData, ReadExperimentErrors, ReadExperimentResponses, ReadLeaderboardData, ReadLeaderboardErrors, ReadLeaderboardResponses, ReadLogsData, ReadLogsErrors, ReadLogsResponses, ReadQueueData, ReadQueueErrors, ReadQueueResponses, ReadRunData, ReadRunErrors, ReadRunResponses, ReadTraceData, ReadTraceErrors, ReadTraceResponses, ReadTuningData, ReadTuningErrors, ReadTuningResponses, ReadyzData, ReadyzErrors, ReadyzResponses, RemoveClusterData, RemoveClusterErrors, RemoveClusterResponses, RestoreExperimentData, RestoreExperimentErrors, RestoreExperimentResponses, ResumeClusterData, ResumeClusterErrors, ResumeClusterResponses, RetryRunData, RetryRunErrors, RetryRunResponses, RevokeClusterTokenData, RevokeClusterTokenErrors, RevokeClusterTokenResponses, SetPolicyData, SetPolicyErrors, SetPolicyResponses, SetPriorityData, SetPriorityErrors, SetPriorityResponses, StartCalibrationData, StartCalibrationErrors, StartCalibrationResponses, StreamEventsData, StreamEventsErrors, StreamEventsResponses, ValidateExperimentData, ValidateExperimentErrors, ValidateExperimentResponses, VersionData, VersionErrors, VersionResponses } from './types.gen';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -147,6 +147,13 @@ export const makeClusterToken = <ThrowOnError extends boolean = false>(options: 
 export const readTrace = <ThrowOnError extends boolean = false>(options: Options<ReadTraceData, ThrowOnError>): RequestResult<ReadTraceResponses, ReadTraceErrors, ThrowOnError> => (options.client ?? client).get<ReadTraceResponses, ReadTraceErrors, ThrowOnError>({ url: '/api/v1/clusters/{name}/trace.csv', ...options });
 
 /**
+ * List Deleted Experiments
+ *
+ * List the experiments that are deleted and can be restored, newest first.
+ */
+export const listDeletedExperiments = <ThrowOnError extends boolean = false>(options?: Options<ListDeletedExperimentsData, ThrowOnError>): RequestResult<ListDeletedExperimentsResponses, ListDeletedExperimentsErrors, ThrowOnError> => (options?.client ?? client).get<ListDeletedExperimentsResponses, ListDeletedExperimentsErrors, ThrowOnError>({ url: '/api/v1/deleted-experiments', ...options });
+
+/**
  * Stream Events
  *
  * Stream changes: replay events after a position, then follow; resumable with Last-Event-ID.
@@ -156,7 +163,7 @@ export const streamEvents = <ThrowOnError extends boolean = false>(options?: Opt
 /**
  * List Experiments
  *
- * List experiments, newest first.
+ * List experiments, newest first; archived ones only if the filter mentions `archived`.
  */
 export const listExperiments = <ThrowOnError extends boolean = false>(options?: Options<ListExperimentsData, ThrowOnError>): RequestResult<ListExperimentsResponses, ListExperimentsErrors, ThrowOnError> => (options?.client ?? client).get<ListExperimentsResponses, ListExperimentsErrors, ThrowOnError>({ url: '/api/v1/experiments', ...options });
 
@@ -189,11 +196,36 @@ export const validateExperiment = <ThrowOnError extends boolean = false>(options
 });
 
 /**
+ * Delete Experiment
+ *
+ * Delete an experiment that has ended, with its runs: hidden at once, it can be restored until `purge_at`.
+ *
+ * 409 while it has not ended (cancel it first), is protected, or is continued by another one.
+ */
+export const deleteExperiment = <ThrowOnError extends boolean = false>(options: Options<DeleteExperimentData, ThrowOnError>): RequestResult<DeleteExperimentResponses, DeleteExperimentErrors, ThrowOnError> => (options.client ?? client).delete<DeleteExperimentResponses, DeleteExperimentErrors, ThrowOnError>({ url: '/api/v1/experiments/{experiment_id}', ...options });
+
+/**
  * Read Experiment
  *
  * Read one experiment with its specification.
  */
 export const readExperiment = <ThrowOnError extends boolean = false>(options: Options<ReadExperimentData, ThrowOnError>): RequestResult<ReadExperimentResponses, ReadExperimentErrors, ThrowOnError> => (options.client ?? client).get<ReadExperimentResponses, ReadExperimentErrors, ThrowOnError>({ url: '/api/v1/experiments/{experiment_id}', ...options });
+
+/**
+ * Change Experiment
+ *
+ * Change tags, note and marks of an experiment; what is left out stays, and the last writer of a field counts.
+ *
+ * With `If-Match`, 412 if the experiment has another `revision`.
+ */
+export const changeExperiment = <ThrowOnError extends boolean = false>(options: Options<ChangeExperimentData, ThrowOnError>): RequestResult<ChangeExperimentResponses, ChangeExperimentErrors, ThrowOnError> => (options.client ?? client).patch<ChangeExperimentResponses, ChangeExperimentErrors, ThrowOnError>({
+    url: '/api/v1/experiments/{experiment_id}',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
 
 /**
  * Read Bands
@@ -231,11 +263,25 @@ export const setPriority = <ThrowOnError extends boolean = false>(options: Optio
 });
 
 /**
+ * Restore Experiment
+ *
+ * Show a deleted experiment again; 409 when it is being purged. No effect on one that is not deleted.
+ */
+export const restoreExperiment = <ThrowOnError extends boolean = false>(options: Options<RestoreExperimentData, ThrowOnError>): RequestResult<RestoreExperimentResponses, RestoreExperimentErrors, ThrowOnError> => (options.client ?? client).post<RestoreExperimentResponses, RestoreExperimentErrors, ThrowOnError>({ url: '/api/v1/experiments/{experiment_id}/restore', ...options });
+
+/**
  * Read Tuning
  *
  * Return all trials of a tuned experiment, the choice for each variant, its sensitivity and its cost.
  */
 export const readTuning = <ThrowOnError extends boolean = false>(options: Options<ReadTuningData, ThrowOnError>): RequestResult<ReadTuningResponses, ReadTuningErrors, ThrowOnError> => (options.client ?? client).get<ReadTuningResponses, ReadTuningErrors, ThrowOnError>({ url: '/api/v1/experiments/{experiment_id}/tuning', ...options });
+
+/**
+ * List Filter Fields
+ *
+ * List the fields that a filter of experiments may name, with operators and known values.
+ */
+export const listFilterFields = <ThrowOnError extends boolean = false>(options?: Options<ListFilterFieldsData, ThrowOnError>): RequestResult<ListFilterFieldsResponses, ListFilterFieldsErrors, ThrowOnError> => (options?.client ?? client).get<ListFilterFieldsResponses, ListFilterFieldsErrors, ThrowOnError>({ url: '/api/v1/filter-fields', ...options });
 
 /**
  * Read Leaderboard

@@ -1014,6 +1014,62 @@ export type Curve = {
 };
 
 /**
+ * DeletedExperiment
+ *
+ * An experiment that is deleted and can be restored.
+ */
+export type DeletedExperiment = {
+    /**
+     * Created At
+     */
+    created_at: string;
+    /**
+     * Deleted At
+     */
+    deleted_at: string;
+    /**
+     * Deleted By
+     */
+    deleted_by: string;
+    /**
+     * Id
+     */
+    id: string;
+    /**
+     * Name
+     */
+    name: string;
+    /**
+     * Number
+     */
+    number: number;
+    /**
+     * Purge At
+     */
+    purge_at: string;
+    /**
+     * Workload
+     */
+    workload: string;
+};
+
+/**
+ * DeletedPage
+ *
+ * One page of the deleted experiments.
+ */
+export type DeletedPage = {
+    /**
+     * Items
+     */
+    items: Array<DeletedExperiment>;
+    /**
+     * Next Cursor
+     */
+    next_cursor: string | null;
+};
+
+/**
  * DroppedView
  *
  * A worker that was dropped from the run.
@@ -1125,6 +1181,40 @@ export type EvaluationSettings = {
      * Samples between evaluations.
      */
     every: number;
+};
+
+/**
+ * ExperimentChange
+ *
+ * What is to be changed of an experiment; what is left out stays.
+ */
+export type ExperimentChange = {
+    /**
+     * Add Tags
+     */
+    add_tags?: Array<string>;
+    /**
+     * Archived
+     */
+    archived?: boolean | null;
+    /**
+     * Note
+     *
+     * Markdown; an empty text removes it.
+     */
+    note?: string | null;
+    /**
+     * Protected
+     */
+    protected?: boolean | null;
+    /**
+     * Remove Tags
+     */
+    remove_tags?: Array<string>;
+    /**
+     * Starred
+     */
+    starred?: boolean | null;
 };
 
 /**
@@ -1249,6 +1339,10 @@ export type ExperimentSpec = {
  */
 export type ExperimentSummary = {
     /**
+     * Archived
+     */
+    archived: boolean;
+    /**
      * Baseline
      */
     baseline: string;
@@ -1269,6 +1363,10 @@ export type ExperimentSummary = {
      */
     finished_at: string | null;
     /**
+     * Headlines
+     */
+    headlines: Array<string>;
+    /**
      * Id
      */
     id: string;
@@ -1276,6 +1374,10 @@ export type ExperimentSummary = {
      * Name
      */
     name: string;
+    /**
+     * Note Line
+     */
+    note_line: string;
     /**
      * Number
      */
@@ -1285,15 +1387,31 @@ export type ExperimentSummary = {
      */
     priority: number;
     /**
+     * Protected
+     */
+    protected: boolean;
+    /**
+     * Revision
+     */
+    revision: number;
+    /**
      * Runs
      */
     runs: {
         [key in RunState]?: number;
     };
     /**
+     * Starred
+     */
+    starred: boolean;
+    /**
      * State
      */
     state: string;
+    /**
+     * Tags
+     */
+    tags: Array<string>;
     /**
      * User
      */
@@ -1319,6 +1437,10 @@ export type ExperimentSummary = {
  */
 export type ExperimentView = {
     /**
+     * Archived
+     */
+    archived: boolean;
+    /**
      * Baseline
      */
     baseline: string;
@@ -1343,6 +1465,10 @@ export type ExperimentView = {
      */
     finished_at: string | null;
     /**
+     * Headlines
+     */
+    headlines: Array<string>;
+    /**
      * Id
      */
     id: string;
@@ -1350,6 +1476,14 @@ export type ExperimentView = {
      * Name
      */
     name: string;
+    /**
+     * Note
+     */
+    note: string;
+    /**
+     * Note Line
+     */
+    note_line: string;
     /**
      * Number
      */
@@ -1359,6 +1493,14 @@ export type ExperimentView = {
      */
     priority: number;
     /**
+     * Protected
+     */
+    protected: boolean;
+    /**
+     * Revision
+     */
+    revision: number;
+    /**
      * Runs
      */
     runs: {
@@ -1366,9 +1508,17 @@ export type ExperimentView = {
     };
     spec: ExperimentSpec;
     /**
+     * Starred
+     */
+    starred: boolean;
+    /**
      * State
      */
     state: string;
+    /**
+     * Tags
+     */
+    tags: Array<string>;
     /**
      * User
      */
@@ -1458,6 +1608,47 @@ export type FileFault = {
 };
 
 /**
+ * FilterFieldView
+ *
+ * A field of the filter language.
+ */
+export type FilterFieldView = {
+    /**
+     * Description
+     */
+    description: string;
+    /**
+     * Example
+     */
+    example: string;
+    kind: Kind;
+    /**
+     * Name
+     */
+    name: string;
+    /**
+     * Operators
+     */
+    operators: Array<string>;
+    /**
+     * Values
+     */
+    values: Array<string>;
+};
+
+/**
+ * FilterLanguage
+ *
+ * What a filter of `list_experiments` may name.
+ */
+export type FilterLanguage = {
+    /**
+     * Fields
+     */
+    fields: Array<FilterFieldView>;
+};
+
+/**
  * Jitter
  *
  * Standard deviations of the logarithm of a gradient's time, by what they persist over.
@@ -1484,6 +1675,13 @@ export type Jitter = {
      */
     steps: number;
 };
+
+/**
+ * Kind
+ *
+ * What the values of a field are.
+ */
+export type Kind = 'text' | 'choice' | 'number' | 'flag' | 'time';
 
 /**
  * Leaderboard
@@ -2147,6 +2345,10 @@ export type Ready = {
      * Reasons
      */
     reasons: Array<string>;
+    /**
+     * Warnings
+     */
+    warnings: Array<string>;
 };
 
 /**
@@ -3890,6 +4092,40 @@ export type ReadTraceResponses = {
 
 export type ReadTraceResponse = ReadTraceResponses[keyof ReadTraceResponses];
 
+export type ListDeletedExperimentsData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Limit
+         */
+        limit?: number;
+        /**
+         * Cursor
+         */
+        cursor?: string | null;
+    };
+    url: '/api/v1/deleted-experiments';
+};
+
+export type ListDeletedExperimentsErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type ListDeletedExperimentsError = ListDeletedExperimentsErrors[keyof ListDeletedExperimentsErrors];
+
+export type ListDeletedExperimentsResponses = {
+    /**
+     * Successful Response
+     */
+    200: DeletedPage;
+};
+
+export type ListDeletedExperimentsResponse = ListDeletedExperimentsResponses[keyof ListDeletedExperimentsResponses];
+
 export type StreamEventsData = {
     body?: never;
     headers?: {
@@ -3952,6 +4188,12 @@ export type ListExperimentsData = {
          * Cursor
          */
         cursor?: string | null;
+        /**
+         * Filter
+         *
+         * Such as `state = running and tag = "paper"`; `list_filter_fields` lists the fields.
+         */
+        filter?: string | null;
     };
     url: '/api/v1/experiments';
 };
@@ -4039,6 +4281,36 @@ export type ValidateExperimentResponses = {
 
 export type ValidateExperimentResponse = ValidateExperimentResponses[keyof ValidateExperimentResponses];
 
+export type DeleteExperimentData = {
+    body?: never;
+    path: {
+        /**
+         * Experiment Id
+         */
+        experiment_id: string;
+    };
+    query?: never;
+    url: '/api/v1/experiments/{experiment_id}';
+};
+
+export type DeleteExperimentErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type DeleteExperimentError = DeleteExperimentErrors[keyof DeleteExperimentErrors];
+
+export type DeleteExperimentResponses = {
+    /**
+     * Successful Response
+     */
+    200: DeletedExperiment;
+};
+
+export type DeleteExperimentResponse = DeleteExperimentResponses[keyof DeleteExperimentResponses];
+
 export type ReadExperimentData = {
     body?: never;
     path: {
@@ -4068,6 +4340,44 @@ export type ReadExperimentResponses = {
 };
 
 export type ReadExperimentResponse = ReadExperimentResponses[keyof ReadExperimentResponses];
+
+export type ChangeExperimentData = {
+    body: ExperimentChange;
+    headers?: {
+        /**
+         * If-Match
+         *
+         * The `revision` it must have, in quotes.
+         */
+        'If-Match'?: string | null;
+    };
+    path: {
+        /**
+         * Experiment Id
+         */
+        experiment_id: string;
+    };
+    query?: never;
+    url: '/api/v1/experiments/{experiment_id}';
+};
+
+export type ChangeExperimentErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type ChangeExperimentError = ChangeExperimentErrors[keyof ChangeExperimentErrors];
+
+export type ChangeExperimentResponses = {
+    /**
+     * Successful Response
+     */
+    200: ExperimentView;
+};
+
+export type ChangeExperimentResponse = ChangeExperimentResponses[keyof ChangeExperimentResponses];
 
 export type ReadBandsData = {
     body?: never;
@@ -4212,6 +4522,36 @@ export type SetPriorityResponses = {
 
 export type SetPriorityResponse = SetPriorityResponses[keyof SetPriorityResponses];
 
+export type RestoreExperimentData = {
+    body?: never;
+    path: {
+        /**
+         * Experiment Id
+         */
+        experiment_id: string;
+    };
+    query?: never;
+    url: '/api/v1/experiments/{experiment_id}/restore';
+};
+
+export type RestoreExperimentErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type RestoreExperimentError = RestoreExperimentErrors[keyof RestoreExperimentErrors];
+
+export type RestoreExperimentResponses = {
+    /**
+     * Successful Response
+     */
+    200: ExperimentView;
+};
+
+export type RestoreExperimentResponse = RestoreExperimentResponses[keyof RestoreExperimentResponses];
+
 export type ReadTuningData = {
     body?: never;
     path: {
@@ -4241,6 +4581,31 @@ export type ReadTuningResponses = {
 };
 
 export type ReadTuningResponse = ReadTuningResponses[keyof ReadTuningResponses];
+
+export type ListFilterFieldsData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/v1/filter-fields';
+};
+
+export type ListFilterFieldsErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type ListFilterFieldsError = ListFilterFieldsErrors[keyof ListFilterFieldsErrors];
+
+export type ListFilterFieldsResponses = {
+    /**
+     * Successful Response
+     */
+    200: FilterLanguage;
+};
+
+export type ListFilterFieldsResponse = ListFilterFieldsResponses[keyof ListFilterFieldsResponses];
 
 export type ReadLeaderboardData = {
     body?: never;

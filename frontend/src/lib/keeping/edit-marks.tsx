@@ -26,7 +26,15 @@ export function EditMarks({ experiment, known = [], onClose }: EditMarksProps) {
 }
 
 /** `view` of the first look: what somebody else saves meanwhile must not replace what is being typed. */
-function Fields({ view, known, onClose }: { view: ExperimentView; known: readonly string[]; onClose: () => void }) {
+function Fields({
+  view,
+  known,
+  onClose,
+}: {
+  view: ExperimentView;
+  known: readonly string[];
+  onClose: () => void;
+}) {
   const [before] = useState(view);
   const [tags, setTags] = useState<string[]>(view.tags);
   const [note, setNote] = useState(view.note);
@@ -70,7 +78,11 @@ function Fields({ view, known, onClose }: { view: ExperimentView; known: readonl
       />
       {change.isError && (
         <ErrorPanel
-          what={overtaken ? "Somebody else has changed this experiment. Copy your note and open this again." : "Not saved."}
+          what={
+            overtaken
+              ? "Somebody else has changed this experiment. Copy your note and open this again."
+              : "Not saved."
+          }
           error={change.error}
         />
       )}

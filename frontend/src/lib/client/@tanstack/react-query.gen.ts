@@ -3,8 +3,8 @@
 import { queryOptions, type UseMutationOptions } from '@tanstack/react-query';
 
 import { client } from '../client.gen';
-import { abandonRun, cancelCalibration, cancelExperiment, cancelRun, checkpointRun, createExperiment, drainCluster, listAlgorithms, listCalibrations, listClusters, listClusterTokens, listExperiments, listRuns, listWorkloads, livez, makeClusterToken, type Options, querySeries, readBands, readCluster, readComparison, readExperiment, readLeaderboard, readLogs, readQueue, readRun, readTrace, readTuning, readyz, removeCluster, resumeCluster, retryRun, revokeClusterToken, setPolicy, setPriority, startCalibration, validateExperiment, version } from '../sdk.gen';
-import type { AbandonRunData, AbandonRunError, AbandonRunResponse, CancelCalibrationData, CancelCalibrationError, CancelCalibrationResponse, CancelExperimentData, CancelExperimentError, CancelExperimentResponse, CancelRunData, CancelRunError, CancelRunResponse, CheckpointRunData, CheckpointRunError, CheckpointRunResponse, CreateExperimentData, CreateExperimentError, CreateExperimentResponse, DrainClusterData, DrainClusterError, DrainClusterResponse, ListAlgorithmsData, ListAlgorithmsError, ListAlgorithmsResponse, ListCalibrationsData, ListCalibrationsError, ListCalibrationsResponse, ListClustersData, ListClustersError, ListClustersResponse, ListClusterTokensData, ListClusterTokensError, ListClusterTokensResponse, ListExperimentsData, ListExperimentsError, ListExperimentsResponse, ListRunsData, ListRunsError, ListRunsResponse, ListWorkloadsData, ListWorkloadsError, ListWorkloadsResponse, LivezData, LivezError, LivezResponse, MakeClusterTokenData, MakeClusterTokenError, MakeClusterTokenResponse, QuerySeriesData, QuerySeriesError, QuerySeriesResponse, ReadBandsData, ReadBandsError, ReadBandsResponse, ReadClusterData, ReadClusterError, ReadClusterResponse, ReadComparisonData, ReadComparisonError, ReadComparisonResponse, ReadExperimentData, ReadExperimentError, ReadExperimentResponse, ReadLeaderboardData, ReadLeaderboardError, ReadLeaderboardResponse, ReadLogsData, ReadLogsError, ReadLogsResponse, ReadQueueData, ReadQueueError, ReadQueueResponse, ReadRunData, ReadRunError, ReadRunResponse, ReadTraceData, ReadTraceError, ReadTraceResponse, ReadTuningData, ReadTuningError, ReadTuningResponse, ReadyzData, ReadyzError, ReadyzResponse, RemoveClusterData, RemoveClusterError, RemoveClusterResponse, ResumeClusterData, ResumeClusterError, ResumeClusterResponse, RetryRunData, RetryRunError, RetryRunResponse, RevokeClusterTokenData, RevokeClusterTokenError, RevokeClusterTokenResponse, SetPolicyData, SetPolicyError, SetPolicyResponse, SetPriorityData, SetPriorityError, SetPriorityResponse, StartCalibrationData, StartCalibrationError, StartCalibrationResponse, ValidateExperimentData, ValidateExperimentError, ValidateExperimentResponse, VersionData, VersionError, VersionResponse } from '../types.gen';
+import { abandonRun, cancelCalibration, cancelExperiment, cancelRun, changeExperiment, checkpointRun, createExperiment, deleteExperiment, drainCluster, listAlgorithms, listCalibrations, listClusters, listClusterTokens, listDeletedExperiments, listExperiments, listFilterFields, listRuns, listWorkloads, livez, makeClusterToken, type Options, querySeries, readBands, readCluster, readComparison, readExperiment, readLeaderboard, readLogs, readQueue, readRun, readTrace, readTuning, readyz, removeCluster, restoreExperiment, resumeCluster, retryRun, revokeClusterToken, setPolicy, setPriority, startCalibration, validateExperiment, version } from '../sdk.gen';
+import type { AbandonRunData, AbandonRunError, AbandonRunResponse, CancelCalibrationData, CancelCalibrationError, CancelCalibrationResponse, CancelExperimentData, CancelExperimentError, CancelExperimentResponse, CancelRunData, CancelRunError, CancelRunResponse, ChangeExperimentData, ChangeExperimentError, ChangeExperimentResponse, CheckpointRunData, CheckpointRunError, CheckpointRunResponse, CreateExperimentData, CreateExperimentError, CreateExperimentResponse, DeleteExperimentData, DeleteExperimentError, DeleteExperimentResponse, DrainClusterData, DrainClusterError, DrainClusterResponse, ListAlgorithmsData, ListAlgorithmsError, ListAlgorithmsResponse, ListCalibrationsData, ListCalibrationsError, ListCalibrationsResponse, ListClustersData, ListClustersError, ListClustersResponse, ListClusterTokensData, ListClusterTokensError, ListClusterTokensResponse, ListDeletedExperimentsData, ListDeletedExperimentsError, ListDeletedExperimentsResponse, ListExperimentsData, ListExperimentsError, ListExperimentsResponse, ListFilterFieldsData, ListFilterFieldsError, ListFilterFieldsResponse, ListRunsData, ListRunsError, ListRunsResponse, ListWorkloadsData, ListWorkloadsError, ListWorkloadsResponse, LivezData, LivezError, LivezResponse, MakeClusterTokenData, MakeClusterTokenError, MakeClusterTokenResponse, QuerySeriesData, QuerySeriesError, QuerySeriesResponse, ReadBandsData, ReadBandsError, ReadBandsResponse, ReadClusterData, ReadClusterError, ReadClusterResponse, ReadComparisonData, ReadComparisonError, ReadComparisonResponse, ReadExperimentData, ReadExperimentError, ReadExperimentResponse, ReadLeaderboardData, ReadLeaderboardError, ReadLeaderboardResponse, ReadLogsData, ReadLogsError, ReadLogsResponse, ReadQueueData, ReadQueueError, ReadQueueResponse, ReadRunData, ReadRunError, ReadRunResponse, ReadTraceData, ReadTraceError, ReadTraceResponse, ReadTuningData, ReadTuningError, ReadTuningResponse, ReadyzData, ReadyzError, ReadyzResponse, RemoveClusterData, RemoveClusterError, RemoveClusterResponse, RestoreExperimentData, RestoreExperimentError, RestoreExperimentResponse, ResumeClusterData, ResumeClusterError, ResumeClusterResponse, RetryRunData, RetryRunError, RetryRunResponse, RevokeClusterTokenData, RevokeClusterTokenError, RevokeClusterTokenResponse, SetPolicyData, SetPolicyError, SetPolicyResponse, SetPriorityData, SetPriorityError, SetPriorityResponse, StartCalibrationData, StartCalibrationError, StartCalibrationResponse, ValidateExperimentData, ValidateExperimentError, ValidateExperimentResponse, VersionData, VersionError, VersionResponse } from '../types.gen';
 
 export type QueryKey<TOptions extends Options> = [
     Pick<TOptions, 'baseUrl' | 'body' | 'headers' | 'path' | 'query'> & {
@@ -333,12 +333,32 @@ export const readTraceOptions = (options: Options<ReadTraceData>) => queryOption
     queryKey: readTraceQueryKey(options)
 });
 
+export const listDeletedExperimentsQueryKey = (options?: Options<ListDeletedExperimentsData>) => createQueryKey('listDeletedExperiments', options);
+
+/**
+ * List Deleted Experiments
+ *
+ * List the experiments that are deleted and can be restored, newest first.
+ */
+export const listDeletedExperimentsOptions = (options?: Options<ListDeletedExperimentsData>) => queryOptions<ListDeletedExperimentsResponse, ListDeletedExperimentsError, ListDeletedExperimentsResponse, ReturnType<typeof listDeletedExperimentsQueryKey>>({
+    queryFn: async ({ queryKey, signal }) => {
+        const { data } = await listDeletedExperiments({
+            ...options,
+            ...queryKey[0],
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: listDeletedExperimentsQueryKey(options)
+});
+
 export const listExperimentsQueryKey = (options?: Options<ListExperimentsData>) => createQueryKey('listExperiments', options);
 
 /**
  * List Experiments
  *
- * List experiments, newest first.
+ * List experiments, newest first; archived ones only if the filter mentions `archived`.
  */
 export const listExperimentsOptions = (options?: Options<ListExperimentsData>) => queryOptions<ListExperimentsResponse, ListExperimentsError, ListExperimentsResponse, ReturnType<typeof listExperimentsQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
@@ -391,6 +411,27 @@ export const validateExperimentMutation = (options?: Partial<Options<ValidateExp
     return mutationOptions;
 };
 
+/**
+ * Delete Experiment
+ *
+ * Delete an experiment that has ended, with its runs: hidden at once, it can be restored until `purge_at`.
+ *
+ * 409 while it has not ended (cancel it first), is protected, or is continued by another one.
+ */
+export const deleteExperimentMutation = (options?: Partial<Options<DeleteExperimentData>>): UseMutationOptions<DeleteExperimentResponse, DeleteExperimentError, Options<DeleteExperimentData>> => {
+    const mutationOptions: UseMutationOptions<DeleteExperimentResponse, DeleteExperimentError, Options<DeleteExperimentData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await deleteExperiment({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
+
 export const readExperimentQueryKey = (options: Options<ReadExperimentData>) => createQueryKey('readExperiment', options);
 
 /**
@@ -410,6 +451,27 @@ export const readExperimentOptions = (options: Options<ReadExperimentData>) => q
     },
     queryKey: readExperimentQueryKey(options)
 });
+
+/**
+ * Change Experiment
+ *
+ * Change tags, note and marks of an experiment; what is left out stays, and the last writer of a field counts.
+ *
+ * With `If-Match`, 412 if the experiment has another `revision`.
+ */
+export const changeExperimentMutation = (options?: Partial<Options<ChangeExperimentData>>): UseMutationOptions<ChangeExperimentResponse, ChangeExperimentError, Options<ChangeExperimentData>> => {
+    const mutationOptions: UseMutationOptions<ChangeExperimentResponse, ChangeExperimentError, Options<ChangeExperimentData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await changeExperiment({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
 
 export const readBandsQueryKey = (options: Options<ReadBandsData>) => createQueryKey('readBands', options);
 
@@ -489,6 +551,25 @@ export const setPriorityMutation = (options?: Partial<Options<SetPriorityData>>)
     return mutationOptions;
 };
 
+/**
+ * Restore Experiment
+ *
+ * Show a deleted experiment again; 409 when it is being purged. No effect on one that is not deleted.
+ */
+export const restoreExperimentMutation = (options?: Partial<Options<RestoreExperimentData>>): UseMutationOptions<RestoreExperimentResponse, RestoreExperimentError, Options<RestoreExperimentData>> => {
+    const mutationOptions: UseMutationOptions<RestoreExperimentResponse, RestoreExperimentError, Options<RestoreExperimentData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await restoreExperiment({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
+
 export const readTuningQueryKey = (options: Options<ReadTuningData>) => createQueryKey('readTuning', options);
 
 /**
@@ -507,6 +588,26 @@ export const readTuningOptions = (options: Options<ReadTuningData>) => queryOpti
         return data;
     },
     queryKey: readTuningQueryKey(options)
+});
+
+export const listFilterFieldsQueryKey = (options?: Options<ListFilterFieldsData>) => createQueryKey('listFilterFields', options);
+
+/**
+ * List Filter Fields
+ *
+ * List the fields that a filter of experiments may name, with operators and known values.
+ */
+export const listFilterFieldsOptions = (options?: Options<ListFilterFieldsData>) => queryOptions<ListFilterFieldsResponse, ListFilterFieldsError, ListFilterFieldsResponse, ReturnType<typeof listFilterFieldsQueryKey>>({
+    queryFn: async ({ queryKey, signal }) => {
+        const { data } = await listFilterFields({
+            ...options,
+            ...queryKey[0],
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: listFilterFieldsQueryKey(options)
 });
 
 export const readLeaderboardQueryKey = (options?: Options<ReadLeaderboardData>) => createQueryKey('readLeaderboard', options);
