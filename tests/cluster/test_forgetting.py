@@ -1,6 +1,7 @@
 """What an agent removes of deleted runs, and what it must not touch."""
 
 import json
+import shutil
 import subprocess
 import sys
 import threading
@@ -114,10 +115,8 @@ def test_links_are_not_followed(home, tmp_path):
     make(home, "run_a")
     (home.path / "runs" / "run_b").symlink_to(precious)
     (home.attempt("run_a", 1).path / "checkpoints" / "linked").symlink_to(precious)
-    home.attempt("run_a", 1).job.write_text("../../precious")
-    report = forget(home, ["run_a", "run_b"])
-    assert report.forgotten == ["run_a"]
-    assert "is a link" in whys(report)["run_b"]
+    assert "is a link" in whys(forget(home, ["run_b"]))["run_b"]
+    assert forget(home, ["run_a"]).forgotten == ["run_a"]
     assert (precious / "file").exists()
 
 
@@ -147,3 +146,19 @@ def test_the_agent_answers_the_order(home):
     app.tasks[broker.FORGET](json.loads(json.dumps(["run_a", ".."])))
     assert told == [ForgetReport(forgotten=["run_a"], kept=told[0].kept)]
     assert [each.run for each in told[0].kept] == [".."]
+
+
+def test_a_job_that_an_attempt_names_falsely_is_not_removed(home):
+    """The program of a user can write to its folder."""
+    other = make(home, "run_b")
+    for name, words in (("../../precious", "cannot be the name of a folder"), (other.path.name, None)):
+        make(home, "run_a")
+        home.attempt("run_a", 1).job.write_text(name)
+        report = forget(home, ["run_a"])
+        if words:
+            assert words in whys(report)["run_a"]
+            assert home.attempt("run_a", 1).path.exists()
+            shutil.rmtree(home.path / "runs" / "run_a")
+            shutil.rmtree(next(home.path.glob("jobs/run_a*")))
+    assert report.forgotten == ["run_a"]
+    assert left(home) == {"runs/run_b", f"jobs/{other.path.name}"}

@@ -61,8 +61,7 @@ def _finish(home: Home, run: str, aside: Path) -> None:
     names = {path.read_text().strip() for path in aside.glob("*/job")}
     names |= {path.name for path in home.path.glob(f"jobs/{run}.*-*")}  # named after their first attempt
     for name in sorted(names):
-        with suppress(NotFound):  # no name of a folder: nothing is removed by it
-            _finish_job(home, home.job(name), run)
+        _finish_job(home, home.job(name), run)
     _remove(aside)
 
 

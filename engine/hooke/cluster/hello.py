@@ -73,7 +73,7 @@ class ApiClient:
 
     def forgotten(self, report: ForgetReport) -> None:
         """Report which deleted runs have left nothing here. Raises Refused, httpx.HTTPError or OSError."""
-        self._post("forgotten", report.model_copy(update={"agent": self._agent}).model_dump_json())
+        self._post("forgotten", report.model_copy(update={"agent": self.agent}).model_dump_json())
 
     def calibration(self, report: CalibrationReport) -> None:
         """Send the result of a calibration. Raises Refused, httpx.HTTPError or OSError."""

@@ -5,7 +5,8 @@ export type Inline =
   | { readonly kind: "link"; readonly text: string; readonly href: string };
 
 export type Block =
-  | { readonly kind: "paragraph" | "heading"; readonly parts: readonly Inline[] }
+  | { readonly kind: "paragraph"; readonly parts: readonly Inline[] }
+  | { readonly kind: "heading"; readonly parts: readonly Inline[] }
   | { readonly kind: "list"; readonly ordered: boolean; readonly items: readonly (readonly Inline[])[] }
   | { readonly kind: "pre"; readonly text: string };
 

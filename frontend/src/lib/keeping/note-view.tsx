@@ -29,11 +29,18 @@ function keyed<T>(items: readonly T[], draw: (item: T, key: Key) => ReactNode): 
 const parts = (all: readonly Inline[]) => keyed(all, (part, key) => <Part key={key} part={part} />);
 
 function BlockView({ block }: { block: Block }) {
-  if (block.kind === "pre") return <pre>{block.text}</pre>;
-  if (block.kind === "heading") return <h3>{parts(block.parts)}</h3>;
-  if (block.kind === "paragraph") return <p>{parts(block.parts)}</p>;
-  const items = keyed(block.items, (item, key) => <li key={key}>{parts(item)}</li>);
-  return block.ordered ? <ol>{items}</ol> : <ul>{items}</ul>;
+  switch (block.kind) {
+    case "pre":
+      return <pre>{block.text}</pre>;
+    case "heading":
+      return <h3>{parts(block.parts)}</h3>;
+    case "paragraph":
+      return <p>{parts(block.parts)}</p>;
+    case "list": {
+      const items = keyed(block.items, (item, key) => <li key={key}>{parts(item)}</li>);
+      return block.ordered ? <ol>{items}</ol> : <ul>{items}</ul>;
+    }
+  }
 }
 
 /** A note: a small part of Markdown as elements, so that no HTML of a note is ever read. */
