@@ -104,13 +104,26 @@ class StepTimer:
     def of_a_window(self, operation: Callable[[], None], seconds: float) -> list[float]:
         """Return for how long an access occupies a window, which all ranks access in each of their steps.
 
-        No rank waits for another one, and they take their steps from one counter: their rates add.
+        They take their steps from one counter, as lock-free workers do: a slow rank leaves them to the others.
         """
         times = self._times(operation, WORK, seconds)
         step = self._step(functools.partial(repeated, operation, times))
-        taken = per_step(self._comm, step, seconds, apart=True)
-        added = self._comm.size / (1 / np.maximum(taken, 1e-9)).sum(axis=0) - self._alone
-        return [occupied(self._alone, max(0.0, float(each)), self._comm.size) / times for each in added]
+        usual = self._from_a_counter(self._work, seconds)
+        added = max(0.0, self._from_a_counter(step, seconds) - usual)
+        return [occupied(usual, added, self._comm.size) / times]
+
+    def _from_a_counter(self, step: Callable[[], None], seconds: float) -> float:
+        """Return the seconds of all ranks together per step of one, until the first rank finds no step left."""
+        comm = self._comm
+        count = max(_LEAST, int(seconds / (self._alone or 1e-7))) * comm.size
+        counter = comm.counter()
+        comm.barrier()
+        began = comm.clock()
+        while counter.take() < count:
+            step()
+        taken = gathered(comm, np.array([comm.clock() - began]))
+        counter.close()
+        return float(taken.min()) * comm.size / count
 
     def _times(self, operation: Callable[[], None], length: float, seconds: float) -> int:
         """Return how often to repeat a short operation, so that the computation does not hide it."""

@@ -136,7 +136,7 @@ def test_example_runs_are_valid(name):
 def test_the_example_comparison_is_what_it_says():
     document = read(EXAMPLES / "comparison.yaml")
     plan = expand(validate_experiment(document), {"local": 2})
-    assert Counter(run.cluster for run in plan) == {"local": 15, "simulated-10gbe": 25}
+    assert Counter(run.cluster for run in plan) == {"local": 35, "simulated-10gbe": 25}
     assert len({run.variant for run in plan}) == 5
     for variant in document["variants"]:
         assert load_run(document, variant=variant["name"]).workers == min(4, usable_cores())
