@@ -94,8 +94,9 @@ def test_a_request_changes_no_bit(algorithm, parameters, tmp_path):
 def test_workers_leave_within_the_period_that_a_server_has_granted(played, world):
     run = played("told within a period", world)
     assert {each.done.reason for each in run.first} == {"cancelled"}, "the server learns of it from them"
-    assert [each.done.step for each in run.first[: run.setup.workers]] == [5, 5, 5]
-    assert (run.folder / "checkpoints" / str(15 * BATCH) / "complete.json").exists()
+    steps = [each.done.step for each in run.first[: run.setup.workers]]
+    assert max(steps) == 5, "one that asks after the first has left gets a last step only"
+    assert (run.folder / "checkpoints" / str(sum(steps) * BATCH) / "complete.json").exists()
 
 
 def test_all_ranks_follow_after_the_latest_step_that_any_has_begun():
