@@ -121,8 +121,10 @@ export function LineChart(props: LineChartProps) {
     <figure className={styles.figure} data-testid={testId} data-points={points}>
       <figcaption className={styles.head}>
         <span className={styles.title}>{title}</span>
-        <span className={styles.note}>{note}</span>
-        {points > 0 && <ChartMenu of={title} drawing={() => newest.current} />}
+        <span className={styles.aside}>
+          <span className={styles.note}>{note}</span>
+          {points > 0 && <ChartMenu of={title} drawing={() => newest.current} />}
+        </span>
       </figcaption>
       <div
         ref={host}

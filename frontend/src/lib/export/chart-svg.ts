@@ -29,7 +29,7 @@ const INK = "#3a4149";
 const GRID = "#dfe3e7";
 const LEGEND_LINE = 18;
 /** Usual width of a letter of 12 px. */
-const LETTER = 6.6;
+const LETTER = 7.4;
 
 const escaped = (text: string) =>
   text.replace(
@@ -110,26 +110,31 @@ function curve({ x, y, low, high, style, faint, thin }: ChartSeries, frame: Fram
   return [...bands, ...pieces(x, y).map((piece) => `<path d="${path(piece)}" ${look}${pale}/>`)];
 }
 
-function marks(
-  { target, crossings = [], evaluations = [] }: Drawing,
-  { x, y, right, bottom }: Frame,
-): string[] {
+/** Ticks, target and dots: they lie at the edges of the plot, and are not cut there. */
+function marks({ target, crossings = [], evaluations = [] }: Drawing, frame: Frame): string[] {
+  const { x, y, xs, ys, right, bottom } = frame;
+  const seen = (at: number) => at >= xs[0] && at <= xs[1];
   const ticks = evaluations.flatMap((one) =>
-    Array.from(one.x, (at) => {
-      const left = px(x(at));
-      return `<line x1="${left}" x2="${left}" y1="${bottom - 5}" y2="${bottom}" stroke="${one.style.light}" stroke-opacity="0.6"/>`;
-    }),
+    Array.from(one.x)
+      .filter(seen)
+      .map((at) => {
+        const left = px(x(at));
+        return `<line x1="${left}" x2="${left}" y1="${bottom - 5}" y2="${bottom}" stroke="${one.style.light}" stroke-opacity="0.6"/>`;
+      }),
   );
-  if (!target) return ticks;
-  const level = px(y(target.value));
-  const dots = crossings.map(
-    ({ x: at, style }) =>
-      `<circle cx="${px(x(at))}" cy="${level}" r="3.5" fill="${style.light}" stroke="#fff"/>`,
-  );
+  if (!target || target.value < ys[0] || target.value > ys[1]) return ticks;
+  const level = y(target.value);
+  const label = px(level - PLOT.top < 20 ? level + 15 : level - 5);
+  const dots = crossings
+    .filter(({ x: at }) => seen(at))
+    .map(
+      ({ x: at, style }) =>
+        `<circle cx="${px(x(at))}" cy="${px(level)}" r="3.5" fill="${style.light}" stroke="#fff"/>`,
+    );
   return [
     ...ticks,
-    `<line x1="${PLOT.left}" x2="${right}" y1="${level}" y2="${level}" stroke="${INK}" stroke-dasharray="2 4"/>`,
-    `<text x="${right}" y="${px(y(target.value) - 5)}" text-anchor="end">${escaped(target.label)}</text>`,
+    `<line x1="${PLOT.left}" x2="${right}" y1="${px(level)}" y2="${px(level)}" stroke="${INK}" stroke-dasharray="2 4"/>`,
+    `<text x="${right}" y="${label}" text-anchor="end" paint-order="stroke" stroke="#fff" stroke-width="4">${escaped(target.label)}</text>`,
     ...dots,
   ];
 }
@@ -165,8 +170,8 @@ export function chartSvg(drawing: Drawing): { svg: string; width: number; height
     ...axes(drawing, frame),
     `<g clip-path="url(#plot)">`,
     ...drawing.series.flatMap((one) => curve(one, frame)),
-    ...marks(drawing, frame),
     "</g>",
+    ...marks(drawing, frame),
     ...names.parts,
     "</svg>",
   ].join("\n");
