@@ -112,7 +112,7 @@ def mark(  # noqa: PLR0913, PLR0917 - each is an option of its own
 ) -> None:
     """Star, archive, protect or tag experiments, or write a note; what is not given stays."""
     marks = {"starred": star, "archived": archive, "protected": protect, "note": note}
-    asked = {name: value for name, value in marks.items() if value is not None}
+    asked: dict[str, Any] = {name: value for name, value in marks.items() if value is not None}
     asked |= {name: value for name, value in {"add_tags": tag, "remove_tags": untag}.items() if value}
 
     def told(remote: Remote) -> str:
