@@ -105,4 +105,5 @@ def _lines(session: Session, experiment: Experiment) -> list[str]:
     except Exception:  # any other error: one experiment must not keep the others from their lines
         log.exception("an experiment has no headline", experiment=experiment.id)
         return []
-    return headlines(found.report, experiment.baseline, found.spec.target is not None)
+    ended = experiment.finished_at is not None
+    return headlines(found.report, experiment.baseline, found.spec.target is not None, ended)

@@ -11,8 +11,11 @@ from hooke.comparison.verdict import LEAST_PAIRS, Verdict
 from hooke.comparison.wording import count, figure
 
 
-def headlines(found: Report, baseline: str, targeted: bool) -> list[str]:
-    """Return a line for each cluster and number of workers; `targeted`: there is a target."""
+def headlines(found: Report, baseline: str, targeted: bool, ended: bool) -> list[str]:
+    """Return a line for each cluster and number of workers.
+
+    `targeted`: there is a target; `ended`: no run will follow, also of places where runs were cancelled.
+    """
     places: dict[tuple[str, int], list[Row]] = {}
     for row in found.rows:
         places.setdefault((row.first.cluster, row.first.workers), []).append(row)
@@ -20,14 +23,13 @@ def headlines(found: Report, baseline: str, targeted: bool) -> list[str]:
     lines = []
     for ((cluster, workers), rows), best in zip(places.items(), found.fastest, strict=True):
         place = cluster if named[cluster] == 1 else f"{cluster} ({count(workers, 'worker')})"
-        lines.append(
-            _line(rows, best, baseline, place) if targeted else f"No target: {place} has final figures only"
-        )
+        going = not ended and any(row.finished + row.failed < row.runs for row in rows)
+        on = f" so far on {place}" if going else f" on {place}"
+        lines.append(_line(rows, best, baseline, on) if targeted else f"No target: final figures{on}")
     return lines
 
 
-def _line(rows: Sequence[Row], best: Fastest | None, baseline: str, place: str) -> str:
-    on = f" so far on {place}" if any(row.finished + row.failed < row.runs for row in rows) else f" on {place}"
+def _line(rows: Sequence[Row], best: Fastest | None, baseline: str, on: str) -> str:
     verdict = next((row.verdict for row in rows if best is not None and row.first.variant == best.variant), None)
     if best is None or verdict is None:
         return _nothing_yet(rows, baseline, on)

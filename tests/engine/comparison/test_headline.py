@@ -11,8 +11,8 @@ from hooke.spec.states import RunState
 from tests.engine.comparison.test_fastest import BASE, HALF, NOISY, SLOW, TARGET, runs
 
 
-def lines(found, target=TARGET):
-    return headlines(report(found, "base", target, Effort()), "base", target is not None)
+def lines(found, target=TARGET, ended=False):
+    return headlines(report(found, "base", target, Effort()), "base", target is not None, ended)
 
 
 @pytest.mark.parametrize(
@@ -43,8 +43,9 @@ def test_several_places_are_told_apart_and_those_that_go_on_are_marked():
         "Fastest on local (4 workers)",
         "Fastest so far on 10gbe",
     ]
+    assert lines(there, ended=True)[0].startswith("Fastest on 10gbe: "), "its last run was cancelled"
 
 
 def test_without_a_baseline_or_a_target_nothing_is_claimed():
     assert lines(runs(half=HALF)) == ["No verdict on local: base, the baseline, did not run here"]
-    assert lines(runs(base=BASE, half=HALF), None) == ["No target: local has final figures only"]
+    assert lines(runs(base=BASE, half=HALF), None) == ["No target: final figures on local"]

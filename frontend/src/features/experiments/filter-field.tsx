@@ -54,6 +54,8 @@ export function FilterField({ filter, error, onChange }: FilterFieldProps) {
   };
 
   const { from, proposals } = complete(text, caret, fields);
+  /** What is not complete yet is no fault, and the proposals are where it would be told. */
+  const proposing = store.dropdownOpened && proposals.length > 0;
   return (
     <Combobox
       store={store}
@@ -72,7 +74,7 @@ export function FilterField({ filter, error, onChange }: FilterFieldProps) {
           placeholder='Find: state = running and algorithm ~ "easgd"'
           className={styles.find}
           value={text}
-          error={error}
+          error={proposing ? undefined : error}
           data-testid="filter"
           spellCheck={false}
           autoCapitalize="off"
