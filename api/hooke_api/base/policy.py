@@ -55,6 +55,8 @@ LEAST: Mapping[str, Role | Other] = {
     "list_algorithms": VIEWER,
     "list_workloads": VIEWER,
     "list_filter_fields": VIEWER,
+    "export_points": VIEWER,
+    "export_runs": VIEWER,
     "list_deleted_experiments": VIEWER,
     # one's own account; a token gets no more than its maker has
     "read_me": VIEWER,
