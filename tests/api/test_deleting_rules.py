@@ -42,7 +42,7 @@ def test_a_failed_run_of_a_deleted_experiment_is_not_retried(service):
     experiment = service.run(supervisor.id)["experiment_id"]
     service.client.delete(f"/experiments/{experiment}").raise_for_status()
     refused = service.client.post(f"/runs/{supervisor.id}/retry")
-    assert refused.status_code == 409
+    assert refused.status_code == 404
     assert "can be restored until" in refused.json()["detail"]
 
 
