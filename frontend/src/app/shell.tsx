@@ -1,7 +1,7 @@
 import { Link, Outlet, useLocation } from "@tanstack/react-router";
 import { useEffect } from "react";
-import { ColorSchemeToggle } from "@/lib/theme/color-scheme-toggle";
 import { useRefusal } from "@/lib/people/use-me";
+import { ColorSchemeToggle } from "@/lib/theme/color-scheme-toggle";
 import { Logo } from "@/lib/theme/logo";
 import { ConnectionNote } from "./connection-note";
 import { PersonMenu } from "./person-menu";

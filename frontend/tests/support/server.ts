@@ -4,90 +4,8 @@ import type { AddressInfo } from "node:net";
 import { cleanup } from "@testing-library/react";
 import { afterEach, beforeEach, expect } from "vitest";
 import { client } from "@/lib/client/client.gen";
-import type {
-  AlgorithmList,
-  BandAnswer,
-  CalibrationList,
-  CalibrationView,
-  ClusterList,
-  ClusterTokenList,
-  ClusterTokenView,
-  ClusterView,
-  Comparison,
-  DryRun,
-  ExperimentPage,
-  ExperimentView,
-  Fault,
-  Leaderboard,
-  LogPage,
-  Me,
-  NewClusterToken,
-  NewInvite,
-  NewToken,
-  ProblemDetails,
-  QueuePolicy,
-  QueueView,
-  RunPage,
-  RunView,
-  SeriesAnswer,
-  TokenList,
-  TokenView,
-  TrailPage,
-  TuningView,
-  UserList,
-  UserView,
-  WorkloadList,
-} from "@/lib/client/types.gen";
-
-/** What each operation answers; `*` stands for an id. */
-interface Operations {
-  "GET /algorithms": AlgorithmList;
-  "GET /workloads": WorkloadList;
-  "GET /clusters": ClusterList;
-  "DELETE /clusters/*": Record<string, never>;
-  "POST /clusters/*/drain": ClusterView;
-  "POST /clusters/*/resume": ClusterView;
-  "GET /clusters/*/tokens": ClusterTokenList;
-  "POST /clusters/*/tokens": NewClusterToken;
-  "POST /cluster-tokens/*/revoke": ClusterTokenView;
-  "GET /clusters/*/calibrations": CalibrationList;
-  "POST /clusters/*/calibrations": CalibrationView;
-  "POST /clusters/*/calibrations/*/cancel": CalibrationView;
-  "GET /experiments": ExperimentPage;
-  "POST /experiments": ExperimentView;
-  "POST /experiments/dry-run": DryRun;
-  "GET /experiments/*": ExperimentView;
-  "GET /experiments/*/bands": BandAnswer;
-  "GET /experiments/*/comparison": Comparison;
-  "GET /experiments/*/tuning": TuningView;
-  "POST /experiments/*/cancel": ExperimentView;
-  "PUT /experiments/*/priority": ExperimentView;
-  "GET /clusters/*/queue": QueueView;
-  "PUT /clusters/*/policy": QueuePolicy;
-  "GET /leaderboard": Leaderboard;
-  "GET /runs": RunPage;
-  "GET /runs/*": RunView;
-  "GET /runs/*/logs": LogPage;
-  "POST /runs/*/cancel": RunView;
-  "POST /runs/*/checkpoint": RunView;
-  "POST /runs/*/retry": RunView;
-  "POST /runs/*/abandon": RunView;
-  "POST /series": SeriesAnswer;
-  "GET /me": Me;
-  "PUT /me/password": Record<string, never>;
-  "POST /sign-in": Me;
-  "POST /sign-out": Record<string, never>;
-  "POST /invites/accept": Me;
-  "GET /users": UserList;
-  "POST /users": NewInvite;
-  "PATCH /users/*": UserView;
-  "POST /users/*/invite": NewInvite;
-  "GET /tokens": TokenList;
-  "POST /tokens": NewToken;
-  "POST /tokens/*/revoke": TokenView;
-  "GET /audit": TrailPage;
-}
-type Operation = keyof Operations;
+import type { Fault, ProblemDetails } from "@/lib/client/types.gen";
+import { type Operation, type Operations, USUAL } from "./operations";
 
 export interface Asked {
   readonly operation: string;
@@ -154,15 +72,6 @@ const verbs = new Set([
   "invite",
 ]);
 
-/** Who looks, unless a test says otherwise: the owner of a server without users. */
-export const OWNER: Me = {
-  name: "owner",
-  role: "admin",
-  credential: "start-up token",
-  is_user: false,
-  users: false,
-};
-
 /** The operation of a path: ids become stars. */
 function template(path: string): string {
   const parts = path.slice(BASE.length + 1).split("/");
@@ -212,7 +121,6 @@ export class ApiServer {
   }
 
   async start(): Promise<void> {
-    this.on("GET /me", OWNER);
     this.server = createServer((request, response) => {
       let text = "";
       request.setEncoding("utf-8");
@@ -250,7 +158,7 @@ export class ApiServer {
 
   private async answer(asked: Asked, response: ServerResponse): Promise<void> {
     this.asked.push(asked);
-    const known = this.answers.get(asked.operation);
+    const known = this.answers.get(asked.operation) ?? USUAL.get(asked.operation);
     if (known === undefined) this.unanswered.push(asked.operation);
     const given = known ?? new Refusal(404, "No test answers this.");
     const result = await (typeof given === "function" ? given(asked) : given);

@@ -58,8 +58,8 @@ export function SignInScreen() {
         Sign in
       </Button>
       <p>
-        An administrator gives you a name, and another password if you forgot yours. On the host of the server,{" "}
-        <a href="/login">the start-up token</a> signs in as well.
+        An administrator gives you a name, and another password if you forgot yours. On the host of the
+        server, <a href="/login">the start-up token</a> signs in as well.
       </p>
     </form>
   );

@@ -5387,6 +5387,36 @@ export type InviteUserResponses = {
 
 export type InviteUserResponse = InviteUserResponses[keyof InviteUserResponses];
 
+export type EndSessionsData = {
+    body?: never;
+    path: {
+        /**
+         * Name
+         */
+        name: string;
+    };
+    query?: never;
+    url: '/api/v1/users/{name}/sign-out';
+};
+
+export type EndSessionsErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type EndSessionsError = EndSessionsErrors[keyof EndSessionsErrors];
+
+export type EndSessionsResponses = {
+    /**
+     * Successful Response
+     */
+    204: void;
+};
+
+export type EndSessionsResponse = EndSessionsResponses[keyof EndSessionsResponses];
+
 export type VersionData = {
     body?: never;
     path?: never;
