@@ -13,6 +13,7 @@ from hooke_api.__main__ import GRACE_SECONDS, Server
 from hooke_api.app import create_app
 from hooke_api.base.settings import Settings
 from hooke_api.models import Base, NumberSequence
+from hooke_api.people.passwords import Passwords
 from hooke_api.storage.database import Database
 from hooke_api.web.connections import limited
 
@@ -103,6 +104,7 @@ def server(request, kind, tmp_path_factory) -> Iterator[tuple[FastAPI, Settings,
     with fresh_database(request, kind, home) as url:
         settings = make_settings(home, url)
         app = create_app(settings)
+        app.state.passwords = Passwords(memory_kib=8, passes=1)  # a test of the real ones makes its own
         running = serve(app)
         yield app, settings, running
         running.stop()
@@ -127,5 +129,5 @@ def service(server) -> Iterator[Service]:
     with httpx.Client(base_url=f"{url}/api/v1", headers=headers, timeout=LIMIT) as client:
         made = Service(app, settings, url, client, running.server.server_state.tasks)
         yield made
-        made.agent.close()
-        made.sender.close()
+        for opened in (made.agent, made.sender, *made.opened):
+            opened.close()

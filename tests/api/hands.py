@@ -106,6 +106,8 @@ class Service:
     in_flight: set
     """The requests that the server is working on."""
     line: OrderLine = field(default_factory=OrderLine)
+    opened: list[httpx.Client] = field(default_factory=list)
+    """Clients of a test that are closed after it."""
 
     def __post_init__(self) -> None:
         self.database: Database = self.app.state.database

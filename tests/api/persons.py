@@ -21,7 +21,13 @@ def browser(service: Service, address: str | None = None) -> httpx.Client:
     numbers = uuid.uuid4().bytes
     address = address or f"10.{numbers[0]}.{numbers[1]}.{numbers[2]}"
     headers = {"origin": service.url, "x-forwarded-for": address}
-    return httpx.Client(base_url=f"{service.url}/api/v1", headers=headers, timeout=LIMIT)
+    return _opened(service, headers)
+
+
+def _opened(service: Service, headers: dict[str, str]) -> httpx.Client:
+    client = httpx.Client(base_url=f"{service.url}/api/v1", headers=headers, timeout=LIMIT)
+    service.opened.append(client)
+    return client
 
 
 @dataclass
@@ -63,4 +69,4 @@ def person(service: Service, role: str = "researcher", name: str = "ana") -> Per
 def bearing(service: Service, token: str) -> httpx.Client:
     """Return a program with a token."""
     headers = {"authorization": f"Bearer {token}"}
-    return httpx.Client(base_url=f"{service.url}/api/v1", headers=headers, timeout=LIMIT)
+    return _opened(service, headers)

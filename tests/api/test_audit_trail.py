@@ -2,17 +2,19 @@
 
 import csv
 import io
-import json
 
 import pytest
-from hooke_api.models import Cluster, TrailEntry
 from hooke_api.storage import trail
-from sqlalchemy import delete, update
-from sqlalchemy.exc import DatabaseError
 
 from tests.api.hands import ALONE, SPEC
 from tests.api.persons import PASSWORD, browser, invite, person, unique
 from tests.api.test_experiments import pointers, problem
+
+
+@pytest.fixture(scope="session", params=["sqlite"])
+def kind(request):
+    """What depends on the database is in test_people_stored.py."""
+    return request.param
 
 
 def entries(service, **query):
@@ -101,31 +103,6 @@ def test_sign_ins_and_failed_ones_with_their_address(service):
     assert entries(service)[-1]["subject"] == "?", "what is no name is not stored"
 
 
-def test_an_entry_is_stored_with_its_change_or_neither_is(service, monkeypatch):
-    cluster = unique("hpc")
-    service.hello(cluster)
-    kept = told(service, cluster)
-
-    def fail(session):
-        raise RuntimeError("no room")
-
-    monkeypatch.setattr(trail, "settle", fail)
-    assert service.client.post(f"/clusters/{cluster}/drain").status_code == 500
-    monkeypatch.undo()
-    with service.database.read() as session:
-        assert session.get_one(Cluster, cluster).draining is False
-    assert told(service, cluster) == kept
-
-
-@pytest.mark.parametrize("statement", [update(TrailEntry).values(actor="nobody"), delete(TrailEntry)])
-def test_nobody_changes_an_entry(service, statement):
-    service.hello(unique("hpc"))
-    kept = entries(service)
-    with pytest.raises(DatabaseError, match="append-only"), service.database.write() as session:
-        session.execute(statement)
-    assert entries(service) == kept
-
-
 def test_pages_and_filters(service):
     cluster = unique("hpc")
     service.hello(cluster)
@@ -144,24 +121,6 @@ def test_pages_and_filters(service):
     assert len(entries(service, subject=cluster, action="drain_cluster")) == 2
     assert entries(service, subject=cluster, actor="nobody") == []
     assert pointers(service.client.get("/audit", params={"cursor": "x"})) == {"query/cursor"}
-
-
-def test_the_export_has_everything_in_both_forms(service, monkeypatch):
-    monkeypatch.setattr("hooke_api.people.audit.TOGETHER", 2)  # several transactions
-    cluster = unique("hpc")
-    service.hello(cluster)
-    for change in ("drain", "resume", "drain"):
-        service.client.post(f"/clusters/{cluster}/{change}").raise_for_status()
-    shown = entries(service, subject=cluster)
-    answer = service.client.get("/audit/export", params={"subject": cluster})
-    assert answer.headers["content-type"].startswith("application/x-ndjson")
-    assert [json.loads(line) for line in answer.text.splitlines()] == shown
-    answer = service.client.get("/audit/export", params={"subject": cluster, "kind": "csv"})
-    assert answer.headers["content-disposition"] == 'attachment; filename="audit.csv"'
-    rows = list(csv.DictReader(io.StringIO(answer.text)))
-    assert [row["action"] for row in rows] == [entry["action"] for entry in shown]
-    assert json.loads(rows[1]["after"]) == {"draining": True}
-    assert rows[0]["after"] == ""
 
 
 def test_no_cell_of_the_export_is_computed_by_a_spreadsheet(service):

@@ -33,8 +33,8 @@ class Passwords:
     holds its parameters, so that they can be raised: `outdated` says which ones must be made anew.
     """
 
-    def __init__(self) -> None:
-        self._hasher = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1)
+    def __init__(self, memory_kib: int = 19 * 1024, passes: int = 2) -> None:
+        self._hasher = PasswordHasher(time_cost=passes, memory_cost=memory_kib, parallelism=1)
         self._threads = ThreadPoolExecutor(THREADS, "passwords")
         self._busy = 0
 

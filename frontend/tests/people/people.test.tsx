@@ -1,4 +1,4 @@
-import { screen, waitFor, within } from "@testing-library/react";
+import { act, screen, waitFor, within } from "@testing-library/react";
 import { describe, expect, it, vi } from "vitest";
 import { browser } from "@/lib/people/browser";
 import { openApp } from "../support/app";
@@ -216,7 +216,7 @@ describe("a viewer", () => {
     expect(screen.queryByRole("link", { name: "New" })).toBeNull();
     await person.hover(refused);
     expect(await screen.findByRole("tooltip")).toHaveTextContent("yours is viewer");
-    router.history.push("/new");
+    act(() => router.history.push("/new"));
     expect(await screen.findByTestId("may-not-submit")).toHaveTextContent("This needs the role researcher");
   });
 });
