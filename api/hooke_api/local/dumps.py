@@ -52,7 +52,7 @@ def dump(url: str, target: Path) -> str:
 
 
 def check_empty(url: str) -> None:
-    """Raise BackupError unless a database can be loaded there: no SQLite file yet, or a PostgreSQL without tables."""
+    """Raise BackupError unless a database can be loaded there: no SQLite file yet, or PostgreSQL without tables."""
     if kind_of(url) == "sqlite":
         if sqlite_file(url).exists():
             raise BackupError(f"{sqlite_file(url)} exists: nothing is restored over a database")
@@ -127,8 +127,8 @@ def _call(program: str, options: list[str], url: str) -> None:
     found = shutil.which(program)
     if found is None:
         raise BackupError(
-            f"{program} is not installed: install the client programs of PostgreSQL (Debian: postgresql-client), of "
-            "the server's version or newer"
+            f"{program} is not installed: install the client programs of PostgreSQL (Debian: postgresql-client), "
+            "of the server's version or newer"
         )
     password = make_url(url).password
     environment = os.environ | ({"PGPASSWORD": password} if password else {})
