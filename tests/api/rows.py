@@ -39,7 +39,8 @@ def _row(table: sa.Table, n: int, parents: dict[str, dict[str, Any]], serial: bo
 
 
 def _value(column: sa.Column[Any], n: int) -> Any:
-    kind = column.type.python_type
+    type_ = column.type
+    kind = (type_.impl_instance if isinstance(type_, sa.TypeDecorator) else type_).python_type
     if issubclass(kind, enum.Enum):
         return list(kind)[-1]
     if column.name in ("state", "source"):
@@ -51,7 +52,7 @@ def _value(column: sa.Column[Any], n: int) -> Any:
         bool: n == 1,
         float: 0.1 + n,
         datetime: EPOCH + timedelta(hours=n),
-        dict: {"pace": "served", "list": [n, None, "ü"]},
+        object: {"pace": "served", "list": [n, None, "ü"]},  # JSON
         bytes: bytes([n, 0, 255]) * 100,
     }
     return others[kind]

@@ -1,4 +1,4 @@
-"""docker/compose.yaml by processes: PostgreSQL, Redis with a password, two APIs on one port, an agent; one API dies."""
+"""docker/compose.yaml by processes: PostgreSQL, Redis with a password, two APIs on one port, an agent."""
 
 import os
 import re
@@ -37,7 +37,7 @@ SPEC = {
 
 
 class Host:
-    """The services of the compose file as processes of this machine, with the file's own commands and variables."""
+    """The services of the compose file as processes of this machine, with its own commands and variables."""
 
     def __init__(self, folder: Path, sockets: Path, database: str, redis_server: str) -> None:
         self.folder, self.sockets, self.database = folder, sockets, database
@@ -148,7 +148,9 @@ def test_the_leading_api_is_killed_and_the_other_one_schedules_on_the_same_port(
     headers = {"authorization": f"Bearer {host.secret('token')}"}
     with httpx.Client(base_url=f"{host.url}/api/v1", headers=headers, timeout=LIMIT, trust_env=False) as client:
         wait_for(
-            lambda: [each["name"] for each in client.get("/clusters").json()["items"] if each["online"]] == ["cluster"],
+            lambda: (
+                [each["name"] for each in client.get("/clusters").json()["items"] if each["online"]] == ["cluster"]
+            ),
             lambda: f"the agent: {host.logs()}",
             ignoring=(httpx.TransportError,),
         )

@@ -121,7 +121,9 @@ def test_what_the_services_are_told_is_known():
     for variables in re.findall(r"^ENV (.+)$", DOCKERFILES["api.Dockerfile"], re.MULTILINE):
         assert {pair.partition("=")[0] for pair in variables.split()} <= SETTINGS
     mounted = [volume for service in SERVICES.values() for volume in service.get("volumes", ())]
-    assert {volume.partition(":")[0] for volume in mounted if not volume.startswith(".")} == set(COMPOSE["volumes"])
+    assert {volume.partition(":")[0] for volume in mounted if not volume.startswith(".")} == set(
+        COMPOSE["volumes"]
+    )
 
 
 @pytest.mark.parametrize("name", DOCKERFILES)

@@ -107,7 +107,7 @@ def unpack(source: IO[bytes], check: Callable[[Manifest], None], folder: Path) -
     """Unpack a back-up into a folder, which stays to be removed after an error; return the manifest.
 
     `check` is called with the manifest before anything is unpacked, and may raise BackupError. Raises BackupError
-    for an archive that is damaged or holds what its manifest does not list; OSError, if it cannot be written there.
+    for an archive that is damaged or holds what its manifest does not list, OSError if the disk refuses it.
     """
     with _damage_told():
         with (

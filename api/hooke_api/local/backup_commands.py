@@ -68,7 +68,7 @@ def _tell(done: str, manifest: Manifest) -> None:
 
     total = size(sum(part.bytes for part in manifest.parts))
     print(
-        f"{done} a database of {manifest.database} at migration {manifest.migration} and "
-        f"{len(manifest.parts) - 1} files of the home folder, {total}, as of {manifest.made_at:%Y-%m-%d %H:%M} UTC.",
+        f"{done} a {manifest.database} database at migration {manifest.migration} and {len(manifest.parts) - 1} "
+        f"files of the home folder, {total}, as of {manifest.made_at:%Y-%m-%d %H:%M} UTC.",
         file=sys.stderr,
     )

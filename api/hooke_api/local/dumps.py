@@ -22,7 +22,7 @@ Kind = Literal["sqlite", "postgresql"]
 _REVISION = "SELECT version_num FROM alembic_version"
 _TABLES = "SELECT count(*) FROM pg_catalog.pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema')"
 _BUSY_SECONDS = 30.0
-_WHOLE = "--no-owner --no-privileges".split()
+_WHOLE = ["--no-owner", "--no-privileges"]
 
 
 def kind_of(url: str) -> Kind:
@@ -52,7 +52,7 @@ def dump(url: str, target: Path) -> str:
 
 
 def check_empty(url: str) -> None:
-    """Raise BackupError unless a database can be loaded there: no SQLite file yet, or PostgreSQL without tables."""
+    """Raise BackupError unless a database can be loaded there: no file of SQLite yet, no tables in PostgreSQL."""
     if kind_of(url) == "sqlite":
         if sqlite_file(url).exists():
             raise BackupError(f"{sqlite_file(url)} exists: nothing is restored over a database")
