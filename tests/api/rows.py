@@ -52,7 +52,7 @@ def _value(column: sa.Column[Any], n: int) -> Any:
         bool: n == 1,
         float: 0.1 + n,
         datetime: EPOCH + timedelta(hours=n),
-        object: {"pace": "served", "list": [n, None, "ü"]},  # JSON
+        object: {"pace": "free", "list": [n, None, "ü"]},  # JSON
         bytes: bytes([n, 0, 255]) * 100,
     }
     return others[kind]

@@ -75,8 +75,8 @@ def test_a_filled_database_of_a_released_version_loses_nothing_up_and_down(datab
         found = [{column: row[column] for column in kept} for row in now[name]]
         for row in found:
             if name == "catalogue":
-                row["document"] = row["document"] | {"pace": "served"}
-                assert row["document"].pop("coordination") == "parameter-server"
+                row["document"] = row["document"] | {"pace": "free"}
+                assert row["document"].pop("coordination") == "lock-free"
         wanted = [{column: row[column] for column in kept} for row in before[name]]
         assert sorted(found, key=repr) == sorted(wanted, key=repr), name
     assert sum(row["n"] for row in now["log_blocks"]) == len(before["logs"])

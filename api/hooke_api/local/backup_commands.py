@@ -22,12 +22,10 @@ def backup(
     file: FileArgument,
     home: HomeOption = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
-    runs: Annotated[
+    without_runs: Annotated[
         bool,
-        typer.Option(
-            "--runs/--without-runs", help="With what an agent keeps of runs in this folder, such as checkpoints."
-        ),
-    ] = True,
+        typer.Option("--without-runs", help="Leave out journals, output and checkpoints of runs in this folder."),
+    ] = False,
 ) -> None:
     """Back up an instance, which may go on working: database, tokens and home folder, to one file."""
     from hooke_api.local.archive import BackupError
@@ -35,7 +33,7 @@ def backup(
 
     if file == STANDARD and sys.stdout.isatty():
         raise BackupError("a back-up is not for a terminal: name a file, or redirect standard output")
-    made = back_up(_settings(home), None if file == STANDARD else file, force=force, runs=runs)
+    made = back_up(_settings(home), None if file == STANDARD else file, force=force, runs=not without_runs)
     _tell("Backed up", made)
 
 
