@@ -1,5 +1,5 @@
 # The agent of one cluster, with PyTorch and MPI. Build from the root: docker build -f docker/agent.Dockerfile .
-FROM python:3.13-slim-bookworm
+FROM python:3.13.5-slim-bookworm
 # An index with CPU-only builds of PyTorch; empty: the builds of the default index.
 ARG TORCH_INDEX_URL=
 WORKDIR /srv/hooke
@@ -7,6 +7,10 @@ COPY constraints.txt ./
 COPY engine engine
 RUN pip install --no-cache-dir -c constraints.txt ${TORCH_INDEX_URL:+--extra-index-url "$TORCH_INDEX_URL"} \
         "./engine[compute,cluster]" \
-    && useradd --uid 10001 --create-home --home-dir /var/lib/hooke hooke
+    && useradd --uid 10001 --create-home --home-dir /var/lib/hooke --key HOME_MODE=0700 hooke
 USER hooke
+# That an agent works in its folder; whether the server hears it, the server knows: `hooke clusters list`.
+HEALTHCHECK --interval=30s --timeout=10s --start-period=60s \
+    CMD ["python", "-c", \
+        "import sys, pathlib as p, hooke.cluster.lock as l; sys.exit(not l.held(p.Path('/var/lib/hooke/agent.lock')))"]
 ENTRYPOINT ["python", "-m", "hooke.cluster.agent"]

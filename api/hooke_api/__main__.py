@@ -6,10 +6,12 @@ import asyncio
 import faulthandler
 import signal
 import socket
+import sys
 from contextlib import suppress
 from types import FrameType
 
 import uvicorn
+from hooke.errors import ArgumentError, HookeError
 
 from hooke_api.app import create_app
 from hooke_api.base.settings import Settings
@@ -62,14 +64,35 @@ def make_server(settings: Settings, last: float | None = None) -> Server:
     return Server(config, app.state.stopping, last)
 
 
+def shared_socket(settings: Settings) -> socket.socket:
+    """Return a socket on the address of these settings that other processes of this user may share.
+
+    Raises ArgumentError if a program that does not share it listens there.
+    """
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    made = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        made.bind((settings.host, settings.port))
+    except OSError as error:
+        made.close()
+        raise ArgumentError(f"{settings.host}:{settings.port} cannot be shared: {error.strerror}") from None
+    return made
+
+
 def main() -> None:
-    """Run until SIGINT or SIGTERM."""
+    """Run until SIGINT or SIGTERM; exit with a sentence if a setting is wrong."""
     faulthandler.enable()  # its keeper sends SIGABRT to a process that hangs: the log says where
     settings = Settings()
     settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     with suppress(KeyboardInterrupt):  # uvicorn raises the signal again once it has shut down in order
-        make_server(settings, _LAST_SECONDS).run()
+        try:
+            server = make_server(settings, _LAST_SECONDS)
+            server.run([shared_socket(settings)] if settings.reuse_port else None)
+        except HookeError as error:
+            sys.exit(f"hooke_api: {error}")
 
 
 if __name__ == "__main__":

@@ -90,7 +90,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         responses={"default": {"model": ProblemDetails, "description": "A problem: RFC 9457."}},
     )
     app.state.settings = settings
-    app.state.bus = Bus(settings.redis_url)
+    app.state.bus = Bus(settings.broker)
     app.state.database = Database(settings.url, app.state.bus.ping, settings.database_seconds)
     app.state.cursors = Cursors(settings.token)
     app.state.agents = settings.agents  # created now if missing: an agent may be waiting for the file

@@ -1,5 +1,6 @@
 """Migrations run up, down and up again, and say exactly what the models say."""
 
+import re
 import shutil
 import threading
 
@@ -12,6 +13,13 @@ from hooke_api.storage.database import Database, alembic_config
 from sqlalchemy import MetaData, delete, inspect, select
 
 from tests.api.databases import MIGRATIONS
+from tests.api.rows import contents, fill
+from tests.checkout import ROOT
+
+RELEASED = {"0.1.0": "0001"}
+"""Version -> revision of its tables."""
+DROPPED = {"attempts": {"token_sha256"}}
+"""Columns of released versions that are elsewhere now."""
 
 
 def tables(database):
@@ -39,6 +47,51 @@ def test_down_and_up_again(database):
     assert differences(database) == []
     with database.read() as session:
         assert session.scalars(select(Project.id)).all() == ["prj_default"]
+
+
+def test_every_released_version_is_known():
+    versions = re.findall(r"^## \[(\d[^]]*)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert set(versions) == set(RELEASED), "say which revision the tables of a new version have"
+
+
+@pytest.mark.parametrize("version", RELEASED)
+def test_a_filled_database_of_a_released_version_loses_nothing_up_and_down(database, version):
+    with database.write() as session:
+        command.downgrade(alembic_config(MIGRATIONS, session.connection()), RELEASED[version])
+    then = MetaData()
+    with database.write() as session:
+        then.reflect(session.connection())
+        then.remove(then.tables["alembic_version"])
+        # lines are numbered anew for each attempt on the way down, the position counts all of them
+        fill(session, then, serial=False, logs={"seq": 0})
+    before = contents(database.engine)
+    assert all(len(rows) >= 2 for name, rows in before.items() if name != "alembic_version")
+
+    database.migrate(MIGRATIONS)
+    now = contents(database.engine)
+    assert differences(database) == []
+    for name in before.keys() & now.keys() - {"alembic_version"}:
+        kept = sorted(before[name][0].keys() - DROPPED.get(name, set()))
+        found = [{column: row[column] for column in kept} for row in now[name]]
+        for row in found:
+            if name == "catalogue":
+                row["document"] = row["document"] | {"pace": "free"}
+                assert row["document"].pop("coordination") == "lock-free"
+        wanted = [{column: row[column] for column in kept} for row in before[name]]
+        assert sorted(found, key=repr) == sorted(wanted, key=repr), name
+    assert sum(row["n"] for row in now["log_blocks"]) == len(before["logs"])
+    assert {row["token_sha256"] for row in now["attempt_tokens"]} == {
+        row["token_sha256"] for row in before["attempts"]
+    }
+
+    with database.write() as session:
+        command.downgrade(alembic_config(MIGRATIONS, session.connection()), RELEASED[version])
+    after = contents(database.engine)
+    assert after.pop("summaries") == []  # nothing has ever read them
+    before.pop("summaries")
+    assert after == before
+    database.migrate(MIGRATIONS)
+    assert differences(database) == []
 
 
 def test_figures_of_earlier_runs_come_from_what_is_stored(database):

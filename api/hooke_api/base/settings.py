@@ -8,6 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any
 
+from hooke.errors import ArgumentError
 from pydantic import BeforeValidator, Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
@@ -38,16 +39,26 @@ class Settings(BaseSettings):
     """Folder of this instance: database, secrets, runs. Every instance needs its own."""
     database_url: str | None = None
     """An SQLAlchemy URL, `postgresql+psycopg://...`; default: SQLite, `hooke.db` in the home folder."""
+    database_password_file: Path | None = None
+    """File with the password that `database_url` then does not contain."""
     redis_url: str = "redis://127.0.0.1:6379/0"
     """Redis for orders to agents and notifications of events; `unix:///path/redis.sock` for a socket."""
+    redis_password_file: Path | None = None
+    """File with the password that `redis_url` then does not contain."""
     host: str = "127.0.0.1"
     port: int = Field(7450, ge=0, le=65535)
+    reuse_port: bool = False
+    """Whether other API processes of the same user may listen on this port; the kernel distributes connections."""
     allowed_hosts: list[str] = Field(default_factory=list)
     """Additional host names of this server (without port), checked against DNS rebinding."""
     start_token: str | None = Field(None, alias="HOOKE_TOKEN")
     """Start-up token; default: the file `token` in the home folder, created when missing."""
+    token_file: Path | None = None
+    """Another file with the start-up token."""
     agent_token: str | None = None
     """Token of agents; default: the file `agent-token` in the home folder, created when missing."""
+    agent_token_file: Path | None = None
+    """Another file with the token of agents."""
     migrations: Path = _ROOT / "migrations"
     """Folder of the Alembic migrations; the default is for a clone."""
     dashboard: Path = Path(__file__).resolve().parents[1] / "dashboard"
@@ -115,18 +126,54 @@ class Settings(BaseSettings):
 
     @property
     def url(self) -> str:
-        """Return the database URL."""
-        return self.database_url or f"sqlite:///{self.home / 'hooke.db'}"
+        """Return the database URL, with its password. Raises ArgumentError if the file of that cannot be read."""
+        if self.database_url is None or self.database_password_file is None:
+            return self.database_url or f"sqlite:///{self.home / 'hooke.db'}"
+        from sqlalchemy import make_url
+
+        password = given_secret("HOOKE_DATABASE_PASSWORD_FILE", self.database_password_file)
+        return make_url(self.database_url).set(password=password).render_as_string(hide_password=False)
+
+    @property
+    def broker(self) -> str:
+        """Return the URL of Redis, with its password. Raises ArgumentError if the file of that cannot be read."""
+        return with_broker_password(self.redis_url, self.redis_password_file)
 
     @property
     def token(self) -> str:
-        """Return the start-up token; create it on first use."""
+        """Return the start-up token; create it on first use. Raises ArgumentError if its file cannot be read."""
+        if self.start_token is None and self.token_file is not None:
+            return given_secret("HOOKE_TOKEN_FILE", self.token_file)
         return self.start_token or secret(self.home / "token")
 
     @property
     def agents(self) -> str:
-        """Return the token of agents; create it on first use."""
+        """Return the token of agents; create it on first use. Raises ArgumentError if its file cannot be read."""
+        if self.agent_token is None and self.agent_token_file is not None:
+            return given_secret("HOOKE_AGENT_TOKEN_FILE", self.agent_token_file)
         return self.agent_token or secret(self.home / "agent-token")
+
+
+def with_broker_password(url: str, file: Path | None) -> str:
+    """Return a URL of Redis with the password in a file. Raises ArgumentError if the file cannot be read."""
+    if file is None:
+        return url
+    from hooke.cluster.site import with_password
+
+    return with_password(url, given_secret("HOOKE_REDIS_PASSWORD_FILE", file))
+
+
+def given_secret(variable: str, path: Path) -> str:
+    """Return the secret in a file that a variable names. Raises ArgumentError if there is none."""
+    try:
+        text = path.read_text().strip()
+    except OSError as error:
+        raise ArgumentError(f"{variable}={path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        text = ""
+    if not text:
+        raise ArgumentError(f"{variable}={path}: it must hold the secret as text, and nothing else")
+    return text
 
 
 def secret(path: Path) -> str:

@@ -39,7 +39,7 @@ Position = Annotated[int, Query(ge=0, le=2**62)]
 def hub_of(app: Any) -> Hub:
     """Return the application's hub; created by the first stream."""
     if not hasattr(app.state, "hub"):
-        app.state.hub = Hub(app.state.database, app.state.settings.redis_url, app.state.stopping)
+        app.state.hub = Hub(app.state.database, app.state.settings.broker, app.state.stopping)
     hub: Hub = app.state.hub
     return hub
 

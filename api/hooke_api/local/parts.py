@@ -11,10 +11,13 @@ from pathlib import Path
 
 from hooke.cluster.environment import for_user_code
 
+from hooke_api.base.settings import with_broker_password
 from hooke_api.local.instance import Instance, StartError
 from hooke_api.local.keeper import KeptProcess
 
 CLUSTER = "local"
+_READ_HERE = frozenset({"HOOKE_AGENT_TOKEN", "HOOKE_AGENT_TOKEN_FILE", "HOOKE_REDIS_PASSWORD_FILE"})
+"""Variables that the parts do not get: the agent's token is that of the folder, the password is in the URL."""
 
 
 def redis_server() -> str:
@@ -30,8 +33,12 @@ def redis_server() -> str:
 
 
 def external_broker() -> str | None:
-    """Return the URL of the Redis that the user has given, so that agents on other hosts can reach it, or None."""
-    return os.environ.get("HOOKE_REDIS_URL") or None
+    """Return the URL of the Redis that the user has given, so that agents on other hosts can reach it, or None.
+
+    Raises ArgumentError if the file with its password cannot be read.
+    """
+    url, file = os.environ.get("HOOKE_REDIS_URL"), os.environ.get("HOOKE_REDIS_PASSWORD_FILE")
+    return with_broker_password(url, Path(file) if file else None) if url else None
 
 
 def redis(instance: Instance) -> KeptProcess:
@@ -72,7 +79,7 @@ def agent(instance: Instance) -> KeptProcess:
 
 
 def _environment(instance: Instance, inherited: Mapping[str, str]) -> dict[str, str]:
-    kept = {name: value for name, value in inherited.items() if name != "HOOKE_AGENT_TOKEN"}
+    kept = {name: value for name, value in inherited.items() if name not in _READ_HERE}
     if "HOOKE_PATH" in kept:
         folders = filter(None, kept["HOOKE_PATH"].split(os.pathsep))
         kept["HOOKE_PATH"] = os.pathsep.join(str(Path(folder).absolute()) for folder in folders)

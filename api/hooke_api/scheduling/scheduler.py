@@ -268,7 +268,7 @@ class Scheduler(threading.Thread):
     def _line(self) -> Iterator[OrderSender]:
         try:
             if self._orders is None:
-                self._orders = self._make_orders(self.settings.redis_url)
+                self._orders = self._make_orders(self.settings.broker)
             yield self._orders
         except Exception as error:  # any error of Celery or Redis: the order stays in the database
             raise LineDown(str(error)) from error
