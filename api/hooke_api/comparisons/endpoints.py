@@ -38,8 +38,8 @@ Selected = Annotated[
     Query(
         min_length=1,
         max_length=MOST_SELECTIONS,
-        description="EXPERIMENT/CLUSTER/WORKERS/VARIANT, where missing or empty parts mean all and the experiment is "
-        "a number or an id: `12`, `12//8`, `12///Sync EASGD`. May repeat.",
+        description="EXPERIMENT/CLUSTER/WORKERS/VARIANT, where missing or empty parts mean all and the experiment "
+        "is a number or an id: `12`, `12//8`, `12///Sync EASGD`. May repeat.",
     ),
 ]
 

@@ -1,4 +1,4 @@
-"""The settings behind the rows of a comparison, from the specifications of their runs: all defaults are filled in."""
+"""The settings behind the rows of a comparison, from the specifications of their runs, defaults included."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def conditions(spec: ExperimentSpec, document: Mapping[str, Any]) -> dict[str, A
 def setting(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return algorithm, parameters and communication of a run by name."""
     algorithm = document["algorithm"]
-    found = {"algorithm": algorithm["name"], "source": algorithm.get("hash")} | algorithm["parameters"]
-    return found | {f"communication {name}": value for name, value in document["communication"].items()}
+    named = {"algorithm": algorithm["name"], "source": algorithm.get("hash"), **algorithm["parameters"]}
+    return named | {f"communication {name}": value for name, value in document["communication"].items()}
 
 
 def flat_settings(spec: ExperimentSpec, document: Mapping[str, Any]) -> dict[str, SettingValue]:

@@ -99,7 +99,9 @@ def test_clusters_are_compared_over_experiments_and_the_rest_is_explained(servic
     assert found[1, 2]["speed_up"]["ratio"] == pytest.approx(ratio)
     assert (found[1, 2]["speed_up"]["pairs"], found[1, 2]["speed_up"]["claim"]) == (3, "slower")
     assert found[1, 2]["sentence"] == found[1, 2]["speed_up"]["sentence"]
-    assert found[1, 2]["sentence"].startswith("Sync EASGD on slow (#2) takes 2.0x as long as Sync EASGD on paper (#1)")
+    assert found[1, 2]["sentence"].startswith(
+        "Sync EASGD on slow (#2) takes 2.0x as long as Sync EASGD on paper (#1)"
+    )
     assert "simulated" in found[1, 2]["sentence"]
     assert found[0, 1]["speed_up"] is None
     assert found[0, 1]["sentence"] == (
@@ -116,9 +118,7 @@ def test_one_row_against_the_others(service):
     answer = ask(service, "1", "2///Sync EASGD", against="1/local/2/Original EASGD")
     sync, other = answer["contrasts"]
     assert (sync["first"], sync["second"], sync["speed_up"]["claim"]) == (0, 1, "faster")
-    assert other["sentence"] == (
-        "Original EASGD (#1) and Sync EASGD (#2) are not compared: their budget differs."
-    )
+    assert other["sentence"] == ("Original EASGD (#1) and Sync EASGD (#2) are not compared: their budget differs.")
     assert refused(service, "1", against="1")["errors"][0]["pointer"] == "query/against"
     assert "names 2 of the compared rows" in refused(service, "1", against="1")["detail"]
     assert "names none" in refused(service, "2", against="1")["detail"]

@@ -3,8 +3,8 @@
 import { queryOptions, type UseMutationOptions } from '@tanstack/react-query';
 
 import { client } from '../client.gen';
-import { abandonRun, cancelCalibration, cancelExperiment, cancelRun, checkpointRun, createExperiment, drainCluster, listAlgorithms, listCalibrations, listClusters, listClusterTokens, listExperiments, listRuns, listWorkloads, livez, makeClusterToken, type Options, querySeries, readBands, readCluster, readComparison, readExperiment, readLeaderboard, readLogs, readQueue, readRun, readTrace, readTuning, readyz, removeCluster, resumeCluster, retryRun, revokeClusterToken, setPolicy, setPriority, startCalibration, validateExperiment, version } from '../sdk.gen';
-import type { AbandonRunData, AbandonRunError, AbandonRunResponse, CancelCalibrationData, CancelCalibrationError, CancelCalibrationResponse, CancelExperimentData, CancelExperimentError, CancelExperimentResponse, CancelRunData, CancelRunError, CancelRunResponse, CheckpointRunData, CheckpointRunError, CheckpointRunResponse, CreateExperimentData, CreateExperimentError, CreateExperimentResponse, DrainClusterData, DrainClusterError, DrainClusterResponse, ListAlgorithmsData, ListAlgorithmsError, ListAlgorithmsResponse, ListCalibrationsData, ListCalibrationsError, ListCalibrationsResponse, ListClustersData, ListClustersError, ListClustersResponse, ListClusterTokensData, ListClusterTokensError, ListClusterTokensResponse, ListExperimentsData, ListExperimentsError, ListExperimentsResponse, ListRunsData, ListRunsError, ListRunsResponse, ListWorkloadsData, ListWorkloadsError, ListWorkloadsResponse, LivezData, LivezError, LivezResponse, MakeClusterTokenData, MakeClusterTokenError, MakeClusterTokenResponse, QuerySeriesData, QuerySeriesError, QuerySeriesResponse, ReadBandsData, ReadBandsError, ReadBandsResponse, ReadClusterData, ReadClusterError, ReadClusterResponse, ReadComparisonData, ReadComparisonError, ReadComparisonResponse, ReadExperimentData, ReadExperimentError, ReadExperimentResponse, ReadLeaderboardData, ReadLeaderboardError, ReadLeaderboardResponse, ReadLogsData, ReadLogsError, ReadLogsResponse, ReadQueueData, ReadQueueError, ReadQueueResponse, ReadRunData, ReadRunError, ReadRunResponse, ReadTraceData, ReadTraceError, ReadTraceResponse, ReadTuningData, ReadTuningError, ReadTuningResponse, ReadyzData, ReadyzError, ReadyzResponse, RemoveClusterData, RemoveClusterError, RemoveClusterResponse, ResumeClusterData, ResumeClusterError, ResumeClusterResponse, RetryRunData, RetryRunError, RetryRunResponse, RevokeClusterTokenData, RevokeClusterTokenError, RevokeClusterTokenResponse, SetPolicyData, SetPolicyError, SetPolicyResponse, SetPriorityData, SetPriorityError, SetPriorityResponse, StartCalibrationData, StartCalibrationError, StartCalibrationResponse, ValidateExperimentData, ValidateExperimentError, ValidateExperimentResponse, VersionData, VersionError, VersionResponse } from '../types.gen';
+import { abandonRun, cancelCalibration, cancelExperiment, cancelRun, checkpointRun, compareRows, createExperiment, drainCluster, listAlgorithms, listCalibrations, listClusters, listClusterTokens, listExperiments, listRuns, listWorkloads, livez, makeClusterToken, type Options, querySeries, readBands, readCluster, readComparison, readExperiment, readLeaderboard, readLogs, readQueue, readRun, readTrace, readTuning, readyz, removeCluster, resumeCluster, retryRun, revokeClusterToken, setPolicy, setPriority, startCalibration, validateExperiment, version } from '../sdk.gen';
+import type { AbandonRunData, AbandonRunError, AbandonRunResponse, CancelCalibrationData, CancelCalibrationError, CancelCalibrationResponse, CancelExperimentData, CancelExperimentError, CancelExperimentResponse, CancelRunData, CancelRunError, CancelRunResponse, CheckpointRunData, CheckpointRunError, CheckpointRunResponse, CompareRowsData, CompareRowsError, CompareRowsResponse, CreateExperimentData, CreateExperimentError, CreateExperimentResponse, DrainClusterData, DrainClusterError, DrainClusterResponse, ListAlgorithmsData, ListAlgorithmsError, ListAlgorithmsResponse, ListCalibrationsData, ListCalibrationsError, ListCalibrationsResponse, ListClustersData, ListClustersError, ListClustersResponse, ListClusterTokensData, ListClusterTokensError, ListClusterTokensResponse, ListExperimentsData, ListExperimentsError, ListExperimentsResponse, ListRunsData, ListRunsError, ListRunsResponse, ListWorkloadsData, ListWorkloadsError, ListWorkloadsResponse, LivezData, LivezError, LivezResponse, MakeClusterTokenData, MakeClusterTokenError, MakeClusterTokenResponse, QuerySeriesData, QuerySeriesError, QuerySeriesResponse, ReadBandsData, ReadBandsError, ReadBandsResponse, ReadClusterData, ReadClusterError, ReadClusterResponse, ReadComparisonData, ReadComparisonError, ReadComparisonResponse, ReadExperimentData, ReadExperimentError, ReadExperimentResponse, ReadLeaderboardData, ReadLeaderboardError, ReadLeaderboardResponse, ReadLogsData, ReadLogsError, ReadLogsResponse, ReadQueueData, ReadQueueError, ReadQueueResponse, ReadRunData, ReadRunError, ReadRunResponse, ReadTraceData, ReadTraceError, ReadTraceResponse, ReadTuningData, ReadTuningError, ReadTuningResponse, ReadyzData, ReadyzError, ReadyzResponse, RemoveClusterData, RemoveClusterError, RemoveClusterResponse, ResumeClusterData, ResumeClusterError, ResumeClusterResponse, RetryRunData, RetryRunError, RetryRunResponse, RevokeClusterTokenData, RevokeClusterTokenError, RevokeClusterTokenResponse, SetPolicyData, SetPolicyError, SetPolicyResponse, SetPriorityData, SetPriorityError, SetPriorityResponse, StartCalibrationData, StartCalibrationError, StartCalibrationResponse, ValidateExperimentData, ValidateExperimentError, ValidateExperimentResponse, VersionData, VersionError, VersionResponse } from '../types.gen';
 
 export type QueryKey<TOptions extends Options> = [
     Pick<TOptions, 'baseUrl' | 'body' | 'headers' | 'path' | 'query'> & {
@@ -331,6 +331,29 @@ export const readTraceOptions = (options: Options<ReadTraceData>) => queryOption
         return data;
     },
     queryKey: readTraceQueryKey(options)
+});
+
+export const compareRowsQueryKey = (options: Options<CompareRowsData>) => createQueryKey('compareRows', options);
+
+/**
+ * Compare Rows
+ *
+ * Return rows of several experiments side by side: figures, settings that differ, and ratios of their times.
+ *
+ * Without `against`, each variant is contrasted on every two clusters with the same number of workers, paired by
+ * seed. What is not comparable has a sentence that says why in place of a ratio.
+ */
+export const compareRowsOptions = (options: Options<CompareRowsData>) => queryOptions<CompareRowsResponse, CompareRowsError, CompareRowsResponse, ReturnType<typeof compareRowsQueryKey>>({
+    queryFn: async ({ queryKey, signal }) => {
+        const { data } = await compareRows({
+            ...options,
+            ...queryKey[0],
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: compareRowsQueryKey(options)
 });
 
 export const listExperimentsQueryKey = (options?: Options<ListExperimentsData>) => createQueryKey('listExperiments', options);
