@@ -36,15 +36,15 @@ class ComparedRow(ComparisonRow):
     number: int
     """Of its experiment."""
     task: int
-    """Position in `tasks`: figures of rows with the same one may stand on one axis, measured and simulated apart."""
+    """Position in `tasks`: figures of rows with the same one may share an axis, measured and simulated apart."""
 
 
 class Setting(View):
     """A setting of the runs behind the rows, all defaults and tuned values included."""
 
     name: str
-    """JSON Pointer into the specification of a run, such as /algorithm/parameters/lr, or, below /tuning, into that of
-    the experiment."""
+    """JSON Pointer into the specification of a run, such as /algorithm/parameters/lr; /tuning is that of the
+    experiment."""
     differs: bool
     values: list[SettingValue]
     """Of each row, in their order, if it differs; else the only one. Null where a row does not have it."""

@@ -46,11 +46,16 @@ def flat_settings(spec: ExperimentSpec, document: Mapping[str, Any]) -> dict[str
 
 
 def settings_of(rows: Sequence[Mapping[str, SettingValue]]) -> list[Setting]:
-    """Return each setting that any row has a value of, those first that differ."""
+    """Return each setting that any row has a value of, those first that differ, parts of a document together."""
     names = dict.fromkeys(name for row in rows for name in row)
     found = [_setting(name, [row.get(name) for row in rows]) for name in names]
     told = [each for each in found if any(value is not None for value in each.values)]
-    return sorted(told, key=lambda each: not each.differs)
+    parts = list(dict.fromkeys(_part(name) for name in names))
+    return sorted(told, key=lambda each: (not each.differs, parts.index(_part(each.name))))
+
+
+def _part(name: str) -> str:
+    return name.split("/")[1]
 
 
 def _setting(name: str, values: list[SettingValue]) -> Setting:

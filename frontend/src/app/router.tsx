@@ -5,6 +5,7 @@ import {
   lazyRouteComponent,
   type RouterHistory,
 } from "@tanstack/react-router";
+import { compareSearch } from "@/features/compare/search";
 import { experimentSearch } from "@/features/experiment/search";
 import { newExperimentSearch } from "@/features/new-experiment/search";
 import { runSearch } from "@/features/run/search";
@@ -45,6 +46,13 @@ const leaderboard = createRoute({
   component: page(() => import("@/features/leaderboard/leaderboard-screen"), "LeaderboardScreen"),
 });
 
+const compare = createRoute({
+  getParentRoute: () => root,
+  path: "/compare",
+  validateSearch: compareSearch,
+  component: page(() => import("@/features/compare/compare-screen"), "CompareScreen"),
+});
+
 const clusters = createRoute({
   getParentRoute: () => root,
   path: "/clusters",
@@ -75,6 +83,7 @@ const routeTree = root.addChildren([
   newExperiment,
   experiment,
   leaderboard,
+  compare,
   clusters,
   queue,
   calibration,

@@ -31,6 +31,7 @@ export function Shell() {
               Experiments
             </Link>
             <Link to="/leaderboard">Leaderboard</Link>
+            <Link to="/compare">Compare</Link>
             <Link to="/clusters">Clusters</Link>
             <Link to="/new">New</Link>
           </nav>

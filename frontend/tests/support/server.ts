@@ -4,69 +4,8 @@ import type { AddressInfo } from "node:net";
 import { cleanup } from "@testing-library/react";
 import { afterEach, beforeEach, expect } from "vitest";
 import { client } from "@/lib/client/client.gen";
-import type {
-  AlgorithmList,
-  BandAnswer,
-  CalibrationList,
-  CalibrationView,
-  ClusterList,
-  ClusterTokenList,
-  ClusterTokenView,
-  ClusterView,
-  Comparison,
-  DryRun,
-  ExperimentPage,
-  ExperimentView,
-  Fault,
-  Leaderboard,
-  LogPage,
-  NewClusterToken,
-  ProblemDetails,
-  QueuePolicy,
-  QueueView,
-  RunPage,
-  RunView,
-  SeriesAnswer,
-  TuningView,
-  WorkloadList,
-} from "@/lib/client/types.gen";
-
-/** What each operation answers; `*` stands for an id. */
-interface Operations {
-  "GET /algorithms": AlgorithmList;
-  "GET /workloads": WorkloadList;
-  "GET /clusters": ClusterList;
-  "DELETE /clusters/*": Record<string, never>;
-  "POST /clusters/*/drain": ClusterView;
-  "POST /clusters/*/resume": ClusterView;
-  "GET /clusters/*/tokens": ClusterTokenList;
-  "POST /clusters/*/tokens": NewClusterToken;
-  "POST /cluster-tokens/*/revoke": ClusterTokenView;
-  "GET /clusters/*/calibrations": CalibrationList;
-  "POST /clusters/*/calibrations": CalibrationView;
-  "POST /clusters/*/calibrations/*/cancel": CalibrationView;
-  "GET /experiments": ExperimentPage;
-  "POST /experiments": ExperimentView;
-  "POST /experiments/dry-run": DryRun;
-  "GET /experiments/*": ExperimentView;
-  "GET /experiments/*/bands": BandAnswer;
-  "GET /experiments/*/comparison": Comparison;
-  "GET /experiments/*/tuning": TuningView;
-  "POST /experiments/*/cancel": ExperimentView;
-  "PUT /experiments/*/priority": ExperimentView;
-  "GET /clusters/*/queue": QueueView;
-  "PUT /clusters/*/policy": QueuePolicy;
-  "GET /leaderboard": Leaderboard;
-  "GET /runs": RunPage;
-  "GET /runs/*": RunView;
-  "GET /runs/*/logs": LogPage;
-  "POST /runs/*/cancel": RunView;
-  "POST /runs/*/checkpoint": RunView;
-  "POST /runs/*/retry": RunView;
-  "POST /runs/*/abandon": RunView;
-  "POST /series": SeriesAnswer;
-}
-type Operation = keyof Operations;
+import type { Fault, ProblemDetails } from "@/lib/client/types.gen";
+import type { Operation, Operations } from "./operations";
 
 export interface Asked {
   readonly operation: string;
@@ -96,6 +35,7 @@ export class Refusal {
 const BASE = "/api/v1";
 const names = new Set([
   "leaderboard",
+  "compare",
   "algorithms",
   "workloads",
   "clusters",
