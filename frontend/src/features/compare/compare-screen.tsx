@@ -66,9 +66,9 @@ function Compared({ compared, search, change }: ComparedProps) {
   return (
     <>
       <RowsPart compared={compared} sort={search.sort} change={change} />
+      <ContrastsPart compared={compared} against={search.against} change={change} />
       <TradeOffs compared={compared} of={search.of} over={search.over} change={change} />
       <SettingsPart compared={compared} />
-      <ContrastsPart compared={compared} against={search.against} change={change} />
     </>
   );
 }

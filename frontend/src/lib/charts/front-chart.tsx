@@ -180,8 +180,10 @@ interface Label {
 /** The names of the front's points beside them, within the frame, and moved down where two would touch. */
 function labels(front: readonly FrontPoint[], frame: Frame): Label[] {
   const found: Label[] = [];
+  const most = Math.floor((frame.right - EDGE.left) / LETTER);
   const byHeight = [...front].sort((a, b) => frame.y(a.y.value) - frame.y(b.y.value));
-  for (const { key, name, x, y } of byHeight) {
+  for (const { key, name: whole, x, y } of byHeight) {
+    const name = whole.length > most ? `${whole.slice(0, most - 1)}…` : whole;
     const at = frame.x(x.value);
     const fits = at + 12 + name.length * LETTER <= frame.right;
     const wanted = frame.y(y.value) - 9;
@@ -189,7 +191,7 @@ function labels(front: readonly FrontPoint[], frame: Frame): Label[] {
     found.push({
       key,
       name,
-      x: fits ? at + 10 : Math.max(at - 10, name.length * LETTER),
+      x: fits ? at + 10 : Math.max(at - 10, EDGE.left + name.length * LETTER),
       y: Math.max(wanted, below + LINE),
       anchor: fits ? "start" : "end",
     });
