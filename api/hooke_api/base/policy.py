@@ -41,6 +41,7 @@ LEAST: Mapping[str, Role | Other] = {
     "read_comparison": VIEWER,
     "read_tuning": VIEWER,
     "read_leaderboard": VIEWER,
+    "compare_rows": VIEWER,
     "read_bands": VIEWER,
     "query_series": VIEWER,
     "list_runs": VIEWER,

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from typing import Annotated
 
-from hooke_api.comparisons import leaderboard, service
+from fastapi import APIRouter, Query
+
+from hooke_api.comparisons import compare, leaderboard, service
+from hooke_api.comparisons.compare_schemas import ComparedRows
 from hooke_api.comparisons.leaderboard_schemas import Leaderboard
 from hooke_api.comparisons.schemas import Comparison
+from hooke_api.comparisons.selection import MOST_SELECTIONS
 from hooke_api.storage.database import DatabaseOf
 
 router = APIRouter(tags=["comparisons"])
@@ -27,3 +31,31 @@ def read_leaderboard(database: DatabaseOf) -> Leaderboard:
     """
     with database.read() as session:
         return leaderboard.answer_leaderboard(session)
+
+
+Selected = Annotated[
+    list[str],
+    Query(
+        min_length=1,
+        max_length=MOST_SELECTIONS,
+        description="EXPERIMENT/CLUSTER/WORKERS/VARIANT, where missing or empty parts mean all and the experiment "
+        "is a number or an id: `12`, `12//8`, `12///Sync EASGD`. May repeat.",
+    ),
+]
+
+
+@router.get("/compare", operation_id="compare_rows")
+def compare_rows(
+    rows: Selected,
+    database: DatabaseOf,
+    against: Annotated[
+        str | None, Query(description="The row that all others are contrasted with, written like `rows`.")
+    ] = None,
+) -> ComparedRows:
+    """Return rows of several experiments side by side: figures, settings that differ, and ratios of their times.
+
+    Without `against`, each variant is contrasted on every two clusters with the same number of workers, paired by
+    seed. What is not comparable has a sentence that says why in place of a ratio.
+    """
+    with database.read() as session:
+        return compare.answer_compare(session, rows, against)

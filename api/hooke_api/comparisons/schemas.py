@@ -92,6 +92,8 @@ class ComparisonRow(View):
     """Bytes sent by all ranks of a run."""
     throughput: Estimate
     """Samples per train-clock second, all workers."""
+    samples: Estimate
+    """Samples of a run, all workers: of one that met its target, those up to it."""
     staleness: Estimate
     """Mean number of center updates between a worker's read and its write; n is 0 if not measured."""
     lost_mass: Estimate

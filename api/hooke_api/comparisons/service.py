@@ -11,6 +11,7 @@ from hooke.comparison.figures import RunFigures
 from hooke.comparison.intervals import Interval
 from hooke.comparison.report import Report, Row, report
 from hooke.comparison.trials import trials_made
+from hooke.comparison.verdict import Verdict
 from hooke.spec.specification import ExperimentSpec
 from hooke.spec.states import TERMINAL
 from sqlalchemy.orm import Session
@@ -64,7 +65,7 @@ def answer_comparison(session: Session, experiment_id: str) -> Comparison:
         tuning=found.tuning,
         note=found.note,
         complete=not experiment.planning and all(run.state in TERMINAL for run in runs),
-        rows=[_row(row) for row in found.rows],
+        rows=[row_view(row) for row in found.rows],
         fastest=_fastest(found),
         across=[_across(each, found.rows) for each in found.across],
         sentences=[*found.sentences, *untold],
@@ -119,7 +120,8 @@ def _across(found: engine.Across, rows: list[Row]) -> Across:
     )
 
 
-def _row(row: Row) -> ComparisonRow:
+def row_view(row: Row) -> ComparisonRow:
+    """Return the response about one row."""
     run = row.first
     seconds = "virtual s" if run.simulated else "s"
     return ComparisonRow(
@@ -144,6 +146,7 @@ def _row(row: Row) -> ComparisonRow:
         hidden=_estimate(row.hidden, seconds),
         wire=_estimate(row.wire, "bytes"),
         throughput=_estimate(row.throughput, f"samples/{seconds}"),
+        samples=_estimate(row.samples, "samples"),
         staleness=_estimate(row.staleness, "updates"),
         lost_mass=_estimate(row.lost_mass, "fraction"),
         phases=dict(row.phases),
@@ -166,7 +169,11 @@ def _time_to_target(row: Row) -> TimeToTarget | None:
 
 
 def _speed_up(row: Row) -> SpeedUp:
-    verdict = row.verdict
+    return speed_up_view(row.verdict, row.sentence)
+
+
+def speed_up_view(verdict: Verdict, sentence: str) -> SpeedUp:
+    """Return the response about one verdict; `sentence` says it in words."""
     return SpeedUp(
         ratio=verdict.ratio,
         low=verdict.low,
@@ -177,7 +184,7 @@ def _speed_up(row: Row) -> SpeedUp:
         comparisons=verdict.comparisons,
         p_adjusted=verdict.p_adjusted,
         claim=verdict.claim,
-        sentence=row.sentence,
+        sentence=sentence,
     )
 
 

@@ -16,7 +16,7 @@ from hooke.comparison.effort import Effort
 from hooke.comparison.pooling import Pooled, holm_pooled, pooled
 from hooke.comparison.ranges import Range
 from hooke.comparison.verdict import LEAST_PAIRS, Verdict, compare, holm, log_ratios
-from hooke.comparison.wording import count, figure
+from hooke.comparison.wording import count, figure, listed
 
 ORDERED = {"faster": 1, "at least": 1, "slower": -1, "at most": -1}
 """Claims that order two variants -> the sign of the logarithm of the ratio."""
@@ -72,12 +72,12 @@ class Across:
         names = [each.cluster for each in self.clusters]
         if not self.pool:
             return (
-                f"Over {_listed(names)} with {count(self.workers, 'worker')} nothing is pooled: a mean needs two "
+                f"Over {listed(names)} with {count(self.workers, 'worker')} nothing is pooled: a mean needs two "
                 "measured clusters, or two simulated ones."
             )
         simulated = all(each.simulated for each in self.clusters)
         kind = "simulated clusters" if simulated else "clusters"
-        head = f"Mean over {len(self.pool)} {kind} ({_listed(self.pool)}) with {count(self.workers, 'worker')}"
+        head = f"Mean over {len(self.pool)} {kind} ({listed(self.pool)}) with {count(self.workers, 'worker')}"
         told = [_of_pooled(name, found) for name, found in self.pooled.items()]
         told += [f"{name}: no mean, {why}" for name, why in self.left_out.items()]
         return f"{head}, against {self.baseline}, 95% intervals: {'; '.join(told)}."
@@ -108,7 +108,7 @@ class Across:
             ends = f"{_end(v.low)} to {_end(v.high)}" if v.high is not None else f"at least {_end(v.low)}"
             mean = f"{figure(v.ratio)}x, " if v.ratio is not None and v.high is not None else ""
             told.append(f"{cluster} ({'simulated, ' if cluster in simulated else ''}{mean}{ends})")
-        return _listed(told)
+        return listed(told)
 
 
 def across(clusters: Iterable[tuple[int, ComparedCluster]], baseline: str, effort: Effort) -> list[Across]:
@@ -156,7 +156,7 @@ def _ratios(pool: Sequence[ComparedCluster], baseline: str) -> tuple[dict[str, P
         one = pooled(told)
         few = [cluster for cluster, each in told.items() if len(each) < LEAST_PAIRS]
         if few:
-            left_out[name] = f"fewer than {LEAST_PAIRS} seeds on {_listed(few)}"
+            left_out[name] = f"fewer than {LEAST_PAIRS} seeds on {listed(few)}"
         elif one.claim == "no claim":
             left_out[name] = f"fewer than {LEAST_PAIRS} seeds that all clusters have"
         elif one.ratio is None:
@@ -210,7 +210,3 @@ def _end(value: float | None) -> str:
     if value is None:
         return "?"
     return "1.0" if abs(value - 1) < 5e-4 else figure(value)
-
-
-def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -80,15 +80,15 @@ class Effort:
         """
         if self.tuning is None or baseline not in cells:
             return dict(verdicts)
-        theirs = self._trials(cells[baseline])
+        theirs = self.trials_of(cells[baseline])
         found = {}
         for name, verdict in verdicts.items():
-            own = self._trials(cells[name])
+            own = self.trials_of(cells[name])
             why: str | None
             if name != baseline and own != theirs:
                 why = f"unequal tuning: {count(own, 'trial')}, but {theirs} of {baseline}"
             else:
-                why = self._refuted(cells[baseline]) or self._refuted(cells[name])
+                why = self.refuted_setting(cells[baseline]) or self.refuted_setting(cells[name])
             if why and name != baseline:
                 verdict = replace(verdict, claim="no claim", unfair=why)  # noqa: PLW2901 - the corrected one
             found[name] = verdict
@@ -105,13 +105,15 @@ class Effort:
             if name not in cells and self._searched(name, run.cluster, run.workers) in self.made
         ]
 
-    def _refuted(self, cell: Cell) -> str | None:
-        if self.tuning is None or self._trials(cell) == 0:
+    def refuted_setting(self, cell: Cell) -> str | None:
+        """Return why the tuned setting of a variant in a place allows no claim (`refuted`), or None."""
+        if self.tuning is None or self.trials_of(cell) == 0:
             return None
         told = {seed: run.diverged for seed, run in cell.by_seed.items() if run.state in FINISHED or run.diverged}
         return refuted(cell.variant, told, self.tuning.seeds)
 
-    def _trials(self, cell: Cell) -> int:
+    def trials_of(self, cell: Cell) -> int:
+        """Return the number of trials that the setting of a variant in a place was chosen from."""
         run = cell.runs[0]
         return self.made.get(self._searched(cell.variant, run.cluster, run.workers), 0)
 

@@ -64,6 +64,8 @@ class Row:
     """Bytes sent by all ranks of a run."""
     throughput: Interval
     """Samples per train-clock second, all workers."""
+    samples: Interval
+    """Samples of a run, all workers: of one that met its target, those up to it."""
     staleness: Interval
     lost_mass: Interval
     phases: Mapping[str, float]
@@ -161,6 +163,7 @@ class _Group:
             hidden=estimate(total(lambda sums: sums.hidden)),
             wire=estimate(total(lambda sums: sums.wire)),
             throughput=estimate(throughput),
+            samples=estimate(lambda run: run.samples),
             staleness=estimate(lambda run: run.staleness),
             lost_mass=estimate(lambda run: run.lost_mass, 1.0),
             phases={str(p): statistics.fmean(s[str(p)] for s in shares) for p in PHASES} if shares else {},

@@ -44,6 +44,11 @@ def count(n: int, noun: str) -> str:
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
+def listed(names: Sequence[str]) -> str:
+    """Return "a", "a and b", "a, b and c"."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
 def figure(value: float) -> str:
     """Return a ratio with about two digits, or more if it would otherwise be rounded to 1."""
     if value >= 10:

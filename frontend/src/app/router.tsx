@@ -5,6 +5,7 @@ import {
   lazyRouteComponent,
   type RouterHistory,
 } from "@tanstack/react-router";
+import { compareSearch } from "@/features/compare/search";
 import { experimentSearch } from "@/features/experiment/search";
 import { experimentsSearch } from "@/features/experiments/search";
 import { newExperimentSearch } from "@/features/new-experiment/search";
@@ -58,6 +59,13 @@ const algorithm = createRoute({
   getParentRoute: () => root,
   path: "/algorithms/$algorithm",
   component: page(() => import("@/features/algorithms/algorithm-screen"), "AlgorithmScreen"),
+});
+
+const compare = createRoute({
+  getParentRoute: () => root,
+  path: "/compare",
+  validateSearch: compareSearch,
+  component: page(() => import("@/features/compare/compare-screen"), "CompareScreen"),
 });
 
 const clusters = createRoute({
@@ -117,6 +125,7 @@ const routeTree = root.addChildren([
   leaderboard,
   algorithms,
   algorithm,
+  compare,
   clusters,
   queue,
   calibration,

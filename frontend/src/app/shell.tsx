@@ -62,6 +62,7 @@ function Signed() {
             </Link>
             <Link to="/leaderboard">Leaderboard</Link>
             <Link to="/algorithms">Algorithms</Link>
+            <Link to="/compare">Compare</Link>
             <Link to="/clusters">Clusters</Link>
             <NewLink />
           </nav>

@@ -8,6 +8,7 @@ import type {
   ClusterTokenList,
   ClusterTokenView,
   ClusterView,
+  ComparedRows,
   Comparison,
   DeletedExperiment,
   DeletedPage,
@@ -68,6 +69,7 @@ export interface Operations {
   "GET /clusters/*/queue": QueueView;
   "PUT /clusters/*/policy": QueuePolicy;
   "GET /leaderboard": Leaderboard;
+  "GET /compare": ComparedRows;
   "GET /runs": RunPage;
   "GET /runs/*": RunView;
   "GET /runs/*/logs": LogPage;
@@ -91,6 +93,7 @@ export interface Operations {
   "GET /audit": TrailPage;
 }
 export const names = new Set([
+  "compare",
   "leaderboard",
   "algorithms",
   "workloads",

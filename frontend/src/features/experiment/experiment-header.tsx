@@ -51,6 +51,14 @@ export function ExperimentHeader({ experiment }: { experiment: ExperimentView })
           </LinkButton>
           <LinkButton
             variant="default"
+            data-testid="compare"
+            to="/compare"
+            search={{ rows: [String(experiment.number)] }}
+          >
+            Compare with…
+          </LinkButton>
+          <LinkButton
+            variant="default"
             data-testid="json"
             to="/experiments/$experimentId"
             params={{ experimentId: experiment.id }}

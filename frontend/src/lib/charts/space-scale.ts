@@ -58,7 +58,7 @@ function ticksOf(scale: NonNullable<Space["scale"]>, low: number, high: number):
 }
 
 /** Powers of ten, with twos and fives between them where there is room. */
-function logTicks(low: number, high: number): number[] {
+export function logTicks(low: number, high: number): number[] {
   const first = Math.floor(Math.log10(low));
   const decades = Array.from(
     { length: Math.ceil(Math.log10(high)) - first + 1 },

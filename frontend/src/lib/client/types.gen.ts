@@ -839,6 +839,173 @@ export type Communication = {
 };
 
 /**
+ * ComparedExperiment
+ *
+ * An experiment of which rows are compared, and what can be chosen of it.
+ */
+export type ComparedExperiment = {
+    /**
+     * Clusters
+     */
+    clusters: Array<string>;
+    /**
+     * Complete
+     */
+    complete: boolean;
+    /**
+     * Id
+     */
+    id: string;
+    /**
+     * Name
+     */
+    name: string;
+    /**
+     * Note
+     */
+    note: string | null;
+    /**
+     * Number
+     */
+    number: number;
+    /**
+     * Target
+     */
+    target: string | null;
+    /**
+     * Tuning
+     */
+    tuning: string;
+    /**
+     * Variants
+     */
+    variants: Array<string>;
+    /**
+     * Workers
+     */
+    workers: Array<number>;
+    /**
+     * Workload
+     */
+    workload: string;
+};
+
+/**
+ * ComparedRow
+ *
+ * One variant of an experiment on one cluster with one number of workers.
+ */
+export type ComparedRow = {
+    accuracy: Estimate;
+    /**
+     * Algorithm
+     */
+    algorithm: string;
+    best_accuracy: Estimate;
+    /**
+     * Cluster
+     */
+    cluster: string;
+    communication_fraction: Estimate;
+    /**
+     * Experiment
+     */
+    experiment: string;
+    /**
+     * Failed
+     */
+    failed: number;
+    /**
+     * Finished
+     */
+    finished: number;
+    hidden: Estimate;
+    lost_mass: Estimate;
+    /**
+     * Number
+     */
+    number: number;
+    /**
+     * Overlapped
+     */
+    overlapped: number;
+    /**
+     * Oversubscribed
+     */
+    oversubscribed: boolean;
+    /**
+     * Phases
+     */
+    phases: {
+        [key: string]: number;
+    };
+    /**
+     * Runs
+     */
+    runs: number;
+    samples: Estimate;
+    /**
+     * Servers
+     */
+    servers: number;
+    /**
+     * Simulated
+     */
+    simulated: boolean;
+    speed_up: SpeedUp;
+    staleness: Estimate;
+    target_accuracy: Estimate;
+    /**
+     * Task
+     */
+    task: number;
+    test_accuracy: Estimate;
+    throughput: Estimate;
+    time_to_target: TimeToTarget | null;
+    /**
+     * Variant
+     */
+    variant: string;
+    wire: Estimate;
+    /**
+     * Workers
+     */
+    workers: number;
+};
+
+/**
+ * ComparedRows
+ *
+ * Rows of several experiments side by side.
+ */
+export type ComparedRows = {
+    /**
+     * Contrasts
+     */
+    contrasts: Array<ContrastView>;
+    /**
+     * Experiments
+     */
+    experiments: Array<ComparedExperiment>;
+    /**
+     * Note
+     */
+    note: string | null;
+    /**
+     * Rows
+     */
+    rows: Array<ComparedRow>;
+    /**
+     * Settings
+     */
+    settings: Array<Setting>;
+    /**
+     * Tasks
+     */
+    tasks: Array<string>;
+};
+
+/**
  * Comparison
  *
  * The verdict of an experiment: rows grouped by cluster and workers, and one sentence for each group.
@@ -931,6 +1098,7 @@ export type ComparisonRow = {
      * Runs
      */
     runs: number;
+    samples: Estimate;
     /**
      * Servers
      */
@@ -1028,6 +1196,27 @@ export type ComputeRate = {
      * Workload
      */
     workload: string;
+};
+
+/**
+ * ContrastView
+ *
+ * Two rows whose times to the target are compared, paired by seed.
+ */
+export type ContrastView = {
+    /**
+     * First
+     */
+    first: number;
+    /**
+     * Second
+     */
+    second: number;
+    /**
+     * Sentence
+     */
+    sentence: string;
+    speed_up: SpeedUp | null;
 };
 
 /**
@@ -3148,6 +3337,26 @@ export type SeriesQuery = {
 };
 
 /**
+ * Setting
+ *
+ * A setting of the runs behind the rows, all defaults and tuned values included.
+ */
+export type Setting = {
+    /**
+     * Differs
+     */
+    differs: boolean;
+    /**
+     * Name
+     */
+    name: string;
+    /**
+     * Values
+     */
+    values: Array<boolean | number | number | string | null>;
+};
+
+/**
  * SignIn
  *
  * Name and password of a user.
@@ -4579,6 +4788,44 @@ export type ReadTraceResponses = {
 };
 
 export type ReadTraceResponse = ReadTraceResponses[keyof ReadTraceResponses];
+
+export type CompareRowsData = {
+    body?: never;
+    path?: never;
+    query: {
+        /**
+         * Rows
+         *
+         * EXPERIMENT/CLUSTER/WORKERS/VARIANT, where missing or empty parts mean all and the experiment is a number or an id: `12`, `12//8`, `12///Sync EASGD`. May repeat.
+         */
+        rows: Array<string>;
+        /**
+         * Against
+         *
+         * The row that all others are contrasted with, written like `rows`.
+         */
+        against?: string | null;
+    };
+    url: '/api/v1/compare';
+};
+
+export type CompareRowsErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type CompareRowsError = CompareRowsErrors[keyof CompareRowsErrors];
+
+export type CompareRowsResponses = {
+    /**
+     * Successful Response
+     */
+    200: ComparedRows;
+};
+
+export type CompareRowsResponse = CompareRowsResponses[keyof CompareRowsResponses];
 
 export type ListDeletedExperimentsData = {
     body?: never;

@@ -1,0 +1,109 @@
+import { MultiSelect } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
+import type { ComparedExperiment, ComparedRows } from "@/lib/client/types.gen";
+import styles from "./compare.module.css";
+import type { CompareSearch } from "./search";
+import { type Choice, choicesOf, type Facet, isOf, rowsOf, withExperiments } from "./selection";
+import { useListed } from "./use-compared";
+
+interface ChooseProps {
+  rows: readonly string[];
+  against: string | undefined;
+  compared: ComparedRows | undefined;
+  change: (next: Partial<CompareSearch>) => void;
+}
+
+const MOST_EXPERIMENTS = 20;
+
+/** Which experiments, and which of their variants, clusters and numbers of workers. */
+export function ChooseRows({ rows, against, compared, change }: ChooseProps) {
+  const listed = useListed();
+  const choices = choicesOf(rows);
+  const choose = (next: readonly Choice[]) => {
+    const chosen = rowsOf(next);
+    const keeps = rows.every((row) => chosen.includes(row)); // else the reference may be gone
+    change({ rows: chosen.length > 0 ? chosen : undefined, against: keeps ? against : undefined });
+  };
+  const names = new Map<string, string>();
+  for (const { number, name } of listed.data?.items ?? []) names.set(String(number), `#${number} ${name}`);
+  for (const choice of choices) {
+    const found = compared?.experiments.find((experiment) => isOf(choice, experiment));
+    const known = names.get(choice.experiment) ?? `#${choice.experiment}`;
+    names.set(choice.experiment, found ? `#${found.number} ${found.name}` : known);
+  }
+  return (
+    <section className={styles.choose} aria-label="What is compared">
+      <MultiSelect
+        label="Experiments"
+        placeholder={choices.length === 0 ? "Name or number" : ""}
+        searchable
+        hidePickedOptions
+        data={[...names].map(([value, label]) => ({ value, label }))}
+        value={choices.map(({ experiment }) => experiment)}
+        onChange={(experiments) => choose(withExperiments(choices, experiments))}
+        nothingFoundMessage="No experiment has this name or number"
+        maxValues={MOST_EXPERIMENTS}
+        limit={50}
+        comboboxProps={{ shadow: "md" }}
+        error={listed.isError && "The list of experiments could not be read."}
+        data-testid="experiments"
+      />
+      {choices.map((choice, at) => {
+        const experiment = compared?.experiments.find((one) => isOf(choice, one));
+        if (!experiment) return null;
+        const set = (facet: Facet, values: string[]) =>
+          choose(choices.with(at, { ...choice, [facet]: values }));
+        return <OfExperiment key={choice.experiment} choice={choice} experiment={experiment} set={set} />;
+      })}
+    </section>
+  );
+}
+
+interface OfExperimentProps {
+  choice: Choice;
+  experiment: ComparedExperiment;
+  set: (facet: Facet, values: string[]) => void;
+}
+
+const FACETS = [
+  ["variants", "Variants"],
+  ["clusters", "Clusters"],
+  ["workers", "Workers"],
+] as const;
+
+/** What is chosen of one experiment; a facet without a choice to make is not shown. */
+function OfExperiment({ choice, experiment, set }: OfExperimentProps) {
+  const { id, number, name, workload, target, note } = experiment;
+  return (
+    <div className={styles.experiment} data-testid="chosen-experiment">
+      <p className={styles.about}>
+        <Link to="/experiments/$experimentId" params={{ experimentId: id }}>
+          #{number} {name}
+        </Link>
+        <span>{target ? `${workload}, ${target}` : `${workload}, without a target`}</span>
+        {note && <span>{note}</span>}
+      </p>
+      <div className={styles.facets}>
+        {FACETS.map(([facet, label]) => {
+          const all = experiment[facet].map(String);
+          const chosen = choice[facet];
+          if (all.length < 2 && chosen.length === 0) return null;
+          return (
+            <MultiSelect
+              key={facet}
+              label={label}
+              aria-label={`${label} of #${number}`}
+              placeholder={chosen.length === 0 ? `all ${all.length}` : ""}
+              size="xs"
+              searchable
+              data={[...new Set([...all, ...chosen])]}
+              value={[...chosen]}
+              onChange={(values) => set(facet, values.length === all.length ? [] : values)}
+              comboboxProps={{ shadow: "md" }}
+            />
+          );
+        })}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,74 @@
+import { Skeleton } from "@mantine/core";
+import { getRouteApi } from "@tanstack/react-router";
+import { useEffect } from "react";
+import type { ComparedRows } from "@/lib/client/types.gen";
+import { ErrorPanel } from "@/lib/ui/error-panel";
+import { Message } from "@/lib/ui/message";
+import { ChooseRows } from "./choose-rows";
+import styles from "./compare.module.css";
+import { ContrastsPart } from "./contrasts-part";
+import { RowsPart } from "./rows-part";
+import type { CompareSearch } from "./search";
+import { SettingsPart } from "./settings-part";
+import { TradeOffs } from "./trade-offs";
+import { useCompared } from "./use-compared";
+
+const route = getRouteApi("/compare");
+
+/** Rows of any experiments side by side; the address is the view. */
+export function CompareScreen() {
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const rows = search.rows ?? [];
+  const query = useCompared(rows, search.against);
+  useEffect(() => {
+    document.title = "Compare · Hooke";
+  }, []);
+  const change = (next: Partial<CompareSearch>) =>
+    navigate({ search: (old) => ({ ...old, ...next }), replace: true, resetScroll: false });
+  return (
+    <>
+      <h1 className={styles.title}>Compare</h1>
+      <ChooseRows rows={rows} against={search.against} compared={query.data} change={change} />
+      {query.isError && (
+        <ErrorPanel
+          what="These rows could not be compared."
+          error={query.error}
+          retry={() => query.refetch()}
+        />
+      )}
+      {rows.length > 0 && query.isPending && <Skeleton height={320} mt={32} />}
+      {rows.length === 0 && (
+        <Message title="Nothing is chosen yet" testId="nothing">
+          Choose experiments above: their variants, clusters and numbers of workers become rows of one table.
+          The address of this page holds the choice, so a link to it shows the same view.
+        </Message>
+      )}
+      {query.data && !query.isError && <Compared compared={query.data} search={search} change={change} />}
+    </>
+  );
+}
+
+interface ComparedProps {
+  compared: ComparedRows;
+  search: CompareSearch;
+  change: (next: Partial<CompareSearch>) => void;
+}
+
+function Compared({ compared, search, change }: ComparedProps) {
+  if (compared.rows.length === 0) {
+    return (
+      <Message title="No rows yet" testId="no-rows">
+        The chosen experiments have no reported run yet: their settings are still being tuned.
+      </Message>
+    );
+  }
+  return (
+    <>
+      <RowsPart compared={compared} sort={search.sort} change={change} />
+      <ContrastsPart compared={compared} against={search.against} change={change} />
+      <TradeOffs compared={compared} of={search.of} over={search.over} change={change} />
+      <SettingsPart compared={compared} />
+    </>
+  );
+}

@@ -1,0 +1,145 @@
+import { NativeSelect } from "@mantine/core";
+import type { ComparedRow, ComparedRows, ContrastView, SpeedUp } from "@/lib/client/types.gen";
+import { formatRatio, formatRatioBesideOne, NONE } from "@/lib/format/numbers";
+import { Figure } from "@/lib/ui/figure";
+import { Section } from "@/lib/ui/section";
+import { Tag } from "@/lib/ui/tag";
+import ui from "@/lib/ui/ui.module.css";
+import { VariantChip } from "@/lib/ui/variant-chip";
+import styles from "./compare.module.css";
+import { colorsOf, namesOf, placeOf } from "./names";
+import type { CompareSearch } from "./search";
+import { keyOf } from "./selection";
+
+interface ContrastsProps {
+  compared: ComparedRows;
+  against: string | undefined;
+  change: (next: Partial<CompareSearch>) => void;
+}
+
+/** Ratios of times to the target, paired by seed; what is not comparable is said in a sentence. */
+export function ContrastsPart({ compared, against, change }: ContrastsProps) {
+  const { rows, contrasts, note } = compared;
+  const names = namesOf(rows);
+  const references = rows.map((row, at) => ({ value: keyOf(row), label: `all rows against ${names[at]}` }));
+  const corrected = Math.max(1, ...contrasts.map(({ speed_up }) => speed_up?.comparisons ?? 1));
+  return (
+    <Section
+      title={against ? "Against one row" : "Cluster against cluster"}
+      testId="contrasts"
+      aside={
+        <NativeSelect
+          size="xs"
+          aria-label="What is compared with what"
+          data={[{ value: "", label: "each variant, cluster against cluster" }, ...references]}
+          value={against ?? ""}
+          onChange={(event) => change({ against: event.currentTarget.value || undefined })}
+        />
+      }
+    >
+      {note && <p className={styles.note}>{note}</p>}
+      {!note && contrasts.length === 0 && (
+        <p className={styles.note}>
+          {against
+            ? "There is no other row."
+            : "No variant was chosen on two clusters with the same number of workers. One row can be compared with all others."}
+        </p>
+      )}
+      {contrasts.length > 0 && (
+        <>
+          <p className={styles.note}>
+            Time to the target of one row over that of the other, geometric mean over the seeds that both
+            have, with 95% intervals
+            {corrected > 1 && `; claims hold after correction for ${corrected} ratios (Holm)`}.
+          </p>
+          <Table compared={compared} />
+        </>
+      )}
+    </Section>
+  );
+}
+
+function Table({ compared }: { compared: ComparedRows }) {
+  const color = colorsOf(compared.experiments);
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
+    <section className={ui.tableWrap} aria-label="Ratios of times to the target" tabIndex={0}>
+      <table className={`${ui.table} ${ui.sticky}`}>
+        <caption className={ui.unseen}>
+          A ratio above 1 means that the first row takes longer than the second one.
+        </caption>
+        <thead>
+          <tr>
+            <th scope="col">Time of</th>
+            <th scope="col">over that of</th>
+            <th scope="col" className={ui.number}>
+              Ratio
+            </th>
+            <th scope="col" className={ui.number}>
+              Seeds
+            </th>
+            <th scope="col">Conclusion</th>
+          </tr>
+        </thead>
+        <tbody>
+          {compared.contrasts.map((contrast) => (
+            <ContrastRow
+              key={`${contrast.first} ${contrast.second}`}
+              contrast={contrast}
+              rows={compared.rows}
+              color={color}
+            />
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+interface ContrastRowProps {
+  contrast: ContrastView;
+  rows: readonly ComparedRow[];
+  color: (variant: string) => number;
+}
+
+function ContrastRow({ contrast, rows, color }: ContrastRowProps) {
+  const { first, second, speed_up, sentence } = contrast;
+  return (
+    <tr data-testid="contrast">
+      <th scope="row" className={styles.rowName}>
+        <Name row={rows[first]} color={color} />
+      </th>
+      <td>
+        <Name row={rows[second]} color={color} />
+      </td>
+      <td className={ui.number}>{speed_up ? <Figure {...ratio(speed_up)} /> : NONE}</td>
+      <td className={ui.number}>{speed_up ? speed_up.pairs : NONE}</td>
+      <td className={styles.sentence}>{sentence}</td>
+    </tr>
+  );
+}
+
+function Name({ row, color }: { row: ComparedRow | undefined; color: (variant: string) => number }) {
+  if (!row) return null;
+  return (
+    <>
+      <VariantChip name={row.variant} index={color(row.variant)} />
+      <span className={ui.range}>
+        #{row.number} {placeOf(row)} {row.simulated && <Tag kind="simulated" />}
+      </span>
+    </>
+  );
+}
+
+/** A ratio over its interval, or over the claim where there is none. */
+function ratio({ claim, ratio: mean, low, high }: SpeedUp): { value: string; range: string } {
+  const excludes = (low !== null && low > 1) || (high !== null && high < 1);
+  const end = excludes ? formatRatioBesideOne : formatRatio;
+  if (claim === "no claim" || (low === null && high === null))
+    return { value: formatRatio(mean), range: claim };
+  if (high === null) return { value: formatRatio(mean), range: `from ${end(low)}` };
+  return {
+    value: formatRatio(mean),
+    range: low === null ? `up to ${end(high)}` : `${end(low)} to ${end(high)}`,
+  };
+}

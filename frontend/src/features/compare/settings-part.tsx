@@ -1,0 +1,99 @@
+import type { ComparedRows, Setting } from "@/lib/client/types.gen";
+import { NONE } from "@/lib/format/numbers";
+import { Section } from "@/lib/ui/section";
+import ui from "@/lib/ui/ui.module.css";
+import { VariantChip } from "@/lib/ui/variant-chip";
+import styles from "./compare.module.css";
+import { colorsOf, placeOf } from "./names";
+import { keyOf } from "./selection";
+
+/** The settings in which rows differ; those that are equal are folded. */
+export function SettingsPart({ compared }: { compared: ComparedRows }) {
+  const differing = compared.settings.filter(({ differs }) => differs);
+  const equal = compared.settings.filter(({ differs }) => !differs);
+  return (
+    <Section title="Settings that differ" testId="settings">
+      {differing.length === 0 ? (
+        <p className={styles.note}>
+          {compared.rows.length === 1 ? "There is one row." : "All rows have the same settings."}
+        </p>
+      ) : (
+        <Differences compared={compared} settings={differing} />
+      )}
+      {equal.length > 0 && (
+        <details className={styles.equal}>
+          <summary>
+            {equal.length} {equal.length === 1 ? "setting is" : "settings are"} the same
+          </summary>
+          <dl className={styles.same}>
+            {equal.map(({ name, values }) => (
+              <div key={name}>
+                <dt>{settingName(name)}</dt>
+                <dd>{settingValue(values[0])}</dd>
+              </div>
+            ))}
+          </dl>
+        </details>
+      )}
+    </Section>
+  );
+}
+
+function Differences({ compared, settings }: { compared: ComparedRows; settings: readonly Setting[] }) {
+  const color = colorsOf(compared.experiments);
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
+    <section className={ui.tableWrap} aria-label="Settings by row" tabIndex={0}>
+      <table className={`${ui.table} ${ui.sticky} ${styles.settings}`}>
+        <caption className={ui.unseen}>
+          Each setting that is not the same in all rows, defaults and tuned values included.
+        </caption>
+        <thead>
+          <tr>
+            <th scope="col">Setting</th>
+            {compared.rows.map((row) => (
+              <th key={keyOf(row)} scope="col">
+                <VariantChip name={row.variant} index={color(row.variant)} />
+                <span className={ui.range}>
+                  #{row.number} {placeOf(row)}
+                </span>
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {settings.map(({ name, values }) => (
+            <tr key={name} data-testid="setting">
+              <th scope="row" className={styles.rowName}>
+                {settingName(name)}
+              </th>
+              {compared.rows.map((row, at) => (
+                <td key={keyOf(row)}>{settingValue(values[at])}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+/** A JSON Pointer as people read it: "/algorithm/parameters/lr" is "algorithm lr". */
+export function settingName(pointer: string): string {
+  const parts = pointer.split("/").filter((part) => part !== "" && part !== "parameters");
+  const names = parts.map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~").replaceAll("_", " "));
+  return names.at(-1) === "name" ? names.slice(0, -1).join(" ") : names.join(" ");
+}
+
+/** All digits that somebody gave, and no more than six of a computed number. */
+function written(value: number): string {
+  if (Number.isInteger(value)) return value.toLocaleString("en");
+  return String(Number(value.toPrecision(6)));
+}
+
+export function settingValue(value: Setting["values"][number] | undefined): string {
+  if (value === null || value === undefined) return NONE;
+  if (typeof value === "number") return written(value);
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  return value;
+}

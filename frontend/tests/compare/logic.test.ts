@@ -1,0 +1,148 @@
+import { describe, expect, it } from "vitest";
+import { figure, sorted } from "@/features/compare/figures";
+import { colorsOf, namesOf } from "@/features/compare/names";
+import { front, place } from "@/features/compare/pareto";
+import { compareSearch, nextSort, orderOf } from "@/features/compare/search";
+import { choicesOf, rowsOf, withExperiments } from "@/features/compare/selection";
+import { settingName, settingValue } from "@/features/compare/settings-part";
+import { valueAxis } from "@/lib/charts/value-axis";
+import { comparedExperiment, comparedRow, comparedRows } from "../support/fixtures/compare";
+import { estimate } from "../support/fixtures/experiment";
+
+describe("what an address asks for", () => {
+  it("is read as far as it makes sense", () => {
+    const search = {
+      rows: ["12", 13, "", null],
+      against: "12/a/2/b",
+      sort: "-time",
+      of: "test",
+      over: "bytes",
+    };
+    expect(compareSearch(search)).toEqual({ ...search, rows: ["12", "13"] });
+    expect(compareSearch({ rows: 12 }).rows).toEqual(["12"]);
+    const nothing = { rows: undefined, against: undefined, sort: undefined, of: undefined, over: undefined };
+    expect(compareSearch({ rows: {}, against: 1, sort: "-size", of: 3, over: "size" })).toEqual(nothing);
+    expect(compareSearch({ rows: Array.from({ length: 300 }, (_, i) => i + 1) }).rows).toHaveLength(100);
+  });
+
+  it("sorts upwards, downwards, and not", () => {
+    const clicks = [nextSort(undefined, "time"), nextSort("time", "time"), nextSort("-time", "time")];
+    expect(clicks).toEqual(["time", "-time", undefined]);
+    expect(nextSort("-time", "bytes")).toBe("bytes");
+    expect([orderOf("-bytes"), orderOf(undefined)]).toEqual([
+      { key: "bytes", down: true },
+      { key: undefined, down: false },
+    ]);
+  });
+});
+
+describe("a choice", () => {
+  it.each([
+    [["12"], [], [], []],
+    [["12//8"], [], ["8"], []],
+    [["12///Sync / EASGD", "12///SGD"], [], [], ["Sync / EASGD", "SGD"]],
+    [["12/lab//SGD", "12/hpc//SGD"], ["lab", "hpc"], [], ["SGD"]],
+  ])("of %j is told, and written as it was", (rows, clusters, workers, variants) => {
+    const choices = choicesOf(rows);
+    expect(choices).toEqual([{ experiment: "12", clusters, workers, variants }]);
+    expect(rowsOf(choices)).toEqual(rows);
+  });
+
+  it("of all and of one is that of all", () => {
+    expect(choicesOf(["12///SGD", "12"])).toEqual(choicesOf(["12"]));
+  });
+
+  it("of an experiment stays when another one joins or leaves", () => {
+    const more = withExperiments(choicesOf(["12//8"]), ["3", "12"]);
+    expect(rowsOf(more)).toEqual(["3", "12//8"]);
+    expect(rowsOf(withExperiments(more, []))).toEqual([]);
+  });
+});
+
+describe("rows", () => {
+  const { rows, experiments } = comparedRows();
+
+  it("have the shortest names that tell them apart", () => {
+    expect(namesOf(rows)[3]).toBe("Sync EASGD on hpc (#8)");
+    expect(namesOf(rows.slice(0, 2))).toEqual(["Original EASGD", "Sync EASGD"]);
+    expect(namesOf([comparedRow(7, "a"), comparedRow(7, "a", { workers: 8 })])).toEqual([
+      "a with 2",
+      "a with 8",
+    ]);
+  });
+
+  it("keep the colour that a variant has among all that may be chosen", () => {
+    const color = colorsOf([...experiments, comparedExperiment(9, { variants: ["SGD", "Sync EASGD"] })]);
+    expect(["Original EASGD", "Sync EASGD", "SGD"].map(color)).toEqual([0, 1, 2]);
+  });
+
+  it("are sorted by a figure, those without it last", () => {
+    const missed = comparedRow(9, "missed", { time_to_target: null });
+    const order = (down: boolean) =>
+      sorted([missed, ...rows], "time", down).map((row) => row.time_to_target?.median);
+    expect(order(false)).toEqual([0.5, 1.5, 2.5, 4, undefined]);
+    expect(order(true)).toEqual([4, 2.5, 1.5, 0.5, undefined]);
+    expect(sorted(rows, undefined, false)).toBe(rows);
+  });
+});
+
+describe("the front", () => {
+  const at = (seconds: number | null, accuracy: number) =>
+    comparedRow(7, `${seconds} ${accuracy}`, {
+      time_to_target: { mean: null, median: seconds, low: null, high: null, n: 3, reached: 3, unit: "s" },
+      best_accuracy: estimate(accuracy),
+    });
+  const [time, best, bytes] = [figure("time"), figure("best"), figure("bytes")];
+
+  it("are the rows that no other one beats, from left to right", () => {
+    const rows = [at(3, 0.9), at(2, 0.9), at(1, 0.8), at(4, 0.95), at(5, 0.95), at(2, 0.85), at(null, 0.99)];
+    const { placed, lacking } = place(rows, time, best);
+    expect(front(placed, time, best).map((one) => one.at)).toEqual([2, 1, 3]);
+    expect(lacking).toEqual([6]);
+  });
+
+  it("has rows that are equal both, and knows which end is better", () => {
+    const rows = [at(1, 0.9), at(1, 0.9), at(2, 0.9)];
+    expect(front(place(rows, time, best).placed, time, best).map((one) => one.at)).toEqual([0, 1]);
+    expect(front(place(rows, time, bytes).placed, time, bytes).map((one) => one.at)).toEqual([0, 1]);
+  });
+});
+
+describe("an axis", () => {
+  const of = (value: number, low: number | null = null, high: number | null = null) => ({ value, low, high });
+
+  it("holds all figures, and as much of their spreads as half of their range", () => {
+    const axis = valueAxis([of(10, 9.5, 100), of(20, -50, 21)]);
+    expect(axis.log).toBe(false);
+    const [ten, twenty] = [axis.place(10), axis.place(20)];
+    expect(twenty - ten).toBeCloseTo(10 / 24, 5); // from 5 to 25, with a tenth of that on either side
+    expect([axis.place(-50), axis.place(100)]).toEqual([0, 1]);
+    expect(axis.ticks).toEqual([5, 10, 15, 20, 25]);
+  });
+
+  it("is logarithmic where figures are far apart", () => {
+    const axis = valueAxis([of(1), of(100), of(10)]);
+    expect(axis.log).toBe(true);
+    expect(axis.place(10)).toBeCloseTo(0.5, 5);
+    expect(axis.place(1)).toBeCloseTo(0.1 / 1.2, 5);
+    expect(axis.ticks).toContain(10);
+  });
+
+  it("has a length for one figure, and for none", () => {
+    const one = valueAxis([of(0.97)]);
+    expect(one.place(0.97)).toBeGreaterThan(0);
+    expect(one.place(0.97)).toBeLessThan(1);
+    expect(valueAxis([]).place(0.5)).toBe(0.5);
+  });
+});
+
+describe("a setting", () => {
+  it("is named and written for people", () => {
+    const names = ["/algorithm/parameters/moving_rate", "/algorithm/name", "/batch", "/a~1b/c"].map(
+      settingName,
+    );
+    expect(names).toEqual(["algorithm moving rate", "algorithm", "batch", "a/b c"]);
+    const values = [null, undefined, true, 1e11, 0.123_456_78, 7.2e-6, "tree"].map(settingValue);
+    expect(values).toEqual(["–", "–", "yes", "100,000,000,000", "0.123457", "0.0000072", "tree"]);
+  });
+});
