@@ -21,6 +21,11 @@ def ended(service, **changes):
     return supervisor, service.run(supervisor.id)["experiment_id"]
 
 
+def columns(experiment):
+    """All columns of a row, to store another one like it."""
+    return {name: getattr(experiment, name) for name in experiment.__table__.c.keys()}  # noqa: SIM118 - no dictionary
+
+
 def counts(service):
     """Rows of each table that an experiment owns; those of events and removals are counted apart."""
     apart = ("events", "removals")
@@ -78,9 +83,8 @@ def test_a_tuning_that_another_one_continues_stays(service):
     with service.database.write() as session:
         mine = session.scalars(select(Experiment)).one()
         mine.finished_at = now()
-        plain = {name: getattr(mine, name) for name in mine.__table__.c.keys()}  # noqa: SIM118 - no dictionary
         spec = dict(mine.spec, tuning=dict(mine.spec["tuning"], continues=mine.id))
-        session.add(Experiment(**plain | {"id": "exp_second", "number": 2, "spec": spec}))
+        session.add(Experiment(**columns(mine) | {"id": "exp_second", "number": 2, "spec": spec}))
     refused = service.client.delete(f"/experiments/{first}")
     assert "experiment 2 continues the tuning of experiment 1" in refused.json()["detail"]
     for name in ("exp_second", first):
@@ -119,18 +123,24 @@ EVERY_RUN_HAS = (
 
 
 def test_retention_deletes_what_ended_long_ago_unless_it_is_starred_or_protected(service):
-    made = [ended(service)[1] for _ in range(4)]
-    for experiment, mark in zip(made, ({"starred": True}, {"protected": True}), strict=False):
-        service.client.patch(f"/experiments/{experiment}", json=mark).raise_for_status()
+    made = [service.submit(**ALONE)["id"]]
+    changes = {
+        "starred": {"starred": True},
+        "protected": {"protected": True},
+        "old": {},
+        "new": {"finished_at": now()},
+    }
     with service.database.write() as session:
-        old = Experiment.id.in_(made[:3])
-        session.execute(update(Experiment).where(old).values(finished_at=now() - timedelta(days=91)))
+        mine = session.scalars(select(Experiment)).one()
+        plain = columns(mine) | {"finished_at": now() - timedelta(days=91)}
+        for number, (name, marks) in enumerate(changes.items(), 2):
+            session.add(Experiment(**plain | {"id": name, "number": number} | marks))
     purge(service)
     assert service.get("/deleted-experiments")["items"] == [], "it is off unless it is set"
     purge(service, keep_runs=timedelta(days=90))
     (deleted,) = service.get("/deleted-experiments")["items"]
-    assert (deleted["id"], deleted["deleted_by"]) == (made[2], "retention")
-    assert {each["id"] for each in service.get("/experiments")["items"]} == {made[0], made[1], made[3]}
+    assert (deleted["id"], deleted["deleted_by"]) == ("old", "retention")
+    assert {each["id"] for each in service.get("/experiments")["items"]} == {*made, "starred", "protected", "new"}
 
 
 def test_two_who_add_tags_at_once_do_not_undo_each_other(service):

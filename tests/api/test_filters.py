@@ -219,21 +219,21 @@ def store(database, made):
             session.add_all(Run(**blank, fingerprint="x", created_at=NOW, **figures, **run) for run in each.runs)
 
 
-def test_the_query_means_what_the_language_says(database):
+def test_the_query_means_what_the_language_says(database, kind):
     """Random filters over random experiments: the rows that the database finds are those of a plain evaluation."""
     random_ = random.Random(52)
     made = [random_experiment(random_, number) for number in range(40)]
     store(database, made)
-    found_some = 0
+    filters, found_some = (120 if kind == "sqlite" else 30), 0
     with database.read() as session:
-        for _ in range(120):
+        for _ in range(filters):
             text = random_filter(random_)
             tree = parse(text)
             query = select(Experiment.id).where(condition(tree, NOW)).order_by(Experiment.number)
             found = session.scalars(query).all()
             assert found == [each.row["id"] for each in made if evaluate(tree, each)], text
             found_some += 0 < len(found) < len(made)
-    assert found_some > 50, "most filters tell experiments apart"
+    assert found_some > 0.4 * filters, "most filters tell experiments apart"
 
 
 def test_values_are_bound_and_never_part_of_the_statement(database):

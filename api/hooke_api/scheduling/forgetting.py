@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from datetime import timedelta
 
-from hooke.spec.attempts import ForgetReport
+from hooke.spec.attempts import MOST_FORGOTTEN, ForgetReport
 from sqlalchemy import or_, select, update
 from sqlalchemy.orm import Session
 
@@ -16,8 +16,6 @@ FORGETTING = 4
 """Protocol from which on agents understand the order."""
 REPEAT_SECONDS = 60.0
 """Interval between two orders about the same run, s."""
-BATCH = 100
-"""Maximum number of runs per order."""
 KEPT_WHY = 500
 """Characters of a reason that are stored."""
 
@@ -35,7 +33,7 @@ def due(database: Database, silence: timedelta) -> dict[str, list[str]]:
                 or_(Removal.asked_at.is_(None), Removal.asked_at < at - timedelta(seconds=REPEAT_SECONDS)),
             )
             .order_by(Removal.cluster, Removal.run_id)
-            .limit(BATCH)
+            .limit(MOST_FORGOTTEN)
         )
         found: dict[str, list[str]] = defaultdict(list)
         for cluster, run in rows:

@@ -6,6 +6,9 @@ from pydantic import Field
 
 from hooke.spec.events import Record
 
+MOST_FORGOTTEN = 100
+"""Runs of one order to remove what is left of them."""
+
 
 class AttemptId(Record):
     """One attempt of a run."""
@@ -49,6 +52,6 @@ class ForgetReport(Record):
 
     agent: str | None = None
     """Identity of the agent."""
-    forgotten: list[str] = Field(max_length=1000)
+    forgotten: list[str] = Field(max_length=MOST_FORGOTTEN)
     """Runs of which nothing is left there."""
-    kept: list[KeptRun] = Field(max_length=1000)
+    kept: list[KeptRun] = Field(max_length=MOST_FORGOTTEN)

@@ -1,6 +1,6 @@
 import { NativeSelect } from "@mantine/core";
 import type { ComparedRow, ComparedRows, ContrastView, SpeedUp } from "@/lib/client/types.gen";
-import { formatRatio, formatRatioBesideOne, NONE } from "@/lib/format/numbers";
+import { formatRatio, NONE } from "@/lib/format/numbers";
 import { Figure } from "@/lib/ui/figure";
 import { Section } from "@/lib/ui/section";
 import { Tag } from "@/lib/ui/tag";
