@@ -204,7 +204,7 @@ describe("execution", () => {
 it("further attempts follow a rule of the experiment only where it is asked for", async () => {
   const { user, written } = showExecution();
   expect(screen.queryByLabelText("Attempts")).toBeNull();
-  await user.click(screen.getByLabelText("Own rule for further attempts"));
+  await user.click(screen.getByTestId("has-retry"));
   await refill(user, screen.getByLabelText("Attempts"), "5");
   await user.click(screen.getByLabelText("The scheduler's time limit ended it"));
   expect(written().retry).toEqual({
@@ -213,6 +213,6 @@ it("further attempts follow a rule of the experiment only where it is asked for"
     longest_backoff_seconds: 600,
     causes: ["infrastructure", "lost"],
   });
-  await user.click(screen.getByLabelText("Own rule for further attempts"));
+  await user.click(screen.getByTestId("has-retry"));
   expect(written()).not.toHaveProperty("retry");
 });
