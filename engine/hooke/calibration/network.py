@@ -53,7 +53,7 @@ def _added(step: Step, timer: StepTimer, seconds: float) -> list[float]:
     kind = step.what.kind
     if kind in ("copy", "add"):
         return timer.alone(step.operation, seconds)
-    if kind in ("window get", "window add"):
+    if kind == "window get":
         return timer.of_a_window(step.operation, seconds)
     if step.without is not None:
         return timer.behind(step.operation, step.without, seconds)

@@ -6,7 +6,7 @@ import functools
 import itertools
 import random
 import statistics
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -18,6 +18,7 @@ from hooke.comm.collectives import Collective
 from hooke.comm.elements import add
 
 if TYPE_CHECKING:
+    from hooke.comm.base import Window
     from hooke.comm.mpi.communicator import MpiComm
 
 MESSAGES = (8, 1 << 10, 1 << 14, 1 << 17, 1 << 19, 1 << 21)
@@ -83,9 +84,9 @@ class Step:
 
 def number_of_steps(ranks: int, oversubscribed: bool = False) -> int:
     """Return by how many measurements the time is divided."""
-    points = 2 * len(BACKGROUND) + len(MESSAGES) + 2 * len(MEMORY) + 2 * len(WINDOWS) + 3
+    points = 2 * len(BACKGROUND) + len(MESSAGES) + 2 * len(MEMORY) + len(WINDOWS) + 3
     if not oversubscribed:
-        points += (len(pairs(ranks)) - 1) * len(OTHER_PAIRS)
+        points += len(WINDOWS) + (len(pairs(ranks)) - 1) * len(OTHER_PAIRS)
     return points + len(counts(ranks, oversubscribed)) * len(SUMS) * (len(get_args(Collective)) + 1)
 
 
@@ -94,7 +95,7 @@ def steps(comm: MpiComm, groups: dict[int, MpiComm | None], oversubscribed: bool
     apart = comm.ranks_on_this_host < comm.size  # an owner that computes may answer late
     for each in _steps(comm, groups, oversubscribed, apart):
         shared = oversubscribed and each.what.kind != "stream"  # a stream is one of two ranks that do nothing else
-        yield replace(each, in_steps=shared or (apart and each.what.kind in ("window get", "window add")))
+        yield replace(each, in_steps=shared or (apart and each.what.kind == "window get"))
 
 
 def _steps(comm: MpiComm, groups: dict[int, MpiComm | None], oversubscribed: bool, apart: bool) -> Iterator[Step]:
@@ -106,7 +107,7 @@ def _steps(comm: MpiComm, groups: dict[int, MpiComm | None], oversubscribed: boo
     for count, group in groups.items():
         yield from _of_sums(count, group)
     yield from _of_background(comm)
-    yield from _of_windows(comm, range(comm.size) if oversubscribed or apart else (1,))
+    yield from _of_accesses(comm) if oversubscribed or apart else _of_windows(comm)
 
 
 def _vector(elements: int) -> Any:
@@ -216,12 +217,26 @@ def _work(matrix: Any, times: int) -> None:
         np.dot(matrix, matrix)
 
 
-def _of_windows(comm: MpiComm, users: Sequence[int]) -> Iterator[Step]:
-    """Time the ranks that use a window of rank 0, while the others wait at a barrier."""
+def _of_accesses(comm: MpiComm) -> Iterator[Step]:
+    """Every rank reads a window of rank 0 and adds to it, as in a step of a lock-free method."""
     for size in WINDOWS:
         vector = _vector(size // 4)
         window = comm.window(vector, 0)
-        reads = comm.rank in users
+        yield Step(Measured("window get", size, comm.size), comm, functools.partial(_access, window, vector))
+        window.close()
+
+
+def _access(window: Window, vector: Any) -> None:
+    window.get(vector)
+    window.accumulate(vector)
+
+
+def _of_windows(comm: MpiComm) -> Iterator[Step]:
+    """Time rank 1, while rank 0, the owner, waits at a barrier."""
+    for size in WINDOWS:
+        vector = _vector(size // 4)
+        window = comm.window(vector, 0)
+        reads = comm.rank == 1
         fill = functools.partial(_if, comm.rank == 0, window.put, vector)
         written = fill if size >= WRITTEN else None
         operations: dict[Kind, Callable[[Any], None]] = {
@@ -230,7 +245,7 @@ def _of_windows(comm: MpiComm, users: Sequence[int]) -> Iterator[Step]:
         }
         for kind, operation in operations.items():
             access = functools.partial(_if, reads, operation, vector)
-            yield Step(Measured(kind, size, max(2, len(users))), comm, access, prepare=written)
+            yield Step(Measured(kind, size, 2), comm, access, prepare=written)
         window.close()
 
 

@@ -101,13 +101,13 @@ class StepTimer:
         usual = float(per_step(self._comm, without, seconds, apart=True).mean())
         return _listed(per_step(self._comm, both, seconds).max(axis=0) - usual)
 
-    def of_a_window(self, operation: Callable[[], None], seconds: float) -> list[float]:
-        """Return for how long an access occupies a window, which all ranks access in each of their steps.
+    def of_a_window(self, both: Callable[[], None], seconds: float) -> list[float]:
+        """Return for how long an access occupies a window, which all ranks read and add to in each of their steps.
 
         They take their steps from one counter, as lock-free workers do: a slow rank leaves them to the others.
         """
-        times = self._times(operation, WORK, seconds)
-        step = self._step(functools.partial(repeated, operation, times))
+        times = self._times(both, WORK, seconds)
+        step = self._step(functools.partial(repeated, both, times))
         usual = self._from_a_counter(self._work, seconds)
         added = max(0.0, self._from_a_counter(step, seconds) - usual)
         return [occupied(usual, added, self._comm.size) / times]
@@ -143,9 +143,9 @@ def _listed(durations: Any) -> list[float]:
 
 
 def occupied(work: float, added: float, ranks: int) -> float:
-    """Return the seconds p of an access that makes a step of `work` seconds longer by `added`.
+    """Return the seconds p of an access; a read and an addition make a step of `work` seconds longer by `added`.
 
-    Of `ranks` ranks each computes and accesses, and the accesses follow one another: a step takes work + p as long
-    as there is a gap between them, else ranks x p.
+    Of `ranks` ranks each computes, reads and adds. In virtual time reads follow one another, and so do additions: a
+    step takes work + 2 p as long as there is a gap between them, else ranks x p.
     """
-    return min(added, (work + added) / ranks)
+    return min(added / 2, (work + added) / ranks)
