@@ -162,6 +162,17 @@ describe("the settings", () => {
   });
 });
 
+describe("the parameters", () => {
+  it("are axes, with a line for each row that has a time, measured ones in one chart", async () => {
+    await open();
+    const charts = screen.getAllByTestId("parameter-lines"); // one simulated row alone makes no chart
+    expect(charts).toHaveLength(1);
+    expect(charts[0]?.querySelectorAll("[data-trial]")).toHaveLength(3);
+    const label = /3 rows over algorithm, algorithm moving rate, Time to target \(s\)/;
+    expect(screen.getByRole("img", { name: label })).toBeVisible();
+  });
+});
+
 describe("the ratios", () => {
   it("compare clusters with interval and seeds, and say in a sentence what is not comparable", async () => {
     const { user, router } = await open();

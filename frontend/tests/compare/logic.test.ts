@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { figure, sorted } from "@/features/compare/figures";
 import { colorsOf, namesOf } from "@/features/compare/names";
+import { parameterAxes } from "@/features/compare/parameter-axes";
 import { front, place } from "@/features/compare/pareto";
 import { compareSearch, nextSort, orderOf } from "@/features/compare/search";
 import { choicesOf, rowsOf, withExperiments } from "@/features/compare/selection";
@@ -105,6 +106,42 @@ describe("the front", () => {
     const rows = [at(1, 0.9), at(1, 0.9), at(2, 0.9)];
     expect(front(place(rows, time, best).placed, time, best).map((one) => one.at)).toEqual([0, 1]);
     expect(front(place(rows, time, bytes).placed, time, bytes).map((one) => one.at)).toEqual([0, 1]);
+  });
+});
+
+describe("parameters as axes", () => {
+  const timed = (variant: string, seconds: number | null) =>
+    comparedRow(7, variant, {
+      time_to_target: { mean: null, median: seconds, low: null, high: null, n: 3, reached: 3, unit: "s" },
+    });
+  const rows = [timed("a", 1), timed("b", 3), timed("c", 2), timed("d", null)];
+  const settings = [
+    { name: "/algorithm/name", differs: true, values: ["x", "y", "x", "z"] },
+    { name: "/algorithm/parameters/lr", differs: true, values: [0.001, 0.1, null, 0.01] },
+    { name: "/batch", differs: true, values: [32, 96, 64, 32] },
+    { name: "/budget/samples", differs: true, values: [1, 1, 1, 2] }, // only that of a row without a time
+    { name: "/virtual/latency", differs: true, values: [0, 1, 2, 3] },
+    { name: "/workload/name", differs: false, values: ["digits"] },
+  ];
+
+  it("are those in which rows with a time differ, and the time", () => {
+    const found = parameterAxes(comparedRows({ rows, settings }), rows);
+    const names = ["algorithm", "algorithm lr", "batch", "Time to target (s)"];
+    expect(found?.axes.map(({ name }) => name)).toEqual(names);
+    expect(found?.lines.map(({ row }) => row.variant)).toEqual(["a", "b", "c"]);
+    const places = found?.lines.map((line) => line.places.slice(0, 3));
+    expect(places).toEqual([
+      [0.25, 0, 0],
+      [0.75, 1, 1],
+      [0.25, null, 0.5],
+    ]);
+    const times = found?.lines.map((line) => line.places[3] ?? 0) ?? [];
+    expect((times[0] ?? 0) + (times[1] ?? 0)).toBeCloseTo(2 * (times[2] ?? 0), 9);
+  });
+
+  it("make no picture of two rows, or without a difference", () => {
+    expect(parameterAxes(comparedRows({ rows, settings }), rows.slice(2))).toBeUndefined();
+    expect(parameterAxes(comparedRows({ rows, settings: [] }), rows)).toBeUndefined();
   });
 });
 

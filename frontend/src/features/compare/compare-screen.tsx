@@ -7,6 +7,7 @@ import { Message } from "@/lib/ui/message";
 import { ChooseRows } from "./choose-rows";
 import styles from "./compare.module.css";
 import { ContrastsPart } from "./contrasts-part";
+import { ParametersPart } from "./parameters-part";
 import { RowsPart } from "./rows-part";
 import type { CompareSearch } from "./search";
 import { SettingsPart } from "./settings-part";
@@ -69,6 +70,7 @@ function Compared({ compared, search, change }: ComparedProps) {
       <ContrastsPart compared={compared} against={search.against} change={change} />
       <TradeOffs compared={compared} of={search.of} over={search.over} change={change} />
       <SettingsPart compared={compared} />
+      <ParametersPart compared={compared} />
     </>
   );
 }

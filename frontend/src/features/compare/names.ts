@@ -1,4 +1,4 @@
-import type { ComparedExperiment, ComparedRow } from "@/lib/client/types.gen";
+import type { ComparedExperiment, ComparedRow, ComparedRows } from "@/lib/client/types.gen";
 
 /** Where a row ran: "local, 8 workers". */
 export function placeOf({ cluster, workers }: ComparedRow): string {
@@ -27,4 +27,19 @@ export function namesOf(rows: readonly ComparedRow[]): string[] {
 export function colorsOf(experiments: readonly ComparedExperiment[]): (variant: string) => number {
   const names = [...new Set(experiments.flatMap(({ variants }) => variants))];
   return (variant) => names.indexOf(variant);
+}
+
+/** Rows that may share an axis: those of one task, measured and simulated ones apart. */
+export function groupsOf(rows: readonly ComparedRow[]): [string, ComparedRow[]][] {
+  const found = new Map<string, ComparedRow[]>();
+  for (const row of rows) {
+    const key = `${row.task} ${row.simulated}`;
+    found.set(key, [...(found.get(key) ?? []), row]);
+  }
+  return [...found];
+}
+
+/** What the rows of a group have to learn, in words. */
+export function taskOf({ tasks }: ComparedRows, [first]: readonly ComparedRow[]): string {
+  return `${tasks[first?.task ?? 0] ?? ""}${first?.simulated ? ", simulated" : ""}`;
 }

@@ -6,7 +6,7 @@ import { Section } from "@/lib/ui/section";
 import ui from "@/lib/ui/ui.module.css";
 import styles from "./compare.module.css";
 import { axisTitle, FIGURES, type FigureKey, type FigureOf, figure, type Spread } from "./figures";
-import { colorsOf, namesOf } from "./names";
+import { colorsOf, groupsOf, namesOf, taskOf } from "./names";
 import { front, type Placed, place } from "./pareto";
 import type { CompareSearch } from "./search";
 import { keyOf } from "./selection";
@@ -23,11 +23,7 @@ export function TradeOffs({ compared, of, over, change }: TradeOffsProps) {
   const timed = compared.rows.some((row) => figure("time").of(row) !== null);
   const xs = figure(over ?? (timed ? "time" : "samples"));
   const ys = figure(of ?? "best");
-  const groups = new Map<string, ComparedRow[]>();
-  for (const row of compared.rows) {
-    const key = `${row.task} ${row.simulated}`;
-    groups.set(key, [...(groups.get(key) ?? []), row]);
-  }
+  const groups = groupsOf(compared.rows);
   return (
     <Section
       title="Trade-offs"
@@ -40,8 +36,8 @@ export function TradeOffs({ compared, of, over, change }: TradeOffsProps) {
         </span>
       }
     >
-      {[...groups].map(([key, rows]) => (
-        <Group key={key} compared={compared} rows={rows} x={xs} y={ys} several={groups.size > 1} />
+      {groups.map(([key, rows]) => (
+        <Group key={key} compared={compared} rows={rows} x={xs} y={ys} several={groups.length > 1} />
       ))}
       <p className={styles.note}>
         Filled and joined: no other row is better in one figure and as good in the other, by medians and
@@ -82,7 +78,7 @@ function Group({ compared, rows, x, y, several }: GroupProps) {
   const best = front(placed, x, y);
   const ordered = [...best, ...placed.filter((one) => !best.includes(one))];
   const simulated = rows[0]?.simulated ?? false;
-  const task = `${compared.tasks[rows[0]?.task ?? 0] ?? ""}${simulated ? ", simulated" : ""}`;
+  const task = taskOf(compared, rows);
   const points = ordered.map((one): FrontPoint => {
     const name = names[one.at] ?? one.row.variant;
     return {

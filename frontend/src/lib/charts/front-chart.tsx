@@ -71,13 +71,13 @@ export function FrontChart(props: FrontChartProps) {
               .map(({ x, y }, i) => `${i ? "L" : "M"}${px(frame.x(x.value))} ${px(frame.y(y.value))}`)
               .join(" ")}
           />
-          {points.map((point) => (
-            <Point key={point.key} point={point} frame={frame} />
-          ))}
           {labels(front, frame).map(({ key, name, x, y, anchor }) => (
             <text key={key} className={`${trial.halo} ${trial.name}`} x={px(x)} y={px(y)} textAnchor={anchor}>
               {name}
             </text>
+          ))}
+          {points.map((point) => (
+            <Point key={point.key} point={point} frame={frame} />
           ))}
         </svg>
       </div>

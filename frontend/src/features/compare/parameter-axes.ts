@@ -1,0 +1,57 @@
+import type { ParallelAxis } from "@/lib/charts/parallel-coordinates";
+import { spaceScale } from "@/lib/charts/space-scale";
+import { valueAxis } from "@/lib/charts/value-axis";
+import type { ComparedRow, ComparedRows, Setting, Space } from "@/lib/client/types.gen";
+import { axisTitle, figure } from "./figures";
+import { settingName } from "./settings-part";
+
+type Value = Setting["values"][number];
+
+export interface ParameterAxes {
+  readonly axes: readonly ParallelAxis[];
+  /** Rows with a time to the target, and where each stands on every axis. */
+  readonly lines: readonly { readonly row: ComparedRow; readonly places: readonly (number | null)[] }[];
+}
+
+/** What people set and tune; constants of a network have the name of their cluster. */
+const PARAMETERS = /^\/(algorithm|communication|batch|budget|workload)/;
+const MOST_AXES = 8;
+const LEAST_ROWS = 3;
+const LOG = 20;
+
+/** The parameters in which some rows differ, and the time to the target; undefined where that is no picture. */
+export function parameterAxes(
+  compared: ComparedRows,
+  group: readonly ComparedRow[],
+): ParameterAxes | undefined {
+  const time = figure("time");
+  const timed = group.flatMap((row) => {
+    const found = time.of(row);
+    return found ? [{ row, at: compared.rows.indexOf(row), found }] : [];
+  });
+  const parameters = compared.settings.flatMap(({ name, differs, values }) => {
+    if (!differs || !PARAMETERS.test(name)) return [];
+    const mine = timed.map(({ at }) => values[at] ?? null);
+    const known = [...new Set(mine.filter((value) => value !== null))];
+    return known.length > 1 ? [{ name: settingName(name), mine, ...spaceScale(spaceOf(known)) }] : [];
+  });
+  const drawn = parameters.slice(0, MOST_AXES);
+  if (timed.length < LEAST_ROWS || drawn.length === 0) return undefined;
+  const result = valueAxis(timed.map(({ found }) => ({ value: found.value, low: null, high: null })));
+  const marks = result.ticks.map((tick) => ({ at: result.place(tick), label: time.tick(tick) }));
+  const title = axisTitle(time, group[0]?.simulated ?? false);
+  return {
+    axes: [...drawn.map(({ name, marks }) => ({ name, marks })), { name: title, marks }],
+    lines: timed.map(({ row, found }, i) => ({
+      row,
+      places: [...drawn.map(({ place, mine }) => place(mine[i])), result.place(found.value)],
+    })),
+  };
+}
+
+function spaceOf(known: readonly Exclude<Value, null>[]): Space {
+  const numbers = known.filter((value) => typeof value === "number");
+  if (numbers.length < known.length) return { choices: [...known] };
+  const [low, high] = [Math.min(...numbers), Math.max(...numbers)];
+  return { low, high, scale: low > 0 && high / low >= LOG ? "log" : "linear" };
+}
