@@ -133,13 +133,11 @@ function Name({ row, color }: { row: ComparedRow | undefined; color: (variant: s
 
 /** A ratio over its interval, or over the claim where there is none. */
 function ratio({ claim, ratio: mean, low, high }: SpeedUp): { value: string; range: string } {
-  const excludes = (low !== null && low > 1) || (high !== null && high < 1);
-  const end = excludes ? formatRatioBesideOne : formatRatio;
   if (claim === "no claim" || (low === null && high === null))
     return { value: formatRatio(mean), range: claim };
-  if (high === null) return { value: formatRatio(mean), range: `from ${end(low)}` };
+  if (high === null) return { value: formatRatio(mean), range: `from ${formatRatio(low)}` };
   return {
     value: formatRatio(mean),
-    range: low === null ? `up to ${end(high)}` : `${end(low)} to ${end(high)}`,
+    range: low === null ? `up to ${formatRatio(high)}` : `${formatRatio(low)} to ${formatRatio(high)}`,
   };
 }
