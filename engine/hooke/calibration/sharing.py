@@ -102,7 +102,7 @@ class StepTimer:
         return _listed(per_step(self._comm, both, seconds).max(axis=0) - usual)
 
     def of_a_window(self, both: Callable[[], None], seconds: float) -> list[float]:
-        """Return for how long an access occupies a window, which all ranks read and add to in each of their steps.
+        """Return for how long an access occupies a window, which all ranks read and add to in every step.
 
         They take their steps from one counter, as lock-free workers do: a slow rank leaves them to the others.
         """
@@ -145,7 +145,7 @@ def _listed(durations: Any) -> list[float]:
 def occupied(work: float, added: float, ranks: int) -> float:
     """Return the seconds p of an access; a read and an addition make a step of `work` seconds longer by `added`.
 
-    Of `ranks` ranks each computes, reads and adds. In virtual time reads follow one another, and so do additions: a
-    step takes work + 2 p as long as there is a gap between them, else ranks x p.
+    Of `ranks` ranks each computes, reads and adds. In virtual time reads follow one another, and so do additions:
+    a step takes work + 2 p as long as there is a gap between them, else ranks x p.
     """
     return min(added / 2, (work + added) / ranks)
