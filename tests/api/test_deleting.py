@@ -8,7 +8,6 @@ from hooke_api.models import Base, Experiment, database_time, now
 from sqlalchemy import func, select, update
 
 from tests.api.hands import ALONE, lines, scored, start, steps
-from tests.api.planning.test_tuning import TUNED
 from tests.api.test_ingest import rank
 
 
@@ -79,11 +78,11 @@ def test_what_is_deleted_is_hidden_everywhere_and_comes_back(service):
 
 
 def test_a_tuning_that_another_one_continues_stays(service):
-    first = service.submit(**TUNED | {"tuning": {"trials": 2}})["id"]
+    first = service.submit(**ALONE)["id"]
     with service.database.write() as session:
         mine = session.scalars(select(Experiment)).one()
         mine.finished_at = now()
-        spec = dict(mine.spec, tuning=dict(mine.spec["tuning"], continues=mine.id))
+        spec = mine.spec | {"tuning": {"trials": 2, "continues": mine.id}}
         session.add(Experiment(**columns(mine) | {"id": "exp_second", "number": 2, "spec": spec}))
     refused = service.client.delete(f"/experiments/{first}")
     assert "experiment 2 continues the tuning of experiment 1" in refused.json()["detail"]
