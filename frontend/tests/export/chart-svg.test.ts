@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { chartSvg, type Drawing, WIDTH } from "@/lib/export/chart-svg";
 import { curvesCsv } from "@/lib/export/curves-sheet";
 import { variantStyle } from "@/lib/theme/palette";
@@ -81,4 +81,49 @@ it("the points leave in full precision", () => {
     "A <1>,100,1,0.9,1.1",
     "",
   ]);
+});
+
+describe("what lies outside of the view", () => {
+  const style = variantStyle(0);
+  const marked = {
+    target: { value: 0.95, label: "target 95%" },
+    crossings: [
+      { x: 10, style },
+      { x: 90, style },
+    ],
+    evaluations: [{ x: [0, 20, 90], style }],
+  };
+  const ticks = (svg: string) => svg.match(/stroke-opacity="0.6"\/>/g)?.length ?? 0;
+
+  it("is not marked: evaluations and runs beyond a zoom, a target above it", () => {
+    const whole = drawing(marked);
+    expect([ticks(whole), whole.match(/<circle/g)?.length]).toEqual([3, 2]);
+    const right = drawing({ ...marked, zoom: [80, 100] });
+    expect([ticks(right), right.match(/<circle/g)?.length]).toEqual([1, 1]);
+    const low = drawing({ ...marked, zoom: [0, 50] }); // where the curve is below the target
+    expect(low).not.toContain("target 95%");
+    expect(ticks(low)).toBe(2);
+  });
+
+  it("is the label of a target at the upper edge: it stands below its line", () => {
+    const heights = (svg: string) => {
+      const line = /y1="([\d.]+)" y2="[\d.]+" stroke="#3a4149" stroke-dasharray/.exec(svg)?.[1];
+      const label = /y="([\d.]+)" text-anchor="end" paint-order/.exec(svg)?.[1];
+      return Number(label) - Number(line);
+    };
+    expect(heights(drawing({ target: { value: 0.5, label: "t" } }))).toBeLessThan(0);
+    expect(heights(drawing({ target: { value: 1.0, label: "t" }, clamp: [0, 1] }))).toBeGreaterThan(0);
+  });
+});
+
+it("the names of many curves take several lines, within the width, and the drawing grows with them", () => {
+  const series = Array.from({ length: 12 }, (_, i) => ({ ...A, label: `Sync EASGD, period ${i}` }));
+  const options = { title: "t", xTitle: "x", tickX: String, tickY: String };
+  const few = chartSvg({ ...options, series: series.slice(0, 2) });
+  const many = chartSvg({ ...options, series });
+  const names = [...many.svg.matchAll(/<text x="([\d.]+)" y="(\d+)">Sync EASGD/g)];
+  expect(names).toHaveLength(12);
+  expect(new Set(names.map(([, , y]) => y)).size).toBeGreaterThan(2);
+  for (const [, x] of names) expect(Number(x)).toBeLessThan(WIDTH - 60);
+  expect(many.height).toBeGreaterThan(few.height);
 });
