@@ -125,6 +125,7 @@ def test_everything_comes_back_as_it_was_at_one_moment_of_the_writing(
         with file.open("rb") as source:
             made = restore(there, source)
         assert kept(there.home) == HOME
+        assert {path.stat().st_mode & 0o777 for path in there.home.rglob("*") if path.is_dir()} == {0o700}
         again = Database(there.url)
         before, after = contents(database.engine), contents(again.engine)
         events = [{"position": at, "data": {"n": at}} for at in range(100, 100 + len(after["events"]) - 2)]

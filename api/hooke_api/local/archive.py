@@ -166,8 +166,15 @@ def _check_space(folder: Path, manifest: Manifest) -> None:
         raise BackupError(f"the back-up needs {needed:,} bytes, and {free:,} are free on the disk of {folder}")
 
 
+def _make_folder(folder: Path) -> None:
+    """Make a folder and those above it for its owner only: `mkdir` gives its mode to the last of them."""
+    if not folder.is_dir():
+        _make_folder(folder.parent)
+        folder.mkdir(mode=0o700)
+
+
 def _unpack_part(content: IO[bytes], path: Path, part: Part) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    _make_folder(path.parent)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         _, digest = copied(content, file)
