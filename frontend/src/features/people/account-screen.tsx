@@ -3,6 +3,7 @@ import { useMutation } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { changePasswordMutation } from "@/lib/client/@tanstack/react-query.gen";
 import type { Me } from "@/lib/client/types.gen";
+import { useStream } from "@/lib/events/use-stream";
 import { MEANINGS } from "@/lib/people/roles";
 import { useMe } from "@/lib/people/use-me";
 import { ErrorPanel } from "@/lib/ui/error-panel";
@@ -15,6 +16,7 @@ import { TokensPart } from "./tokens-part";
 /** One's own password and tokens. */
 export function AccountScreen() {
   const me = useMe();
+  useStream({}, () => undefined); // so that the header can say whether the server answers
   useEffect(() => {
     document.title = "Account · Hooke";
   }, []);
@@ -24,7 +26,7 @@ export function AccountScreen() {
       <h1 className={styles.title}>{me.name}</h1>
       <p className={styles.intro}>
         Role {me.role}: {MEANINGS[me.role]}
-        {me.role !== "viewer" && ", and what the roles before it do"}.
+        {me.role !== "viewer" && "; and what the roles before it may"}.
       </p>
       {me.is_user && me.credential === "session" ? <PasswordPart /> : <OwnerNote me={me} />}
       <TokensPart me={me} all={false} />

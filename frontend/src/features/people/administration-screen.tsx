@@ -1,4 +1,5 @@
 import { useEffect } from "react";
+import { useStream } from "@/lib/events/use-stream";
 import { useMe, useRefusal } from "@/lib/people/use-me";
 import { Message } from "@/lib/ui/message";
 import styles from "./people.module.css";
@@ -10,6 +11,7 @@ import { UsersPart } from "./users-part";
 export function AdministrationScreen() {
   const me = useMe();
   const why = useRefusal("admin");
+  useStream({}, () => undefined); // so that the header can say whether the server answers
   useEffect(() => {
     document.title = "Administration · Hooke";
   }, []);

@@ -6,9 +6,9 @@ export const ROLES = ["viewer", "researcher", "operator", "admin"] as const sati
 /** What each role may do, in words. */
 export const MEANINGS: Record<Role, string> = {
   viewer: "reads everything",
-  researcher: "submits experiments, and changes their own",
-  operator: "manages clusters, and changes the experiments of others",
-  admin: "manages users, and reads the audit trail",
+  researcher: "submits experiments and changes their own",
+  operator: "manages clusters and changes the experiments of others",
+  admin: "manages users and reads the audit trail",
 };
 
 /** Whether a role is at least another one. */
