@@ -273,6 +273,13 @@ def test_a_tuned_experiment_from_the_form_to_its_clone(hooke, browsing):
     assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
     page.go_back()
 
+    page.get_by_test_id("compare").click()
+    expect(page.get_by_test_id("compared-row")).to_have_count(2)
+    expect(page.get_by_test_id("front")).to_be_visible()
+    browsing.accessible()
+    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    page.go_back()
+
     page.get_by_test_id("clone").click()
     expect(page.get_by_test_id("plan-bar")).to_have_text(re.compile("8 trial runs at most, 6 reported"))
     expect(page.get_by_test_id("plan")).to_have_attribute("data-settled", "true")

@@ -24,57 +24,6 @@ async function open(more = "") {
   return app;
 }
 
-describe("choosing", () => {
-  it("starts with nothing, finds experiments by name or number, and writes them into the address", async () => {
-    const { user, router } = openApp(server, "/compare");
-    expect(await screen.findByTestId("nothing")).toHaveTextContent("Nothing is chosen yet");
-    expect(document.title).toBe("Compare · Hooke");
-    const field = screen.getByRole("combobox", { name: "Experiments" });
-    await user.click(field);
-    await user.type(field, "#12");
-    const options = await screen.findAllByRole("option");
-    await waitFor(() => expect(screen.getAllByRole("option")).toHaveLength(1));
-    expect(options[0]).toBeInTheDocument();
-    await user.click(screen.getByRole("option", { name: "#12 Comparison 12" }));
-    await waitFor(() => expect(router.state.location.search).toEqual({ rows: ["12"] }));
-    await screen.findAllByTestId("compared-row");
-    expect(asked()?.getAll("rows")).toEqual(["12"]);
-    expect(screen.getByRole("link", { name: "Compare" })).toHaveAttribute("aria-current", "page");
-  });
-
-  it("narrows an experiment to some of its variants, and says what it is about", async () => {
-    const { user, router } = await open();
-    const [seven] = screen.getAllByTestId("chosen-experiment");
-    expect(seven).toHaveTextContent("#7 Comparison 7digits-mlp, 97% validation accuracy");
-    expect(screen.queryByRole("combobox", { name: "Workers of #7" })).toBeNull(); // there is no choice
-    const variants = screen.getByRole("combobox", { name: "Variants of #7" });
-    await user.click(variants);
-    const [first] = await screen.findAllByRole("option", { name: "Sync EASGD" }); // of #7: the list of #8 is closed
-    await user.click(first as HTMLElement);
-    await waitFor(() => expect(router.state.location.search).toEqual({ rows: ["7///Sync EASGD", "8"] }));
-    await waitFor(() => expect(asked()?.getAll("rows")).toEqual(["7///Sync EASGD", "8"]));
-  });
-
-  it("says which row does not exist, and keeps what was chosen", async () => {
-    server.on("GET /compare", new Refusal(404, "no experiment has the number 99"));
-    openApp(server, link(["7", "99"]));
-    expect(await screen.findByRole("alert")).toHaveTextContent(
-      "These rows could not be compared. no experiment has the number 99",
-    );
-    expect(screen.getByText("#99")).toBeVisible();
-  });
-
-  it("says that an experiment has no rows yet", async () => {
-    const experiments = [comparedExperiment(7, { variants: [], clusters: [], workers: [] })];
-    server.on(
-      "GET /compare",
-      comparedRows({ experiments, rows: [], settings: [], contrasts: [], tasks: [] }),
-    );
-    openApp(server, link(["7"]));
-    expect(await screen.findByTestId("no-rows")).toHaveTextContent("no reported run yet");
-  });
-});
-
 describe("the figures", () => {
   it("have a row for each variant, measured and simulated ones apart", async () => {
     await open();
@@ -126,6 +75,51 @@ describe("the figures", () => {
   });
 });
 
+describe("the page", () => {
+  it("follows the runs of what is compared", async () => {
+    await open();
+    await waitFor(() => expect(server.listening()).toBe(1));
+    const faster = comparedRow(7, "Sync EASGD", { finished: 2 });
+    server.on("GET /compare", comparedRows({ rows: [faster], settings: [], contrasts: [] }));
+    server.send("run", { id: "run_1", experiment_id: "exp_8", state: "succeeded", attempt: 1 }, 1);
+    await waitFor(() => expect(screen.getAllByTestId("compared-row")).toHaveLength(1));
+    expect(screen.getByTestId("compared-row")).toHaveTextContent("2 / 3");
+  });
+
+  it("says how settings were chosen where experiments differ in it, and marks what is crowded", async () => {
+    const experiments = [
+      comparedExperiment(7, { note: "made without a validation part" }),
+      comparedExperiment(8, { tuning: "Each setting is the best of 16 trials.", target: null }),
+    ];
+    const rows = [comparedRow(7, "a", { oversubscribed: true, failed: 1 }), comparedRow(8, "b")];
+    server.on("GET /compare", comparedRows({ experiments, rows, settings: [], contrasts: [] }));
+    await open();
+    const efforts = within(screen.getByTestId("efforts")).getAllByRole("listitem");
+    expect(efforts.map((one) => one.textContent)).toEqual([
+      "#7: Settings are as given.",
+      "#8: Each setting is the best of 16 trials.",
+    ]);
+    const [seven, eight] = screen.getAllByTestId("chosen-experiment");
+    expect(seven).toHaveTextContent("made without a validation part");
+    expect(eight).toHaveTextContent("digits-mlp, without a target");
+    const [crowded, other] = screen.getAllByTestId("compared-row");
+    expect(crowded).toHaveTextContent("oversubscribed");
+    expect(crowded).toHaveTextContent("1 failed");
+    expect(other).not.toHaveTextContent("oversubscribed");
+    expect(within(crowded as HTMLElement).getByRole("link")).toHaveAttribute("href", "/experiments/exp_7");
+  });
+
+  it("tries again when asked to", async () => {
+    server.on("GET /compare", new Refusal(503, "The database is locked."));
+    const { user } = openApp(server, link(["7", "8"]));
+    const alert = await screen.findByRole("alert");
+    server.on("GET /compare", comparedRows());
+    await user.click(within(alert).getByRole("button", { name: "Try again" }));
+    expect(await screen.findAllByTestId("compared-row")).toHaveLength(4);
+    expect(screen.queryByRole("alert")).toBeNull();
+  });
+});
+
 describe("the trade-offs", () => {
   it("show which rows no other one beats, in a chart and in a table, simulated ones apart", async () => {
     const { user, router } = await open();
@@ -159,17 +153,6 @@ describe("the settings", () => {
     ]);
     expect(within(part).getByText("2 settings are the same").closest("details")).not.toHaveAttribute("open");
     expect(part.querySelector("dl")).toHaveTextContent("batch32communication error feedbackyes");
-  });
-});
-
-describe("the parameters", () => {
-  it("are axes, with a line for each row that has a time, measured ones in one chart", async () => {
-    await open();
-    const charts = screen.getAllByTestId("parameter-lines"); // one simulated row alone makes no chart
-    expect(charts).toHaveLength(1);
-    expect(charts[0]?.querySelectorAll("[data-trial]")).toHaveLength(3);
-    const label = /3 rows over algorithm, algorithm moving rate, Time to target \(s\)/;
-    expect(screen.getByRole("img", { name: label })).toBeVisible();
   });
 });
 

@@ -4,7 +4,7 @@ import { colorsOf, namesOf } from "@/features/compare/names";
 import { parameterAxes } from "@/features/compare/parameter-axes";
 import { front, place } from "@/features/compare/pareto";
 import { compareSearch, nextSort, orderOf } from "@/features/compare/search";
-import { choicesOf, rowsOf, withExperiments } from "@/features/compare/selection";
+import { choicesOf, hasRow, rowsOf, withExperiments } from "@/features/compare/selection";
 import { settingName, settingValue } from "@/features/compare/settings-part";
 import { valueAxis } from "@/lib/charts/value-axis";
 import { comparedExperiment, comparedRow, comparedRows } from "../support/fixtures/compare";
@@ -51,6 +51,12 @@ describe("a choice", () => {
 
   it("of all and of one is that of all", () => {
     expect(choicesOf(["12///SGD", "12"])).toEqual(choicesOf(["12"]));
+  });
+
+  it("has the rows that it means", () => {
+    const choices = choicesOf(["12/lab//A / B", "3"]);
+    const keys = ["12/lab/2/A / B", "12/hpc/2/A / B", "12/lab/2/B", "3/any/8/C", "4/any/8/C"];
+    expect(keys.map((key) => hasRow(choices, key))).toEqual([true, false, false, true, false]);
   });
 
   it("of an experiment stays when another one joins or leaves", () => {
@@ -117,9 +123,10 @@ describe("parameters as axes", () => {
   const rows = [timed("a", 1), timed("b", 3), timed("c", 2), timed("d", null)];
   const settings = [
     { name: "/algorithm/name", differs: true, values: ["x", "y", "x", "z"] },
-    { name: "/algorithm/parameters/lr", differs: true, values: [0.001, 0.1, null, 0.01] },
+    { name: "/algorithm/parameters/lr", differs: true, values: [0.001, 0.1, 0.01, null] },
     { name: "/batch", differs: true, values: [32, 96, 64, 32] },
     { name: "/budget/samples", differs: true, values: [1, 1, 1, 2] }, // only that of a row without a time
+    { name: "/algorithm/parameters/period", differs: true, values: [1, 8, null, 4] }, // c has none
     { name: "/virtual/latency", differs: true, values: [0, 1, 2, 3] },
     { name: "/workload/name", differs: false, values: ["digits"] },
   ];
@@ -130,10 +137,10 @@ describe("parameters as axes", () => {
     expect(found?.axes.map(({ name }) => name)).toEqual(names);
     expect(found?.lines.map(({ row }) => row.variant)).toEqual(["a", "b", "c"]);
     const places = found?.lines.map((line) => line.places.slice(0, 3));
-    expect(places).toEqual([
+    expect(places?.map((line) => line.map((place) => Number(place?.toFixed(6))))).toEqual([
       [0.25, 0, 0],
       [0.75, 1, 1],
-      [0.25, null, 0.5],
+      [0.25, 0.5, 0.5],
     ]);
     const times = found?.lines.map((line) => line.places[3] ?? 0) ?? [];
     expect((times[0] ?? 0) + (times[1] ?? 0)).toBeCloseTo(2 * (times[2] ?? 0), 9);
@@ -142,6 +149,7 @@ describe("parameters as axes", () => {
   it("make no picture of two rows, or without a difference", () => {
     expect(parameterAxes(comparedRows({ rows, settings }), rows.slice(2))).toBeUndefined();
     expect(parameterAxes(comparedRows({ rows, settings: [] }), rows)).toBeUndefined();
+    expect(parameterAxes(comparedRows({ rows, settings: settings.slice(0, 1) }), rows)).toBeUndefined();
   });
 });
 

@@ -19,6 +19,8 @@ describe("the header", () => {
     expect(screen.getByText("120,000 samples, batch 32")).toBeVisible();
     expect(screen.getByText("started 2 min ago")).toBeVisible();
     expect(screen.getByRole("link", { name: "Clone" })).toHaveAttribute("href", "/new?clone=exp_7");
+    const compare = screen.getByRole("link", { name: "Compare with…" });
+    expect(compare).toHaveAttribute("href", `/compare?rows=${encodeURIComponent('["7"]')}`);
     await user.click(screen.getByRole("link", { name: "JSON" }));
     const json = await screen.findByRole("region", { name: "Specification as JSON" });
     expect(JSON.parse(json.textContent ?? "")).toEqual(SPEC);

@@ -3,7 +3,7 @@ import { Link } from "@tanstack/react-router";
 import type { ComparedExperiment, ComparedRows } from "@/lib/client/types.gen";
 import styles from "./compare.module.css";
 import type { CompareSearch } from "./search";
-import { type Choice, choicesOf, type Facet, isOf, rowsOf, withExperiments } from "./selection";
+import { type Choice, choicesOf, type Facet, hasRow, isOf, rowsOf, withExperiments } from "./selection";
 import { useListed } from "./use-compared";
 
 interface ChooseProps {
@@ -21,8 +21,8 @@ export function ChooseRows({ rows, against, compared, change }: ChooseProps) {
   const choices = choicesOf(rows);
   const choose = (next: readonly Choice[]) => {
     const chosen = rowsOf(next);
-    const keeps = rows.every((row) => chosen.includes(row)); // else the reference may be gone
-    change({ rows: chosen.length > 0 ? chosen : undefined, against: keeps ? against : undefined });
+    const isKept = against !== undefined && hasRow(next, against);
+    change({ rows: chosen.length > 0 ? chosen : undefined, against: isKept ? against : undefined });
   };
   const names = new Map<string, string>();
   for (const { number, name } of listed.data?.items ?? []) names.set(String(number), `#${number} ${name}`);

@@ -15,11 +15,13 @@ export interface ParameterAxes {
 
 /** What people set and tune; constants of a network have the name of their cluster. */
 const PARAMETERS = /^\/(algorithm|communication|batch|budget|workload)/;
+/** Alone it is no parameter to draw times over: the table has them. */
+const ALGORITHM = "/algorithm/name";
 const MOST_AXES = 8;
 const LEAST_ROWS = 3;
 const LOG = 20;
 
-/** The parameters in which some rows differ, and the time to the target; undefined where that is no picture. */
+/** The parameters that all rows have and some differ in, and the time to the target; undefined where that is no picture. */
 export function parameterAxes(
   compared: ComparedRows,
   group: readonly ComparedRow[],
@@ -33,10 +35,11 @@ export function parameterAxes(
     if (!differs || !PARAMETERS.test(name)) return [];
     const mine = timed.map(({ at }) => values[at] ?? null);
     const known = [...new Set(mine.filter((value) => value !== null))];
-    return known.length > 1 ? [{ name: settingName(name), mine, ...spaceScale(spaceOf(known)) }] : [];
+    if (known.length < 2 || mine.includes(null)) return []; // a row without it would have no line
+    return [{ pointer: name, name: settingName(name), mine, ...spaceScale(spaceOf(known)) }];
   });
   const drawn = parameters.slice(0, MOST_AXES);
-  if (timed.length < LEAST_ROWS || drawn.length === 0) return undefined;
+  if (timed.length < LEAST_ROWS || drawn.every(({ pointer }) => pointer === ALGORITHM)) return undefined;
   const result = valueAxis(timed.map(({ found }) => ({ value: found.value, low: null, high: null })));
   const marks = result.ticks.map((tick) => ({ at: result.place(tick), label: time.tick(tick) }));
   const title = axisTitle(time, group[0]?.simulated ?? false);

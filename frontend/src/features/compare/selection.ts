@@ -58,6 +58,19 @@ export function keyOf({ number, cluster, workers, variant }: ComparedRow): strin
   return `${number}/${cluster}/${workers}/${variant}`;
 }
 
+/** Whether a row, given by its text, is among what is chosen. */
+export function hasRow(choices: readonly Choice[], key: string): boolean {
+  const [number, cluster = "", workers = "", ...variant] = key.split("/");
+  const has = (chosen: readonly string[], value: string) => chosen.length === 0 || chosen.includes(value);
+  return choices.some(
+    (choice) =>
+      choice.experiment === number &&
+      has(choice.clusters, cluster) &&
+      has(choice.workers, workers) &&
+      has(choice.variants, variant.join("/")),
+  );
+}
+
 export function isOf(choice: Choice, experiment: ComparedExperiment): boolean {
   return choice.experiment === String(experiment.number) || choice.experiment === experiment.id;
 }

@@ -6,7 +6,7 @@ import { useStream } from "@/lib/events/use-stream";
 
 /** The newest so many experiments can be chosen from the list. */
 export const LISTED = 200;
-const REFRESH_MS = 5000;
+const REFRESH_MS = 2000;
 
 /** The chosen rows; while others are fetched, those before stay. They follow the runs of their experiments. */
 export function useCompared(rows: readonly string[], against: string | undefined) {
