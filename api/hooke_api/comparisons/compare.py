@@ -28,6 +28,7 @@ from hooke_api.comparisons.run_settings import conditions, flat_settings, settin
 from hooke_api.comparisons.selection import Place, Selection, chosen, parse
 from hooke_api.comparisons.service import effort_of, row_view, speed_up_view
 from hooke_api.models import DEFAULT_PROJECT, Experiment, Run
+from hooke_api.storage.present import present_experiment
 
 MOST_EXPERIMENTS = 20
 MOST_ROWS = 200
@@ -126,15 +127,14 @@ def _parts(session: Session, selections: Sequence[Selection]) -> list[_Part]:
 
 
 def _experiment(session: Session, named: str) -> Experiment:
-    """Return an experiment by its id or its number. Raises ResourceNotFound."""
+    """Return an experiment that is not deleted by its id or its number. Raises ResourceNotFound."""
     if not named.isdigit():
-        found = session.get(Experiment, named)
-    else:
-        mine = select(Experiment).where(Experiment.project_id == DEFAULT_PROJECT)
-        found = session.scalars(mine.where(Experiment.number == int(named))).first()
+        return present_experiment(session, named)
+    mine = select(Experiment.id).where(Experiment.project_id == DEFAULT_PROJECT, Experiment.number == int(named))
+    found = session.scalars(mine).first()
     if found is None:
-        raise ResourceNotFound(f"no experiment has the {'number' if named.isdigit() else 'id'} {named}")
-    return found
+        raise ResourceNotFound(f"no experiment has the number {named}")
+    return present_experiment(session, found)
 
 
 def _part(session: Session, experiment: Experiment, selections: Sequence[Selection]) -> _Part:

@@ -150,8 +150,9 @@ def _effort(side: Side) -> str:
 
 def _marks(one: Side, other: Side) -> str:
     marks = ", simulated" if one.run.simulated else ""
-    crowded = any(run.oversubscribed for side in (one, other) for run in side.cell.runs)
-    return marks + (", oversubscribed" if crowded else "")
+    runs = [run for side in (one, other) for run in side.cell.runs]
+    marks += ", oversubscribed" if any(run.oversubscribed for run in runs) else ""
+    return marks + (", overlapped with other runs" if any(run.overlap is not None for run in runs) else "")
 
 
 def _names(one: Side, other: Side) -> tuple[str, str]:

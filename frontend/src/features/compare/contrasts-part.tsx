@@ -3,6 +3,7 @@ import type { ComparedRow, ComparedRows, ContrastView, SpeedUp } from "@/lib/cli
 import { formatRatio, NONE } from "@/lib/format/numbers";
 import { Figure } from "@/lib/ui/figure";
 import { Section } from "@/lib/ui/section";
+import { TableRegion } from "@/lib/ui/table-region";
 import { Tag } from "@/lib/ui/tag";
 import ui from "@/lib/ui/ui.module.css";
 import { VariantChip } from "@/lib/ui/variant-chip";
@@ -62,8 +63,7 @@ export function ContrastsPart({ compared, against, change }: ContrastsProps) {
 function Table({ compared }: { compared: ComparedRows }) {
   const color = colorsOf(compared.experiments);
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
-    <section className={ui.tableWrap} aria-label="Ratios of times to the target" tabIndex={0}>
+    <TableRegion label="Ratios of times to the target">
       <table className={`${ui.table} ${ui.sticky}`}>
         <caption className={ui.unseen}>
           A ratio above 1 means that the first row takes longer than the second one.
@@ -92,7 +92,7 @@ function Table({ compared }: { compared: ComparedRows }) {
           ))}
         </tbody>
       </table>
-    </section>
+    </TableRegion>
   );
 }
 

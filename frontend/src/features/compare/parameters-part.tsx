@@ -35,6 +35,7 @@ function Lines({ compared, task, found }: { compared: ComparedRows; task: string
     <ParallelCoordinates
       testId="parameter-lines"
       title={task}
+      name={`Parameters of ${task}`}
       label={`${task}: ${found.lines.length} rows over ${found.axes.map(({ name }) => name).join(", ")}; the tables of figures and settings have the same.`}
       axes={found.axes}
       lines={found.lines.map(({ row, places }, at) => ({

@@ -3,6 +3,7 @@ import type { ComparedRow, ComparedRows } from "@/lib/client/types.gen";
 import { NONE } from "@/lib/format/numbers";
 import { Figure } from "@/lib/ui/figure";
 import { Section } from "@/lib/ui/section";
+import { TableRegion } from "@/lib/ui/table-region";
 import { Tag } from "@/lib/ui/tag";
 import ui from "@/lib/ui/ui.module.css";
 import { VariantChip } from "@/lib/ui/variant-chip";
@@ -52,8 +53,7 @@ function RowsTable({ compared, simulated, sort, change }: RowsPartProps & { simu
   const color = colorsOf(compared.experiments);
   const label = simulated ? "Figures of simulated rows" : "Figures of measured rows";
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
-    <section className={ui.tableWrap} aria-label={label} tabIndex={0}>
+    <TableRegion label={label}>
       <table className={`${ui.table} ${ui.sticky}`} data-testid="rows-table">
         <caption className={ui.unseen}>
           Means over seeds with 95% t intervals; of the time to the target the median, from the least to the
@@ -97,7 +97,7 @@ function RowsTable({ compared, simulated, sort, change }: RowsPartProps & { simu
           ))}
         </tbody>
       </table>
-    </section>
+    </TableRegion>
   );
 }
 
@@ -132,6 +132,7 @@ function RowName({ row, index }: { row: ComparedRow; index: number }) {
         </Link>{" "}
         {placeOf(row)} {row.simulated && <Tag kind="simulated" />}
         {row.oversubscribed && <Tag kind="oversubscribed" />}
+        {row.overlapped > 0 && <Tag kind="overlapped" />}
       </span>
     </th>
   );

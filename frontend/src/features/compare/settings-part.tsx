@@ -1,6 +1,7 @@
 import type { ComparedRows, Setting } from "@/lib/client/types.gen";
 import { NONE } from "@/lib/format/numbers";
 import { Section } from "@/lib/ui/section";
+import { TableRegion } from "@/lib/ui/table-region";
 import ui from "@/lib/ui/ui.module.css";
 import { VariantChip } from "@/lib/ui/variant-chip";
 import styles from "./compare.module.css";
@@ -42,8 +43,7 @@ export function SettingsPart({ compared }: { compared: ComparedRows }) {
 function Differences({ compared, settings }: { compared: ComparedRows; settings: readonly Setting[] }) {
   const color = colorsOf(compared.experiments);
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
-    <section className={ui.tableWrap} aria-label="Settings by row" tabIndex={0}>
+    <TableRegion label="Settings by row">
       <table className={`${ui.table} ${ui.sticky} ${styles.settings}`}>
         <caption className={ui.unseen}>
           Each setting that is not the same in all rows, defaults and tuned values included.
@@ -74,7 +74,7 @@ function Differences({ compared, settings }: { compared: ComparedRows; settings:
           ))}
         </tbody>
       </table>
-    </section>
+    </TableRegion>
   );
 }
 

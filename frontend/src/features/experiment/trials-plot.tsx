@@ -48,6 +48,7 @@ export function TrialsPlot({ search, index, measure, marked, mark }: PlotProps) 
     <ParallelCoordinates
       testId="parallel"
       title="All trials, coloured by rank"
+      name="Trials over all parameters"
       label={`${lines.length} trials over ${axes.map(({ name }) => name).join(", ")}; the table below has the same.`}
       axes={axes}
       lines={lines}

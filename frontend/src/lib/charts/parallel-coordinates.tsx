@@ -20,6 +20,8 @@ export interface ParallelLine {
 
 interface ParallelProps {
   readonly title: ReactNode;
+  /** What a file of it is called. */
+  readonly name: string;
   readonly label: string;
   readonly axes: readonly ParallelAxis[];
   /** Drawn in this order: the last lies on top. */
@@ -35,7 +37,16 @@ const BOTTOM = HEIGHT - 44;
 const SIDE = { left: 34, right: 52 };
 
 /** Every trial as a line over an axis for each parameter, and one for what it has shown. */
-export function ParallelCoordinates({ title, label, axes, lines, marked, mark, testId }: ParallelProps) {
+export function ParallelCoordinates({
+  title,
+  name,
+  label,
+  axes,
+  lines,
+  marked,
+  mark,
+  testId,
+}: ParallelProps) {
   const [host, width] = useWidth<HTMLDivElement>();
   const between = (width - SIDE.left - SIDE.right) / Math.max(1, axes.length - 1);
   const x = (index: number) => SIDE.left + index * between;
@@ -47,7 +58,7 @@ export function ParallelCoordinates({ title, label, axes, lines, marked, mark, t
       <figcaption className={styles.head}>
         {title}
         <span className={styles.spring} />
-        <DrawingMenu of="Trials over all parameters" host={host} />
+        <DrawingMenu of={name} host={host} />
       </figcaption>
       <div ref={host} style={{ height: HEIGHT }}>
         <svg width={width} height={HEIGHT} role="img" aria-label={label}>
