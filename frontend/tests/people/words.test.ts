@@ -4,7 +4,7 @@ import { signInSearch } from "@/features/people/search";
 import { tokenOwner, tokenState } from "@/features/people/token-state";
 import { actionWords, changeWords } from "@/features/people/trail-words";
 import { userState } from "@/features/people/user-state";
-import { nextPage, ROLES, refusal } from "@/lib/people/roles";
+import { includes, MEANINGS, nextPage, ROLES, refusal } from "@/lib/people/roles";
 import { accessToken, me, user } from "../support/fixtures/people";
 
 const NOW = Date.parse("2026-03-02T10:00:00Z");
@@ -29,6 +29,22 @@ describe("what a role may do", () => {
 
   it("is left to the server while it is not known who this is", () => {
     expect(refusal(undefined, "admin")).toBeUndefined();
+  });
+});
+
+describe("a role", () => {
+  it.each([
+    ["viewer", "viewer", true],
+    ["viewer", "researcher", false],
+    ["researcher", "operator", false],
+    ["operator", "researcher", true],
+    ["admin", "operator", true],
+  ] as const)("%s includes %s: %s", (role, least, included) => {
+    expect(includes(role, least)).toBe(included);
+  });
+
+  it("is told with what it may do", () => {
+    expect(Object.keys(MEANINGS)).toEqual([...ROLES]);
   });
 });
 
