@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sqlalchemy import select
-
-from hooke_api.base.errors import ResourceNotFound
 from hooke_api.base.tables import csv_lines
 from hooke_api.metrics.curves import CurveStore
 from hooke_api.metrics.loading import Curves, Facts, read_facts
 from hooke_api.metrics.schemas import Axis, Metric
 from hooke_api.metrics.service import curve
-from hooke_api.models import Experiment, Run
+from hooke_api.models import Run
 from hooke_api.storage.database import Database
+from hooke_api.storage.present import present_experiment
 
 AXES: tuple[Axis, ...] = ("samples", "clock", "wall")
 OF_RUN = ("run", "number", "variant", "cluster", "workers", "seed")
@@ -23,8 +21,7 @@ COLUMNS = (*OF_RUN, "metric", "samples", "clock_s", "wall_s", "value")
 def points_of(database: Database, store: CurveStore, experiment: str, metrics: Sequence[Metric]) -> Iterator[str]:
     """Return the lines of all runs, those of trials included. Raises ResourceNotFound before the first one."""
     with database.read() as session:
-        if session.scalar(select(Experiment.id).where(Experiment.id == experiment)) is None:
-            raise ResourceNotFound(f"no experiment has the id {experiment!r}")
+        present_experiment(session, experiment)
         runs = read_facts(session, Run.experiment_id == experiment)
     return _lines(database, store, runs, metrics)
 

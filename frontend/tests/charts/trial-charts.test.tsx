@@ -129,6 +129,7 @@ function parallel(lines: ParallelLine[], marked?: number) {
   show(
     <ParallelCoordinates
       title="All trials"
+      name="Trials"
       label="2 trials"
       axes={names.map((name) => ({ name, marks }))}
       lines={lines}
