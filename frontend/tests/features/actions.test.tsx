@@ -154,7 +154,8 @@ describe("typing in the search field", () => {
     const { user } = openApp(server, "/");
     await user.click(await screen.findByRole("link", { name: "paper" }));
     await waitFor(() => expect(screen.getByTestId("filter")).toHaveValue("tag = paper"));
-    expect(server.askedFor("GET /experiments").at(-1)?.query.get("filter")).toBe("tag = paper");
+    const last = () => server.askedFor("GET /experiments").at(-1)?.query.get("filter");
+    await waitFor(() => expect(last()).toBe("tag = paper"));
   });
 });
 

@@ -4,7 +4,7 @@ import type { Role } from "@/lib/client/types.gen";
 import { openApp } from "../support/app";
 import { comparison, experiment, summary } from "../support/fixtures/experiment";
 import { me } from "../support/fixtures/people";
-import { apiServer } from "../support/server";
+import { apiServer, Refusal } from "../support/server";
 
 const server = apiServer();
 const CHANGING = ["star", "item-menu"];
@@ -94,6 +94,7 @@ describe("a viewer", () => {
       .on("GET /me", me("viewer"))
       .on("GET /experiments/*", experiment({ tags: ["paper"] }))
       .on("GET /experiments/*/comparison", comparison())
+      .on("GET /experiments/*/bands", new Refusal(404, "nothing is measured"))
       .on("GET /runs", { items: [], next_cursor: null });
     openApp(server, "/experiments/exp_7?tab=json");
     await screen.findByTestId("person");

@@ -110,9 +110,9 @@ describe("one's own password", () => {
   });
 
   it("is not changed by who came with a token", async () => {
-    server.on("GET /me", me("viewer", { credential: "token laptop" })).on("GET /tokens", { items: [] });
+    server.on("GET /me", me("viewer", { credential: "token" })).on("GET /tokens", { items: [] });
     openApp(server, "/account");
-    expect(await screen.findByTestId("owner-note")).toHaveTextContent("signed in with the token laptop");
+    expect(await screen.findByTestId("owner-note")).toHaveTextContent("signed in with the token");
     await waitFor(() => expect(document.title).toBe("Account · Hooke"));
     expect(screen.queryByTestId("password-part")).toBeNull();
   });
