@@ -1,6 +1,7 @@
 import { ActionIcon, Menu } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
+import { explain } from "@/lib/api/problem";
 import { signOutMutation } from "@/lib/client/@tanstack/react-query.gen";
 import type { Me } from "@/lib/client/types.gen";
 import { browser } from "@/lib/people/browser";
@@ -49,9 +50,17 @@ export function PersonMenu() {
           </Menu.Item>
         )}
         <Menu.Divider />
-        <Menu.Item disabled={leave.isPending} onClick={() => leave.mutate({})} data-testid="sign-out">
+        <Menu.Item
+          disabled={leave.isPending}
+          closeMenuOnClick={false}
+          onClick={() => leave.mutate({})}
+          data-testid="sign-out"
+        >
           Sign out
         </Menu.Item>
+        {leave.isError && (
+          <Menu.Label role="alert">You are still signed in. {explain(leave.error)}</Menu.Label>
+        )}
       </Menu.Dropdown>
     </Menu>
   );

@@ -5,6 +5,7 @@ import type { DeletedExperiment } from "@/lib/client/types.gen";
 import { useStream } from "@/lib/events/use-stream";
 import { useThrottled } from "@/lib/events/use-throttled";
 import { formatAge, formatMoment } from "@/lib/format/time";
+import { Allowed } from "@/lib/people/allowed";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import styles from "./experiments.module.css";
 
@@ -55,15 +56,17 @@ export function DeletedList(props: {
                 <span>can be restored until {formatMoment(item.purge_at)}</span>
               </div>
             </div>
-            <Button
-              variant="default"
-              size="compact-sm"
-              loading={props.busy}
-              onClick={() => props.restore(item)}
-              aria-label={`Restore ${item.name}`}
-            >
-              Restore
-            </Button>
+            <Allowed least="researcher">
+              <Button
+                variant="default"
+                size="compact-sm"
+                loading={props.busy}
+                onClick={() => props.restore(item)}
+                aria-label={`Restore ${item.name}`}
+              >
+                Restore
+              </Button>
+            </Allowed>
           </li>
         ))}
       </ul>

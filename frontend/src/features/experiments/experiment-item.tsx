@@ -4,6 +4,7 @@ import type { ExperimentSummary } from "@/lib/client/types.gen";
 import { formatAge, formatMoment } from "@/lib/format/time";
 import { Star } from "@/lib/keeping/star";
 import { TagLinks } from "@/lib/keeping/tag-links";
+import { Allowed } from "@/lib/people/allowed";
 import { predicted, reasonOf } from "@/lib/queue/waiting-note";
 import { RunBar } from "@/lib/ui/run-bar";
 import { StateBadge } from "@/lib/ui/state-badge";
@@ -44,7 +45,9 @@ export function ExperimentItem({ item, now, chosen, choose, act, edit }: ItemPro
           onChange={(event) => choose(event.currentTarget.checked)}
           size="sm"
         />
-        <Star name={item.name} starred={item.starred} act={() => act(item.starred ? "unstar" : "star")} />
+        <Allowed least="researcher" of={item.user}>
+          <Star name={item.name} starred={item.starred} act={() => act(item.starred ? "unstar" : "star")} />
+        </Allowed>
       </div>
       <div className={styles.main}>
         <Link to="/experiments/$experimentId" params={{ experimentId: item.id }} className={styles.name}>
@@ -95,7 +98,9 @@ export function ExperimentItem({ item, now, chosen, choose, act, edit }: ItemPro
         <RunBar runs={item.runs} />
       </div>
       <div className={styles.menu}>
-        <ItemMenu item={item} act={act} edit={edit} />
+        <Allowed least="researcher" of={item.user}>
+          <ItemMenu item={item} act={act} edit={edit} />
+        </Allowed>
       </div>
     </li>
   );

@@ -3,7 +3,8 @@ import { getRouteApi } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
 import type { ExperimentSummary } from "@/lib/client/types.gen";
 import { EditMarks } from "@/lib/keeping/edit-marks";
-import { useRefusal } from "@/lib/people/use-me";
+import { refusal } from "@/lib/people/roles";
+import { useMe, useRefusal } from "@/lib/people/use-me";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { LinkButton } from "@/lib/ui/link-button";
 import { useNow } from "@/lib/ui/use-now";
@@ -33,6 +34,7 @@ function Present() {
   const navigate = route.useNavigate();
   const { query, fault, items } = useExperiments(filter);
   const actions = useActions();
+  const me = useMe();
   const now = useNow();
   const [ids, setIds] = useState<ReadonlySet<string>>(new Set());
   const [edited, setEdited] = useState<string>();
@@ -63,6 +65,7 @@ function Present() {
       <SelectionBar
         chosen={chosen}
         busy={actions.busy}
+        refused={chosen.map((item) => refusal(me, "researcher", item.user)).find(Boolean)}
         act={(action, some) => {
           setIds(new Set());
           void actions.run(action, some);

@@ -64,7 +64,10 @@ export function FilterField({ filter, error, onChange }: FilterFieldProps) {
         const next = accept(text, caret, from, proposal);
         write(next.text, next.caret);
         store.resetSelectedOption();
-        requestAnimationFrame(() => input.current?.setSelectionRange(next.caret, next.caret));
+        requestAnimationFrame(() => {
+          if (input.current?.value !== next.text) return; // somebody typed on meanwhile
+          input.current.setSelectionRange(next.caret, next.caret);
+        });
       }}
     >
       <Combobox.Target withExpandedAttribute autoComplete="off">

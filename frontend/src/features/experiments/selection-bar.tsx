@@ -1,5 +1,6 @@
 import { Button, Group } from "@mantine/core";
 import type { ExperimentSummary } from "@/lib/client/types.gen";
+import { Unless } from "@/lib/people/allowed";
 import { ConfirmButton } from "@/lib/ui/confirm-button";
 import { isTerminal } from "@/lib/ui/states";
 import styles from "./experiments.module.css";
@@ -8,12 +9,14 @@ import type { Action } from "./use-actions";
 interface SelectionBarProps {
   chosen: readonly ExperimentSummary[];
   busy: boolean;
+  /** Why the user may not change all of them; undefined: they may. */
+  refused?: string;
   act: (action: Action, items: readonly ExperimentSummary[]) => void;
   clear: () => void;
 }
 
 /** What can be done with the chosen experiments together. */
-export function SelectionBar({ chosen, busy, act, clear }: SelectionBarProps) {
+export function SelectionBar({ chosen, busy, refused, act, clear }: SelectionBarProps) {
   if (chosen.length === 0) return null;
   const open = chosen.filter((item) => !isTerminal(item.state));
   const button = (label: string, action: Action, items: readonly ExperimentSummary[]) => (
@@ -33,21 +36,23 @@ export function SelectionBar({ chosen, busy, act, clear }: SelectionBarProps) {
     <div className={styles.selection} data-testid="selection">
       <span>{chosen.length} selected</span>
       <Group gap={6}>
-        {button("Star", "star", chosen)}
-        {chosen.every((item) => item.archived)
-          ? button("Take out of the archive", "unarchive", chosen)
-          : button("Archive", "archive", chosen)}
-        {open.length > 0 && (
-          <ConfirmButton
-            label="Cancel"
-            question={`Cancel the runs of ${open.length === 1 ? "one experiment" : `${open.length} experiments`} that have not ended? Measured data is kept.`}
-            confirm="Cancel the runs"
-            busy={busy}
-            act={() => act("cancel", open)}
-            testId="selected-cancel"
-          />
-        )}
-        {button(ended.length === chosen.length ? "Delete" : `Delete ${ended.length}`, "delete", ended)}
+        <Unless why={refused}>
+          {button("Star", "star", chosen)}
+          {chosen.every((item) => item.archived)
+            ? button("Take out of the archive", "unarchive", chosen)
+            : button("Archive", "archive", chosen)}
+          {open.length > 0 && (
+            <ConfirmButton
+              label="Cancel"
+              question={`Cancel the runs of ${open.length === 1 ? "one experiment" : `${open.length} experiments`} that have not ended? Measured data is kept.`}
+              confirm="Cancel the runs"
+              busy={busy}
+              act={() => act("cancel", open)}
+              testId="selected-cancel"
+            />
+          )}
+          {button(ended.length === chosen.length ? "Delete" : `Delete ${ended.length}`, "delete", ended)}
+        </Unless>
         <Button size="compact-sm" variant="subtle" onClick={clear}>
           Clear
         </Button>

@@ -82,7 +82,7 @@ function Row(props: { token: TokenView; all: boolean; busy: boolean; revoke: () 
           {valid && (
             <ConfirmButton
               label="Revoke"
-              question={`Revoke the token ${token.label}? What uses it is refused at once.`}
+              question={`Revoke the token ${token.label || "without a label"}? What uses it is refused at once.`}
               keep="Keep it"
               confirm="Revoke the token"
               busy={props.busy}

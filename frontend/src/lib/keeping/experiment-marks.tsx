@@ -1,6 +1,7 @@
 import { Button } from "@mantine/core";
 import { useState } from "react";
 import type { ExperimentView } from "@/lib/client/types.gen";
+import { Allowed } from "@/lib/people/allowed";
 import { EditMarks } from "./edit-marks";
 import styles from "./keeping.module.css";
 import { NoteView } from "./note-view";
@@ -15,18 +16,30 @@ export function ExperimentMarks({ experiment }: { experiment: ExperimentView }) 
   return (
     <>
       <div className={styles.tags} data-testid="marks">
-        <Star
-          name={experiment.name}
-          starred={experiment.starred}
-          busy={change.isPending}
-          act={() =>
-            change.mutate({ path: { experiment_id: experiment.id }, body: { starred: !experiment.starred } })
-          }
-        />
+        <Allowed least="researcher" of={experiment.user}>
+          <Star
+            name={experiment.name}
+            starred={experiment.starred}
+            busy={change.isPending}
+            act={() =>
+              change.mutate({
+                path: { experiment_id: experiment.id },
+                body: { starred: !experiment.starred },
+              })
+            }
+          />
+        </Allowed>
         <TagLinks tags={experiment.tags} />
-        <Button variant="subtle" size="compact-xs" onClick={() => setEditing(true)} data-testid="edit-marks">
-          {experiment.note || experiment.tags.length > 0 ? "Edit" : "Add tags or a note"}
-        </Button>
+        <Allowed least="researcher" of={experiment.user}>
+          <Button
+            variant="subtle"
+            size="compact-xs"
+            onClick={() => setEditing(true)}
+            data-testid="edit-marks"
+          >
+            {experiment.note || experiment.tags.length > 0 ? "Edit" : "Add tags or a note"}
+          </Button>
+        </Allowed>
       </div>
       {experiment.note && <NoteView text={experiment.note} />}
       {editing && <EditMarks experiment={experiment.id} onClose={() => setEditing(false)} />}

@@ -13,7 +13,11 @@ interface AllowedProps {
 
 /** Controls that need a role: disabled, with the reason, for others. */
 export function Allowed({ least, of, children }: AllowedProps) {
-  const why = useRefusal(least, of);
+  return <Unless why={useRefusal(least, of)}>{children}</Unless>;
+}
+
+/** Controls that are disabled where there is a reason. */
+export function Unless({ why, children }: { why: string | undefined; children: ReactNode }) {
   if (why === undefined) return children;
   return (
     <Tooltip label={why} multiline maw={260} events={{ hover: true, focus: true, touch: true }}>
