@@ -13,15 +13,16 @@ const A = {
 };
 const TAIL = { label: "A, seed 1", style: variantStyle(0), x: [100, 150], y: [1, 0.9], faint: true };
 
+const LOOK: Drawing = {
+  title: "Accuracy",
+  series: [A, TAIL],
+  xTitle: "Train clock (s)",
+  tickX: (value) => `${value} s`,
+  tickY: (value) => `${value}`,
+};
+
 function drawing(changes: Partial<Drawing> = {}): string {
-  return chartSvg({
-    title: "Accuracy",
-    series: [A, TAIL],
-    xTitle: "Train clock (s)",
-    tickX: (value) => `${value} s`,
-    tickY: (value) => `${value}`,
-    ...changes,
-  }).svg;
+  return chartSvg({ ...LOOK, ...changes }).svg;
 }
 
 /** The points of every path of this look. */
@@ -81,4 +82,46 @@ it("the points leave in full precision", () => {
     "A <1>,100,1,0.9,1.1",
     "",
   ]);
+});
+
+it("a target beyond what is shown is not drawn, nor a run that met it outside the zoom", () => {
+  const style = variantStyle(0);
+  const zoom = [0, 50] as const;
+  expect(drawing({ zoom, target: { value: 0.95, label: "target 95%" } })).not.toContain("target 95%");
+  const svg = drawing({ zoom, target: { value: 0.5, label: "target" }, crossings: [{ x: 90, style }] });
+  expect(svg).toContain(">target<");
+  expect(svg).not.toContain("<circle");
+});
+
+it("long names of many curves take further lines of the legend, none wider than the chart", () => {
+  const series = Array.from({ length: 8 }, (_, i) => ({ ...A, label: `Asynchronous method number ${i}` }));
+  const few = chartSvg({ ...LOOK, series: series.slice(0, 1) });
+  const many = chartSvg({ ...LOOK, series });
+  expect(many.height).toBeGreaterThan(few.height + 3 * 15);
+  const starts = [...many.svg.matchAll(/<text x="([\d.]+)" y="(\d+)">Asynchronous/g)];
+  expect(starts).toHaveLength(8);
+  for (const [, x, y] of starts) {
+    expect(Number(x) + 28 * 7).toBeLessThanOrEqual(WIDTH);
+    expect(Number(y)).toBeLessThan(many.height);
+  }
+});
+
+it("one point, or one value everywhere, gives a drawing without a division by nothing", () => {
+  for (const [x, y] of [
+    [[5], [0.5]],
+    [
+      [1, 2],
+      [0, 0],
+    ],
+  ])
+    expect(drawing({ series: [{ label: "A", style: variantStyle(0), x: x ?? [], y: y ?? [] }] })).not.toMatch(
+      /NaN|Infinity/,
+    );
+});
+
+it("words of the axes that XML would read as marks leave as words", () => {
+  const svg = drawing({ title: 'a < b & "c"', xTitle: "<x>", tickY: () => "&" });
+  const words = [...svg.matchAll(/<text[^>]*>([^<]*)<\/text>/g)].map(([, text]) => text);
+  expect(words).toEqual(expect.arrayContaining(["a &lt; b &amp; &quot;c&quot;", "&lt;x&gt;", "&amp;"]));
+  expect(words).toHaveLength(svg.match(/<text/g)?.length ?? 0);
 });
