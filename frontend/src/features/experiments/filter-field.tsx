@@ -65,7 +65,10 @@ export function FilterField({ filter, error, onChange }: FilterFieldProps) {
         const next = accept(text, caret, from, proposal);
         write(next.text, next.caret);
         store.resetSelectedOption();
-        requestAnimationFrame(() => input.current?.setSelectionRange(next.caret, next.caret));
+        requestAnimationFrame(() => {
+          // whoever types faster than a frame keeps the caret
+          if (input.current?.value === next.text) input.current.setSelectionRange(next.caret, next.caret);
+        });
       }}
     >
       <Combobox.Target withExpandedAttribute autoComplete="off">
