@@ -2,7 +2,7 @@ import { screen, within } from "@testing-library/react";
 import { beforeEach, expect, it } from "vitest";
 import { openApp } from "../support/app";
 import { algorithm, CATALOGUE, cluster, PLAN, workload } from "../support/fixtures/catalogue";
-import { apiServer } from "../support/server";
+import { apiServer, Refusal } from "../support/server";
 
 const server = apiServer();
 const TEXT = "Sync EASGD.\n\nx_i' = x_i - lr g_i\n\nEvery worker has a replica.\n\nReference: You, 2017.";
@@ -62,4 +62,34 @@ it("a method of one's own has a page, and is tried beside a common one", async (
 it("says that nobody offers such a method", async () => {
   openApp(server, "/algorithms/unknown");
   expect(await screen.findByRole("heading", { name: "No such method" })).toBeVisible();
+});
+
+it("the list says that no cluster has reported, and has nothing to find then", async () => {
+  server.on("GET /algorithms", { ...CATALOGUE, items: [] });
+  openApp(server, "/algorithms");
+  expect(await screen.findByText("No cluster has reported its methods yet.")).toBeVisible();
+  expect(screen.queryByLabelText("Find")).toBeNull();
+});
+
+it("what nobody offers is told as it was typed, and the list is back once the field is empty", async () => {
+  const { user } = openApp(server, "/algorithms");
+  const find = await screen.findByLabelText("Find");
+  const all = screen.getAllByTestId("method").length;
+  await user.type(find, " quantum ");
+  expect(screen.getByText("No method fits “ quantum ”.")).toBeVisible();
+  await user.clear(find);
+  expect(screen.getAllByTestId("method")).toHaveLength(all);
+});
+
+it.each([
+  ["/algorithms", "The algorithms could not be listed."],
+  ["/algorithms/sync-easgd", "The method could not be read."],
+])("%s says why it cannot be read, and is read when told", async (where, words) => {
+  server.on("GET /algorithms", new Refusal(403, "not for you"));
+  const { user } = openApp(server, where);
+  expect(await screen.findByRole("alert")).toHaveTextContent(`${words} not for you`);
+  server.on("GET /algorithms", { ...CATALOGUE, items });
+  await user.click(screen.getByRole("button", { name: "Try again" }));
+  expect((await screen.findAllByText(/Sync EASGD/)).length).toBeGreaterThan(0);
+  expect(screen.queryByRole("alert")).toBeNull();
 });

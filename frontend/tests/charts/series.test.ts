@@ -1,4 +1,5 @@
 import { expect, it, describe as suite } from "vitest";
+import { nearestOwn } from "@/lib/charts/options";
 import { type ChartSeries, chartData, describe, seenThrough, yRange } from "@/lib/charts/series";
 import { variantStyle } from "@/lib/theme/palette";
 
@@ -68,5 +69,37 @@ suite("describe", () => {
     const text = describe("Loss", [series({ y: [2, null] }), series({ label: "B" })], String, String);
     expect(text).toBe("Loss. A 2 at 0; B 0.8 at 1.");
     expect(describe("Loss", [], String, String)).toBe("Loss. No points yet.");
+  });
+});
+
+suite("the range of y within a zoom", () => {
+  const curve = series({ x: [0, 1, 2, 3], y: [10, 2, 1, 0.9] });
+
+  it("is of the points in view, not of the target beyond them", () => {
+    const [low, high] = yRange([curve], { zoom: [2, 3], target: 8 });
+    expect(low).toBeLessThan(0.9);
+    expect(high).toBeGreaterThan(1);
+    expect(high).toBeLessThan(2);
+  });
+
+  it("is that of all points where none is in view", () => {
+    expect(yRange([curve], { zoom: [7, 9] })).toEqual(yRange([curve], {}));
+    expect(yRange([], { zoom: [7, 9] })).toEqual([0, 1]);
+  });
+});
+
+suite("the point that is read at the pointer", () => {
+  const read = (y: (number | null | undefined)[], hovered: number) =>
+    nearestOwn({ data: [y.map((_, i) => i), y] }, 1, hovered);
+
+  it.each([
+    ["its own where it has one", [1, 2, 3], 1, 1],
+    ["a gap where it was evaluated and has no value", [1, null, 3], 1, 1],
+    ["the nearer of two", [1, undefined, undefined, 4], 2, 3],
+    ["the earlier of two equally near", [1, undefined, 3], 1, 0],
+    ["none before its first", [undefined, 2, 3], 0, null],
+    ["none after its last", [1, 2, undefined], 2, null],
+  ])("is %s", (_, y, hovered, expected) => {
+    expect(read(y, hovered)).toBe(expected);
   });
 });

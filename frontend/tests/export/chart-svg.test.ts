@@ -13,15 +13,16 @@ const A = {
 };
 const TAIL = { label: "A, seed 1", style: variantStyle(0), x: [100, 150], y: [1, 0.9], faint: true };
 
+const LOOK: Drawing = {
+  title: "Accuracy",
+  series: [A, TAIL],
+  xTitle: "Train clock (s)",
+  tickX: (value) => `${value} s`,
+  tickY: (value) => `${value}`,
+};
+
 function drawing(changes: Partial<Drawing> = {}): string {
-  return chartSvg({
-    title: "Accuracy",
-    series: [A, TAIL],
-    xTitle: "Train clock (s)",
-    tickX: (value) => `${value} s`,
-    tickY: (value) => `${value}`,
-    ...changes,
-  }).svg;
+  return chartSvg({ ...LOOK, ...changes }).svg;
 }
 
 /** The points of every path of this look. */
@@ -126,4 +127,24 @@ it("the names of many curves take several lines, within the width, and the drawi
   expect(new Set(names.map(([, , y]) => y)).size).toBeGreaterThan(2);
   for (const [, x] of names) expect(Number(x)).toBeLessThan(WIDTH - 60);
   expect(many.height).toBeGreaterThan(few.height);
+});
+
+it("one point, or one value everywhere, gives a drawing without a division by nothing", () => {
+  for (const [x, y] of [
+    [[5], [0.5]],
+    [
+      [1, 2],
+      [0, 0],
+    ],
+  ])
+    expect(drawing({ series: [{ label: "A", style: variantStyle(0), x: x ?? [], y: y ?? [] }] })).not.toMatch(
+      /NaN|Infinity/,
+    );
+});
+
+it("words of the axes that XML would read as marks leave as words", () => {
+  const svg = drawing({ title: 'a < b & "c"', xTitle: "<x>", tickY: () => "&" });
+  const words = [...svg.matchAll(/<text[^>]*>([^<]*)<\/text>/g)].map(([, text]) => text);
+  expect(words).toEqual(expect.arrayContaining(["a &lt; b &amp; &quot;c&quot;", "&lt;x&gt;", "&amp;"]));
+  expect(words).toHaveLength(svg.match(/<text/g)?.length ?? 0);
 });

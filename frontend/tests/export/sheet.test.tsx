@@ -91,3 +91,36 @@ it("commas, quotes and formulas survive a spreadsheet", () => {
   ];
   expect(csvOf({ head: ["p", "q", "r"], rows })).toBe('p,q,r\r\n"a, b","say ""x""",\r\n\'=1+1,-2.5,\'-x\r\n');
 });
+
+describe("a cell that another program would read otherwise", () => {
+  it.each([
+    ["+1", "'+1"],
+    ["@sum(a)", "'@sum(a)"],
+    ["-1e-3", "-1e-3"],
+    ["-", "'-"],
+    ['=a&"b"', '"\'=a&""b"""'],
+    ["two\nlines", '"two\nlines"'],
+    ["", ""],
+  ])("%j is %j in a file for spreadsheets", (text, expected) => {
+    expect(csvOf({ head: ["a"], rows: [[text]] })).toBe(`a\r\n${expected}\r\n`);
+  });
+
+  it.each([
+    ["a_b {c} #1 $2", "a\\_b \\{c\\} \\#1 \\$2"],
+    ["C:\\x~y^2", "C:\\textbackslash{}x\\textasciitilde{}y\\textasciicircum{}2"],
+    ["3 µs, τ = ∞", "3 $\\mu$s, $\\tau$ = $\\infty$"],
+    ["−4", "$-$4"],
+    ["–", "--"],
+  ])("%j is %j in LaTeX", (text, expected) => {
+    const lines = latexOf({ head: ["a"], numeric: [false], rows: [[text]] }).split("\n");
+    expect(lines[4]).toBe(`${expected} \\\\`);
+  });
+});
+
+it("a table without a head or without rows is no fault", () => {
+  const table = document.createElement("table");
+  expect(sheetOf(table)).toEqual({ head: [], numeric: [], rows: [] });
+  table.insertRow().insertCell().textContent = "alone";
+  expect(sheetOf(table).rows).toEqual([["alone"]]);
+  expect(markdownOf({ head: ["a"], numeric: [true], rows: [] })).toBe("| a |\n| ---: |");
+});

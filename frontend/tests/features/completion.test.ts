@@ -46,6 +46,53 @@ describe("what may follow", () => {
     expect(proposals("sta| = running")).toEqual(["state", "starred"]);
   });
 
+  it.each([
+    ["STATE = |", ["queued", "running", "succeeded", "failed", "cancelled"]],
+    ["state = RUN|", ["running"]],
+    ["starred AND al|", ["algorithm"]],
+    ["starred OR NOT al|", ["algorithm"]],
+    ["tag IN (PAP|", ["paper"]],
+  ])("in capitals as in small letters: %s", (marked, expected) => {
+    expect(proposals(marked)).toEqual(expected);
+  });
+
+  it.each([
+    ["state=|", ["queued", "running", "succeeded", "failed", "cancelled"]],
+    ["state=fa|", ["failed"]],
+    ["tag in(paper,tw|", ['"two words"']],
+    ["test_accuracy.max>=0.9 |", ["and", "or"]],
+    ["not(sta|", ["state", "starred"]],
+  ])("without blanks as with them: %s", (marked, expected) => {
+    expect(proposals(marked)).toEqual(expected);
+  });
+
+  it.each([
+    ["tag = 'two|", ['"two words"']],
+    ["tag = 'two words' |", ["and", "or"]],
+    ['tag = "and state = |', []],
+    ['name = "it\\"s |', []],
+    ["name ~ 'and' o|", ["or"]],
+  ])("what stands in quotes is one value: %s", (marked, expected) => {
+    expect(proposals(marked)).toEqual(expected);
+  });
+
+  it("puts what begins as typed before what only contains it", () => {
+    expect(proposals("n|")).toEqual(["name", "not", "test_accuracy.min"]);
+  });
+
+  it("is nothing to choose from while the fields are not read yet", () => {
+    expect(complete("sta", 3, []).proposals).toEqual([]);
+    expect(complete("", 0, []).proposals.map(({ text }) => text)).toEqual(["not"]);
+  });
+
+  it("is never a list longer than a screen", () => {
+    const values = Array.from({ length: 40 }, (_, i) => `tag-${i}`);
+    const fields = FIELDS.map((field) => (field.name === "tag" ? { ...field, values } : field));
+    expect(complete("tag = ", 6, fields).proposals).toHaveLength(12);
+    expect(complete("tag = tag-39", 12, fields).proposals).toEqual([]);
+    expect(complete("tag = g-39", 10, fields).proposals.map(({ text }) => text)).toEqual(["tag-39"]);
+  });
+
   it("proposes times relative to now", () => {
     expect(proposals("created > |")).toContain("-7d");
   });
@@ -59,6 +106,13 @@ describe("a proposal that is taken", () => {
     ["tag in (|", "paper", "tag in (paper |"],
     ["tag in (paper|", ")", "tag in (paper) |"],
     ["st| and starred", "state", "state |and starred"],
+    ["st|ate = failed", "starred", "starred |= failed"],
+    ["state = fa|iled and starred", "failed", "state = failed |and starred"],
+    ["tag in (pa|per)", "paper", "tag in (paper |)"],
+    ['tag = "two| words" and starred', '"two words"', 'tag = "two words" |and starred'],
+    ['tag = "pa| and starred', "paper", "tag = paper |and starred"],
+    ["|state = failed", "not", "not |state = failed"],
+    ["state = | and starred", "failed", "state = failed |and starred"],
   ])("%s + %s", (marked, proposal, expected) => {
     const caret = marked.indexOf("|");
     const text = marked.replace("|", "");

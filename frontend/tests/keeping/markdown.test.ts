@@ -65,3 +65,39 @@ describe("a note", () => {
     expect(blocks("\n \n")).toEqual([]);
   });
 });
+
+describe("a note as people type it", () => {
+  const kinds = (note: string) => blocks(note).map(({ kind }) => kind);
+
+  it("has the line ends of any system", () => {
+    expect(blocks("# a\r\n\r\n- b\r\n- c")).toEqual(blocks("# a\n\n- b\n- c"));
+  });
+
+  it.each([
+    ["a paragraph", "text\n- a\n- b", ["paragraph", "list"]],
+    ["a heading", "# head\ntext", ["heading", "paragraph"]],
+    ["a blank line", "- a\n\n- b", ["list", "list"]],
+    ["another kind of list", "- a\n1. b", ["list", "list"]],
+    ["code", "```\na\n```\n- b", ["pre", "list"]],
+  ])("begins a new block after %s", (_, note, expected) => {
+    expect(kinds(note)).toEqual(expected);
+  });
+
+  it.each(["#5 is the run", "-1.5 is low", "1.5 is high", "####### seven", "**", "[empty]()", "``"])(
+    "has no mark in %s",
+    (line) => {
+      expect(blocks(line)).toEqual([{ kind: "paragraph", parts: [text(line)] }]);
+    },
+  );
+
+  it("has marks in headings and in items of lists", () => {
+    const strong = { kind: "strong", text: "b" };
+    expect(blocks("## a **b**")).toEqual([{ kind: "heading", parts: [text("a "), strong] }]);
+    expect(blocks("2) **b**")).toEqual([{ kind: "list", ordered: true, items: [[strong]] }]);
+  });
+
+  it("keeps an address in code as code, and one in a sentence apart from its brackets", () => {
+    expect(inlines("`https://a.org`")).toEqual([{ kind: "code", text: "https://a.org" }]);
+    expect(inlines("(https://a.org/x)").map((part) => part.text)).toEqual(["(", "https://a.org/x", ")"]);
+  });
+});

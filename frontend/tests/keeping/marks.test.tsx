@@ -40,6 +40,50 @@ describe("tags and note", () => {
   });
 });
 
+describe("the window of tags and note", () => {
+  const saved = () => server.askedFor("PATCH /experiments/*");
+
+  it("takes a tag away by keyboard, without the note or its revision", async () => {
+    server.on("PATCH /experiments/*", BEFORE);
+    const { user, dialog } = await openEditor();
+    await user.type(dialog.getByLabelText("Tags"), "{Backspace}");
+    await user.click(dialog.getByTestId("save-marks"));
+    await waitFor(() => expect(saved()).toHaveLength(1));
+    expect(saved()[0]?.body).toEqual({ add_tags: [], remove_tags: ["old"] });
+    expect(saved()[0]?.headers["if-match"]).toBeUndefined();
+    await waitFor(() => expect(screen.queryByRole("dialog")).toBeNull());
+  });
+
+  it("is left without a change", async () => {
+    const { user, dialog } = await openEditor();
+    await user.type(dialog.getByLabelText("Note"), " never saved");
+    await user.click(dialog.getByRole("button", { name: "Cancel" }));
+    await waitFor(() => expect(screen.queryByRole("dialog")).toBeNull());
+    expect(saved()).toEqual([]);
+  });
+
+  it("stays open with what was typed where the server refuses a tag", async () => {
+    server.on("PATCH /experiments/*", new Refusal(422, "a tag has no blanks at its ends"));
+    const { user, dialog } = await openEditor();
+    await user.type(dialog.getByLabelText("Tags"), "new{Enter}");
+    await user.click(dialog.getByTestId("save-marks"));
+    expect(await dialog.findByRole("alert")).toHaveTextContent("Not saved. a tag has no blanks at its ends");
+    expect(dialog.getByText("new")).toBeVisible();
+  });
+
+  it("says that the experiment is gone", async () => {
+    server
+      .on("GET /experiments", { items: [summary(7)], next_cursor: null })
+      .on("GET /experiments/*", new Refusal(404, "experiment 7 was deleted"));
+    const { user } = openApp(server, "/");
+    await user.click(await screen.findByRole("button", { name: "More on Comparison 7" }));
+    await user.click(await screen.findByRole("menuitem", { name: "Tags and note" }));
+    const dialog = within(await screen.findByRole("dialog"));
+    expect(await dialog.findByRole("alert")).toHaveTextContent("experiment 7 was deleted");
+    expect(dialog.queryByTestId("save-marks")).toBeNull();
+  });
+});
+
 describe("the server's own notes", () => {
   it("stand on every page", async () => {
     const warnings = ["the disk of the database has 1.00 GiB free, less than 2 GiB"];

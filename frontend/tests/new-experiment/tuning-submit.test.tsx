@@ -87,7 +87,7 @@ describe("faults of a tuning", () => {
     ];
     server.on("POST /experiments/dry-run", new Refusal(422, "It has faults.", faults));
     await on();
-    expect(await part("tuning").findByText("too many runs")).toBeVisible();
+    await waitFor(() => expect(part("tuning").getByText("too many runs")).toBeVisible());
     expect(within(card(1).getByTestId("search-spaces")).getByText(/no setting in this space/)).toBeVisible();
   });
 });

@@ -38,6 +38,32 @@ describe("a failure", () => {
     expect(failureOf(failed(changes, state))?.advice).toMatch(advice);
   });
 
+  it.each<[Partial<TransitionView>, string]>([
+    [{ rank: 2 }, "rank 2"],
+    [{ host: "node3" }, "on node3"],
+    [{ host: "node3", signal: 9 }, "on node3, signal 9"],
+    [{ rank: 0, host: "a", exit_code: 0, signal: 15 }, "rank 0 on a, exit code 0, signal 15"],
+    [{}, ""],
+  ])("%o tells where as far as it is known", (changes, where) => {
+    expect(failureOf(failed(changes))?.where).toBe(where);
+  });
+
+  it.each([
+    ["a rank raised KeyError: 'x'", "KeyError: 'x'"],
+    ["rank 12 raised ValueError", "ValueError"],
+    ["rank 1 raised and did not say what", "rank 1 raised and did not say what"],
+    ["mpirun ended with status 1", "mpirun ended with status 1"],
+    ["", ""],
+  ])("%j is told as %j", (why, cause) => {
+    expect(failureOf(failed({ why }))).toMatchObject({ cause, quoted: "" });
+  });
+
+  it("that was retried counts no more", () => {
+    const view = failed({});
+    expect(failureOf({ ...view, history: [...view.history, transition("running", 20)] })).toBeUndefined();
+    expect(failureOf({ ...view, history: [] })).toBeUndefined();
+  });
+
   it("is none where the run did not fail", () => {
     expect(failureOf(run())).toBeUndefined();
   });
@@ -61,5 +87,25 @@ it("stands first on the page of a run, and its traceback only there, folded", as
   );
   expect(screen.getAllByText(/mine\.py/)).toHaveLength(1);
   expect(screen.getByTestId("history")).toHaveTextContent("rank 1 raised ValueError: no steps (exit code 3");
+  await screen.findByText("Nothing was written.");
+});
+
+it("of no known rank leads to the log of mpirun, and to a clone", async () => {
+  server
+    .on("GET /runs/*", failed({ why: "mpirun ended with status 1" }, "failed_infra"))
+    .on("GET /experiments/*", experiment())
+    .on("POST /series", { axis: "clock", unit: "s", series: [] })
+    .on("GET /runs/*/logs", { lines: [], more: false, next_after: 0 });
+  openApp(server, "/runs/run_21");
+  const part = within(await screen.findByTestId("failure"));
+  expect(part.queryByTestId("traceback")).toBeNull();
+  expect(part.getByRole("link", { name: "Log of mpirun" })).toHaveAttribute(
+    "href",
+    "/runs/run_21?rank=-1#log",
+  );
+  expect(part.getByRole("link", { name: "Clone the experiment" })).toHaveAttribute(
+    "href",
+    "/new?clone=exp_7",
+  );
   await screen.findByText("Nothing was written.");
 });

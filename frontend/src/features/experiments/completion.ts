@@ -121,10 +121,17 @@ function rank(proposal: string, typed: string): number {
   return proposal.replace(/^"/, "").toLowerCase().startsWith(typed) ? 0 : 1;
 }
 
-/** The text with a proposal in place, and where the caret then is. */
+/** The text with a proposal in place of the word at the caret, and where the caret then is. */
 export function accept(text: string, caret: number, from: number, proposal: string) {
   const head = text.slice(0, from);
   const gap = head && !/[\s(]$/.test(head) && proposal !== "," && proposal !== ")" ? " " : "";
   const start = `${head}${gap}${proposal} `;
-  return { text: start + text.slice(caret).trimStart(), caret: start.length };
+  return { text: start + text.slice(endOf(text, caret, from)).trimStart(), caret: start.length };
+}
+
+/** Where the word ends that begins at `from` and holds the caret; a text in quotes without its end stops there. */
+function endOf(text: string, caret: number, from: number): number {
+  if (from === caret) return caret;
+  const token = [...text.matchAll(TOKEN)].find(({ index }) => index === from)?.[0] ?? "";
+  return /^["']/.test(token) && !closed(token) ? caret : Math.max(caret, from + token.length);
 }

@@ -33,8 +33,11 @@ export function FilterField({ filter, error, onChange }: FilterFieldProps) {
   const sent = useRef(filter);
   const store = useCombobox({ onDropdownClose: () => store.resetSelectedOption() });
 
+  const later = useRef<ReturnType<typeof setTimeout>>(undefined);
+  useEffect(() => () => clearTimeout(later.current), []);
   useEffect(() => {
     if (filter === sent.current) return; // what was typed here comes back
+    clearTimeout(later.current); // whoever follows a link has left what was typed
     sent.current = filter;
     setText(filter);
     setCaret(filter.length);
@@ -44,8 +47,6 @@ export function FilterField({ filter, error, onChange }: FilterFieldProps) {
     sent.current = value.trim();
     onChange(value.trim());
   };
-  const later = useRef<ReturnType<typeof setTimeout>>(undefined);
-  useEffect(() => () => clearTimeout(later.current), []);
   const write = (value: string, place: number) => {
     setText(value);
     setCaret(place);

@@ -75,9 +75,12 @@ export function useActions() {
     void client.invalidateQueries({ queryKey: ["deleted-experiments"] });
     const undo = async () => {
       setOutcome(undefined);
-      for (const item of done) await back?.(item.id).catch(() => undefined);
+      const kept: string[] = [];
+      for (const item of done)
+        await back?.(item.id).catch((error) => kept.push(`#${item.number}: ${explain(error)}`));
       void client.invalidateQueries({ queryKey: ["experiments"] });
       void client.invalidateQueries({ queryKey: ["deleted-experiments"] });
+      if (kept.length > 0) setOutcome({ text: "This was not undone.", failed: kept, undo: undefined });
     };
     if (QUIET.has(action) && items.length === 1 && failed.length === 0) return;
     setOutcome({
