@@ -74,7 +74,7 @@ class Tasks:
     def __init__(self) -> None:
         self.by_name = {}
 
-    def task(self, function, name):
+    def task(self, function, name, shared):
         self.by_name[name] = function
 
 

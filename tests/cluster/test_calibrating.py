@@ -35,8 +35,11 @@ def test_it_measures_once_and_repeats_its_answer(tmp_path, monkeypatch):
     found = Calibration.model_validate(report.document)
     assert (found.workers, found.compute[0].workload) == (3, "digits-mlp")
     curve = found.curve("all-reduce", "tree")
-    assert {point.ranks for point in curve.points} == {2, 3}  # a part of the ranks, too
-    assert {point.pair for point in found.curve("message").points} == {(0, 1), (0, 2), (1, 2)}
+    ranks, pairs = {2, 3}, {(0, 1), (0, 2), (1, 2)}  # a part of the ranks, too
+    if found.oversubscribed:  # where they share cores, that would say nothing of all of them
+        ranks, pairs = {3}, {None}
+    assert {point.ranks for point in curve.points} == ranks
+    assert {point.pair for point in found.curve("message").points} == pairs
     monkeypatch.setattr(calibrating, "_run", lambda *_: "measured again")
     calibrating.calibrate(home, order, client)  # a message may arrive twice
     assert client.reports[-1] == report and client.reports.count(report) == 2

@@ -72,11 +72,17 @@ def site(tmp_path, monkeypatch):
         monkeypatch.setattr(slurm_job, pause, 0.0)
     made = Site(tmp_path)
 
+    asked = []
+
     def question(command, environment, patience):
-        return asking.Question(command, environment, 0.0 if command[0] == "sbatch" and made.late else patience)
+        patience = 0.0 if command[0] == "sbatch" and made.late else patience
+        asked.append(asking.Question(command, environment, patience))
+        return asked[-1]
 
     monkeypatch.setattr(slurm_job, "Question", question)
-    return made
+    yield made
+    for each in asked:
+        each.drop()
 
 
 def submitted_late(site):
@@ -123,7 +129,7 @@ def test_after_a_cancel_a_job_without_an_answer_does_not_begin(site, queued):
     site.queue(**({"job_101": "PENDING"} if queued else {}))
     job.signal(signal.SIGTERM)
     if queued:
-        wait_for(lambda: (job.look(), site.said("cancelled"))[1] == ["--state=PENDING 101"], "it to be taken out")
+        wait_for(lambda: (job.look(), "--state=PENDING 101" in site.said("cancelled"))[1], "it to be taken out")
         site.queue(job_101="CANCELLED")
     view = wait_for(lambda: (found := job.look()).phase == "ended" and found, "the end")
     assert view.outside.how == "cancelled"
