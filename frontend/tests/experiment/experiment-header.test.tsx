@@ -47,7 +47,9 @@ describe("the header", () => {
   it("is cancelled by its user and by operators only, and says so to others", async () => {
     server.on("GET /me", me("researcher"));
     await open();
-    const refused = await screen.findAllByRole("group", { name: /This is of owner: only owner or an operator/ });
+    const refused = await screen.findAllByRole("group", {
+      name: /This is of owner: only owner or an operator/,
+    });
     const cancels = refused.flatMap((group) => within(group).queryAllByRole("button", { name: "Cancel" }));
     expect(cancels).toHaveLength(1);
     expect(cancels[0]).toBeDisabled();
