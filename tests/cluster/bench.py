@@ -173,3 +173,13 @@ def _rank(pid):
 
 def kill9(pid):
     os.kill(pid, signal.SIGKILL)
+
+
+class Tasks:
+    """An application that keeps its tasks by name; those of a real one are tasks of all others in its process."""
+
+    def __init__(self) -> None:
+        self.by_name = {}
+
+    def task(self, function, name):
+        self.by_name[name] = function

@@ -16,6 +16,7 @@ from hooke.cluster.places import Home
 from hooke.hardware.machine import machine
 from hooke.spec.events import LaunchOrder
 
+from tests.cluster.bench import Tasks
 from tests.waiting import LIMIT, wait_for
 
 SECRETS = {
@@ -66,16 +67,6 @@ def test_hosts_of_a_list_are_asked_which_machines_they_are(tmp_path):
     assert machines.look() == []
     told = wait_for(lambda: (found := machines.look()) and not machines._asked and found, "all answers")
     assert told == [machine()], "both are this one"
-
-
-class Tasks:
-    """An application that keeps its tasks by name."""
-
-    def __init__(self) -> None:
-        self.by_name = {}
-
-    def task(self, function, name, shared):
-        self.by_name[name] = function
 
 
 def test_an_order_for_another_agent_is_left_to_it(monkeypatch, tmp_path):

@@ -7,7 +7,6 @@ import sys
 import threading
 
 import pytest
-from celery import Celery
 from hooke.cluster import broker, forgetting
 from hooke.cluster.agent import register
 from hooke.cluster.forgetting import forget
@@ -17,6 +16,7 @@ from hooke.cluster.places import Home
 from hooke.cluster.processes import members
 from hooke.spec.attempts import ForgetReport
 
+from tests.cluster.bench import Tasks
 from tests.waiting import wait_for
 
 
@@ -141,9 +141,9 @@ def test_the_agent_answers_the_order(home):
         def forgotten(self, report):
             told.append(report)
 
-    app = Celery("test", set_as_current=False)
+    app = Tasks()
     register(app, home, "http://127.0.0.1:1", Client())
-    app.tasks[broker.FORGET](json.loads(json.dumps(["run_a", ".."])))
+    app.by_name[broker.FORGET](json.loads(json.dumps(["run_a", ".."])))
     assert told == [ForgetReport(forgotten=["run_a"], kept=told[0].kept)]
     assert [each.run for each in told[0].kept] == [".."]
 

@@ -87,7 +87,7 @@ def register(
         broker.FORGET: forget,
     }
     for name, function in tasks.items():
-        app.task(function, name=name, shared=False)  # shared: of every other application in this process, too
+        app.task(function, name=name)
 
 
 def _recover(home: Home, api: str, client: ApiClient) -> None:
