@@ -43,7 +43,7 @@ class ServerWorkerLoop:
         self._until: int | None = None
         self._meet_at: int | None = None
         self.left_at: float | None = None
-        """When the server had received the farewell."""
+        """When the farewell was sent. The server may score the center before this worker learns that it was received."""
         self._outstanding: list[Pending] | None = None
         self._heard: deque[tuple[float, ...]] = deque()
         """Replies that arrived while this worker polled for a message to stop."""
@@ -66,10 +66,10 @@ class ServerWorkerLoop:
             self._stop_if_told()
             if r.cancel_requested.is_set() and self._until is None and self._outstanding is None:
                 self._until = r.t  # not after the rest of a period, which may take long
+        self.left_at = r.ledger.since
         r.comm.control.send((FAREWELL, float(r.t), r.loss), r.server)
         with r.comm.under(Phase.IDLE):
             self._listen()
-        self.left_at = r.ledger.since
 
     def request(self, vector: Vector | None, into: Vector) -> Reply:
         """Post the request and both transfers."""
