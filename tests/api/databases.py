@@ -100,6 +100,10 @@ def kind(request) -> str:
     return request.param
 
 
+ONE_KIND = pytest.mark.parametrize("kind", ["sqlite"], indirect=True, scope="session")
+"""For tests of what Python decides: their queries run on both kinds in other tests."""
+
+
 @contextmanager
 def fresh_database(request, kind: str, folder: Path) -> Iterator[str]:
     """Yield the URL of a new migrated database."""

@@ -227,18 +227,6 @@ def test_the_token_is_in_no_log(tmp_path, socket):
         assert process.token not in process.log
 
 
-def test_two_instances_do_not_disturb_one_another(tmp_path, socket):
-    homes = [tmp_path / "one", tmp_path / "two"]
-    for home in homes:
-        home.mkdir()
-    with running(homes[0], socket) as one, running(homes[1], socket) as two:
-        assert one.token != two.token
-        one.hello()
-        assert len(one.client.get("/clusters").json()["items"]) == 1
-        assert two.client.get("/clusters").json()["items"] == []
-        assert one.client.get("/runs", headers={"authorization": f"Bearer {two.token}"}).status_code == 401
-
-
 def test_orders_expire_by_the_clock_of_redis(socket):
     """Those that an absent agent does not take; each further order to the cluster renews the time."""
     orders = broker.Orders(broker.make_app(f"unix://{socket}"))

@@ -21,7 +21,7 @@ def until_training(client, experiment):
     wait_for(lambda: any(run["samples"] > 0 for run in runs(client, experiment)), "samples")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])  # SIGINT: see below
 def test_an_idle_instance_ends_at_once_and_leaves_nothing(hooke, number):
     up = hooke("up")
     up.ready().close()
@@ -62,19 +62,8 @@ def test_two_instances_do_not_disturb_one_another(hooke):
         assert processes(two.home) == {}
 
 
-def test_a_home_has_one_owner_and_a_port_too(hooke, free_port):
-    up = hooke("up")
-    up.ready().close()
-    second = hooke("up")
-    assert second.process.wait(LIMIT) == 1
-    other = hooke("up", home="other")
-    assert other.process.wait(LIMIT) == 1
-    assert f"port {free_port} of 127.0.0.1 is taken" in other.said()
-    assert "--port" in other.said()
-    assert httpx.get(f"{up.url}/livez", trust_env=False).status_code == 200
-
-
-def test_the_second_start_on_a_home_is_told_where_the_first_one_is(hooke, tmp_path, free_port):
+def test_a_home_has_one_owner_and_a_port_too(hooke, tmp_path, free_port):
+    """The second start on a home is told where the first one is."""
     up = hooke("up")
     up.ready().close()
     up.output.rename(tmp_path / "first.out")  # the second one writes a file of the same name
@@ -82,6 +71,11 @@ def test_the_second_start_on_a_home_is_told_where_the_first_one_is(hooke, tmp_pa
     assert second.process.wait(LIMIT) == 1
     assert f"already runs at http://127.0.0.1:{free_port}" in second.said()
     up.output = tmp_path / "first.out"
+    other = hooke("up", home="other")
+    assert other.process.wait(LIMIT) == 1
+    assert f"port {free_port} of 127.0.0.1 is taken" in other.said()
+    assert "--port" in other.said()
+    assert httpx.get(f"{up.url}/livez", trust_env=False).status_code == 200
 
 
 def left(parts, home):

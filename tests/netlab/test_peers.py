@@ -62,7 +62,7 @@ def test_a_peer_that_has_left_its_outcome_is_not_undone_by_the_end_of_its_interp
 TWO = {"workers": 2, "samples": 640, "every": 160, "target": None, "period": 4, "warmup": 4}
 
 
-@pytest.fixture(scope="module", params=["ddp", "ddp, all means", "post-local", "hierarchical", "mpi4py"])
+@pytest.fixture(scope="module", params=["ddp, all means", "post-local", "hierarchical", "mpi4py"])
 def pair(request, noise, tmp_path_factory):
     """Return a real run of two ranks of a peer, its result and folder."""
     means = {"wire": "bf16", "buckets": "one", "momentum": 0.9, "lr": 0.01} if "means" in request.param else {}

@@ -2,8 +2,11 @@
 
 import pytest
 
+from tests.api.databases import ONE_KIND
 from tests.api.hands import Supervisor
 from tests.api.planning.test_tuning import TUNED, by_rate, play, reported, trials
+
+pytestmark = ONE_KIND
 
 FIXED = {"lr": 0.2, "momentum": 0.0, "momentum_kind": "heavy-ball", "period": 4}
 

@@ -8,8 +8,11 @@ from hooke_api.models import Cluster, Run
 from hooke_api.planning.steps import Planner
 from sqlalchemy import delete, select
 
+from tests.api.databases import ONE_KIND
 from tests.api.hands import SPEC, Supervisor, done, scored, start
 from tests.api.test_ingest import rank
+
+pytestmark = ONE_KIND  # a tuned experiment on both kinds: test_faults.py, test_continued.py
 
 TUNED = {
     "variants": [
