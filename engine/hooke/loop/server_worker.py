@@ -43,7 +43,7 @@ class ServerWorkerLoop:
         self._until: int | None = None
         self._meet_at: int | None = None
         self.left_at: float | None = None
-        """When the farewell was sent. The server may score the center before this worker learns that it was received."""
+        """When the farewell was sent; the server may score the center before this worker has the answer."""
         self._outstanding: list[Pending] | None = None
         self._heard: deque[tuple[float, ...]] = deque()
         """Replies that arrived while this worker polled for a message to stop."""
