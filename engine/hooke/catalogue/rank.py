@@ -10,6 +10,7 @@ from hooke.spec.specification import RunSpec
 if TYPE_CHECKING:  # parameters of algorithms must be readable without NumPy
     from hooke.comm.base import Pending, Slice, Updates, Vector
     from hooke.comm.shared import Shared
+    from hooke.comm.touched import Touched
     from hooke.comm.wrappers.timed import Timed
 
 
@@ -60,6 +61,12 @@ class Rank(Protocol):
 
         With `accumulation` k these are the next k batches: the sum of their gradients in this order, times 1 / k.
         Every call returns the same buffer. Raises NumericalError, with rank and step, if it holds a NaN or Inf.
+        """
+
+    def touched(self, g: Vector) -> Touched | None:
+        """Return the rows of which the gradient `g` consists, if the objective tells them; None: all may count.
+
+        None, too, for any other vector, and once `g` has been changed or exchanged.
         """
 
     def note(self, key: str, text: str) -> None:

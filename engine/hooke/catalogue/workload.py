@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Protocol
 
 from hooke.catalogue.parametrized import Parametrized
 from hooke.comm.base import Slice, Vector
+from hooke.comm.touched import Touched
 from hooke.errors import NotFound
 from hooke.spec.specification import Compute, Part
 
@@ -57,6 +58,10 @@ class Objective(Protocol):
     """Whether `prefetch` is useful: data are read from disk or copied to a device."""
     device: Any = "cpu"
     """The device of its vectors and computations; as text `cpu` or `cuda:0`."""
+
+    touched: Touched | None = None
+    """The rows that the latest gradient consists of; all other elements of the bound vector are zero. None: not
+    known, or all."""
 
     @property
     def independent(self) -> bool:

@@ -14,6 +14,7 @@ from hooke.catalogue.rank import Rank
 from hooke.catalogue.workload import Objective
 from hooke.comm.base import Slice, Vector
 from hooke.comm.shared import Shared
+from hooke.comm.touched import Touched
 from hooke.comm.wrappers.timed import Timed
 from hooke.errors import NumericalError
 from hooke.hardware.placing import Placed
@@ -105,6 +106,8 @@ class RankState(Rank):
         self._gradient = objective.allocate()
         comm.label(self._gradient, "gradient")
         self._buffers = 0
+        self._touched: tuple[Touched | None, int | None] = (None, None)
+        """The rows of the latest gradient, and the version of the vector that they describe."""
         objective.bind(self.params, self._gradient)
         self._sum = objective.allocate() if self.schedule.accumulation > 1 else None
         self.batches = Batches(objective.train_size, spec.batch, spec.seed, self.rank, spec.workers, spec.sharding)
@@ -148,8 +151,16 @@ class RankState(Rank):
         self.ledger.enter(before)
         if at is not None:
             self.objective.bind(self.params, self._gradient)
+        touched = self.objective.touched if self._sum is None else None
+        self._touched = touched, getattr(self._gradient, "_version", None)
         self.check(self._gradient, "the gradient")
         return self._gradient
+
+    @override
+    def touched(self, g: Vector) -> Touched | None:
+        found, version = self._touched
+        same = g is self._gradient and found is not None and getattr(g, "_version", None) == version
+        return found if same else None
 
     def _next_gradient(self) -> float:
         """Write the gradient of the next batch to the bound vector; return the mean loss."""
@@ -187,7 +198,8 @@ class RankState(Rank):
 
     def check(self, vector: Vector, what: str, rank: int | None = None, step: int | None = None) -> None:
         """Raise NumericalError if the vector holds a NaN or Inf; a sum is enough, because it keeps both."""
-        if not math.isfinite(float(vector.sum())):
+        touched = self.touched(vector)
+        if not math.isfinite(float(vector.sum()) if touched is None else touched.total(vector)):
             who, when = self.rank if rank is None else rank, self.t if step is None else step
             raise NumericalError(
                 f"{what} of rank {who} holds NaN or Inf at its step {when}: the run diverged; "

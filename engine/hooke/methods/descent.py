@@ -8,6 +8,7 @@ from pydantic import Field, field_validator
 
 from hooke.catalogue.algorithm import Algorithm
 from hooke.methods.muon import MuonStep
+from hooke.methods.rowwise import RowStep
 from hooke.methods.schedule import Kind, Schedule
 from hooke.methods.steps import AdamStep, LocalStep, Step
 from hooke.spec.spaces import Space
@@ -15,7 +16,7 @@ from hooke.spec.spaces import Space
 if TYPE_CHECKING:
     from hooke.catalogue.rank import Rank
 
-Optimizer = Literal["sgd", "adamw", "muon"]
+Optimizer = Literal["sgd", "adamw", "muon", "row-adagrad"]
 Share = Annotated[float, Field(gt=0, lt=1)]
 
 STEP: dict[str, Any] = {"group": "Settings of the step"}
@@ -24,21 +25,25 @@ ADAM_RATE = 0.03
 """Learning rates above this one are usual for SGD, but not for AdamW."""
 ADAM_ACCESSES = 23
 """Vector accesses of AdamW's step beyond those of x' = x - lr g."""
+ROW_ACCESSES = 6
+"""The same of row-wise Adagrad: the mean and the scaling of the gradient, and its squares, twice."""
 
 
 class Descent(Algorithm):
     """An algorithm whose workers take gradient steps.
 
-    The gradient that is applied is clipped; then SGD adds weight_decay x to it, at its point, while AdamW and Muon
-    shrink the weights (decoupled). The schedule multiplies lr, and nothing else. A worker's progress is its own
-    step t over its equal share of the budget, T = ceil(steps of the budget / P), in every method.
+    The gradient that is applied is clipped; then SGD adds weight_decay x to it, at its point, while the other
+    optimizers shrink the weights (decoupled). The schedule multiplies lr, and nothing else. A worker's progress is
+    its own step t over its equal share of the budget, T = ceil(steps of the budget / P), in every method.
     """
 
     search = {
         "lr": Space(low=0.003, high=1.0, scale="log"),
         "momentum": Space(low=0.0, high=0.97, scale="reverse-log", when={"optimizer": ["sgd", "muon"]}),
         "momentum_kind": Space(choices=["heavy-ball", "nesterov"], when={"optimizer": ["sgd", "muon"]}),
-        "weight_decay": Space(low=0.001, high=0.3, scale="log", when={"optimizer": ["adamw", "muon"]}),
+        "weight_decay": Space(
+            low=0.001, high=0.3, scale="log", when={"optimizer": ["adamw", "muon", "row-adagrad"]}
+        ),
         "warmup": Space(low=0.0, high=0.2, when={"schedule": ["cosine"]}),
         "final_share": Space(low=0.0, high=0.2, when={"schedule": ["cosine"]}),
         "milestone_factor": Space(low=0.1, high=0.5, when={"schedule": ["step"]}),
@@ -54,7 +59,8 @@ class Descent(Algorithm):
     optimizer: Optimizer = Field(
         "sgd",
         title="Optimizer",
-        description="Of a worker's steps. Muon: matrices of hidden layers, AdamW for the other weights.",
+        description="Of a worker's steps. Muon: matrices of hidden layers, AdamW for the other weights. Row-wise "
+        "Adagrad: one sum of squares per row.",
         json_schema_extra=STEP,
     )
     weight_decay: float | None = Field(
@@ -62,7 +68,7 @@ class Descent(Algorithm):
         ge=0,
         le=1,
         title="Weight decay",
-        description="Part of the gradient with SGD; decoupled with AdamW and Muon. Empty: the method's default.",
+        description="Part of the gradient with SGD; decoupled with others. Empty: the method's default.",
         json_schema_extra=STEP,
     )
     clip_norm: float | None = Field(
@@ -125,11 +131,11 @@ class Descent(Algorithm):
     def warnings(self, workers: int) -> list[str]:
         """Return warnings on settings of the step that have no effect, or probably not the one intended."""
         told = super().warnings(workers)
-        if self.optimizer == "adamw" and self.momentum > 0:
-            told.append("momentum has no effect with optimizer = adamw, which has moments of its own")
+        if self.optimizer in ("adamw", "row-adagrad") and self.momentum > 0:
+            told.append(f"momentum has no effect with optimizer = {self.optimizer}")
         if self.optimizer == "muon" and self.momentum == 0:
             told.append("muon without momentum orthogonalizes single gradients: momentum 0.95 is published")
-        if self.optimizer != "sgd" and self.lr > ADAM_RATE:
+        if self.optimizer in ("adamw", "muon") and self.lr > ADAM_RATE:
             told.append(
                 f"lr = {self.lr:g} is large for {self.optimizer}, whose steps have about this length in every "
                 "weight: usual values are 0.0001 to 0.01"
@@ -150,6 +156,8 @@ class Descent(Algorithm):
     def local_step(self, r: Rank) -> Step:
         """Return the local step for this rank's weights."""
         decay, clip, schedule = self.decay(), self.clip_norm, self._scheduled(r)
+        if self.optimizer == "row-adagrad":
+            return RowStep(r, self.lr, decay=decay, clip=clip, schedule=schedule)
         if self.optimizer == "adamw":
             return AdamStep(r, self.lr, decay=decay, clip=clip, schedule=schedule)
         made = MuonStep if self.optimizer == "muon" else LocalStep
@@ -170,7 +178,7 @@ class Descent(Algorithm):
 
     def optimizer_accesses(self) -> int:
         """Return the vector accesses of an optimizer beyond those of SGD."""
-        return 0 if self.optimizer == "sgd" else ADAM_ACCESSES
+        return {"sgd": 0, "row-adagrad": ROW_ACCESSES}.get(self.optimizer, ADAM_ACCESSES)
 
     def setting_accesses(self) -> int:
         """Return the vector accesses that all other settings add to a step."""

@@ -55,7 +55,7 @@ class Inner(Periodic):
     def decay(self) -> float:
         """Return the weight decay of the inner steps."""
         if self.weight_decay is None:
-            return 0.0 if self.optimizer == "sgd" else DECAY
+            return DECAY if self.optimizer in ("adamw", "muon") else 0.0
         return self.weight_decay
 
 

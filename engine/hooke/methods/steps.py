@@ -117,7 +117,11 @@ class LocalStep(Step):
         g, rate = self._regular(g, parts)
         x, v = self._r.params, self._velocity
         if v is None:
-            x.add_(g, alpha=rate)
+            touched = self._r.touched(g)
+            if touched is None:
+                x.add_(g, alpha=rate)
+            else:
+                touched.add(x, g, rate)
             return
         for piece in self._pieces:
             x[piece].add_(self._renewed(v[piece], g[piece], rate))

@@ -48,6 +48,9 @@ class FlatObjective:
     small. The parts are attributes.
     """
 
+    touched = None
+    """Every weight has a gradient."""
+
     def __init__(
         self,
         make: Callable[[], nn.Module],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -35,6 +36,12 @@ class Account:
         self.pending -= 1
         self.blocked = [span for span in self.blocked if span[1] > self.counted] if self.pending else []
         return max(0.0, completed - start - exposed)
+
+
+def changed(x: Vector | None) -> None:
+    """Tell PyTorch that an operation may write to a tensor, as its own operations do: they count its versions."""
+    if hasattr(x, "_version"):
+        sys.modules["torch"].autograd.graph.increment_version(x)
 
 
 class Charged(Wrapper):
@@ -73,6 +80,7 @@ class Charged(Wrapper):
         For the trace: its name (one of `hooke.trace.records.OPERATIONS`), the other rank, and the vector.
         """
         ledger, trace, traffic = self.ledger, self.trace, self.traffic
+        changed(x)
         before = ledger.interrupt(self.account.phase)
         entered = ledger.since
         if trace is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hooke.comm.arrays import Array
 from hooke.comm.base import Comm, Content, Control, Counter, Message, Pending, Slice, Vector, Window
 from hooke.comm.compressors import compressor
-from hooke.comm.wrappers.charge import Account, Charged
+from hooke.comm.wrappers.charge import Account, Charged, changed
 from hooke.comm.wrappers.compressed import Coding, Compressed
 from hooke.comm.wrappers.packed import Packed
 from hooke.comm.wrappers.staged import Staged, Staging
@@ -87,6 +87,7 @@ class Timed(Charged):
     def iallreduce(self, x: Vector, into: Vector | None = None) -> Pending:
         """Begin an all-reduce in the background."""
         with self.charged("begin all-reduce", x=x):
+            changed(into)
             pending = self.inner.iallreduce(x, into)
         return TimedPending(pending, self, "all-reduce", NOBODY, x)
 

@@ -1,0 +1,77 @@
+"""The rows of a vector that may differ from zero, where a model touches few of them in a step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from hooke.comm.base import Slice, Vector
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Some rows of one slice of the flat vector, or all of them.
+
+    `ids` are the rows' numbers, an ascending int64 tensor without repetition; None: all rows. A slice of one
+    dimension has rows of one element.
+    """
+
+    part: Slice
+    ids: Any
+
+    @property
+    def count(self) -> int:
+        """Number of rows of the slice."""
+        return self.part.shape[0] if self.part.shape else 1
+
+    def matrix(self, vector: Vector) -> Any:
+        """Return the whole slice of a vector as a view of shape (rows, elements of a row)."""
+        return vector[self.part.start : self.part.stop].view(self.count, -1)
+
+    def of(self, vector: Vector) -> Any:
+        """Return these rows of a vector: a copy of shape (number of rows, elements); all of them: a view."""
+        whole = self.matrix(vector)
+        return whole if self.ids is None else whole.index_select(0, self.ids)
+
+    def put(self, vector: Vector, values: Any) -> None:
+        """Write values, as `of` returns them, to these rows of a vector."""
+        if self.ids is not None:
+            self.matrix(vector).index_copy_(0, self.ids, values)
+
+
+@dataclass(frozen=True)
+class Touched:
+    """Where a gradient may differ from zero: for every slice of the layout, in its order, some rows or all."""
+
+    slices: tuple[Rows, ...]
+
+    def __iter__(self) -> Iterator[Rows]:
+        return iter(self.slices)
+
+    def __len__(self) -> int:
+        """Return the number of elements that may differ from zero."""
+        return sum(
+            (each.count if each.ids is None else len(each.ids))
+            * ((each.part.stop - each.part.start) // each.count)
+            for each in self.slices
+        )
+
+    def clear(self, vector: Vector) -> None:
+        """Set these elements of a vector to zero."""
+        for each in self.slices:
+            if each.ids is None:
+                each.matrix(vector).zero_()
+            else:
+                each.matrix(vector).index_fill_(0, each.ids, 0.0)
+
+    def add(self, x: Vector, g: Vector, rate: float) -> None:
+        """Add rate g to x, of which g differs from zero only here: the bits of `x.add_(g, alpha=rate)`."""
+        for each in self.slices:
+            values = each.of(x)
+            values.add_(each.of(g), alpha=rate)
+            each.put(x, values)
+
+    def total(self, vector: Vector) -> float:
+        """Return the sum of these elements, which is NaN or infinite if one of them is."""
+        return sum(float(each.of(vector).sum()) for each in self.slices)

@@ -1,0 +1,273 @@
+"""A network from sparse bags of features over one hidden layer to very many labels (implements `Objective`).
+
+    h = relu(b1 + sum_f x_f W1[f]),    z_a = W2[a] . h + b2[a]    for the labels a of a step,
+    loss = ln sum_a exp(z_a) - mean over the item's labels of z    (cross-entropy, target uniform over them)
+
+W1 is (features, hidden), W2 (labels, hidden): a step touches the rows of its features and of its candidates
+(`hooke.objective.candidates`) and tells which. Evaluation is exact: over all labels, in blocks. The network and
+its loss are those of SLIDE (arXiv 1903.03129). Gradients are written out, because automatic differentiation would
+make dense ones.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from hooke.catalogue.workload import ALONE, Place, Score
+from hooke.comm.base import Slice, Vector
+from hooke.comm.touched import Rows, Touched
+from hooke.errors import CheckpointError
+from hooke.objective import device as devices
+from hooke.objective.bags import Bags
+from hooke.objective.candidates import ALL, Candidates, Layer
+from hooke.spec.specification import Part
+
+NEGATIVES = 4
+"""Purpose of a random stream, part of its seed; see `hooke.objective.flat`."""
+SCORED_AT_ONCE = 1 << 24
+"""Outputs that an evaluation holds at once."""
+
+
+class WideObjective:
+    """The network on two parts of a data set, of which `train` is divided into training and validation part.
+
+    `layer` chooses the labels of a step. `validation_items` limits the validation part (0: all of it). W1 is drawn
+    from N(0, 2) and W2 from N(0, 1 / hidden), so that for an input of norm 1 hidden units and outputs have a mean
+    square of about 1; biases start at 0.
+    """
+
+    reads_ahead = False
+
+    def __init__(
+        self,
+        train: Bags,
+        test: Bags,
+        hidden: int,
+        layer: Layer,
+        *,
+        validation_items: int = 0,
+        place: Place = ALONE,
+    ) -> None:
+        torch.set_num_threads(devices.threads(place.compute))
+        self.device = torch.device("cpu")
+        self.notes = {"device": "cpu", "threads": str(devices.threads(place.compute))}
+        self._low = place.compute.precision == "bf16"
+        self.notes["precision"] = "bf16 products, weights and sums fp32" if self._low else "fp32"
+        train, validation = train.split_off()
+        if validation_items:
+            validation = validation.take(np.arange(min(validation_items, len(validation)), dtype=np.int64))
+        self._parts: dict[str, Bags] = {"validation": validation, "test": test}
+        self._train = train
+        self.train_size, self.validation_size, self.test_size = len(train), len(validation), len(test)
+        shapes = {
+            "hidden.weight": (train.feature_count, hidden),
+            "hidden.bias": (hidden,),
+            "output.weight": (train.label_count, hidden),
+            "output.bias": (train.label_count,),
+        }
+        self.layout = _layout(shapes)
+        self._layer, self._place, self._hidden = layer, place, hidden
+        self._computed = 0
+        self.touched: Touched | None = None
+        self._written: int | None = None
+        """Version of the bound gradient after the latest one was written: it has changed if this differs."""
+        self.bind(self.allocate(), self.allocate())
+
+    @property
+    def independent(self) -> bool:
+        """Whether gradients use this rank's state only."""
+        return True
+
+    def allocate(self) -> Tensor:
+        """Return a new zero vector of all parameters."""
+        return torch.zeros(self.layout[-1].stop, dtype=torch.float32)
+
+    def initial(self, seed: int) -> Tensor:
+        """Return the initial weights, a function of the seed only."""
+        vector, generator = self.allocate(), torch.Generator().manual_seed(seed)
+        w1, _, w2, _ = self._cut(vector)
+        w1.normal_(0, 2**0.5, generator=generator)
+        w2.normal_(0, self._hidden**-0.5, generator=generator)
+        return vector
+
+    def _cut(self, vector: Vector) -> list[Tensor]:
+        tensor: Any = vector
+        return [tensor[part.start : part.stop].view(part.shape) for part in self.layout]
+
+    def bind(self, weights: Vector, gradient: Vector) -> None:
+        """Use these vectors, each of shape (n,), for the weights and the gradient from now on."""
+        self._weights = self._cut(weights)
+        if getattr(self, "_gradient", None) is not gradient:
+            self._gradient: Any = gradient
+            self._gradients = self._cut(gradient)
+            self.touched, self._written = None, None
+
+    def pick(self, indices: Any) -> Bags:
+        """Return the batch of these training indices."""
+        return self._train.take(np.asarray(indices, dtype=np.int64))
+
+    def prefetch(self, indices: Any) -> None:
+        """Do nothing: items are in memory, or mapped."""
+
+    def close(self) -> None:
+        """Do nothing."""
+
+    def synchronize(self) -> None:
+        """Return at once: a CPU computes synchronously."""
+
+    def gradient(self, batch: Bags) -> float:
+        """Write the gradient of the mean loss of a batch to the bound vector; return the loss."""
+        w1, b1, w2, b2 = self._weights
+        with torch.no_grad(), self._lowered():
+            hidden = _hidden(batch, w1, b1)
+            chosen = self._candidates(batch, hidden, w2)
+            rows = w2 if chosen.ids is None else w2.index_select(0, chosen.ids)
+            bias = b2 if chosen.ids is None else b2.index_select(0, chosen.ids)
+            outputs = torch.mm(hidden, rows.T).float().add_(bias)
+            loss = _softmax(outputs, batch, chosen)
+            back = torch.mm(outputs, rows).float().mul_(hidden > 0)
+            self._clear()
+            self._write(batch, chosen, outputs, hidden, back)
+        self._computed += 1
+        return loss
+
+    def _candidates(self, batch: Bags, hidden: Tensor, weights: Tensor) -> Candidates:
+        own = np.unique(batch.labels.ids).astype(np.int64)
+        stream = np.random.SeedSequence([self._place.seed, self._place.rank, NEGATIVES, self._computed])
+        random = np.random.Generator(np.random.PCG64(stream))
+        return self._layer.choose(own, hidden, weights, random)
+
+    def _clear(self) -> None:
+        """Set the bound gradient to zero: all of it, unless it is known what it holds."""
+        if self.touched is not None and self._gradient._version == self._written:
+            self.touched.clear(self._gradient)
+        else:
+            self._gradient.zero_()
+
+    def _write(self, batch: Bags, chosen: Candidates, delta: Tensor, hidden: Tensor, back: Tensor) -> None:
+        """Write the gradient: `delta` (b, a) is that of the outputs, `back` (b, d) that of the hidden layer."""
+        g1, gb1, g2, gb2 = self._gradients
+        features, values = _features(batch, back)
+        g1.index_copy_(0, features, values)
+        torch.sum(back, 0, out=gb1)
+        if chosen.ids is None:
+            g2.copy_(torch.mm(delta.T, hidden))
+            torch.sum(delta, 0, out=gb2)
+        else:
+            g2.index_copy_(0, chosen.ids, torch.mm(delta.T, hidden).float())
+            gb2.index_copy_(0, chosen.ids, delta.sum(0))
+        ids = (features, None, chosen.ids, chosen.ids)
+        self.touched = Touched(tuple(map(Rows, self.layout, ids)))
+        self._written = self._gradient._version
+
+    def evaluate(self, weights: Vector, start: int, stop: int, part: Part = "validation") -> Score:
+        """Score `weights` on items start..stop - 1 of a part over all labels: cross-entropy, precision at 1."""
+        w1, b1, w2, b2 = self._cut(weights)
+        labels = w2.shape[0]
+        loss, right, count = 0.0, 0, 0
+        size = max(1, min(256, SCORED_AT_ONCE // labels))
+        with torch.no_grad(), self._lowered():
+            for first in range(start, stop, size):
+                batch = self._parts[part].take(np.arange(first, min(first + size, stop), dtype=np.int64))
+                outputs = torch.mm(_hidden(batch, w1, b1), w2.T).float().add_(b2)
+                best = outputs.argmax(1)
+                loss += _losses(outputs, batch).double().sum().item()
+                right += _hits(best.numpy(), batch)
+                count += len(batch)
+        return Score(loss, right, count)
+
+    def local_state(self) -> dict[str, Any]:
+        """Return the number of gradients, and the state of the output layer."""
+        return {"drawn": np.array([self._computed], dtype=np.int64)} | self._layer.state()
+
+    def restore_local(self, state: dict[str, Any]) -> None:
+        """Continue from the result of `local_state`. Raises CheckpointError for the state of another layer."""
+        if set(state) != set(self.local_state()):
+            raise CheckpointError(
+                f"the checkpoint's local state {sorted(state)} is not that of this output layer, "
+                f"{sorted(self.local_state())}: it was written with another one"
+            )
+        (self._computed,) = (int(n) for n in state["drawn"])
+        self._layer.restore({name: value for name, value in state.items() if name != "drawn"})
+
+    def _lowered(self) -> AbstractContextManager[Any]:
+        return torch.autocast("cpu", torch.bfloat16) if self._low else nullcontext()
+
+
+def _layout(shapes: dict[str, tuple[int, ...]]) -> tuple[Slice, ...]:
+    parts: list[Slice] = []
+    start = 0
+    for name, shape in shapes.items():
+        stop = start + int(np.prod(shape))
+        parts.append(Slice(name, start, stop, shape, hidden=False))
+        start = stop
+    return tuple(parts)
+
+
+def _offsets(batch: Bags) -> Tensor:
+    return torch.from_numpy(np.asarray(batch.features.starts[:-1], dtype=np.int64))
+
+
+def _hidden(batch: Bags, w1: Tensor, b1: Tensor) -> Tensor:
+    """Return the hidden units of a batch, (b, d)."""
+    ids = torch.from_numpy(batch.features.ids.astype(np.int64))
+    values = torch.from_numpy(np.asarray(batch.features.values, dtype=np.float32))
+    summed = functional.embedding_bag(ids, w1, _offsets(batch), mode="sum", per_sample_weights=values)
+    return summed.add_(b1).relu_()
+
+
+def _features(batch: Bags, back: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the features of a batch, ascending without repetition, and the gradient of their rows of W1."""
+    features, at = np.unique(batch.features.ids, return_inverse=True)
+    owner = np.repeat(np.arange(len(batch)), np.diff(batch.features.starts))
+    values = torch.from_numpy(np.asarray(batch.features.values, dtype=np.float32))
+    parts = back.index_select(0, torch.from_numpy(owner)).mul_(values[:, None])
+    rows = torch.zeros(len(features), back.shape[1]).index_add_(0, torch.from_numpy(at.astype(np.int64)), parts)
+    return torch.from_numpy(features.astype(np.int64)), rows
+
+
+def _places(batch: Bags, chosen: Candidates) -> tuple[Tensor, Tensor, Tensor]:
+    """Return, for every label of every item, its row and column among the outputs, and 1 / labels of the item."""
+    counts = np.diff(batch.labels.starts)
+    rows = np.repeat(np.arange(len(batch)), counts)
+    columns = batch.labels.ids.astype(np.int64)
+    if chosen.ids is not None:
+        columns = np.searchsorted(chosen.ids.numpy(), columns)
+    shares = np.repeat(1 / np.maximum(counts, 1), counts).astype(np.float32)
+    return torch.from_numpy(rows), torch.from_numpy(columns), torch.from_numpy(shares)
+
+
+def _losses(outputs: Tensor, batch: Bags) -> Tensor:
+    """Return the cross-entropy of every item, (b,): outputs (b, C) over all labels."""
+    rows, columns, shares = _places(batch, ALL)
+    target = torch.zeros(len(batch)).index_add_(0, rows, outputs[rows, columns].mul_(shares))
+    return torch.logsumexp(outputs, 1).sub_(target)
+
+
+def _softmax(outputs: Tensor, batch: Bags, chosen: Candidates) -> float:
+    """Replace the outputs, (b, a), by the gradient of the mean loss of the batch; return the loss."""
+    rows, columns, shares = _places(batch, chosen)
+    own = outputs[rows, columns]
+    if chosen.offset is not None:
+        outputs.add_(chosen.offset)
+    if chosen.own is not None:
+        outputs.masked_fill_(chosen.own, -torch.inf)
+    outputs[rows, columns] = own
+    total = torch.logsumexp(outputs, 1)
+    loss = (total.double().sum() - own.double().mul_(shares).sum()).item() / len(batch)
+    outputs.sub_(total[:, None]).exp_()
+    outputs.index_put_((rows, columns), -shares, accumulate=True)
+    outputs.mul_(1 / len(batch))
+    return loss
+
+
+def _hits(best: Any, batch: Bags) -> int:
+    """Return how many items have the label `best`, (b,), among theirs."""
+    owner = np.repeat(np.arange(len(batch)), np.diff(batch.labels.starts))
+    return int((batch.labels.ids == best[owner]).sum())

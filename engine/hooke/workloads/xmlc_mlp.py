@@ -1,0 +1,147 @@
+"""Sparse bags of features, one hidden layer and very many labels: the workload of SLIDE."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from hooke.catalogue.workload import ALONE, Place, Workload
+from hooke.errors import SpecError
+
+if TYPE_CHECKING:
+    from hooke.objective.bags import Bags
+    from hooke.objective.candidates import Layer
+    from hooke.objective.wide import WideObjective
+
+PLANTED = "planted"
+
+
+class XmlcMlp(Workload):
+    """Extreme classification, one hidden layer.
+
+    Data: `data` names a folder `$HOOKE_DATA/xmlc/NAME` (or `$HOOKE_DATA/NAME`) with `train.txt` and `test.txt`,
+    plain or .gz, in the format of the Extreme Classification Repository; see docs/workloads.md. `planted` makes a
+    problem of a given size instead: every label has features of its own, which its items show with noise. Items
+    without labels are left out. A part of the training items is held out as the validation part, of which the
+    first `validation_items` are used.
+
+    Model: features -> `hidden` ReLU -> labels. W1 starts from N(0, 2), W2 from N(0, 1 / hidden), biases from 0.
+
+    Loss: cross-entropy with the item's labels as equally likely targets; accuracy is the precision at 1, over all
+    labels. In training the softmax is that of the candidates of `output`: all labels (`full`), shared negatives
+    with correction (`sampled`), shared random ones without (`random-active`), the batch's own labels (`in-batch`),
+    or labels from hash tables (`slide`, arXiv 1903.03129), which are rebuilt at step N0, N0 (1 + e^l), ...
+
+    Target: 30 %, for `planted` at its default size and with optimizer `row-adagrad`; other data need another.
+
+    Licence: that of your data. Nothing is downloaded.
+    """
+
+    target: ClassVar[float] = 0.30
+    data_fields: ClassVar[tuple[str, ...]] = ("data",)
+
+    data: str = Field(
+        PLANTED,
+        max_length=200,
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$",
+        title="Data",
+        description="Name of a folder with train.txt and test.txt; `planted`: a generated problem.",
+    )
+    labels: int = Field(2000, ge=2, le=10**7, title="Labels", description="Of the planted problem.")
+    features: int = Field(4000, ge=8, le=10**8, title="Features", description="Of the planted problem.")
+    items: int = Field(
+        20_000, ge=100, le=10**8, title="Items", description="Training items of the planted problem."
+    )
+    hidden: int = Field(128, ge=1, le=4096, title="Hidden units", description="Size of the hidden layer.")
+    output: Literal["full", "sampled", "random-active", "in-batch", "slide"] = Field(
+        "full", title="Output layer", description="Which labels a training step computes."
+    )
+    candidates: int = Field(
+        1000,
+        ge=1,
+        le=10**7,
+        title="Candidates",
+        description="Negatives of `sampled`; labels in all of `random-active` and `slide`.",
+    )
+    distribution: Literal["uniform", "log-uniform"] = Field(
+        "uniform", title="Distribution", description="Of the negatives of `sampled`."
+    )
+    correction: bool = Field(
+        True, title="Correction", description="Whether `sampled` corrects for how often a negative is drawn."
+    )
+    hash_family: Literal["simhash", "sparse-simhash", "wta", "dwta", "minhash"] = Field(
+        "simhash", title="Hash family", description="Of `slide`."
+    )
+    hashes: int = Field(9, ge=1, le=24, title="Hashes per table", description="Of `slide` (K).")
+    tables: int = Field(50, ge=1, le=1024, title="Tables", description="Of `slide` (L).")
+    bucket: int = Field(128, ge=1, le=65_536, title="Bucket size", description="Labels that a bucket holds.")
+    bucket_policy: Literal["fifo", "reservoir"] = Field(
+        "fifo", title="Full buckets", description="Keep the last labels, or a uniform sample of them."
+    )
+    uniform_share: float = Field(
+        0.5, ge=0, le=1, title="Uniform share", description="Least share of the candidates drawn uniformly."
+    )
+    first_rebuild: int = Field(50, ge=1, le=10**6, title="First rebuild", description="Step of it (N0).")
+    rebuild_growth: float = Field(
+        0.1, ge=0, le=10, title="Growth", description="Exponent l of the steps between rebuilds."
+    )
+    validation_items: int = Field(
+        2000, ge=0, le=10**7, title="Validation items", description="Items that are scored in a run; 0: all."
+    )
+
+    @model_validator(mode="after")
+    def _has_labels(self) -> XmlcMlp:
+        if self.data == PLANTED and self.features < self.labels // 100:
+            raise ValueError(
+                f"{self.features} features cannot tell {self.labels} labels apart: take more features"
+            )
+        return self
+
+    def find_data(self) -> None:
+        """Find the files. Raises DataMissing with those to provide."""
+        if self.data != PLANTED:
+            from hooke.readers import xmlc
+
+            xmlc.find(self.data, self.id())
+
+    def build(self, place: Place = ALONE) -> WideObjective:
+        """Read or make the data, build the model; imports torch. Raises DataMissing with the files to provide."""
+        from hooke.objective.wide import WideObjective
+
+        if place.compute.device == "cuda":
+            raise SpecError(f"{self.id()} runs on the CPU: choose the device `auto` or `cpu`")
+        train, test = self._parts()
+        layer = self._layer(train.label_count, place)
+        return WideObjective(train, test, self.hidden, layer, validation_items=self.validation_items, place=place)
+
+    def _parts(self) -> tuple[Bags, Bags]:
+        if self.data == PLANTED:
+            from hooke.objective.planted import planted
+
+            return planted(labels=self.labels, features=self.features, items=self.items)
+        from hooke.readers import xmlc
+
+        return xmlc.parts(self.data, self.id())
+
+    def _layer(self, labels: int, place: Place) -> Layer:
+        from hooke.objective import candidates
+
+        if self.output == "sampled":
+            return candidates.Sampled(labels, self.candidates, self.distribution, self.correction)
+        if self.output == "random-active":
+            return candidates.RandomActive(labels, self.candidates)
+        if self.output == "in-batch":
+            return candidates.InBatch()
+        return self._slide(labels, place.seed) if self.output == "slide" else candidates.Full()
+
+    def _slide(self, labels: int, seed: int) -> Layer:
+        from hooke.hashing.families import family
+        from hooke.hashing.schedule import Rebuilds
+        from hooke.hashing.tables import Tables
+        from hooke.objective.slide import Slide
+
+        chosen = family(self.hash_family, self.hidden, self.hashes, self.tables, seed)
+        tables = Tables(chosen.tables, chosen.bits, self.bucket, self.bucket_policy, seed)
+        rebuilds = Rebuilds(self.first_rebuild, self.rebuild_growth)
+        return Slide(chosen, tables, rebuilds, labels, self.candidates, self.uniform_share)
