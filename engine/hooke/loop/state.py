@@ -61,6 +61,9 @@ class RankState(Rank):
     workers are ranks 0..P-1 and the server, if any, is rank P.
     """
 
+    _touched: tuple[Touched | None, int | None] = (None, None)
+    """The rows of the latest gradient, or of the sum in its place, and the version of that vector."""
+
     def __init__(self, setup: RankSetup) -> None:
         comm, algorithm, objective = setup.comm, setup.algorithm, setup.objective
         spec, options = setup.spec, setup.options
@@ -106,12 +109,12 @@ class RankState(Rank):
         self._gradient = objective.allocate()
         comm.label(self._gradient, "gradient")
         self._buffers = 0
-        self._touched: tuple[Touched | None, int | None] = (None, None)
-        """The rows of the latest gradient, and the version of the vector that they describe."""
         objective.bind(self.params, self._gradient)
         self._sum = objective.allocate() if self.schedule.accumulation > 1 else None
         self.batches = Batches(objective.train_size, spec.batch, spec.seed, self.rank, spec.workers, spec.sharding)
         self.compute_time = ComputeTime(spec, self.rank)
+        if (supports := comm.account.supports) is not None:
+            supports.of, supports.learn = self.touched, self._learn
 
     @property
     @override
@@ -161,6 +164,11 @@ class RankState(Rank):
         found, version = self._touched
         same = g is self._gradient and found is not None and getattr(g, "_version", None) == version
         return found if same else None
+
+    def _learn(self, x: Vector, touched: Touched) -> None:
+        """Take note of the rows of a sum of gradients."""
+        if x is self._gradient:
+            self._touched = touched, getattr(x, "_version", None)
 
     def _next_gradient(self) -> float:
         """Write the gradient of the next batch to the bound vector; return the mean loss."""

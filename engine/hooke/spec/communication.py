@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from hooke.spec.frozen import Frozen
 
@@ -40,6 +40,13 @@ class Communication(Frozen):
         title="Error feedback",
         description="Add what the wire type took from a vector to the next vector sent (no effect with fp32).",
     )
+    rows: Literal["all", "touched"] = Field(
+        "all",
+        exclude_if=lambda value: value == "all",  # documents without it keep their fingerprint
+        title="Rows",
+        description="What an all-reduce of gradients sends of a model that touches few rows in a step: all, or "
+        "those that some worker has touched.",
+    )
     wire_share: float = Field(
         DEFAULT_SHARE,
         gt=0,
@@ -48,3 +55,13 @@ class Communication(Frozen):
         title="Share of elements",
         description="Part of the elements that the wire type top-k sends; each takes 8 bytes.",
     )
+
+    @model_validator(mode="after")
+    def _rows_keep_no_residual(self) -> Communication:
+        rounds = self.wire != "fp32"
+        if self.rows == "touched" and rounds and (self.error_feedback or self.wire not in ("bf16", "fp16")):
+            raise ValueError(
+                "touched rows differ from step to step, so that what a wire type took from them cannot be kept: "
+                "choose the wire type fp32, or bf16 or fp16 without error feedback"
+            )
+        return self

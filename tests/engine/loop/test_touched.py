@@ -6,6 +6,7 @@ import torch
 from hooke.catalogue.validation import validate_run
 from hooke.comm.base import Slice
 from hooke.comm.touched import Rows, Touched
+from hooke.errors import SpecError
 from hooke.loop.train import run_spec_virtual
 from hooke.objective.candidates import RandomActive
 from hooke.objective.planted import planted
@@ -116,3 +117,64 @@ def test_rows_of_a_vector():
     touched.clear(g)
     assert not g.any()
     assert np.isnan(touched.total(g.fill_(float("nan"))))
+
+
+# -- sums of touched rows ----------------------------------------------------------------------------------
+
+
+def summed(rows, candidates, name="sync-sgd", workers=3, wire="fp32", **parameters):
+    """Return the outcomes of a run whose all-reduces send `rows`, and the bytes that its workers sent."""
+    communication = {"rows": rows, "wire": wire, "error_feedback": False}
+    chosen = {"name": name, "parameters": {"lr": 0.5, **parameters}}
+    spec = validate_run(RUN | {"algorithm": chosen, "workers": workers, "communication": communication})
+    outcomes = run_spec_virtual(spec, None, lambda: WideObjective(*DATA, 6, RandomActive(300, candidates)))
+    return outcomes, sum(outcome.done.wire for outcome in outcomes)
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "row-adagrad"])
+@pytest.mark.parametrize("candidates", [40, 300])
+def test_sums_of_touched_rows_are_those_of_whole_vectors(candidates, optimizer):
+    """Two workers: a sum has one order. With three, the tree adds every element in the same order, too."""
+    for workers in (2, 3):
+        whole, _ = summed("all", candidates, workers=workers, optimizer=optimizer)
+        touched, _ = summed("touched", candidates, workers=workers, optimizer=optimizer)
+        for one, other in zip(whole, touched, strict=True):
+            assert one.weights.tobytes() == other.weights.tobytes()
+
+
+def test_few_touched_rows_are_few_bytes():
+    """By hand: ids and counts to two others, and rows of 6 weights and a bias, or of 6 weights."""
+    _, whole = summed("all", 10)
+    _, touched = summed("touched", 10)
+    assert touched < 0.35 * whole
+
+
+def test_vectors_of_unknown_rows_are_summed_whole():
+    """Local SGD averages weights: nothing is known of their rows."""
+    whole, sent = summed("all", 40, "local-sgd", period=2)
+    touched, also = summed("touched", 40, "local-sgd", period=2)
+    assert all(a.weights.tobytes() == b.weights.tobytes() for a, b in zip(whole, touched, strict=True))
+    assert sent < also < 1.1 * sent, "the counts of rows are sent in vain"
+
+
+def test_momentum_moves_all_rows():
+    whole, _ = summed("all", 40, momentum=0.8)
+    touched, _ = summed("touched", 40, momentum=0.8)
+    assert all(a.weights.tobytes() == b.weights.tobytes() for a, b in zip(whole, touched, strict=True))
+
+
+def test_rounded_rows_are_near():
+    whole, _ = summed("all", 40)
+    rounded, sent = summed("touched", 40, wire="bf16")
+    _, exact = summed("touched", 40)
+    off = np.abs(whole[0].weights - rounded[0].weights).max()
+    assert 0 < off < 0.05
+    assert sent < 0.65 * exact
+
+
+@pytest.mark.parametrize("communication", [{"wire": "bf16"}, {"wire": "top-k", "error_feedback": False}])
+def test_a_residual_of_changing_rows_is_refused(communication):
+    with pytest.raises(SpecError, match="touched rows differ from step to step"):
+        validate_run(
+            RUN | {"algorithm": {"name": "sync-sgd"}, "communication": {"rows": "touched", **communication}}
+        )

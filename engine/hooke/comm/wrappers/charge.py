@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from hooke.comm.arrays import Array
 from hooke.comm.base import Comm, Vector
+from hooke.comm.wrappers.touched_sums import Supports
 from hooke.comm.wrappers.wrapper import Wrapper
 from hooke.trace.phases import Ledger, Phase
 from hooke.trace.records import NOBODY
@@ -28,6 +29,8 @@ class Account:
     """Number of communicators created by `split`."""
     phase: Phase = Phase.COMMUNICATE
     """What operations are charged to."""
+    supports: Supports | None = None
+    """Rows that the rank's vectors consist of, where only those are summed."""
 
     def count(self, posted: float, completed: float) -> float:
         """Return the hidden seconds of a completed transfer that have not been counted yet."""
@@ -80,7 +83,6 @@ class Charged(Wrapper):
         For the trace: its name (one of `hooke.trace.records.OPERATIONS`), the other rank, and the vector.
         """
         ledger, trace, traffic = self.ledger, self.trace, self.traffic
-        changed(x)
         before = ledger.interrupt(self.account.phase)
         entered = ledger.since
         if trace is not None:
@@ -89,6 +91,7 @@ class Charged(Wrapper):
         try:
             yield
         finally:
+            changed(x)
             ledger.resume(before)
             if self.account.pending:  # otherwise no transfer can be hidden
                 self.account.blocked.append((entered, ledger.since))

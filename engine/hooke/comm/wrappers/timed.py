@@ -11,6 +11,7 @@ from hooke.comm.wrappers.packed import Packed
 from hooke.comm.wrappers.staged import Staged, Staging
 from hooke.comm.wrappers.timed_pending import TimedControl, TimedPending
 from hooke.comm.wrappers.timed_window import TimedCounter, TimedWindow
+from hooke.comm.wrappers.touched_sums import Supports, TouchedSums
 from hooke.comm.wrappers.wire import Wire
 from hooke.comm.wrappers.wrapper import Wrapper
 from hooke.spec.communication import Communication
@@ -29,6 +30,7 @@ def connect(
     """Return `Timed(Wire(Packed(comm)))`, the communicator of algorithms; wrapped in `Staged` on a device.
 
     With a compressed wire it is `Timed(Packed(Compressed(comm)))`: layers or buckets are compressed one by one.
+    Where only touched rows are summed, `TouchedSums` is around what `Timed` contains.
     `seed` is that of random rounding.
 
     The collective of `communication` is chosen when the world is created: `MpiComm(collective)`,
@@ -45,7 +47,10 @@ def connect(
         inner = Wire(inner, wire, communication.error_feedback, residuals)
     if staging is not None:
         inner = Staged(inner, staging)
-    return Timed(inner, ledger, residuals=residuals)
+    supports = Supports() if communication.rows == "touched" else None
+    if supports is not None:
+        inner = TouchedSums(inner, supports, len(layout))
+    return Timed(inner, ledger, Account(supports=supports), residuals)
 
 
 class Timed(Charged):
@@ -83,6 +88,8 @@ class Timed(Charged):
         """Overwrite x on every rank with the sum over ranks."""
         with self.charged("all-reduce", x=x):
             self.inner.allreduce(x)
+        if self.account.supports is not None:
+            self.account.supports.settle(x)
 
     def iallreduce(self, x: Vector, into: Vector | None = None) -> Pending:
         """Begin an all-reduce in the background."""
