@@ -95,8 +95,8 @@ def truth(objective, weights, bags, chosen):
 
 
 LAYERS = {
-    "full": lambda: Full(),
-    "in-batch": lambda: InBatch(),
+    "full": Full,
+    "in-batch": InBatch,
     "random-active": lambda: RandomActive(LABELS, 30),
     "sampled": lambda: Sampled(LABELS, 25),
     "sampled, log-uniform": lambda: Sampled(LABELS, 25, "log-uniform"),
