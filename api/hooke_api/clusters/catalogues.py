@@ -15,7 +15,7 @@ from typing import Any, cast, get_args
 from hooke.catalogue.claims import Coordination
 from hooke.catalogue.discovery import built_in
 from hooke.catalogue.items import Kind
-from hooke.catalogue.offers import Catalogue, Offer, brought_along, reasons
+from hooke.catalogue.offers import Catalogue, Offer, brought_along, per_variant, reasons
 from hooke.errors import Fault
 from hooke.spec.pointers import pointer
 from hooke.spec.spaces import Space
@@ -53,6 +53,12 @@ class Reported:
     def classes(self) -> int | None:
         """None: known only to its class."""
         return None
+
+    @property
+    def per_variant(self) -> frozenset[str]:
+        """The parameters that a variant may set."""
+        schema = self.document.get("schema")
+        return per_variant(schema) if isinstance(schema, dict) else frozenset()
 
     @property
     def max_workers(self) -> int | None:

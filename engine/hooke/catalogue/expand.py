@@ -74,12 +74,14 @@ def resolve(
     """Return one cell with all defaults filled in, so that its fingerprint covers every setting."""
     offered = catalogue or here()
     method, workload = offered.algorithms[variant.algorithm], offered.workloads[spec.workload.name]
+    trained = workload.resolve(spec.workload.parameters | variant.workload_settings)[0]
     return RunSpec(
         workload=WorkloadChoice(
             name=spec.workload.name,
             parameters=workload.resolve(spec.workload.parameters)[0],
             hash=_source(workload),
         ),
+        workload_settings={name: trained[name] for name in variant.workload_settings},
         algorithm=AlgorithmChoice(
             name=variant.algorithm, parameters=method.resolve(variant.parameters)[0], hash=_source(method)
         ),

@@ -47,6 +47,10 @@ class WorkloadOffer(Offer, Protocol):
     def classes(self) -> int | None:
         """Number of classes, if it is a classification with equally frequent classes, else None."""
 
+    @property
+    def per_variant(self) -> frozenset[str]:
+        """The parameters that a variant may set: they change how it is trained, not what is learned."""
+
 
 class AlgorithmOffer(Offer, Protocol):
     """An algorithm."""
@@ -137,6 +141,11 @@ class ClassWorkloadOffer(ClassOffer):
         """Number of classes, if it is a classification with equally frequent classes, else None."""
         return self.kind.classes
 
+    @property
+    def per_variant(self) -> frozenset[str]:
+        """The parameters that a variant may set."""
+        return per_variant(self.kind.model_json_schema())
+
 
 @dataclass(frozen=True)
 class ClassAlgorithmOffer(ClassOffer):
@@ -204,6 +213,13 @@ class ClassAlgorithmOffer(ClassOffer):
     def warnings(self, values: Mapping[str, Any], workers: int) -> list[str]:
         """Return warnings for a run with these parameters on that many workers."""
         return self.kind.model_validate(values).warnings(workers)
+
+
+def per_variant(schema: Mapping[str, Any]) -> frozenset[str]:
+    """Return the parameters that a JSON Schema marks as those that a variant may set."""
+    fields = schema.get("properties")
+    found = fields.items() if isinstance(fields, dict) else ()
+    return frozenset(name for name, each in found if isinstance(each, dict) and each.get("per_variant") is True)
 
 
 def method(item: CatalogueItem, cls: type[Algorithm] | None = None) -> ClassAlgorithmOffer:

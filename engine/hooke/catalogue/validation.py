@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from hooke.catalogue.offers import AlgorithmOffer, Catalogue, Offer, conflict, here, unknown
+from hooke.catalogue.offers import AlgorithmOffer, Catalogue, Offer, WorkloadOffer, conflict, here, unknown
 from hooke.catalogue.partial import further
 from hooke.catalogue.searched import MOST_EVALUATIONS, check_search, check_tuning, given_by_trials
 from hooke.errors import Fault, SpecError
@@ -121,6 +121,24 @@ def _check_choice(
     return list(dict.fromkeys(faults))  # clusters with the same offer have the same faults
 
 
+def _check_settings(
+    chosen: WorkloadChoice, settings: dict[str, Any], offer: WorkloadOffer | None, *prefix: object
+) -> list[Fault]:
+    """Return the faults of the parameters of a workload that a variant sets."""
+    if offer is None or not settings:
+        return []
+    known = ", ".join(sorted(offer.per_variant)) or "none"
+    place = (*prefix, "workload_settings")
+    fixed = [
+        Fault(pointer(*place, name), f"a variant cannot set this parameter of {chosen.name}; it may set: {known}")
+        for name in settings
+        if name not in offer.per_variant
+    ]
+    if fixed or offer.resolve(chosen.parameters)[1]:
+        return fixed
+    return offer.resolve(chosen.parameters | settings, *place)[1]
+
+
 def _of(spec: ExperimentSpec, catalogues: Catalogues | None) -> Catalogues:
     """Return the catalogue of every known host of an experiment; `expand` reports unknown ones."""
     if catalogues is None:
@@ -161,6 +179,11 @@ def check_experiment(spec: ExperimentSpec, catalogues: Catalogues | None = None)
             method = offered.get(cluster.host, next(iter(offered.values()))).algorithms.get(variant.algorithm)
             wrong = _check_stores(method, variant.parameters, cluster.virtual, "variants", i) if method else []
             wrong += _check_wire(variant.communication, variant.algorithm, method, "variants", i) if method else []
+            faults += [each for each in wrong if each not in faults]
+        for source in offered.values():
+            wrong = _check_settings(
+                chosen, variant.workload_settings, source.workloads.get(chosen.name), "variants", i
+            )
             faults += [each for each in wrong if each not in faults]
         simulated = any(c.virtual for c in spec.clusters)
         faults += _check_communication(variant.communication, simulated, "variants", i)
@@ -207,6 +230,7 @@ def validate_run(document: Any, catalogue: Catalogue | None = None) -> RunSpec:
     offered = catalogue or here()
     only = {"": offered}
     faults = _check_choice("workload", spec.workload.name, spec.workload.parameters, only, "name", "workload")
+    faults += _check_settings(spec.workload, spec.workload_settings, offered.workloads.get(spec.workload.name))
     faults += _check_choice("algorithm", spec.algorithm.name, spec.algorithm.parameters, only, "name", "algorithm")
     faults += _check_communication(spec.communication, spec.world == "virtual")
     faults += _check_target(spec.target)

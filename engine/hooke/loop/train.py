@@ -92,7 +92,7 @@ def train_rank(
     if comm.size != ranks_of(spec):
         raise LaunchError(f"{comm.size} ranks were started, but this run needs {ranks_of(spec)}")
     if objective is None:
-        chosen_workload = workload(spec.workload.name).model_validate(spec.workload.parameters)
+        chosen_workload = workload(spec.workload.name).model_validate(spec.workload_parameters)
         compute = options.placed.compute(spec.compute) if options and options.placed else spec.compute
         objective = chosen_workload.build(Place(compute, spec.seed, comm.rank))
     copies = staging(objective.device)

@@ -21,7 +21,7 @@ def train_size(spec: RunSpec) -> int:
     """
     from hooke.objective.flat import FlatObjective
 
-    chosen = find_workload(spec.workload.name).model_validate(spec.workload.parameters)
+    chosen = find_workload(spec.workload.name).model_validate(spec.workload_parameters)
     objective = chosen.build(Place(spec.compute, spec.seed, 0))
     with _failing("the first gradient failed, so that `model`, `train` and `loss` do not fit together"):
         objective.gradient(objective.pick(range(min(spec.batch, objective.train_size))))

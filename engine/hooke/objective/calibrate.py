@@ -28,7 +28,7 @@ def calibrated(spec: RunSpec, seconds: float = SECONDS) -> RunSpec:
 
     if spec.virtual is None:
         raise ValueError("only a virtual run has a compute time to measure")
-    chosen = workload(spec.workload.name).model_validate(spec.workload.parameters)
+    chosen = workload(spec.workload.name).model_validate(spec.workload_parameters)
     torch.set_num_threads(threads(spec.compute))
     objective = chosen.build(Place(spec.compute, spec.seed, 0))
     taken = [each / spec.batch for each in _gradients(objective, spec, seconds)]

@@ -66,6 +66,14 @@ class Variant(Frozen):
     algorithm: Name
     parameters: dict[str, Any] = Field(default_factory=dict)
     communication: Communication = Communication()
+    workload_settings: dict[Parameter, Any] = Field(
+        default_factory=dict,
+        max_length=32,
+        exclude_if=lambda value: not value,  # documents without it keep their fingerprint
+        title="Settings of the workload",
+        description="Parameters of the workload that this variant sets; only those that change how it is trained, "
+        "not what is learned.",
+    )
     sweep: dict[Parameter, Annotated[list[Scalar], Field(min_length=1, max_length=64)]] = Field(
         default_factory=dict,
         max_length=8,
@@ -238,6 +246,8 @@ class RunSpec(Frozen):
 
     schema_: Literal["hooke.run/1"] = Field("hooke.run/1", alias="schema")
     workload: WorkloadChoice
+    workload_settings: dict[Parameter, Any] = Field(default_factory=dict, exclude_if=lambda value: not value)
+    """Parameters of the workload that the variant sets; `workload` has those that all variants share."""
     algorithm: AlgorithmChoice
     communication: Communication = Communication()
     batch: int = Field(32, ge=1, le=65536)
@@ -258,6 +268,11 @@ class RunSpec(Frozen):
     checkpoint_every: int | None = Field(None, ge=1, le=10**12)
     """Samples between checkpoints during the run (unless `checkpoint` is `never`); None: none."""
     on_bad_worker: Literal["fail", "drop"] = "fail"
+
+    @property
+    def workload_parameters(self) -> dict[str, Any]:
+        """Return the parameters of the workload as it is trained."""
+        return self.workload.parameters | self.workload_settings
 
 
 def canonical(spec: BaseModel) -> str:

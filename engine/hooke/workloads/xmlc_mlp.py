@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from hooke.objective.wide import WideObjective
 
 PLANTED = "planted"
+TRAINED: dict[str, Any] = {"per_variant": True}
+"""Marks the parameters of training, which a variant of an experiment may set."""
 
 
 class XmlcMlp(Workload):
@@ -55,7 +57,10 @@ class XmlcMlp(Workload):
     )
     hidden: int = Field(128, ge=1, le=4096, title="Hidden units", description="Size of the hidden layer.")
     output: Literal["full", "sampled", "random-active", "in-batch", "slide"] = Field(
-        "full", title="Output layer", description="Which labels a training step computes."
+        "full",
+        title="Output layer",
+        description="Which labels a training step computes.",
+        json_schema_extra=TRAINED,
     )
     candidates: int = Field(
         1000,
@@ -63,28 +68,64 @@ class XmlcMlp(Workload):
         le=10**7,
         title="Candidates",
         description="Negatives of `sampled`; labels in all of `random-active` and `slide`.",
+        json_schema_extra=TRAINED,
     )
     distribution: Literal["uniform", "log-uniform"] = Field(
-        "uniform", title="Distribution", description="Of the negatives of `sampled`."
+        "uniform",
+        title="Distribution",
+        description="Of the negatives of `sampled`.",
+        json_schema_extra=TRAINED,
     )
     correction: bool = Field(
-        True, title="Correction", description="Whether `sampled` corrects for how often a negative is drawn."
+        True,
+        title="Correction",
+        description="Whether `sampled` corrects for how often a negative is drawn.",
+        json_schema_extra=TRAINED,
     )
     hash_family: Literal["simhash", "sparse-simhash", "wta", "dwta", "minhash"] = Field(
-        "simhash", title="Hash family", description="Of `slide`."
+        "simhash",
+        title="Hash family",
+        description="Of `slide`.",
+        json_schema_extra=TRAINED,
     )
-    hashes: int = Field(9, ge=1, le=24, title="Hashes per table", description="Of `slide` (K).")
-    tables: int = Field(50, ge=1, le=1024, title="Tables", description="Of `slide` (L).")
-    bucket: int = Field(128, ge=1, le=65_536, title="Bucket size", description="Labels that a bucket holds.")
+    hashes: int = Field(
+        9, ge=1, le=24, title="Hashes per table", description="Of `slide` (K).", json_schema_extra=TRAINED
+    )
+    tables: int = Field(
+        50, ge=1, le=1024, title="Tables", description="Of `slide` (L).", json_schema_extra=TRAINED
+    )
+    bucket: int = Field(
+        128,
+        ge=1,
+        le=65_536,
+        title="Bucket size",
+        description="Labels that a bucket holds.",
+        json_schema_extra=TRAINED,
+    )
     bucket_policy: Literal["fifo", "reservoir"] = Field(
-        "fifo", title="Full buckets", description="Keep the last labels, or a uniform sample of them."
+        "fifo",
+        title="Full buckets",
+        description="Keep the last labels, or a uniform sample of them.",
+        json_schema_extra=TRAINED,
     )
     uniform_share: float = Field(
-        0.5, ge=0, le=1, title="Uniform share", description="Least share of the candidates drawn uniformly."
+        0.5,
+        ge=0,
+        le=1,
+        title="Uniform share",
+        description="Least share of the candidates drawn uniformly.",
+        json_schema_extra=TRAINED,
     )
-    first_rebuild: int = Field(50, ge=1, le=10**6, title="First rebuild", description="Step of it (N0).")
+    first_rebuild: int = Field(
+        50, ge=1, le=10**6, title="First rebuild", description="Step of it (N0).", json_schema_extra=TRAINED
+    )
     rebuild_growth: float = Field(
-        0.1, ge=0, le=10, title="Growth", description="Exponent l of the steps between rebuilds."
+        0.1,
+        ge=0,
+        le=10,
+        title="Growth",
+        description="Exponent l of the steps between rebuilds.",
+        json_schema_extra=TRAINED,
     )
     validation_items: int = Field(
         2000, ge=0, le=10**7, title="Validation items", description="Items that are scored in a run; 0: all."
