@@ -75,3 +75,13 @@ class Touched:
     def total(self, vector: Vector) -> float:
         """Return the sum of these elements, which is NaN or infinite if one of them is."""
         return sum(float(each.of(vector).sum()) for each in self.slices)
+
+
+def nonzero(layout: tuple[Slice, ...], vector: Any) -> Touched:
+    """Return the rows of a tensor that are not zero; all rows of a slice, if more than half of them are not."""
+    found = []
+    for part in layout:
+        matrix = Rows(part, None).matrix(vector)
+        ids = (matrix != 0).any(dim=1).nonzero().flatten()
+        found.append(Rows(part, None if 2 * len(ids) > len(matrix) else ids))
+    return Touched(tuple(found))

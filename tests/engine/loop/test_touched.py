@@ -5,7 +5,7 @@ import pytest
 import torch
 from hooke.catalogue.validation import validate_run
 from hooke.comm.base import Slice
-from hooke.comm.touched import Rows, Touched
+from hooke.comm.touched import Rows, Touched, nonzero
 from hooke.errors import SpecError
 from hooke.loop.train import run_spec_virtual
 from hooke.objective.candidates import RandomActive
@@ -147,6 +147,20 @@ def test_few_touched_rows_are_few_bytes():
     _, whole = summed("all", 10)
     _, touched = summed("touched", 10)
     assert touched < 0.35 * whole
+
+
+@pytest.mark.parametrize(("name", "parameters"), [("slowmo", {"period": 3}), ("diloco", {"period": 2})])
+def test_updates_are_summed_where_they_are_not_zero(name, parameters):
+    parameters |= {"optimizer": "row-adagrad"}
+    whole, much = summed("all", 10, name, **parameters)
+    touched, little = summed("touched", 10, name, **parameters)
+    assert all(a.weights.tobytes() == b.weights.tobytes() for a, b in zip(whole, touched, strict=True))
+    assert little < 0.6 * much
+
+
+def test_nan_is_not_zero():
+    (rows,) = nonzero((Slice("matrix", 0, 12, (6, 2)),), torch.tensor([0.0] * 4 + [float("nan")] + [0.0] * 7))
+    assert rows.ids.tolist() == [2]
 
 
 def test_vectors_of_unknown_rows_are_summed_whole():

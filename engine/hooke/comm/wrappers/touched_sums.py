@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from hooke.comm.base import Comm, Content, Vector
-from hooke.comm.touched import Rows, Touched
+from hooke.comm.base import Comm, Content, Slice, Vector
+from hooke.comm.touched import Rows, Touched, nonzero
 from hooke.comm.wrappers.wrapper import Wrapper
 
 UNKNOWN, ALL = -2, -1
@@ -37,18 +37,21 @@ class TouchedSums(Wrapper):
     """Sums rows that at least one rank has touched; the others are zero on all ranks, and stay so.
 
     The ranks gather the numbers and ids of their rows (4 bytes each), and all-reduce a vector of the union's rows,
-    in the order of the layout, which has `slices` slices. Where all rows are touched, this is the vector itself,
-    and the bits are those of the all-reduce of it. If a rank does not know the rows, the vector is summed as a
-    whole. Other operations are forwarded.
+    in the order of `layout`. Where all rows are touched, this is the vector itself, and the bits are those of the
+    all-reduce of it. The rows of a gradient are those that the objective tells; of other updates, those that
+    are not zero. Averages are summed as a whole, and so is every vector if one rank does not know its rows.
+    Other operations are forwarded.
     """
 
-    def __init__(self, inner: Comm, supports: Supports, slices: int) -> None:
+    def __init__(
+        self, inner: Comm, supports: Supports, layout: tuple[Slice, ...], content: Content | None = None
+    ) -> None:
         super().__init__(inner)
-        self._supports, self._slices = supports, slices
+        self._supports, self._layout, self._content = supports, layout, content
 
     def allreduce(self, x: Vector) -> None:
         """Overwrite x on every rank with the sum over ranks."""
-        mine = self._supports.of(x)
+        mine = self._supports.of(x) or self._found(x)
         counts = self._counts(mine)
         if mine is None or (counts == UNKNOWN).any():
             self.inner.allreduce(x)
@@ -59,10 +62,15 @@ class TouchedSums(Wrapper):
         _unpack(union, packed, x)
         self._supports.summed = union
 
+    def _found(self, x: Vector) -> Touched | None:
+        """Return the rows of updates that are not zero; None for other vectors, and for parts of vectors."""
+        length = self._layout[-1].stop if self._layout else 0
+        return nonzero(self._layout, x) if self._content == "updates" and x.numel() == length else None
+
     def _counts(self, mine: Touched | None) -> Any:
         """Return the number of rows of every slice on every rank, int32 (P, 1 + slices)."""
         told = [UNKNOWN] if mine is None else [0, *(ALL if rows.ids is None else len(rows.ids) for rows in mine)]
-        counts = np.full((self.size, 1 + self._slices), UNKNOWN, dtype=np.int32)
+        counts = np.full((self.size, 1 + len(self._layout)), UNKNOWN, dtype=np.int32)
         counts[self.rank, : len(told)] = told
         self.inner.allgather(counts.view(np.uint8).reshape(-1))
         return counts
@@ -99,12 +107,12 @@ class TouchedSums(Wrapper):
     def without_feedback(self) -> Comm:
         """Return the same sums by a communicator without error feedback."""
         inner = self.inner.without_feedback() if isinstance(self.inner, Wrapper) else self.inner
-        return TouchedSums(inner, self._supports, self._slices)
+        return TouchedSums(inner, self._supports, self._layout, self._content)
 
     def sending(self, content: Content) -> Comm:
         """Return the same sums for vectors of this content."""
         inner = self.inner.sending(content) if isinstance(self.inner, Wrapper) else self.inner
-        return TouchedSums(inner, self._supports, self._slices)
+        return TouchedSums(inner, self._supports, self._layout, content)
 
 
 def _pack(union: Touched, x: Vector) -> Any:
