@@ -44,8 +44,7 @@ class RowStep(Step):
 
     def move(self, g: Vector, parts: int = 1) -> tuple[Vector, float]:
         """Update the sums with a gradient, the sum of `parts`; return the step, in its place, and 1."""
-        touched = self._r.touched(g) or self._all
-        mean = self._to_mean(g, parts)
+        touched, mean = self._rows(g), self._to_mean(g, parts)
         for rows, sums in zip(touched, self._sums, strict=True):
             step = self._step(rows, sums, rows.of(g), mean)
             if self._decay:
@@ -55,14 +54,18 @@ class RowStep(Step):
 
     def apply(self, g: Vector, parts: int = 1) -> None:
         """Step the weights along this gradient, the sum of `parts`."""
-        touched = self._r.touched(g) or self._all
-        mean, x = self._to_mean(g, parts), self._r.params
+        touched, mean, x = self._rows(g), self._to_mean(g, parts), self._r.params
         for rows, sums in zip(touched, self._sums, strict=True):
             step, values = self._step(rows, sums, rows.of(g), mean), rows.of(x)
             if self._decay:
                 values.mul_(1 - self.lr * self._decay)
             values.add_(step)
             rows.put(x, values)
+
+    def _rows(self, g: Vector) -> Touched:
+        """Return the rows of a gradient: those that are known, or all."""
+        touched = self._r.touched(g)
+        return self._all if touched is None else touched
 
     def _step(self, rows: Rows, sums: Any, g: Any, mean: float) -> Any:
         """Return the step of some rows, in place of their gradient, and renew their sums."""

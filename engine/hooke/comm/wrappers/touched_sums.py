@@ -51,7 +51,8 @@ class TouchedSums(Wrapper):
 
     def allreduce(self, x: Vector) -> None:
         """Overwrite x on every rank with the sum over ranks."""
-        mine = self._supports.of(x) or self._found(x)
+        mine = self._supports.of(x)
+        mine = self._found(x) if mine is None else mine
         counts = self._counts(mine)
         if mine is None or (counts == UNKNOWN).any():
             self.inner.allreduce(x)
