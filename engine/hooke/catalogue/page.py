@@ -78,7 +78,8 @@ default.
 formed in one documented order, so packings and the tree and halving schedules give the same bits. The wire types
 bf16 and fp16 round elements and sums; int8 (random rounding), sign (1 bit) and top-k (the largest elements,
 `wire_share`) send compressed differences or updates, in all-gathers instead of all-reduces
-([decision 29](decisions/0029-compressed-wires.md)). Windows of lock-free methods are float32.
+([decision 29](decisions/0029-compressed-wires.md)). Windows of lock-free methods are float32. Of models that touch
+few rows in a step, all-reduces may send those alone (`rows`; [wide output layers](wide-outputs.md)).
 
 **Two worlds.** The same file runs under MPI and in virtual time. In virtual time every rank is a thread, messages
 occupy one-port links and the time of a gradient is drawn from a seeded distribution. Virtual seconds are always

@@ -23,6 +23,7 @@ SIZE, STEPS = LAYOUT[-1].stop, 24
 
 def rank_at(x):
     rank = SimpleNamespace(params=x.clone(), t=0, layout=LAYOUT, notes={}, buffer=torch.empty_like)
+    rank.touched = lambda _: None
     rank.state = lambda _: torch.zeros_like(x)
     rank.note = rank.notes.__setitem__
     return rank
