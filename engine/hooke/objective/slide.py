@@ -8,51 +8,53 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hooke.hashing.families import Family
-from hooke.hashing.schedule import Rebuilds
+from hooke.hashing.active import Assembler
+from hooke.hashing.family import Family
+from hooke.hashing.lists import Lists
+from hooke.hashing.schedule import RebuildSchedule
 from hooke.hashing.tables import Tables
-from hooke.objective.candidates import Candidates, Labels, filled
+from hooke.objective.candidates import Candidates, Labels
+
+STATE = "slide."
+"""Beginning of the names of its state."""
 
 
 class Slide:
     """Labels retrieved from hash tables of the rows of W2, for the batch as a whole (arXiv 1903.03129, section 3).
 
-    The candidates are the labels of the batch, those that share a bucket with the hidden units of one of its
-    items, at most `size` less the uniform share, and uniformly drawn ones that fill them up to `size`. The tables
-    are built anew after a growing number of steps (`rebuilds`). Their codes are part of the state, so that a
-    resumed run has the tables of an undisturbed one.
+    The candidates are the labels of the batch, a window of uniform ones (`assembler`), and labels that share most
+    buckets with the hidden units of its items, up to the assembler's cap. The tables are built anew at the steps
+    of `rebuilds`. They are part of the state, so that a resumed run has those of an undisturbed one.
 
     Readings: the paper retrieves a set for every item; here the batch has one, so that products are those of
     matrices. As in the paper the softmax is that of the candidates, without correction.
     """
 
-    def __init__(
-        self, family: Family, tables: Tables, rebuilds: Rebuilds, labels: int, size: int, uniform: float
-    ) -> None:
-        self._family, self._tables, self._rebuilds = family, tables, rebuilds
-        self._labels, self._size, self._uniform = labels, size, uniform
+    def __init__(self, family: Family, tables: Tables, assembler: Assembler, rebuilds: RebuildSchedule) -> None:
+        self._family, self._tables = family, tables
+        self._assembler, self._rebuilds = assembler, rebuilds
         self._steps = 0
-        self._codes: Any = None
 
     def choose(self, own: Labels, hidden: Tensor, weights: Tensor, random: np.random.Generator) -> Candidates:
-        """Return the labels of the batch, retrieved ones and uniformly drawn ones."""
-        if self._codes is None or self._rebuilds.due(self._steps):
-            self._codes = self._family.codes(weights.numpy())
-            self._tables.build(self._codes)
+        """Return the labels of the batch, uniform ones, and retrieved ones."""
+        del random  # windows and tables have streams of their own
+        if self._tables.rows != len(weights) or self._rebuilds.is_rebuild(self._steps):
+            self._tables.build_from(self._family, weights.numpy())
+        labels = Lists(np.array([0, len(own)]), own.astype(np.int32))
+        room = max(len(hidden), self._assembler.cap - self._assembler.uniform)
+        found = self._tables.union_of_batch(self._family.codes(hidden.float().numpy()), room)
+        chosen = self._assembler.shared(self._steps, labels, found)
         self._steps += 1
-        most = int(self._size * (1 - self._uniform))
-        found = self._tables.union_of_batch(self._family.codes(hidden.numpy()), most, random)
-        known = np.union1d(own, found.astype(np.int64))
-        return Candidates(torch.from_numpy(filled(known, self._size, self._labels, random)))
+        return Candidates(torch.from_numpy(chosen.ids.astype(np.int64)))
 
     def state(self) -> dict[str, Any]:
-        """Return the number of steps and the codes from which the tables were built."""
-        codes = self._codes if self._codes is not None else np.zeros((0, 0), dtype=np.int32)
-        return {"slide.steps": np.array([self._steps], dtype=np.int64), "slide.codes": codes}
+        """Return the number of steps, and the state of the tables."""
+        held = {f"{STATE}{name}": array for name, array in self._tables.state().items()}
+        return held | {f"{STATE}steps": np.array([self._steps], dtype=np.int64)}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Continue from the result of `state`: build the tables of its codes."""
-        self._steps = int(state["slide.steps"][0])
-        self._codes = np.asarray(state["slide.codes"]) if len(state["slide.codes"]) else None
-        if self._codes is not None:
-            self._tables.build(self._codes)
+        """Continue from the result of `state`."""
+        held = {name.removeprefix(STATE): np.asarray(array) for name, array in state.items()}
+        self._steps = int(held.pop("steps")[0])
+        if held["codes"].shape[1]:
+            self._tables.restore(held)

@@ -24,7 +24,7 @@ from hooke.comm.base import Slice, Vector
 from hooke.comm.touched import Rows, Touched
 from hooke.errors import CheckpointError
 from hooke.objective import device as devices
-from hooke.objective.bags import Bags
+from hooke.objective.bags import Bags, Subset, split_off
 from hooke.objective.candidates import ALL, Candidates, Layer
 from hooke.spec.specification import Part
 
@@ -59,12 +59,13 @@ class WideObjective:
         self.notes = {"device": "cpu", "threads": str(devices.threads(place.compute))}
         self._low = place.compute.precision == "bf16"
         self.notes["precision"] = "bf16 products, weights and sums fp32" if self._low else "fp32"
-        train, validation = train.split_off()
+        train, test = self._labelled(train, "training"), self._labelled(test, "test")
+        kept, validation = split_off(train)
         if validation_items:
-            validation = validation.take(np.arange(min(validation_items, len(validation)), dtype=np.int64))
-        self._parts: dict[str, Bags] = {"validation": validation, "test": test}
-        self._train = train
-        self.train_size, self.validation_size, self.test_size = len(train), len(validation), len(test)
+            validation = Subset(train, validation.items[:validation_items])
+        self._parts: dict[str, Bags | Subset] = {"validation": validation, "test": test}
+        self._train = kept
+        self.train_size, self.validation_size, self.test_size = len(kept), len(validation), len(test)
         shapes = {
             "hidden.weight": (train.feature_count, hidden),
             "hidden.bias": (hidden,),
@@ -78,6 +79,14 @@ class WideObjective:
         self._written: int | None = None
         """Version of the bound gradient after the latest one was written: it has changed if this differs."""
         self.bind(self.allocate(), self.allocate())
+
+    def _labelled(self, part: Bags, name: str) -> Bags:
+        """Return the items that have labels."""
+        found = np.flatnonzero(part.labels.counts)
+        if len(found) == len(part):
+            return part
+        self.notes[f"{name} items without labels"] = f"{len(part) - len(found):,} of {len(part):,}, left out"
+        return part.take(found)
 
     @property
     def independent(self) -> bool:

@@ -82,7 +82,7 @@ class XmlcMlp(Workload):
         description="Whether `sampled` corrects for how often a negative is drawn.",
         json_schema_extra=TRAINED,
     )
-    hash_family: Literal["simhash", "sparse-simhash", "wta", "dwta", "minhash"] = Field(
+    hash_family: Literal["simhash", "simhash-sparse", "wta", "dwta", "minhash"] = Field(
         "simhash",
         title="Hash family",
         description="Of `slide`.",
@@ -158,9 +158,9 @@ class XmlcMlp(Workload):
 
     def _parts(self) -> tuple[Bags, Bags]:
         if self.data == PLANTED:
-            from hooke.objective.planted import planted
+            from hooke.objective.planted import Planted
 
-            return planted(labels=self.labels, features=self.features, items=self.items)
+            return Planted(self.labels, self.features, self.items).parts()
         from hooke.readers import xmlc
 
         return xmlc.parts(self.data, self.id())
@@ -174,15 +174,17 @@ class XmlcMlp(Workload):
             return candidates.RandomActive(labels, self.candidates)
         if self.output == "in-batch":
             return candidates.InBatch()
-        return self._slide(labels, place.seed) if self.output == "slide" else candidates.Full()
+        return self._slide(labels, place) if self.output == "slide" else candidates.Full()
 
-    def _slide(self, labels: int, seed: int) -> Layer:
-        from hooke.hashing.families import family
-        from hooke.hashing.schedule import Rebuilds
+    def _slide(self, labels: int, place: Place) -> Layer:
+        from hooke.hashing.active import Assembler
+        from hooke.hashing.families import make_family
+        from hooke.hashing.schedule import RebuildSchedule
         from hooke.hashing.tables import Tables
         from hooke.objective.slide import Slide
 
-        chosen = family(self.hash_family, self.hidden, self.hashes, self.tables, seed)
-        tables = Tables(chosen.tables, chosen.bits, self.bucket, self.bucket_policy, seed)
-        rebuilds = Rebuilds(self.first_rebuild, self.rebuild_growth)
-        return Slide(chosen, tables, rebuilds, labels, self.candidates, self.uniform_share)
+        size = min(self.candidates, labels)
+        family = make_family(self.hash_family, self.hidden, self.hashes, self.tables, place.seed)
+        tables = Tables(family.tables, family.bits, self.bucket, self.bucket_policy, place.seed)
+        windows = Assembler(labels, size, int(size * self.uniform_share), seed=4096 * place.seed + place.rank)
+        return Slide(family, tables, windows, RebuildSchedule(self.first_rebuild, self.rebuild_growth))

@@ -9,7 +9,7 @@ from hooke.comm.touched import Rows, Touched, nonzero
 from hooke.errors import SpecError
 from hooke.loop.train import run_spec_virtual
 from hooke.objective.candidates import RandomActive
-from hooke.objective.planted import planted
+from hooke.objective.planted import Planted
 from hooke.objective.wide import WideObjective
 
 RUN = {
@@ -22,7 +22,7 @@ RUN = {
     "world": "virtual",
     "virtual": {"compute_seconds_per_sample": 1e-5, "compute_source": "chosen for this test"},
 }
-DATA = planted(labels=300, features=500, items=800, seed=1)
+DATA = Planted(300, 500, 800, seed=1).parts()
 
 
 class Silent(WideObjective):
