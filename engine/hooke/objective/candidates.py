@@ -32,17 +32,21 @@ class Candidates:
 ALL = Candidates(None)
 
 
-class Layer(Protocol):
-    """Chooses the candidates of a step. `weights` (C, d) and `hidden` (b, d) are those of the output layer."""
-
-    def choose(self, own: Labels, hidden: Tensor, weights: Tensor, random: np.random.Generator) -> Candidates:
-        """Return the candidates of a batch; `own`: the labels of its items, ascending, without repetition."""
+class Kept(Protocol):
+    """Something that may keep state from step to step."""
 
     def state(self) -> dict[str, Any]:
         """Return what outlives a step, as NumPy arrays."""
 
     def restore(self, state: dict[str, Any]) -> None:
         """Continue from the result of `state`."""
+
+
+class Layer(Kept, Protocol):
+    """Chooses the candidates of a step. `weights` (C, d) and `hidden` (b, d) are those of the output layer."""
+
+    def choose(self, own: Labels, hidden: Tensor, weights: Tensor, random: np.random.Generator) -> Candidates:
+        """Return the candidates of a batch; `own`: the labels of its items, ascending, without repetition."""
 
 
 class Stateless:

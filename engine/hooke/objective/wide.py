@@ -25,7 +25,7 @@ from hooke.comm.touched import Rows, Touched
 from hooke.errors import CheckpointError
 from hooke.objective import device as devices
 from hooke.objective.bags import Bags, Subset, split_off
-from hooke.objective.candidates import ALL, Candidates, Layer
+from hooke.objective.candidates import ALL, Candidates, Kept, Layer
 from hooke.spec.specification import Part
 
 NEGATIVES = 4
@@ -73,7 +73,8 @@ class WideObjective:
             "output.bias": (train.label_count,),
         }
         self.layout = _layout(shapes)
-        self._layer, self._place, self._hidden = layer, place, hidden
+        self._layer: Kept = layer
+        self._chooser, self._place, self._hidden = layer, place, hidden
         self._computed = 0
         self.touched: Touched | None = None
         self._written: int | None = None
@@ -132,25 +133,27 @@ class WideObjective:
 
     def gradient(self, batch: Bags) -> float:
         """Write the gradient of the mean loss of a batch to the bound vector; return the loss."""
-        w1, b1, w2, b2 = self._weights
+        _, _, w2, b2 = self._weights
         with torch.no_grad(), self._lowered():
-            hidden = _hidden(batch, w1, b1)
+            hidden = self.hidden_units(batch)
             chosen = self._candidates(batch, hidden, w2)
             rows = w2 if chosen.ids is None else w2.index_select(0, chosen.ids)
             bias = b2 if chosen.ids is None else b2.index_select(0, chosen.ids)
             outputs = torch.mm(hidden, rows.T).float().add_(bias)
             loss = _softmax(outputs, batch, chosen)
             back = torch.mm(outputs, rows).float().mul_(hidden > 0)
-            self._clear()
-            self._write(batch, chosen, outputs, hidden, back)
-        self._computed += 1
+            self.write(batch, back, chosen.ids, torch.mm(outputs.T, hidden).float(), outputs.sum(0))
         return loss
+
+    def hidden_units(self, batch: Bags) -> Tensor:
+        """Return the hidden units of a batch at the bound weights, (b, hidden)."""
+        return _hidden(batch, *self._weights[:2])
 
     def _candidates(self, batch: Bags, hidden: Tensor, weights: Tensor) -> Candidates:
         own = np.unique(batch.labels.ids).astype(np.int64)
         stream = np.random.SeedSequence([self._place.seed, self._place.rank, NEGATIVES, self._computed])
         random = np.random.Generator(np.random.PCG64(stream))
-        return self._layer.choose(own, hidden, weights, random)
+        return self._chooser.choose(own, hidden, weights, random)
 
     def _clear(self) -> None:
         """Set the bound gradient to zero: all of it, unless it is known what it holds."""
@@ -159,21 +162,26 @@ class WideObjective:
         else:
             self._gradient.zero_()
 
-    def _write(self, batch: Bags, chosen: Candidates, delta: Tensor, hidden: Tensor, back: Tensor) -> None:
-        """Write the gradient: `delta` (b, a) is that of the outputs, `back` (b, d) that of the hidden layer."""
+    def write(self, batch: Bags, back: Tensor, ids: Tensor | None, rows: Tensor, biases: Tensor) -> None:
+        """Write the gradient of a batch, and note which rows it has.
+
+        `back` (b, hidden) is that of the hidden units; `rows` (a, hidden) and `biases` (a,) are those of the rows
+        `ids` of the output layer, ascending, or of all.
+        """
+        self._clear()
         g1, gb1, g2, gb2 = self._gradients
         features, values = _features(batch, back)
         g1.index_copy_(0, features, values)
         torch.sum(back, 0, out=gb1)
-        if chosen.ids is None:
-            g2.copy_(torch.mm(delta.T, hidden))
-            torch.sum(delta, 0, out=gb2)
+        if ids is None:
+            g2.copy_(rows)
+            gb2.copy_(biases)
         else:
-            g2.index_copy_(0, chosen.ids, torch.mm(delta.T, hidden).float())
-            gb2.index_copy_(0, chosen.ids, delta.sum(0))
-        ids = (features, None, chosen.ids, chosen.ids)
-        self.touched = Touched(tuple(map(Rows, self.layout, ids)))
+            g2.index_copy_(0, ids, rows)
+            gb2.index_copy_(0, ids, biases)
+        self.touched = Touched(tuple(map(Rows, self.layout, (features, None, ids, ids))))
         self._written = self._gradient._version
+        self._computed += 1
 
     def evaluate(self, weights: Vector, start: int, stop: int, part: Part = "validation") -> Score:
         """Score `weights` on items start..stop - 1 of a part over all labels: cross-entropy, precision at 1."""

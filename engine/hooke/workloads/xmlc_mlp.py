@@ -10,6 +10,10 @@ from hooke.catalogue.workload import ALONE, Place, Workload
 from hooke.errors import SpecError
 
 if TYPE_CHECKING:
+    from hooke.hashing.active import Assembler
+    from hooke.hashing.family import Family
+    from hooke.hashing.schedule import RebuildSchedule
+    from hooke.hashing.tables import Tables
     from hooke.objective.bags import Bags
     from hooke.objective.candidates import Layer
     from hooke.objective.wide import WideObjective
@@ -68,6 +72,12 @@ class XmlcMlp(Workload):
         le=10**7,
         title="Candidates",
         description="Negatives of `sampled`; labels in all of `random-active` and `slide`.",
+        json_schema_extra=TRAINED,
+    )
+    sets: Literal["batch", "item"] = Field(
+        "batch",
+        title="Sets",
+        description="Candidates of `random-active` and `slide`: for the batch, or for each of its items.",
         json_schema_extra=TRAINED,
     )
     distribution: Literal["uniform", "log-uniform"] = Field(
@@ -153,8 +163,21 @@ class XmlcMlp(Workload):
         if place.compute.device == "cuda":
             raise SpecError(f"{self.id()} runs on the CPU: choose the device `auto` or `cpu`")
         train, test = self._parts()
+        if self.sets == "item" and self.output in ("random-active", "slide"):
+            return self._of_items(train, test, place)
         layer = self._layer(train.label_count, place)
         return WideObjective(train, test, self.hidden, layer, validation_items=self.validation_items, place=place)
+
+    def _of_items(self, train: Bags, test: Bags, place: Place) -> WideObjective:
+        """Return the objective with a set of candidates for each item."""
+        from hooke.objective.item_sets import ItemObjective, RandomSets, SlideSets
+
+        sets = (
+            SlideSets(*self._hashed(train.label_count, place))
+            if self.output == "slide"
+            else RandomSets(self._windows(train.label_count, place))
+        )
+        return ItemObjective(train, test, self.hidden, sets, validation_items=self.validation_items, place=place)
 
     def _parts(self) -> tuple[Bags, Bags]:
         if self.data == PLANTED:
@@ -174,17 +197,27 @@ class XmlcMlp(Workload):
             return candidates.RandomActive(labels, self.candidates)
         if self.output == "in-batch":
             return candidates.InBatch()
-        return self._slide(labels, place) if self.output == "slide" else candidates.Full()
+        if self.output == "slide":
+            from hooke.objective.slide import Slide
 
-    def _slide(self, labels: int, place: Place) -> Layer:
+            return Slide(*self._hashed(labels, place))
+        return candidates.Full()
+
+    def _windows(self, labels: int, place: Place) -> Assembler:
+        """Return what adds uniform labels to sets of candidates: all of one that has no others."""
         from hooke.hashing.active import Assembler
+
+        size = min(self.candidates, labels)
+        seed, share = 4096 * place.seed + place.rank, self.uniform_share if self.output == "slide" else 0.0
+        return Assembler(labels, size, int(size * share), 0 if self.output == "slide" else size, seed=seed)
+
+    def _hashed(self, labels: int, place: Place) -> tuple[Family, Tables, Assembler, RebuildSchedule]:
+        """Return hash functions and tables, uniform labels, and the steps at which tables are built anew."""
         from hooke.hashing.families import make_family
         from hooke.hashing.schedule import RebuildSchedule
         from hooke.hashing.tables import Tables
-        from hooke.objective.slide import Slide
 
-        size = min(self.candidates, labels)
         family = make_family(self.hash_family, self.hidden, self.hashes, self.tables, place.seed)
         tables = Tables(family.tables, family.bits, self.bucket, self.bucket_policy, place.seed)
-        windows = Assembler(labels, size, int(size * self.uniform_share), seed=4096 * place.seed + place.rank)
-        return Slide(family, tables, windows, RebuildSchedule(self.first_rebuild, self.rebuild_growth))
+        rebuilds = RebuildSchedule(self.first_rebuild, self.rebuild_growth)
+        return family, tables, self._windows(labels, place), rebuilds

@@ -5,9 +5,15 @@ import pytest
 import torch
 from hooke.catalogue.workload import Place
 from hooke.errors import CheckpointError
+from hooke.hashing.active import Assembler
+from hooke.hashing.families import make_family
+from hooke.hashing.schedule import RebuildSchedule
+from hooke.hashing.tables import Tables
 from hooke.objective.bags import split_off
 from hooke.objective.candidates import Full, InBatch, RandomActive, Sampled, filled
+from hooke.objective.item_sets import ItemObjective, RandomSets, SlideSets
 from hooke.objective.planted import Planted
+from hooke.objective.slide import Slide
 from hooke.objective.wide import WideObjective
 from hooke.spec.specification import Compute
 
@@ -220,3 +226,103 @@ def test_low_precision_is_near(data):
         each.gradient(each.pick(np.arange(20)))
     off = (exact - rounded).norm() / exact.norm()
     assert 1e-6 < off < 2e-2
+
+
+# -- sets of items, and hash tables ------------------------------------------------------------------------
+
+
+def of_sets(data, sets):
+    return ItemObjective(*data, HIDDEN, sets)
+
+
+def assembler(cap, uniform=0, least=0):
+    return Assembler(LABELS, cap, uniform, least, seed=1)
+
+
+def hashed(cap, uniform):
+    family = make_family("simhash", HIDDEN, 3, 8, 2)
+    return family, Tables(family.tables, family.bits, seed=2), assembler(cap, uniform), RebuildSchedule(2, 0.0)
+
+
+SETS = {
+    "all labels": lambda: RandomSets(assembler(LABELS, LABELS)),
+    "random": lambda: RandomSets(assembler(30, 0, 30)),
+    "slide": lambda: SlideSets(*hashed(30, 10)),
+}
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_gradients_of_sets_of_items_are_those_of_automatic_differentiation(data, name):
+    sets = Watched(SETS[name]())
+    objective = of_sets(data, sets)
+    weights, gradient = bound(objective)
+    for start in (0, 40):
+        bags = objective.pick(np.arange(start, start + 5))
+        loss = objective.gradient(bags)
+        leaves = [
+            weights[p.start : p.stop].view(p.shape).double().clone().requires_grad_() for p in objective.layout
+        ]
+        losses = []
+        for i, (features, values, labels) in enumerate(items(bags)):
+            ids = sets.chosen[-1].lists.of(i).tolist()
+            assert set(labels) <= set(ids)
+            assert len(set(ids)) == len(ids) <= (LABELS if name == "all labels" else 30)
+            z = leaves[2][ids] @ hidden_of(leaves, features, values) + leaves[3][ids]
+            losses.append(torch.logsumexp(z, 0) - z[[ids.index(label) for label in labels]].mean())
+        expected = sum(losses) / len(losses)
+        expected.backward()
+        by = torch.cat([leaf.grad.flatten() for leaf in leaves])
+        assert loss == pytest.approx(expected.item(), rel=1e-5)
+        assert (gradient.double() - by).abs().max() < 1e-5 * by.abs().max()
+        left = gradient.clone()
+        objective.touched.clear(left)
+        assert not left.any()
+
+
+def test_sets_of_all_labels_give_the_gradient_of_the_whole_softmax(data):
+    objective, whole = of_sets(data, RandomSets(assembler(LABELS, LABELS))), made(data, Full())
+    (_, one), (_, other) = bound(objective), bound(whole)
+    for each in (objective, whole):
+        each.gradient(each.pick(np.arange(8)))
+    assert (one - other).abs().max() < 1e-5 * other.abs().max()
+
+
+@pytest.mark.parametrize("kind", ["batch", "item"])
+def test_hash_tables_of_a_resumed_run_are_those_of_an_undisturbed_one(data, kind):
+    """Also between two rebuilds, when the tables are those of earlier weights."""
+
+    def start():
+        if kind == "batch":
+            return made(data, Slide(*hashed(30, 10)))
+        return of_sets(data, Watched(SlideSets(*hashed(30, 10))))
+
+    def steps(objective, weights, gradient, numbers):
+        for step in numbers:
+            objective.gradient(objective.pick([step, step + 1]))
+            weights.sub_(gradient, alpha=2.0)
+
+    undisturbed, halves = start(), start()
+    (weights, gradient), (half, slope) = bound(undisturbed), bound(halves)
+    steps(undisturbed, weights, gradient, range(7))
+    steps(halves, half, slope, range(3))
+    resumed = start()
+    resumed.restore_local(halves.local_state())
+    slope = resumed.allocate()
+    resumed.bind(half, slope)
+    steps(resumed, half, slope, range(3, 7))
+    assert half.numpy().tobytes() == weights.numpy().tobytes()
+
+
+def test_retrieved_labels_have_larger_outputs_than_random_ones(data):
+    """Recall of the 5 labels with the largest outputs, among as many candidates; W2 has rows in clusters."""
+    random = np.random.default_rng(2)
+    centers = random.normal(size=(12, HIDDEN))
+    rows = (centers[np.arange(600) % 12] + 0.2 * random.normal(size=(600, HIDDEN))).astype(np.float32)
+    hidden = (centers[:4] + 0.1 * random.normal(size=(4, HIDDEN))).astype(np.float32)
+    family = make_family("simhash", HIDDEN, 5, 30, 2)
+    slide = Slide(
+        family, Tables(30, family.bits, seed=2), Assembler(600, 200, 20, seed=1), RebuildSchedule(50, 0.1)
+    )
+    chosen = slide.choose(np.array([1]), torch.from_numpy(hidden), torch.from_numpy(rows), random).ids.numpy()
+    best = np.argsort(-(hidden @ rows.T), axis=1)[:, :5]
+    assert np.isin(best, chosen).mean() > 2 * len(chosen) / 600
