@@ -21,6 +21,7 @@ from torch import Tensor, nn
 
 from hooke.catalogue.workload import ALONE, Place, Score
 from hooke.comm.base import Slice, Vector
+from hooke.comm.touched import Touched
 from hooke.errors import CheckpointError, DataInvalid
 from hooke.objective import device as devices
 from hooke.objective.given import check_own
@@ -48,7 +49,7 @@ class FlatObjective:
     small. The parts are attributes.
     """
 
-    touched = None
+    touched: Touched | None = None
     """Every weight has a gradient."""
 
     def __init__(
