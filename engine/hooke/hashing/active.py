@@ -35,14 +35,14 @@ class SharedSet:
 class Assembler:
     """Assembles active sets of rows of a layer with `labels` rows, as a function of (seed, step) and its inputs.
 
-    Every set has all labels of its sample, a window of `uniform` rows, candidates (as of hash tables) as far as
-    `cap` allows, and, if it has fewer than `least` rows then, further uniform ones. Windows follow one another on
+    Every set has all labels of its sample, a draw of `uniform` rows, candidates (as of hash tables) as far as
+    `cap` allows, and, if it has fewer than `least` rows then, further uniform ones. Draws follow one another on
     random permutations of all rows, a new one for every pass: labels / (uniform * groups) steps use every row,
     whatever the tables return. Without this, rows that are in no bucket of a query are never trained as negatives,
-    and win at evaluation. The samples of a batch are divided into `groups` that share a window; few groups make
+    and win at evaluation. The samples of a batch are divided into `groups` that share a draw; few groups make
     few different rows, and steps fast.
 
-    Windows are part of the sets whose labels they contain, too, so that a set may have less than `uniform` rows
+    Draws are part of the sets whose labels they contain, too, so that a set may have less than `uniform` rows
     that are not labels.
     """
 
@@ -60,7 +60,7 @@ class Assembler:
         self.groups, self.seed = groups, seed
         self._orders: OrderedDict[int, Ints] = OrderedDict()
 
-    def windows(self, step: int, groups: int | None = None) -> Ints:
+    def draws(self, step: int, groups: int | None = None) -> Ints:
         """Return the uniform rows of each group at `step` (from 0), as (groups, uniform)."""
         groups = groups or self.groups
         size = groups * self.uniform
@@ -82,14 +82,14 @@ class Assembler:
         b = len(labels.starts) - 1
         candidates = Lists.empty(b) if candidates is None else candidates
         self._check(labels, candidates, b)
-        windows, key = self.windows(step), key_of(self.seed, 7, step)
+        draws, key = self.draws(step), key_of(self.seed, 7, step)
         rows = np.empty((b, self.cap), np.int32)
         sizes, positives = np.zeros(b, np.int64), np.zeros(b, np.int64)
         order, least = self._order(step * self.groups * self.uniform // self.labels), min(self.least, self.labels)
 
         def work(begin: int, end: int) -> None:
             assemble(
-                begin, end, labels.starts, labels.ids, candidates.starts, candidates.ids, windows, order, least,
+                begin, end, labels.starts, labels.ids, candidates.starts, candidates.ids, draws, order, least,
                 key, rows, sizes, positives,
             )  # fmt: skip
 
@@ -97,11 +97,11 @@ class Assembler:
         return ActiveSets(Lists.of_matrix(rows, sizes), positives)
 
     def shared(self, step: int, labels: Lists, candidates: Ints | None = None) -> SharedSet:
-        """Return one active set for a batch: all its labels, one window, then candidates up to the cap.
+        """Return one active set for a batch: all its labels, one draw, then candidates up to the cap.
 
-        The cap is exceeded only if labels and window alone exceed it. Candidates that come first are kept.
+        The cap is exceeded only if labels and draw alone exceed it. Candidates that come first are kept.
         """
-        fixed = np.union1d(labels.ids, self.windows(step, 1).ravel() if self.uniform else labels.ids[:0])
+        fixed = np.union1d(labels.ids, self.draws(step, 1).ravel() if self.uniform else labels.ids[:0])
         ids = fixed.astype(np.int32)
         if candidates is not None and len(ids) < self.cap:
             new = candidates[~np.isin(candidates, ids)]

@@ -13,12 +13,12 @@ _FREE = np.int32(-1)
 
 @compiled()
 def assemble(
-    begin: int, end: int, label_starts: Longs, label_ids: Ints, starts: Longs, ids: Ints, windows: Ints,
+    begin: int, end: int, label_starts: Longs, label_ids: Ints, starts: Longs, ids: Ints, draws: Ints,
     order: Ints, least: int, key: np.uint64, rows: Ints, sizes: Longs, positives: Longs,
 ) -> None:  # fmt: skip
     """Write the active sets of samples begin..end-1 to rows[i, :sizes[i]]; see Assembler."""
     b, cap = rows.shape
-    groups, width = windows.shape
+    groups, width = draws.shape
     slots = 16
     while slots < 2 * cap:
         slots *= 2
@@ -31,7 +31,7 @@ def assemble(
             n = put(label_ids[e], taken, chosen, n)
         positives[i] = n
         for j in range(width):
-            n = put(windows[i * groups // b, j], taken, chosen, n)
+            n = put(draws[i * groups // b, j], taken, chosen, n)
         for e in range(starts[i], starts[i + 1]):
             if n == cap:
                 break

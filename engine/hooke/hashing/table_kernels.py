@@ -39,6 +39,14 @@ def fill_tables(
             starts[t, b] = total
             total += min(count[b], capacity)
         starts[t, buckets] = total
+        if total == n:
+            seen[:] = starts[t, :buckets]
+            for i in range(n):
+                row = order[i]
+                b = codes[t, row]
+                ids[t, seen[b]] = row
+                seen[b] += 1
+            continue
         for i in range(n):
             row = order[i]
             b = codes[t, row]
@@ -52,6 +60,17 @@ def fill_tables(
                     slot = np.int64(mix(key, t * n + row) % np.uint64(number + 1))
             if 0 <= slot < capacity:
                 ids[t, starts[t, b] + slot] = row
+
+
+@compiled()
+def replace_codes(begin: int, end: int, codes: NDArray[Any], rows: Longs, new: Ints, moved: Longs) -> None:
+    """Set codes[t, rows[j]] = new[t, j] for tables begin..end-1; moved[t]: how many of them change."""
+    for t in range(begin, end):
+        moved[t] = 0
+        for j in range(len(rows)):
+            if codes[t, rows[j]] != new[t, j]:
+                codes[t, rows[j]] = new[t, j]
+                moved[t] += 1
 
 
 @compiled()

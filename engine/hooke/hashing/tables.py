@@ -12,7 +12,7 @@ from hooke.errors import ArgumentError
 from hooke.hashing.family import MOST_BITS, Family, Floats, Ints
 from hooke.hashing.jit import ONE, Threads, key_of
 from hooke.hashing.lists import Lists
-from hooke.hashing.table_kernels import THRESHOLD, TOP, UNION, VANILLA, collect, fill_tables
+from hooke.hashing.table_kernels import THRESHOLD, TOP, UNION, VANILLA, collect, fill_tables, replace_codes
 
 Policy = Literal["fifo", "reservoir"]
 Strategy = Literal["union", "vanilla", "top-k", "threshold"]
@@ -110,15 +110,13 @@ class Tables:
         others[rows] = False
         if int(others.sum()) + len(rows) != self.rows:
             raise ArgumentError("the rows of an update are not different ones: leave repeated rows out")
-        moved = 0
-        for t in range(self.tables):
-            new = codes[:, t].astype(self._type)
-            moved += int(np.count_nonzero(self._codes[t, rows] != new))
-            self._codes[t, rows] = new
-        self._order = np.concatenate([self._order[others[self._order]], np.asarray(rows, np.int32)])
-        if moved or self._is_full():
+        moved = np.zeros(self.tables, np.int64)
+        where, new = np.ascontiguousarray(rows, np.int64), np.ascontiguousarray(codes.T, np.int32)
+        threads.over(self.tables, lambda begin, end: replace_codes(begin, end, self._codes, where, new, moved))
+        self._order = np.concatenate([self._order[others[self._order]], where.astype(np.int32)])
+        if moved.any() or self._is_full():
             self._fill(threads)
-        return moved
+        return int(moved.sum())
 
     def update_from(
         self, family: Family, vectors: Floats, rows: NDArray[np.integer[Any]], threads: Threads = ONE

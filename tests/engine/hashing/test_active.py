@@ -21,24 +21,24 @@ def random_lists(b, most, seed, low=0):
 
 
 @pytest.mark.parametrize("groups", [1, 3, 17])
-def test_sets_have_labels_windows_and_candidates_and_no_duplicates(groups):
+def test_sets_have_labels_draws_and_candidates_and_no_duplicates(groups):
     b, cap = 17, 60
     labels, candidates = random_lists(b, 9, 1, low=1), random_lists(b, 100, 2)
     assembler = Assembler(LABELS, cap, uniform=20, least=40, groups=groups, seed=3)
     active = assembler.per_sample(12, labels, candidates, Threads(2))
-    windows = assembler.windows(12)
+    draws = assembler.draws(12)
     for i in range(b):
         ids, mine = active.lists.of(i).tolist(), set(labels.of(i).tolist())
         assert set(ids[: active.positives[i]]) == mine
         assert len(set(ids)) == len(ids)
         assert 40 <= len(ids) <= cap
-        window = set(windows[i * groups // b].tolist())
-        assert window <= set(ids)
-        room = cap - len(mine | window)
-        new = [c for c in candidates.of(i).tolist() if c not in mine | window]
+        draw = set(draws[i * groups // b].tolist())
+        assert draw <= set(ids)
+        room = cap - len(mine | draw)
+        new = [c for c in candidates.of(i).tolist() if c not in mine | draw]
         assert set(new[:room]) <= set(ids)
-        if len(mine | window) + len(new) >= 40:
-            assert set(ids) == mine | window | set(new[:room])
+        if len(mine | draw) + len(new) >= 40:
+            assert set(ids) == mine | draw | set(new[:room])
 
 
 def test_a_label_given_twice_counts_once():
@@ -59,14 +59,14 @@ def test_an_epoch_has_every_label_as_a_negative_even_if_tables_return_the_same_f
     assert seen == set(range(LABELS))
 
 
-def test_windows_are_permutations_one_after_the_other():
+def test_draws_are_permutations_one_after_the_other():
     assembler = Assembler(LABELS, 100, uniform=70, groups=2, seed=9)
-    drawn = np.concatenate([assembler.windows(step).ravel() for step in range(15)])
+    drawn = np.concatenate([assembler.draws(step).ravel() for step in range(15)])
     passes = drawn.reshape(-1, LABELS)
     assert (np.sort(passes, axis=1) == np.arange(LABELS)).all()
     assert not np.array_equal(passes[0], passes[1])
-    assert np.array_equal(assembler.windows(3), Assembler(LABELS, 100, uniform=70, groups=2, seed=9).windows(3))
-    assert not np.array_equal(assembler.windows(3), Assembler(LABELS, 100, 70, groups=2, seed=8).windows(3))
+    assert np.array_equal(assembler.draws(3), Assembler(LABELS, 100, uniform=70, groups=2, seed=9).draws(3))
+    assert not np.array_equal(assembler.draws(3), Assembler(LABELS, 100, 70, groups=2, seed=8).draws(3))
 
 
 def test_sets_are_functions_of_seed_and_step_for_any_number_of_threads():
@@ -86,11 +86,11 @@ def test_all_rows_are_active_if_the_cap_allows_it():
     assert all(sorted(active.lists.of(i).tolist()) == list(range(50)) for i in range(3))
 
 
-def test_a_shared_set_has_all_labels_then_the_window_then_candidates():
+def test_a_shared_set_has_all_labels_then_the_draw_then_candidates():
     labels, candidates = lists_of([5, 9, 5], [], [200, 9]), np.array([9, 40, 41, 40, 42, 43], np.int32)
     assembler = Assembler(LABELS, 12, uniform=6, seed=4)
     shared = assembler.shared(2, labels, candidates)
-    fixed = {5, 9, 200} | set(assembler.windows(2, 1).ravel().tolist())
+    fixed = {5, 9, 200} | set(assembler.draws(2, 1).ravel().tolist())
     new = [c for c in (40, 41, 42, 43) if c not in fixed][: 12 - len(fixed)]
     assert shared.ids.tolist() == sorted(fixed | set(new))
     assert [shared.ids[shared.labels.of(i)].tolist() for i in range(3)] == [[5, 9], [], [9, 200]]
