@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-COMPUTE = {"torch", "mpi4py"}
+COMPUTE = {"torch", "mpi4py", "numba"}
 WEB = {"fastapi", "starlette", "uvicorn", "sqlalchemy"}
 
 

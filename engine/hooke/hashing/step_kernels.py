@@ -1,0 +1,100 @@
+"""One step of an optimizer on one row of a layer, and on rows whose gradients are given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hooke.hashing.family import Ints
+from hooke.hashing.jit import compiled
+
+Real = NDArray[np.floating[Any]]
+
+SGD, ADAGRAD, ROW_ADAM, LAZY_ADAM = 0, 1, 2, 3
+
+RATE, BETA1, REST1, BETA2, REST2, EPSILON = 0, 1, 2, 3, 4, 5
+"""Places in `hyper`; REST1 = 1 - BETA1 and REST2 = 1 - BETA2, without the rounding of float32."""
+
+
+@compiled(reassociate=True, inlined=True)
+def step_row(
+    row: int, gradient: Real, bias_gradient: float, weight: Real, bias: Real, first_moment: Real,
+    second_moment: Real, bias_moments: Real, kind: int, hyper: Real,
+) -> None:  # fmt: skip
+    """Change weight[row] and bias[row] by one step of optimizer `kind`; arrays without rows are not used.
+
+    With g the gradient of the row and n the number of the row's own steps, this one included:
+
+    - SGD: w -= rate g.
+    - ADAGRAD, one sum per row: s += mean(g^2); w -= rate g / (sqrt(s) + eps).
+    - ROW_ADAM, one second moment per row: v = beta2 v + (1 - beta2) mean(g^2), corrected by 1 - beta2^n;
+      m = beta1 m + (1 - beta1) g, corrected by 1 - beta1^n, or g itself if there are no first moments;
+      w -= rate m / (sqrt(v) + eps). second_moment[row] = v and the two corrections.
+    - LAZY_ADAM, as torch.optim.SparseAdam: moments per element; RATE has the corrections of the global step.
+    """
+    width = weight.shape[1]
+    biased = bias.shape[0] > 0
+    rate, epsilon = hyper[RATE], hyper[EPSILON]
+    if kind == SGD:
+        for k in range(width):
+            weight[row, k] -= rate * gradient[k]
+        if biased:
+            bias[row] -= rate * bias_gradient
+    elif kind == LAZY_ADAM:
+        for k in range(width):
+            g = gradient[k]
+            m = hyper[BETA1] * first_moment[row, k] + hyper[REST1] * g
+            v = hyper[BETA2] * second_moment[row, k] + hyper[REST2] * (g * g)
+            first_moment[row, k] = m
+            second_moment[row, k] = v
+            weight[row, k] -= rate * m / (np.sqrt(v) + epsilon)
+        if biased:
+            m = hyper[BETA1] * bias_moments[row, 0] + hyper[REST1] * bias_gradient
+            v = hyper[BETA2] * bias_moments[row, 1] + hyper[REST2] * (bias_gradient * bias_gradient)
+            bias_moments[row, 0] = m
+            bias_moments[row, 1] = v
+            bias[row] -= rate * m / (np.sqrt(v) + epsilon)
+    else:
+        square = weight.dtype.type(0)
+        for k in range(width):
+            square += gradient[k] * gradient[k]
+        square = weight.dtype.type(square / width)
+        if kind == ADAGRAD:
+            second_moment[row, 0] += square
+            rate /= np.sqrt(second_moment[row, 0]) + epsilon
+        else:
+            second_moment[row, 0] = hyper[BETA2] * second_moment[row, 0] + hyper[REST2] * square
+            second_moment[row, 1] = hyper[BETA2] * second_moment[row, 1] + hyper[REST2]
+            rate /= np.sqrt(second_moment[row, 0] / second_moment[row, 1]) + epsilon
+        if kind == ROW_ADAM and first_moment.shape[0] > 0:
+            second_moment[row, 2] = hyper[BETA1] * second_moment[row, 2] + hyper[REST1]
+            rate /= second_moment[row, 2]
+            for k in range(width):
+                m = hyper[BETA1] * first_moment[row, k] + hyper[REST1] * gradient[k]
+                first_moment[row, k] = m
+                weight[row, k] -= rate * m
+            if biased:
+                bias_moments[row, 0] = hyper[BETA1] * bias_moments[row, 0] + hyper[REST1] * bias_gradient
+                bias[row] -= rate * bias_moments[row, 0]
+        else:
+            for k in range(width):
+                weight[row, k] -= rate * gradient[k]
+            if biased:
+                bias[row] -= rate * bias_gradient
+
+
+@compiled(reassociate=True)
+def step_rows(
+    begin: int, end: int, rows: Ints, gradients: Real, weight: Real, bias: Real, first_moment: Real,
+    second_moment: Real, bias_moments: Real, kind: int, hyper: Real,
+) -> None:  # fmt: skip
+    """Step rows[begin:end], all different, along gradients[j, :width]; gradients[j, width] is that of the bias."""
+    width = weight.shape[1]
+    for j in range(begin, end):
+        bias_gradient = gradients[j, width] if bias.shape[0] > 0 else weight.dtype.type(0)
+        step_row(
+            rows[j], gradients[j, :width], bias_gradient, weight, bias, first_moment, second_moment, bias_moments,
+            kind, hyper,
+        )  # fmt: skip
