@@ -1,4 +1,4 @@
-"""Wide output layers with a set of candidates for each item of a batch, as in SLIDE (arXiv 1903.03129)."""
+"""Wide output layers with an active set for each item of a batch, as in SLIDE (arXiv 1903.03129)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hooke.hashing.rows import softmax
 from hooke.hashing.schedule import RebuildSchedule
 from hooke.hashing.tables import Tables
 from hooke.objective.bags import Bags
-from hooke.objective.candidates import Full
+from hooke.objective.active_labels import Full
 from hooke.objective.device import threads
 from hooke.objective.slide import Rebuilt
 from hooke.objective.wide import WideObjective
@@ -28,10 +28,10 @@ Vectors = NDArray[np.float32]
 
 
 class Sets(Protocol):
-    """Chooses the candidates of each item. `weights` (C, d) and `hidden` (b, d) are those of the output layer."""
+    """Chooses the active set of each item. `weights` (C, d) and `hidden` (b, d) are those of the output layer."""
 
     def choose(self, labels: Lists, hidden: Vectors, weights: Vectors) -> ActiveSets:
-        """Return the candidates of every item, its labels first."""
+        """Return the active set of every item, its labels first."""
 
     def state(self) -> dict[str, Any]:
         """Return what outlives a step, as NumPy arrays."""
@@ -47,7 +47,7 @@ class RandomSets:
         self._assembler, self._steps = assembler, 0
 
     def choose(self, labels: Lists, hidden: Vectors, weights: Vectors) -> ActiveSets:
-        """Return the candidates of every item."""
+        """Return the active set of every item."""
         del hidden, weights
         self._steps += 1
         return self._assembler.per_sample(self._steps - 1, labels)
@@ -69,7 +69,7 @@ class SlideSets(Rebuilt):
         self._assembler = assembler
 
     def choose(self, labels: Lists, hidden: Vectors, weights: Vectors) -> ActiveSets:
-        """Return the candidates of every item."""
+        """Return the active set of every item."""
         step = self.advance(weights)
         room = self._assembler.cap - self._assembler.uniform
         found = self.tables.query(self.family.codes(hidden), "union", max(1, room), step=step)
@@ -77,7 +77,7 @@ class SlideSets(Rebuilt):
 
 
 class ItemObjective(WideObjective):
-    """The network with a set of candidates for each item; products are those of single rows, in float32."""
+    """The network with an active set for each item; products are those of single rows, in float32."""
 
     def __init__(
         self, train: Bags, test: Bags, hidden: int, sets: Sets, *, validation_items: int = 0, place: Place = ALONE

@@ -1,4 +1,4 @@
-"""The output layer of SLIDE: candidates are the labels whose hash codes collide with those of the hidden units."""
+"""The output layer of SLIDE: active are the labels whose hash codes collide with those of the hidden units."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hooke.hashing.family import Family
 from hooke.hashing.lists import Lists
 from hooke.hashing.schedule import RebuildSchedule
 from hooke.hashing.tables import Tables
-from hooke.objective.candidates import Candidates, Labels
+from hooke.objective.active_labels import Active, Labels
 
 STATE = "slide."
 """Beginning of the names of its state."""
@@ -53,22 +53,22 @@ class Rebuilt:
 class Slide(Rebuilt):
     """Labels retrieved from hash tables of the rows of W2, for the batch as a whole (arXiv 1903.03129, section 3).
 
-    The candidates are the labels of the batch, a window of uniform ones (`assembler`), and labels that share most
+    The active set has the labels of the batch, a window of uniform ones (`assembler`), and labels that share most
     buckets with the hidden units of its items, up to the assembler's cap.
 
     Readings: the paper retrieves a set for every item (`hooke.objective.item_sets`); here the batch has one, so
-    that products are those of matrices. As in the paper the softmax is that of the candidates, without correction.
+    that products are those of matrices. As in the paper the softmax is that of the active set, without correction.
     """
 
     def __init__(self, family: Family, tables: Tables, assembler: Assembler, rebuilds: RebuildSchedule) -> None:
         super().__init__(family, tables, rebuilds)
         self._assembler = assembler
 
-    def choose(self, own: Labels, hidden: Tensor, weights: Tensor, random: np.random.Generator) -> Candidates:
+    def choose(self, own: Labels, hidden: Tensor, weights: Tensor, random: np.random.Generator) -> Active:
         """Return the labels of the batch, uniform ones, and retrieved ones."""
         del random  # windows and tables have streams of their own
         step = self.advance(weights.numpy())
         room = max(len(hidden), self._assembler.cap - self._assembler.uniform)
         found = self.tables.union_of_batch(self.family.codes(hidden.float().numpy()), room)
         labels = Lists(np.array([0, len(own)]), own.astype(np.int32))
-        return Candidates(torch.from_numpy(self._assembler.shared(step, labels, found).ids.astype(np.int64)))
+        return Active(torch.from_numpy(self._assembler.shared(step, labels, found).ids.astype(np.int64)))

@@ -3,8 +3,8 @@
     h = relu(b1 + sum_f x_f W1[f]),    z_a = W2[a] . h + b2[a]    for the labels a of a step,
     loss = ln sum_a exp(z_a) - mean over the item's labels of z    (cross-entropy, target uniform over them)
 
-W1 is (features, hidden), W2 (labels, hidden): a step touches the rows of its features and of its candidates
-(`hooke.objective.candidates`) and tells which. Evaluation is exact: over all labels, in blocks. The network and
+W1 is (features, hidden), W2 (labels, hidden): a step touches the rows of its features and of its active set
+(`hooke.objective.active_labels`) and tells which. Evaluation is exact: over all labels, in blocks. The network and
 its loss are those of SLIDE (arXiv 1903.03129). Gradients are written out, because automatic differentiation would
 make dense ones.
 """
@@ -25,7 +25,7 @@ from hooke.comm.touched import Rows, Touched
 from hooke.errors import CheckpointError
 from hooke.objective import device as devices
 from hooke.objective.bags import Bags, Subset, split_off
-from hooke.objective.candidates import ALL, Candidates, Kept, Layer
+from hooke.objective.active_labels import ALL, Active, Kept, Layer
 from hooke.spec.specification import Part
 
 NEGATIVES = 4
@@ -136,7 +136,7 @@ class WideObjective:
         _, _, w2, b2 = self._weights
         with torch.no_grad(), self._lowered():
             hidden = self.hidden_units(batch)
-            chosen = self._candidates(batch, hidden, w2)
+            chosen = self._active(batch, hidden, w2)
             rows = w2 if chosen.ids is None else w2.index_select(0, chosen.ids)
             bias = b2 if chosen.ids is None else b2.index_select(0, chosen.ids)
             outputs = torch.mm(hidden, rows.T).float().add_(bias)
@@ -149,7 +149,7 @@ class WideObjective:
         """Return the hidden units of a batch at the bound weights, (b, hidden)."""
         return _hidden(batch, *self._weights[:2])
 
-    def _candidates(self, batch: Bags, hidden: Tensor, weights: Tensor) -> Candidates:
+    def _active(self, batch: Bags, hidden: Tensor, weights: Tensor) -> Active:
         own = np.unique(batch.labels.ids).astype(np.int64)
         stream = np.random.SeedSequence([self._place.seed, self._place.rank, NEGATIVES, self._computed])
         random = np.random.Generator(np.random.PCG64(stream))
@@ -249,7 +249,7 @@ def _features(batch: Bags, back: Tensor) -> tuple[Tensor, Tensor]:
     return torch.from_numpy(features.astype(np.int64)), rows
 
 
-def _places(batch: Bags, chosen: Candidates) -> tuple[Tensor, Tensor, Tensor]:
+def _places(batch: Bags, chosen: Active) -> tuple[Tensor, Tensor, Tensor]:
     """Return, for every label of every item, its row and column among the outputs, and 1 / labels of the item."""
     counts = np.diff(batch.labels.starts)
     rows = np.repeat(np.arange(len(batch)), counts)
@@ -267,7 +267,7 @@ def _losses(outputs: Tensor, batch: Bags) -> Tensor:
     return torch.logsumexp(outputs, 1).sub_(target)
 
 
-def _softmax(outputs: Tensor, batch: Bags, chosen: Candidates) -> float:
+def _softmax(outputs: Tensor, batch: Bags, chosen: Active) -> float:
     """Replace the outputs, (b, a), by the gradient of the mean loss of the batch; return the loss."""
     rows, columns, shares = _places(batch, chosen)
     own = outputs[rows, columns]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from hooke.hashing.schedule import RebuildSchedule
     from hooke.hashing.tables import Tables
     from hooke.objective.bags import Bags
-    from hooke.objective.candidates import Layer
+    from hooke.objective.active_labels import Layer
     from hooke.objective.wide import WideObjective
 
 PLANTED = "planted"
@@ -35,7 +35,7 @@ class XmlcMlp(Workload):
     Model: features -> `hidden` ReLU -> labels. W1 starts from N(0, 2), W2 from N(0, 1 / hidden), biases from 0.
 
     Loss: cross-entropy with the item's labels as equally likely targets; accuracy is the precision at 1, over all
-    labels. In training the softmax is that of the candidates of `output`: all labels (`full`), shared negatives
+    labels. In training the softmax is that of the active set of `output`: all labels (`full`), shared negatives
     with correction (`sampled`), shared random ones without (`random-active`), the batch's own labels (`in-batch`),
     or labels from hash tables (`slide`, arXiv 1903.03129), which are rebuilt at step N0, N0 (1 + e^l), ...
 
@@ -66,18 +66,18 @@ class XmlcMlp(Workload):
         description="Which labels a training step computes.",
         json_schema_extra=TRAINED,
     )
-    candidates: int = Field(
+    active: int = Field(
         1000,
         ge=1,
         le=10**7,
-        title="Candidates",
+        title="Active set",
         description="Negatives of `sampled`; labels in all of `random-active` and `slide`.",
         json_schema_extra=TRAINED,
     )
     sets: Literal["batch", "item"] = Field(
         "batch",
         title="Sets",
-        description="Candidates of `random-active` and `slide`: for the batch, or for each of its items.",
+        description="Active sets of `random-active` and `slide`: for the batch, or for each of its items.",
         json_schema_extra=TRAINED,
     )
     distribution: Literal["uniform", "log-uniform"] = Field(
@@ -123,7 +123,7 @@ class XmlcMlp(Workload):
         ge=0,
         le=1,
         title="Uniform share",
-        description="Least share of the candidates drawn uniformly.",
+        description="Least share of the active set drawn uniformly.",
         json_schema_extra=TRAINED,
     )
     first_rebuild: int = Field(
@@ -169,7 +169,7 @@ class XmlcMlp(Workload):
         return WideObjective(train, test, self.hidden, layer, validation_items=self.validation_items, place=place)
 
     def _of_items(self, train: Bags, test: Bags, place: Place) -> WideObjective:
-        """Return the objective with a set of candidates for each item."""
+        """Return the objective with an active set for each item."""
         from hooke.objective.item_sets import ItemObjective, RandomSets, SlideSets
 
         sets = (
@@ -189,25 +189,25 @@ class XmlcMlp(Workload):
         return xmlc.parts(self.data, self.id())
 
     def _layer(self, labels: int, place: Place) -> Layer:
-        from hooke.objective import candidates
+        from hooke.objective import active_labels
 
         if self.output == "sampled":
-            return candidates.Sampled(labels, self.candidates, self.distribution, self.correction)
+            return active_labels.Sampled(labels, self.active, self.distribution, self.correction)
         if self.output == "random-active":
-            return candidates.RandomActive(labels, self.candidates)
+            return active_labels.RandomActive(labels, self.active)
         if self.output == "in-batch":
-            return candidates.InBatch()
+            return active_labels.InBatch()
         if self.output == "slide":
             from hooke.objective.slide import Slide
 
             return Slide(*self._hashed(labels, place))
-        return candidates.Full()
+        return active_labels.Full()
 
     def _windows(self, labels: int, place: Place) -> Assembler:
-        """Return what adds uniform labels to sets of candidates: all of one that has no others."""
+        """Return what adds uniform labels to active sets: all of one that has no others."""
         from hooke.hashing.active import Assembler
 
-        size = min(self.candidates, labels)
+        size = min(self.active, labels)
         seed, share = 4096 * place.seed + place.rank, self.uniform_share if self.output == "slide" else 0.0
         return Assembler(labels, size, int(size * share), 0 if self.output == "slide" else size, seed=seed)
 

@@ -8,7 +8,7 @@ from hooke.comm.base import Slice
 from hooke.comm.touched import Rows, Touched, nonzero
 from hooke.errors import SpecError
 from hooke.loop.train import run_spec_virtual
-from hooke.objective.candidates import RandomActive
+from hooke.objective.active_labels import RandomActive
 from hooke.objective.planted import Planted
 from hooke.objective.wide import WideObjective
 
@@ -122,22 +122,22 @@ def test_rows_of_a_vector():
 # -- sums of touched rows ----------------------------------------------------------------------------------
 
 
-def summed(rows, candidates, name="sync-sgd", workers=3, wire="fp32", **parameters):
+def summed(rows, active, name="sync-sgd", workers=3, wire="fp32", **parameters):
     """Return the outcomes of a run whose all-reduces send `rows`, and the bytes that its workers sent."""
     communication = {"rows": rows, "wire": wire, "error_feedback": False}
     chosen = {"name": name, "parameters": {"lr": 0.5, **parameters}}
     spec = validate_run(RUN | {"algorithm": chosen, "workers": workers, "communication": communication})
-    outcomes = run_spec_virtual(spec, None, lambda: WideObjective(*DATA, 6, RandomActive(300, candidates)))
+    outcomes = run_spec_virtual(spec, None, lambda: WideObjective(*DATA, 6, RandomActive(300, active)))
     return outcomes, sum(outcome.done.wire for outcome in outcomes)
 
 
 @pytest.mark.parametrize("optimizer", ["sgd", "row-adagrad"])
-@pytest.mark.parametrize("candidates", [40, 300])
-def test_sums_of_touched_rows_are_those_of_whole_vectors(candidates, optimizer):
+@pytest.mark.parametrize("active", [40, 300])
+def test_sums_of_touched_rows_are_those_of_whole_vectors(active, optimizer):
     """Two workers: a sum has one order. With three, the tree adds every element in the same order, too."""
     for workers in (2, 3):
-        whole, _ = summed("all", candidates, workers=workers, optimizer=optimizer)
-        touched, _ = summed("touched", candidates, workers=workers, optimizer=optimizer)
+        whole, _ = summed("all", active, workers=workers, optimizer=optimizer)
+        touched, _ = summed("touched", active, workers=workers, optimizer=optimizer)
         for one, other in zip(whole, touched, strict=True):
             assert one.weights.tobytes() == other.weights.tobytes()
 

@@ -10,7 +10,7 @@ from hooke.hashing.families import make_family
 from hooke.hashing.schedule import RebuildSchedule
 from hooke.hashing.tables import Tables
 from hooke.objective.bags import split_off
-from hooke.objective.candidates import Full, InBatch, RandomActive, Sampled, filled
+from hooke.objective.active_labels import Full, InBatch, RandomActive, Sampled, filled
 from hooke.objective.item_sets import ItemObjective, RandomSets, SlideSets
 from hooke.objective.planted import Planted
 from hooke.objective.slide import Slide
@@ -314,7 +314,7 @@ def test_hash_tables_of_a_resumed_run_are_those_of_an_undisturbed_one(data, kind
 
 
 def test_retrieved_labels_have_larger_outputs_than_random_ones(data):
-    """Recall of the 5 labels with the largest outputs, among as many candidates; W2 has rows in clusters."""
+    """Recall of the 5 labels with the largest outputs, in an active set; W2 has rows in clusters."""
     random = np.random.default_rng(2)
     centers = random.normal(size=(12, HIDDEN))
     rows = (centers[np.arange(600) % 12] + 0.2 * random.normal(size=(600, HIDDEN))).astype(np.float32)

@@ -12,7 +12,7 @@ EXPERIMENT = {
     "workload": {"name": "xmlc-mlp", "parameters": {"labels": 50, "output": "in-batch"}},
     "variants": [
         {"name": "as given", "algorithm": "sgd"},
-        {"name": "sampled", "algorithm": "sgd", "workload_settings": {"output": "sampled", "candidates": 20}},
+        {"name": "sampled", "algorithm": "sgd", "workload_settings": {"output": "sampled", "active": 20}},
     ],
     "baseline": "as given",
     "clusters": [{"name": "local", "workers": [1], "seeds": 1}],
@@ -36,7 +36,7 @@ def test_runs_of_variants_learn_the_same_by_other_settings():
     plain, sampled = (run.spec for run in expand(validate_experiment(EXPERIMENT), {"local": 2}))
     assert plain.workload == sampled.workload
     assert (plain.workload_settings, plain.workload_parameters["output"]) == ({}, "in-batch")
-    assert sampled.workload_settings == {"output": "sampled", "candidates": 20}
+    assert sampled.workload_settings == {"output": "sampled", "active": 20}
     assert (sampled.workload_parameters["output"], sampled.workload_parameters["labels"]) == ("sampled", 50)
     assert "workload_settings" not in canonical(plain), "documents without it keep their fingerprint"
     assert validate_run(sampled.model_dump(mode="json", by_alias=True)) == sampled
@@ -50,9 +50,7 @@ def test_what_is_learned_is_the_same_for_all_variants():
     )
 
 
-@pytest.mark.parametrize(
-    ("settings", "place"), [({"output": "none"}, "output"), ({"candidates": 0}, "candidates")]
-)
+@pytest.mark.parametrize(("settings", "place"), [({"output": "none"}, "output"), ({"active": 0}, "active")])
 def test_a_wrong_value_is_told_where_it_is(settings, place):
     assert list(faults(with_settings(**settings))) == [f"/variants/1/workload_settings/{place}"]
 

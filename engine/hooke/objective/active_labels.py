@@ -16,7 +16,7 @@ Labels = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Candidates:
+class Active:
     """The labels whose outputs a step computes, the same for all items of its batch.
 
     `ids`: ascending, without repetition, int64 (a,), with every label of the batch among them; None: all labels.
@@ -29,7 +29,7 @@ class Candidates:
     own: Tensor | None = None
 
 
-ALL = Candidates(None)
+ALL = Active(None)
 
 
 class Kept(Protocol):
@@ -43,10 +43,10 @@ class Kept(Protocol):
 
 
 class Layer(Kept, Protocol):
-    """Chooses the candidates of a step. `weights` (C, d) and `hidden` (b, d) are those of the output layer."""
+    """Chooses the active set of a step. `weights` (C, d) and `hidden` (b, d) are those of the output layer."""
 
-    def choose(self, own: Labels, hidden: Tensor, weights: Tensor, random: np.random.Generator) -> Candidates:
-        """Return the candidates of a batch; `own`: the labels of its items, ascending, without repetition."""
+    def choose(self, own: Labels, hidden: Tensor, weights: Tensor, random: np.random.Generator) -> Active:
+        """Return the active set of a batch; `own`: the labels of its items, ascending, without repetition."""
 
 
 class Stateless:
@@ -64,7 +64,7 @@ class Stateless:
 class Full(Stateless):
     """All labels: the softmax itself."""
 
-    def choose(self, own: Labels, hidden: Tensor, weights: Tensor, random: np.random.Generator) -> Candidates:
+    def choose(self, own: Labels, hidden: Tensor, weights: Tensor, random: np.random.Generator) -> Active:
         """Return all labels."""
         del own, hidden, weights, random
         return ALL
@@ -73,10 +73,10 @@ class Full(Stateless):
 class InBatch(Stateless):
     """The labels of the batch: those of the other items are an item's negatives."""
 
-    def choose(self, own: Labels, hidden: Tensor, weights: Tensor, random: np.random.Generator) -> Candidates:
+    def choose(self, own: Labels, hidden: Tensor, weights: Tensor, random: np.random.Generator) -> Active:
         """Return the labels of the batch."""
         del hidden, weights, random
-        return Candidates(torch.from_numpy(own))
+        return Active(torch.from_numpy(own))
 
 
 class RandomActive(Stateless):
@@ -85,10 +85,10 @@ class RandomActive(Stateless):
     def __init__(self, labels: int, size: int) -> None:
         self._labels, self._size = labels, size
 
-    def choose(self, own: Labels, hidden: Tensor, weights: Tensor, random: np.random.Generator) -> Candidates:
+    def choose(self, own: Labels, hidden: Tensor, weights: Tensor, random: np.random.Generator) -> Active:
         """Return the labels of the batch and uniformly drawn ones."""
         del hidden, weights
-        return Candidates(torch.from_numpy(filled(own, self._size, self._labels, random)))
+        return Active(torch.from_numpy(filled(own, self._size, self._labels, random)))
 
 
 class Sampled(Stateless):
@@ -111,7 +111,7 @@ class Sampled(Stateless):
         self._labels, self._count = labels, count
         self._skewed, self._corrects = distribution == "log-uniform", correction
 
-    def choose(self, own: Labels, hidden: Tensor, weights: Tensor, random: np.random.Generator) -> Candidates:
+    def choose(self, own: Labels, hidden: Tensor, weights: Tensor, random: np.random.Generator) -> Active:
         """Return the labels of the batch and the negatives drawn."""
         del hidden, weights
         drawn = np.unique(self._draw(random))
@@ -119,7 +119,7 @@ class Sampled(Stateless):
         shared = np.zeros(len(ids), dtype=bool)
         shared[np.searchsorted(ids, drawn)] = True
         offset = torch.from_numpy(-np.log(self.chance(ids)).astype(np.float32)) if self._corrects else None
-        return Candidates(torch.from_numpy(ids), offset, torch.from_numpy(~shared))
+        return Active(torch.from_numpy(ids), offset, torch.from_numpy(~shared))
 
     def _draw(self, random: np.random.Generator) -> Labels:
         if not self._skewed:
