@@ -18,8 +18,8 @@ from hooke.hashing.row_optimizer import RowOptimizer
 from hooke.hashing.rows import softmax
 from hooke.hashing.schedule import RebuildSchedule
 from hooke.hashing.tables import Tables
-from hooke.objective.bags import Bags
 from hooke.objective.active_labels import Full
+from hooke.objective.bags import Bags
 from hooke.objective.device import threads
 from hooke.objective.slide import Rebuilt
 from hooke.objective.wide import WideObjective

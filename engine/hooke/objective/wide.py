@@ -24,8 +24,8 @@ from hooke.comm.base import Slice, Vector
 from hooke.comm.touched import Rows, Touched
 from hooke.errors import CheckpointError
 from hooke.objective import device as devices
-from hooke.objective.bags import Bags, Subset, split_off
 from hooke.objective.active_labels import ALL, Active, Kept, Layer
+from hooke.objective.bags import Bags, Subset, split_off
 from hooke.spec.specification import Part
 
 NEGATIVES = 4

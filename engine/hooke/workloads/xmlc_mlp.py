@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from hooke.hashing.family import Family
     from hooke.hashing.schedule import RebuildSchedule
     from hooke.hashing.tables import Tables
-    from hooke.objective.bags import Bags
     from hooke.objective.active_labels import Layer
+    from hooke.objective.bags import Bags
     from hooke.objective.wide import WideObjective
 
 PLANTED = "planted"

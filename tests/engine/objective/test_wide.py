@@ -9,8 +9,8 @@ from hooke.hashing.active import Assembler
 from hooke.hashing.families import make_family
 from hooke.hashing.schedule import RebuildSchedule
 from hooke.hashing.tables import Tables
-from hooke.objective.bags import split_off
 from hooke.objective.active_labels import Full, InBatch, RandomActive, Sampled, filled
+from hooke.objective.bags import split_off
 from hooke.objective.item_sets import ItemObjective, RandomSets, SlideSets
 from hooke.objective.planted import Planted
 from hooke.objective.slide import Slide
