@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote
 
 import typer
 
-from hooke.cli.remote import ApiOption, HomeOption, Remote, write_secret
+from hooke.cli.remote import ApiOption, HomeOption, Remote, tell, write_secret
 from hooke.cli.text import columns, moment
-from hooke.errors import ArgumentError
 
 app = typer.Typer(
     help="List clusters; make their tokens; drain, resume and remove them.",
@@ -22,15 +20,6 @@ app = typer.Typer(
 )
 
 NameArgument = Annotated[str, typer.Argument(metavar="CLUSTER", help="Name of the cluster.")]
-
-
-def _tell(command: Callable[[Remote], str], api: str | None, home: Path | None) -> None:
-    """Print what a command returns, or the reason why it failed, with exit status 1."""
-    try:
-        print(command(Remote.connect(api, home)))
-    except ArgumentError as error:
-        typer.echo(f"hooke clusters: {error}", err=True)
-        raise typer.Exit(1) from None
 
 
 def _path(cluster: str, rest: str = "") -> str:
@@ -48,7 +37,7 @@ def list_(api: ApiOption = None, home: HomeOption = None) -> None:
         rows = [("CLUSTER", "STATE", "SLOTS", "LAUNCHER", "HOST", "PROCESSOR", "HOOKE")]
         return columns([*rows, *map(_row, items)], "  ")
 
-    _tell(told, api, home)
+    tell("clusters", told, api, home)
 
 
 def state(cluster: dict[str, Any]) -> str:
@@ -91,7 +80,7 @@ def show(cluster: NameArgument, api: ApiOption = None, home: HomeOption = None) 
         rows += [(f"{each['kind']} {each['name']}", each["error"]) for each in found["problems"]]
         return columns(rows, "  ")
 
-    _tell(told, api, home)
+    tell("clusters", told, api, home)
 
 
 @app.command()
@@ -112,7 +101,7 @@ def token(
         made = write_secret(out, lambda: remote.post(_path(cluster, "/tokens"), {"label": label}))
         return f"{out} holds the token {made['id']} of the cluster {cluster}"
 
-    _tell(told, api, home)
+    tell("clusters", told, api, home)
 
 
 @app.command()
@@ -126,7 +115,7 @@ def tokens(cluster: NameArgument, api: ApiOption = None, home: HomeOption = None
         rows += [(each["id"], each["label"], *(moment(each[name]) for name in moments)) for each in items]
         return columns(rows, "  ") if items else f"the cluster {cluster} has no token"
 
-    _tell(told, api, home)
+    tell("clusters", told, api, home)
 
 
 @app.command()
@@ -141,7 +130,7 @@ def revoke(
         found = remote.post(f"/cluster-tokens/{quote(token_id, safe='')}/revoke")
         return f"{token_id} of the cluster {found['cluster']} is revoked"
 
-    _tell(told, api, home)
+    tell("clusters", told, api, home)
 
 
 @app.command()
@@ -152,7 +141,7 @@ def drain(cluster: NameArgument, api: ApiOption = None, home: HomeOption = None)
         busy = remote.post(_path(cluster, "/drain"))["busy"]
         return f"{cluster} gets no new runs" + ("; those that it has continue" if busy else "")
 
-    _tell(told, api, home)
+    tell("clusters", told, api, home)
 
 
 @app.command()
@@ -163,7 +152,7 @@ def resume(cluster: NameArgument, api: ApiOption = None, home: HomeOption = None
         remote.post(_path(cluster, "/resume"))
         return f"{cluster} gets runs again"
 
-    _tell(told, api, home)
+    tell("clusters", told, api, home)
 
 
 @app.command()
@@ -174,4 +163,4 @@ def remove(cluster: NameArgument, api: ApiOption = None, home: HomeOption = None
         remote.delete(_path(cluster))
         return f"{cluster} is removed, and its tokens are revoked; its runs stay readable"
 
-    _tell(told, api, home)
+    tell("clusters", told, api, home)

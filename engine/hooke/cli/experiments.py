@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote, urlencode
 
 import typer
 
-from hooke.cli.remote import ApiOption, HomeOption, Remote
+from hooke.cli.remote import ApiOption, HomeOption, Remote, tell
 from hooke.cli.text import columns
 from hooke.errors import ArgumentError
 
@@ -25,15 +23,6 @@ ExperimentsArgument = Annotated[
     list[str], typer.Argument(metavar="EXPERIMENT...", help="Ids of experiments, exp_...", show_default=False)
 ]
 _PAGE = 200
-
-
-def _tell(command: Callable[[Remote], str], api: str | None, home: Path | None) -> None:
-    """Print what a command returns, or the reason why it failed, with exit status 1."""
-    try:
-        print(command(Remote.connect(api, home)))
-    except ArgumentError as error:
-        typer.echo(f"hooke experiments: {error}", err=True)
-        raise typer.Exit(1) from None
 
 
 def _path(experiment: str, rest: str = "") -> str:
@@ -82,7 +71,7 @@ def list_(
         found = [("EXPERIMENT", "NUMBER", "NAME", "STATE", "RUNS", "TAGS", "ANSWER"), *map(_row, items)]
         return columns(found, "  ") if items else "no experiment" + (" fits the filter" if chosen else "")
 
-    _tell(told, api, home)
+    tell("experiments", told, api, home)
 
 
 _OPEN = ("queued", "dispatched", "starting", "running", "lost")
@@ -121,7 +110,7 @@ def mark(  # noqa: PLR0913, PLR0917 - each is an option of its own
         views = [remote.patch(_path(each), asked) for each in experiments]
         return "\n".join(f"{view['id']}: {_marks(view)}" for view in views)
 
-    _tell(told, api, home)
+    tell("experiments", told, api, home)
 
 
 def _marks(view: dict[str, Any]) -> str:
@@ -144,7 +133,7 @@ def delete(
             for each in views
         )
 
-    _tell(told, api, home)
+    tell("experiments", told, api, home)
 
 
 @app.command()
@@ -155,4 +144,4 @@ def restore(experiments: ExperimentsArgument, api: ApiOption = None, home: HomeO
         views = [remote.post(_path(each, "/restore")) for each in experiments]
         return "\n".join(f"{view['id']} is back: {view['name']}" for view in views)
 
-    _tell(told, api, home)
+    tell("experiments", told, api, home)

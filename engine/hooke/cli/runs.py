@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote
 
 import typer
 
-from hooke.cli.remote import ApiOption, HomeOption, Remote
+from hooke.cli.remote import ApiOption, HomeOption, Remote, tell
 from hooke.cli.text import columns
 from hooke.errors import ArgumentError
 
@@ -29,15 +27,6 @@ RISK = (
     "reach the server, which then ends them, and a further attempt there would share cores with them."
 )
 _PAGE = 500
-
-
-def _tell(command: Callable[[Remote], str], api: str | None, home: Path | None) -> None:
-    """Print what a command returns, or the reason why it failed, with exit status 1."""
-    try:
-        print(command(Remote.connect(api, home)))
-    except ArgumentError as error:
-        typer.echo(f"hooke runs: {error}", err=True)
-        raise typer.Exit(1) from None
 
 
 def _post(remote: Remote, run: str, what: str, body: Any = None) -> dict[str, Any]:
@@ -74,7 +63,7 @@ def list_(
             rows.append((run["id"], number, run["variant"], run["cluster"], seed, run["state"], attempt, waits))
         return columns(rows, "  ")
 
-    _tell(told, api, home)
+    tell("runs", told, api, home)
 
 
 @app.command()
@@ -85,7 +74,7 @@ def cancel(run: RunArgument, api: ApiOption = None, home: HomeOption = None) -> 
         state = _post(remote, run, "cancel")["state"]
         return f"{run} is {state}" + ("" if state == "cancelled" else ", and ends")
 
-    _tell(told, api, home)
+    tell("runs", told, api, home)
 
 
 @app.command()
@@ -111,7 +100,7 @@ def retry(
             return "no run of the experiment has failed by infrastructure or timed out"
         return "\n".join(f"{view['id']} is queued for attempt {view['attempt']}" for view in views)
 
-    _tell(told, api, home)
+    tell("runs", told, api, home)
 
 
 @app.command()
@@ -129,4 +118,4 @@ def abandon(
             raise ArgumentError("nothing was done")
         return f"{run} is {_post(remote, run, 'abandon')['state']}"
 
-    _tell(told, api, home)
+    tell("runs", told, api, home)

@@ -1,12 +1,12 @@
-import { Button, CopyButton, TextInput } from "@mantine/core";
+import { Button, TextInput } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { listClusterTokensQueryKey, makeClusterTokenMutation } from "@/lib/client/@tanstack/react-query.gen";
 import type { NewClusterToken } from "@/lib/client/types.gen";
 import { ErrorPanel } from "@/lib/ui/error-panel";
+import screen from "@/lib/ui/screen.module.css";
 import { Section } from "@/lib/ui/section";
-import ui from "@/lib/ui/ui.module.css";
-import styles from "./clusters.module.css";
+import { ShownOnce } from "@/lib/ui/shown-once";
 
 const NAME = /^[a-z0-9][a-z0-9._-]{0,62}$/;
 
@@ -25,12 +25,12 @@ export function AddCluster() {
   const bad = name !== "" && !NAME.test(name);
   return (
     <Section title="Join a cluster" testId="add-cluster">
-      <p className={styles.note}>
+      <p className={screen.note}>
         Make a token here, install Hooke on a host of the cluster, and start its agent there. A token works
         for one cluster and is shown once. A further token of a cluster does not change the ones that it has.
       </p>
       <form
-        className={styles.form}
+        className={screen.form}
         onSubmit={(event) => {
           event.preventDefault();
           make.mutate({ path: { name }, body: { label } });
@@ -67,21 +67,9 @@ function Made({ token }: { token: NewClusterToken }) {
     `hooke agent --cluster ${token.cluster} --api ${window.location.origin} --broker redis://BROKER:6379/0 --broker-password-file redis-password --token-file ${token.cluster}.token`,
   ].join("\n");
   return (
-    <div className={styles.made} data-testid="new-token">
-      <p className={styles.note}>
-        The token is not shown again. On a host of the cluster, with the address of the server's Redis and a
-        file with its password:
-      </p>
-      <div className={ui.code}>
-        <pre>{commands}</pre>
-      </div>
-      <CopyButton value={commands}>
-        {({ copied, copy }) => (
-          <Button variant="default" size="compact-sm" mt={8} onClick={copy}>
-            {copied ? "Copied" : "Copy"}
-          </Button>
-        )}
-      </CopyButton>
-    </div>
+    <ShownOnce text={commands} testId="new-token">
+      The token is not shown again. On a host of the cluster, with the address of the server's Redis and a
+      file with its password:
+    </ShownOnce>
   );
 }

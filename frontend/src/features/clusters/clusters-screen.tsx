@@ -8,7 +8,7 @@ import { useRefusal } from "@/lib/people/use-me";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { AddCluster } from "./add-cluster";
 import { ClusterPart } from "./cluster-part";
-import styles from "./clusters.module.css";
+import screen from "@/lib/ui/screen.module.css";
 
 /** The clusters that have joined: state, equipment, tokens; and how to join another one. */
 export function ClustersScreen() {
@@ -23,8 +23,8 @@ export function ClustersScreen() {
   }, []);
   return (
     <>
-      <h1 className={styles.title}>Clusters</h1>
-      <p className={styles.intro}>
+      <h1 className={screen.title}>Clusters</h1>
+      <p className={screen.intro}>
         Places where runs execute. Each has an agent, which reports every ten seconds, and takes one launch at
         a time, so that timed runs do not share cores.
       </p>

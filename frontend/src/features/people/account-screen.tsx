@@ -10,6 +10,7 @@ import { ErrorPanel } from "@/lib/ui/error-panel";
 import { Section } from "@/lib/ui/section";
 import { complete } from "./new-password";
 import { NewPasswordFields } from "./new-password-fields";
+import screen from "@/lib/ui/screen.module.css";
 import styles from "./people.module.css";
 import { TokensPart } from "./tokens-part";
 
@@ -23,8 +24,8 @@ export function AccountScreen() {
   if (!me) return null;
   return (
     <>
-      <h1 className={styles.title}>{me.name}</h1>
-      <p className={styles.intro}>
+      <h1 className={screen.title}>{me.name}</h1>
+      <p className={screen.intro}>
         Role {me.role}: {MEANINGS[me.role]}
         {me.role !== "viewer" && "; and what the roles before it may"}.
       </p>
@@ -36,7 +37,7 @@ export function AccountScreen() {
 
 function OwnerNote({ me }: { me: Me }) {
   return (
-    <p className={styles.intro} data-testid="owner-note">
+    <p className={screen.intro} data-testid="owner-note">
       {me.name} is signed in with the {me.credential}: there is no password to change.
     </p>
   );

@@ -2,7 +2,7 @@ import { useEffect } from "react";
 import { useStream } from "@/lib/events/use-stream";
 import { useMe, useRefusal } from "@/lib/people/use-me";
 import { Message } from "@/lib/ui/message";
-import styles from "./people.module.css";
+import screen from "@/lib/ui/screen.module.css";
 import { TokensPart } from "./tokens-part";
 import { TrailPart } from "./trail-part";
 import { UsersPart } from "./users-part";
@@ -25,8 +25,8 @@ export function AdministrationScreen() {
   }
   return (
     <>
-      <h1 className={styles.title}>Administration</h1>
-      <p className={styles.intro}>
+      <h1 className={screen.title}>Administration</h1>
+      <p className={screen.intro}>
         {me.users
           ? "Users sign in with a name and a password; the start-up token goes on being that of an administrator. "
           : "There is no user yet. With the first one, browsers are led to a sign-in page; the start-up token goes on being that of an administrator. "}

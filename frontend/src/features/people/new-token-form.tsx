@@ -5,8 +5,8 @@ import { createTokenMutation, listTokensQueryKey } from "@/lib/client/@tanstack/
 import type { Me, Role } from "@/lib/client/types.gen";
 import { includes } from "@/lib/people/roles";
 import { ErrorPanel } from "@/lib/ui/error-panel";
-import styles from "./people.module.css";
-import { Secret } from "./secret";
+import screen from "@/lib/ui/screen.module.css";
+import { ShownOnce } from "@/lib/ui/shown-once";
 
 const SCOPES: readonly { value: string; label: string; least: Role }[] = [
   { value: "read", label: "read", least: "viewer" },
@@ -34,12 +34,12 @@ export function NewTokenForm({ me }: { me: Me }) {
   const bad = label !== "" && !LABEL.test(label);
   return (
     <>
-      <p className={styles.note}>
+      <p className={screen.note}>
         Programs and the command line send a token: <code>HOOKE_TOKEN=… hooke runs list</code>. It allows at
         most what {me.is_user ? "your role" : "its scope"} allows, expires, and is shown once.
       </p>
       <form
-        className={styles.form}
+        className={screen.form}
         onSubmit={(event) => {
           event.preventDefault();
           create.mutate({ body: { label, scope, days: Number(days), machine } });
@@ -91,9 +91,9 @@ export function NewTokenForm({ me }: { me: Me }) {
       </form>
       {create.isError && <ErrorPanel what="No token was made." error={create.error} />}
       {create.data && (
-        <Secret text={create.data.token} testId="new-token">
+        <ShownOnce text={create.data.token} testId="new-token">
           The token {create.data.label} is not shown again.
-        </Secret>
+        </ShownOnce>
       )}
     </>
   );

@@ -6,6 +6,7 @@ import type { TrailEntryView } from "@/lib/client/types.gen";
 import { formatMoment } from "@/lib/format/time";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { Section } from "@/lib/ui/section";
+import screen from "@/lib/ui/screen.module.css";
 import ui from "@/lib/ui/ui.module.css";
 import styles from "./people.module.css";
 import { actionWords, changeWords } from "./trail-words";
@@ -64,7 +65,7 @@ export function TrailPart() {
         />
       </Group>
       {query.isError && <ErrorPanel what="The audit trail could not be read." error={query.error} />}
-      {query.isSuccess && items.length === 0 && <p className={styles.note}>No such entry.</p>}
+      {query.isSuccess && items.length === 0 && <p className={screen.note}>No such entry.</p>}
       {items.length > 0 && <Entries items={items} />}
       {query.hasNextPage && (
         <Group justify="center" mt={20}>

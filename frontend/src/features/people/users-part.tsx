@@ -11,9 +11,10 @@ import type { Me, Role } from "@/lib/client/types.gen";
 import { MEANINGS, ROLES } from "@/lib/people/roles";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { Section } from "@/lib/ui/section";
+import screen from "@/lib/ui/screen.module.css";
+import { ShownOnce } from "@/lib/ui/shown-once";
 import ui from "@/lib/ui/ui.module.css";
 import styles from "./people.module.css";
-import { Secret } from "./secret";
 import { UserRow } from "./user-row";
 
 const NAME = /^[a-z0-9][a-z0-9._-]{0,62}$/;
@@ -63,10 +64,10 @@ export function UsersPart({ me }: { me: Me }) {
       {add.isError && <ErrorPanel what="The user was not added." error={add.error} />}
       {invite.isError && <ErrorPanel what="No invitation was made." error={invite.error} />}
       {made && (
-        <Secret text={`${window.location.origin}${made.path}`} testId="invite-link">
+        <ShownOnce text={`${window.location.origin}${made.path}`} testId="invite-link">
           Send this address to {made.user.name}: it sets a password, works once, and expires after seven days.
           It is not shown again.
-        </Secret>
+        </ShownOnce>
       )}
     </Section>
   );
@@ -78,7 +79,7 @@ function AddUser(props: { busy: boolean; add: (name: string, role: Role) => Prom
   const bad = name !== "" && !NAME.test(name);
   return (
     <form
-      className={styles.form}
+      className={screen.form}
       onSubmit={(event) => {
         event.preventDefault();
         props.add(name, role).then(

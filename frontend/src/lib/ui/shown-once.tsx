@@ -1,12 +1,12 @@
 import { Button, CopyButton } from "@mantine/core";
 import type { ReactNode } from "react";
-import ui from "@/lib/ui/ui.module.css";
-import styles from "./people.module.css";
+import styles from "./screen.module.css";
+import ui from "./ui.module.css";
 
-/** Something that is shown once, with what to do with it. */
-export function Secret({ text, children, testId }: { text: string; children: ReactNode; testId: string }) {
+/** Something that is shown once, to be copied, with what to do with it. */
+export function ShownOnce({ text, children, testId }: { text: string; children: ReactNode; testId: string }) {
   return (
-    <div className={styles.secret} data-testid={testId} role="status">
+    <div className={styles.once} data-testid={testId} role="status">
       <p className={styles.note}>{children}</p>
       <div className={ui.code}>
         <pre>{text}</pre>
