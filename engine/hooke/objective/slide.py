@@ -53,7 +53,7 @@ class Rebuilt:
 class Slide(Rebuilt):
     """Labels retrieved from hash tables of the rows of W2, for the batch as a whole (arXiv 1903.03129, section 3).
 
-    The active set has the labels of the batch, a window of uniform ones (`assembler`), and labels that share most
+    The active set has the labels of the batch, a draw of uniform ones (`assembler`), and labels that share most
     buckets with the hidden units of its items, up to the assembler's cap.
 
     Readings: the paper retrieves a set for every item (`hooke.objective.item_sets`); here the batch has one, so
@@ -66,7 +66,7 @@ class Slide(Rebuilt):
 
     def choose(self, own: Labels, hidden: Tensor, weights: Tensor, random: np.random.Generator) -> Active:
         """Return the labels of the batch, uniform ones, and retrieved ones."""
-        del random  # windows and tables have streams of their own
+        del random  # draws and tables have streams of their own
         step = self.advance(weights.numpy())
         room = max(len(hidden), self._assembler.cap - self._assembler.uniform)
         found = self.tables.union_of_batch(self.family.codes(hidden.float().numpy()), room)

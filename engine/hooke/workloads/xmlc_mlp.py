@@ -175,7 +175,7 @@ class XmlcMlp(Workload):
         sets = (
             SlideSets(*self._hashed(train.label_count, place))
             if self.output == "slide"
-            else RandomSets(self._windows(train.label_count, place))
+            else RandomSets(self._assembler(train.label_count, place))
         )
         return ItemObjective(train, test, self.hidden, sets, validation_items=self.validation_items, place=place)
 
@@ -203,7 +203,7 @@ class XmlcMlp(Workload):
             return Slide(*self._hashed(labels, place))
         return active_labels.Full()
 
-    def _windows(self, labels: int, place: Place) -> Assembler:
+    def _assembler(self, labels: int, place: Place) -> Assembler:
         """Return what adds uniform labels to active sets: all of one that has no others."""
         from hooke.hashing.active import Assembler
 
@@ -220,4 +220,4 @@ class XmlcMlp(Workload):
         family = make_family(self.hash_family, self.hidden, self.hashes, self.tables, place.seed)
         tables = Tables(family.tables, family.bits, self.bucket, self.bucket_policy, place.seed)
         rebuilds = RebuildSchedule(self.first_rebuild, self.rebuild_growth)
-        return family, tables, self._windows(labels, place), rebuilds
+        return family, tables, self._assembler(labels, place), rebuilds
