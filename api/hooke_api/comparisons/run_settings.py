@@ -32,9 +32,10 @@ def conditions(spec: ExperimentSpec, document: Mapping[str, Any]) -> dict[str, A
 
 
 def setting(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return algorithm, parameters and communication of a run by name."""
+    """Return algorithm, parameters, settings of the workload and communication of a run by name."""
     algorithm = document["algorithm"]
     named = {"algorithm": algorithm["name"], "source": algorithm.get("hash"), **algorithm["parameters"]}
+    named |= {f"workload {name}": value for name, value in document.get("workload_settings", {}).items()}
     return named | {f"communication {name}": value for name, value in document["communication"].items()}
 
 

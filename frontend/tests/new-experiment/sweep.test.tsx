@@ -4,7 +4,7 @@ import { choicesFrom } from "@/features/new-experiment/searched";
 import { countOf, firstValues, positionOf, withSweep } from "@/features/new-experiment/sweeps";
 import { VariantsSection } from "@/features/new-experiment/variants-section";
 import { SEARCHED_CATALOGUE } from "../support/fixtures/tuning";
-import { card, refill, showParts } from "./form";
+import { card, refill, showParts, WORKLOADS } from "./form";
 
 const FIELD = {
   name: "lr",

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { TuningSection } from "@/features/new-experiment/tuning-section";
 import { VariantsSection } from "@/features/new-experiment/variants-section";
 import { SEARCHED_CATALOGUE } from "../support/fixtures/tuning";
-import { card, choose, part, refill, showParts } from "./form";
+import { card, choose, part, refill, showParts, WORKLOADS } from "./form";
 
 function showTuning() {
   const { user, written } = showParts(

@@ -2,9 +2,9 @@ import { screen } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
 import { VariantsSection } from "@/features/new-experiment/variants-section";
 import { CATALOGUE } from "../support/fixtures/catalogue";
-import { addVariant, card, choose, listOf, refill, showParts } from "./form";
+import { addVariant, card, choose, listOf, refill, showParts, WORKLOADS } from "./form";
 
-const showVariants = () => showParts(<VariantsSection catalogue={CATALOGUE} />);
+const showVariants = () => showParts(<VariantsSection catalogue={CATALOGUE} workloads={WORKLOADS} />);
 
 describe("variants", () => {
   it("begin with the baseline of the paper and its successor", () => {

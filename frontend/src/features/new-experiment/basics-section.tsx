@@ -1,6 +1,6 @@
 import { Switch } from "@mantine/core";
 import type { WorkloadView } from "@/lib/client/types.gen";
-import { isJson, textAt, valueAt } from "@/lib/json/document";
+import { isJson, objectsAt, textAt, valueAt } from "@/lib/json/document";
 import { Section } from "@/lib/ui/section";
 import { Documentation } from "./documentation";
 import { ChoiceField, LongTextField, NumberField, TextField } from "./fields";
@@ -44,6 +44,7 @@ export function WorkloadSection({ workloads }: { workloads: readonly WorkloadVie
               return {
                 ...old,
                 workload: { name, parameters: {} },
+                variants: objectsAt(old, ["variants"]).map(({ workload_settings: _, ...kept }) => kept),
                 target: accuracy ? { metric: "validation_accuracy", value: target } : old.target,
               };
             })

@@ -125,7 +125,7 @@ export function Builder({ start, of, algorithms, workloads, clusters }: BuilderP
       <div className={styles.columns}>
         <div ref={form} className={styles.form} data-testid="form">
           <WorkloadSection workloads={workloads} />
-          <VariantsSection catalogue={algorithms} />
+          <VariantsSection catalogue={algorithms} workloads={workloads} />
           <TuningSection schema={algorithms.tuning} />
           <ClustersSection clusters={clusters} />
           <BudgetSection workloads={workloads} />

@@ -1,5 +1,5 @@
 import { Button, Radio } from "@mantine/core";
-import type { AlgorithmList } from "@/lib/client/types.gen";
+import type { AlgorithmList, WorkloadView } from "@/lib/client/types.gen";
 import { isJson, objectsAt, textAt, valueAt } from "@/lib/json/document";
 import { Section } from "@/lib/ui/section";
 import { Toolbar } from "@/lib/ui/toolbar";
@@ -17,9 +17,16 @@ import { Source } from "./source";
 import { SweepFields } from "./sweep-fields";
 import { positionOf, sweepOf } from "./sweeps";
 import own from "./variants.module.css";
+import { WorkloadSettings } from "./workload-settings";
 
 /** The methods to compare, one card each; the colour is the one that every chart will use. */
-export function VariantsSection({ catalogue }: { catalogue: AlgorithmList }) {
+export function VariantsSection({
+  catalogue,
+  workloads,
+}: {
+  catalogue: AlgorithmList;
+  workloads: readonly WorkloadView[];
+}) {
   const { draft, change } = useForm();
   const { control, error } = useField(["variants"]);
   const baseline = useField(["baseline"]);
@@ -47,6 +54,7 @@ export function VariantsSection({ catalogue }: { catalogue: AlgorithmList }) {
               index={index}
               algorithm={textAt(variant, ["algorithm"])}
               catalogue={catalogue}
+              workloads={workloads}
             />
           ))}
         </div>
@@ -69,10 +77,12 @@ function VariantCard({
   index,
   algorithm,
   catalogue,
+  workloads,
 }: {
   index: number;
   algorithm: string;
   catalogue: AlgorithmList;
+  workloads: readonly WorkloadView[];
 }) {
   const { draft, change } = useForm();
   const path = ["variants", index] as const;
@@ -135,6 +145,7 @@ function VariantCard({
       )}
       {known && <SweepFields index={index} algorithm={known} />}
       {known && tunes(draft) && <SearchSpaces index={index} algorithm={known} />}
+      <WorkloadSettings workloads={workloads} path={path} />
       <details className={styles.details}>
         <summary>Communication options</summary>
         <SchemaForm
