@@ -158,7 +158,7 @@ class RankState(Rank):
             self.objective.prefetch(self.batches.peek())
         self.ledger.enter(Phase.COMPUTE)
         if self.spec.virtual is not None:
-            self.comm.charge(self.compute_time.seconds())
+            self.comm.charge(self.compute_time.seconds(self.ledger.wall()))
         if self.objective.independent:
             return self.comm.alongside(lambda: self.objective.gradient(batch))
         return self.objective.gradient(batch)
