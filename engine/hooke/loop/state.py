@@ -97,7 +97,7 @@ class RankState(Rank):
         self.compared = False
         """Whether the ranks have compared the weights that they evaluate."""
         self.flush: Callable[[], None] | None = None
-        self.t = self.first = 0
+        self.t = self.first = self.granted = 0
         self.turn = 0
         """Server: whose turn it is in rank order; part of a checkpoint."""
         self.samples = 0
