@@ -23,7 +23,7 @@ class Sized(Algorithm):
         min_length=1,
         max_length=4096,
         title="Sizes",
-        description="Batches of worker 0, 1, ... at first; where there are more workers, from the beginning again.",
+        description="Batches of worker 0, 1, ... at first; from the beginning again for further workers.",
     )
     smallest: int = Field(1, ge=1, le=10_000, title="Smallest", description="Least number of batches (b_min).")
     largest: int = Field(16, ge=1, le=10_000, title="Largest", description="Largest number of batches (b_max).")
