@@ -1,8 +1,8 @@
 """Simulations of asynchronous methods, from their equations, in the order of exchanges of a run's server.
 
-Sources: arXiv 1708.02983 (Original, Async and Hogwild EASGD, Async SGD), 2004.08771 (Hogbatch), 1412.6651 (EASGD, EAMSGD, DOWNPOUR,
-MDOWNPOUR). A lock-free method has no order: with one worker the simulation is exact, with several workers the
-audit checks that no update was lost.
+Sources: arXiv 1708.02983 (Original, Async and Hogwild EASGD, Async SGD), 2004.08771 (Hogbatch), 1412.6651 (EASGD,
+EAMSGD, DOWNPOUR, MDOWNPOUR). A lock-free method has no order: with one worker the simulation is exact, with several
+workers the audit checks that no update was lost.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def async_sgd(seen: Seen, p: Parameters) -> Finals:
 
 
 def hogbatch(seen: Seen, p: Parameters) -> Finals:
-    """Pull x = c; u: sum of b_i gradients at x; push u; c' = c - lr u. b_i: arXiv 2004.08771, by counts of updates."""
+    """Pull x = c; u: sum of b_i gradients at x; push u; c' = c - lr u. The b_i follow the counts of updates."""
     c, count = seen.start, [0] * seen.workers
     size = [p["sizes"][i % len(p["sizes"])] for i in range(seen.workers)]
     pushed: dict[int, Array] = {}
