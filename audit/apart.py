@@ -1,8 +1,8 @@
 """Simulations of asynchronous methods, from their equations, in the order of exchanges of a run's server.
 
 Sources: arXiv 1708.02983 (Original, Async and Hogwild EASGD, Async SGD), 2004.08771 (Hogbatch), 1412.6651 (EASGD,
-EAMSGD, DOWNPOUR, MDOWNPOUR). A lock-free method has no order: with one worker the simulation is exact, with several
-workers the audit checks that no update was lost.
+EAMSGD, DOWNPOUR, MDOWNPOUR). A lock-free method has no order: with one worker the simulation is exact, with
+several workers the audit checks that no update was lost.
 """
 
 from __future__ import annotations
