@@ -1,8 +1,8 @@
 """Simulations of asynchronous methods, from their equations, in the order of exchanges of a run's server.
 
-Sources: arXiv 1708.02983 (Original, Async and Hogwild EASGD, Async SGD), 1412.6651 (EASGD, EAMSGD, DOWNPOUR,
-MDOWNPOUR). A lock-free method has no order: with one worker the simulation is exact, with several workers the
-audit checks that no update was lost.
+Sources: arXiv 1708.02983 (Original, Async and Hogwild EASGD, Async SGD), 2004.08771 (Hogbatch), 1412.6651 (EASGD,
+EAMSGD, DOWNPOUR, MDOWNPOUR). A lock-free method has no order: with one worker the simulation is exact, with
+several workers the audit checks that no update was lost.
 """
 
 from __future__ import annotations
@@ -67,6 +67,28 @@ def async_sgd(seen: Seen, p: Parameters) -> Finals:
             pushed[i] = pushed[i] + (move if own else g)
             x = x + move * (p["period"] > 1)
         xs[i] = x
+    return c, xs
+
+
+def hogbatch(seen: Seen, p: Parameters) -> Finals:
+    """Pull x = c; u: sum of b_i gradients at x; push u; c' = c - lr u. The b_i follow the counts of updates."""
+    c, count = seen.start, [0] * seen.workers
+    size = [p["sizes"][i % len(p["sizes"])] for i in range(seen.workers)]
+    pushed: dict[int, Array] = {}
+    xs = [seen.start for _ in seen.items]
+    for i in seen.order:
+        if i in pushed:
+            c, count[i] = c - p["lr"] * pushed[i], count[i] + 1
+            ranked = sorted(count[:i] + count[i + 1 :])
+            if ranked and count[i] < ranked[0]:
+                size[i] = max(p["smallest"], int(size[i] / p["alpha"]))
+            elif ranked and count[i] > ranked[-1]:
+                size[i] = min(p["largest"], int(np.ceil(size[i] * p["alpha"])))
+        if not seen.left(i):
+            continue
+        xs[i], pushed[i] = c, np.zeros_like(c)
+        for _ in range(min(size[i], seen.left(i))):
+            pushed[i] = pushed[i] + seen.gradient(i, c)
     return c, xs
 
 

@@ -128,6 +128,10 @@ SERVED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     ),
     "async-sgd": ({"lr": 0.05}, {"lr": 0.02, "momentum": 0.5, "momentum_at": "worker", "period": 2}),
     "async-msgd": ({"lr": 0.05, "momentum": 0.5}, {"lr": 0.02, "momentum": 0.4}),
+    "hogbatch": (
+        {"lr": 0.05, "sizes": (1, 2), "smallest": 1, "largest": 4, "alpha": 2.0},
+        {"lr": 0.02, "sizes": (1, 3), "smallest": 1, "largest": 6, "alpha": 1.5},
+    ),
     "downpour": ({"lr": 0.05, "period": 4}, {"lr": 0.02, "period": 3, "momentum": 0.3}),
     "mdownpour": ({"lr": 0.02, "momentum": 0.6}, {"lr": 0.02, "momentum": 0.3}),
 }

@@ -28,6 +28,7 @@ METHODS: dict[str, Method] = {
     "downpour": apart.async_sgd,
     "eamsgd": apart.async_easgd,
     "easgd": apart.async_easgd,
+    "hogbatch": apart.hogbatch,
     "hogwild-easgd": apart.hogwild_easgd,
     "hogwild-sgd": apart.hogwild_sgd,
     "local-sgd": together.local_sgd,

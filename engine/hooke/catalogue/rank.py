@@ -32,6 +32,8 @@ class Rank(Protocol):
     is_server: bool
     params: Vector
     """This worker's x (on a server: the center), equal on every rank at the start."""
+    granted: int
+    """Worker of a method with a server: the steps that the latest reply granted; 0 before the first."""
     t: int
     """Number of local steps done; in a restored run it begins at that of the checkpoint."""
 
@@ -122,8 +124,11 @@ class Rank(Protocol):
     def brought(self) -> bool:
         """Server: return whether the request that was yielded last came with a vector."""
 
-    def reply(self, worker: int, vector: Vector) -> None:
-        """Server: reply a vector to the worker whose request was yielded last."""
+    def reply(self, worker: int, vector: Vector, steps: int | None = None) -> None:
+        """Server: reply a vector to the worker whose request was yielded last.
+
+        `steps`: how many it grants, at most the `period` of `requests`; None: that many.
+        """
 
     def receive(self, into: Vector, worker: int) -> None:
         """Server: receive a vector that the worker delivers outside of its request."""

@@ -8,12 +8,12 @@ import numpy as np
 
 from hooke.spec.specification import RunSpec
 
-_BETWEEN, _SLOW, _COMMON = 2, 3, 4
+_BETWEEN, _SLOW, _COMMON, _STRAGGLING = 2, 3, 4, 5
 """Streams of random numbers beside the independent one, which is 1."""
 
 
 class ComputeTime:
-    """Draws the seconds of one rank's gradients; every factor has the mean 1.
+    """Draws the seconds of one rank's gradients: jitter, whose factors have the mean 1, over the worker's speed.
 
     ============  ==================================================================================
     part          drawn
@@ -24,7 +24,8 @@ class ComputeTime:
     between       once per rank
     ============  ==================================================================================
 
-    The last three are functions of seed, rank and number of the gradient, so a restart draws them again.
+    The last three are functions of seed, rank and number of the gradient, so a restart draws them again; whether
+    a gradient straggles, likewise. The speed is that at the beginning of a gradient.
     """
 
     def __init__(self, spec: RunSpec, rank: int) -> None:
@@ -36,18 +37,26 @@ class ComputeTime:
         self._block: int | None = None
         self._factor = 1.0
 
-    def seconds(self) -> float:
-        """Return the virtual seconds of the next gradient; only in a virtual world."""
+    def seconds(self, now: float = 0.0) -> float:
+        """Return the virtual seconds of the next gradient, which begins at `now`; only in a virtual world."""
         network = self.spec.virtual
         assert network is not None  # noqa: S101 - the caller asked
         sigma = network.compute_jitter
         factor = float(self.random.lognormal(-sigma * sigma / 2, sigma)) if sigma else 1.0
         mean = self.spec.batch * network.compute_seconds_per_sample + network.compute_seconds_per_step
         block = self.drawn // network.jitter_steps
+        if network.straggling and self._straggles(network.straggling):
+            mean *= network.straggling_factor
         self.drawn += 1
         if block != self._block:
             self._block, self._factor = block, self._kept(block)
+        if network.speeds or network.speed_changes:
+            mean /= network.speed(self.rank, now)
         return mean * factor * self._factor
+
+    def _straggles(self, chance: float) -> bool:
+        words = np.random.SeedSequence([self.spec.seed, self.rank, _STRAGGLING, self.drawn])
+        return bool(np.random.Generator(np.random.PCG64(words)).random() < chance)
 
     def state(self) -> dict[str, Any]:
         """Return what a checkpoint keeps."""

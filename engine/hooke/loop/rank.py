@@ -102,8 +102,8 @@ class TrainingRank(RecordedRank):
         return self.server_loop.brought
 
     @override
-    def reply(self, worker: int, vector: Vector) -> None:
-        self.server_loop.reply(worker, vector)
+    def reply(self, worker: int, vector: Vector, steps: int | None = None) -> None:
+        self.server_loop.reply(worker, vector, steps)
 
     @override
     def receive(self, into: Vector, worker: int) -> None:

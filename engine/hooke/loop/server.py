@@ -157,8 +157,11 @@ class ServerLoop:
         self._r.comm.recv(into, worker)
         self._r.check(into, "the weights", worker, self.reached[worker])
 
-    def reply(self, worker: int, vector: Vector) -> None:
-        """Decide, then send control words and vector; send nothing to a worker after its farewell."""
+    def reply(self, worker: int, vector: Vector, asked: int | None = None) -> None:
+        """Decide, then send control words and vector; send nothing to a worker after its farewell.
+
+        `asked`: the steps to grant, if not those of a period.
+        """
         r = self._r
         if worker not in self._left:
             return
@@ -168,7 +171,7 @@ class ServerLoop:
         self._grants.ending = r.schedule.reason is not None
         if decision is Decision.CHECKPOINT or r.schedule.checkpoint_due(r.samples):
             self._call_meeting()
-        steps, last = self._grants.next(self._period)
+        steps, last = self._grants.next(self._period if asked is None else min(asked, self._period))
         self._granted[worker] = self._granted.get(worker, 0) + steps
         if last:
             self._last.add(worker)

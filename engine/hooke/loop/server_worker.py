@@ -89,7 +89,7 @@ class ServerWorkerLoop:
         steps, then, samples = self._heard.popleft() if self._heard else self._listen()
         for part in parts:
             part.wait()
-        r.samples = int(samples)
+        r.samples, r.granted = int(samples), int(steps)
         if then == LAST:
             self._until = r.t + int(steps)
         elif then == MEET:

@@ -101,7 +101,7 @@ class RankState(Rank):
         self.compared = False
         """Whether the ranks have compared the weights that they evaluate."""
         self.flush: Callable[[], None] | None = None
-        self.t = self.first = 0
+        self.t = self.first = self.granted = 0
         self.turn = 0
         """Server: whose turn it is in rank order; part of a checkpoint."""
         self.samples = 0
@@ -177,7 +177,7 @@ class RankState(Rank):
             self.objective.prefetch(self.batches.peek())
         self.ledger.enter(Phase.COMPUTE)
         if self.spec.virtual is not None:
-            self.comm.charge(self.compute_time.seconds())
+            self.comm.charge(self.compute_time.seconds(self.ledger.wall()))
         if self.objective.independent:
             return self.comm.alongside(lambda: self.objective.gradient(batch))
         return self.objective.gradient(batch)

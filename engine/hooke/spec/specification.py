@@ -20,6 +20,7 @@ from hooke.spec.measured import MeasuredConstants
 from hooke.spec.retry import RetryPolicy
 from hooke.spec.spaces import Scalar, Space
 from hooke.spec.tuning import Tuning
+from hooke.spec.unequal import UnequalWorkers
 
 MAX_VARIANTS = 200
 """Of one experiment. The number of runs is limited separately: see `hooke.catalogue.expand`."""
@@ -91,7 +92,7 @@ class Variant(Frozen):
     )
 
 
-class VirtualCluster(MeasuredConstants):
+class VirtualCluster(MeasuredConstants, UnequalWorkers):
     """A simulated network and processor: the same algorithm code in virtual time; results are labelled."""
 
     latency: float = Field(7.2e-6, ge=0, le=10, title="Latency", description="Seconds per message (A).")
@@ -123,6 +124,13 @@ class VirtualCluster(MeasuredConstants):
         title="Memory bandwidth",
         description="Bytes per second; determines the time of vector updates.",
     )
+
+    @model_validator(mode="after")
+    def _changes_in_order(self) -> VirtualCluster:
+        begins = [change.at for change in self.speed_changes]
+        if begins != sorted(begins):
+            raise ValueError("list the changes of speed in the order of their beginnings (`at`)")
+        return self
 
     @property
     def shares_memory(self) -> bool:

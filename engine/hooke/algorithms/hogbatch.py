@@ -1,0 +1,70 @@
+"""Hogbatch: asynchronous updates by workers with batches of their own size, which may follow their speeds."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from hooke.catalogue.claims import Limit, one_worker
+from hooke.catalogue.rank import Rank
+from hooke.methods.sizes import Sized, Sizes
+from hooke.spec.spaces import Space
+
+
+class Hogbatch(Sized):
+    """Hogbatch.
+
+    worker i   x = c;  u = sum of g_i(x) over b_i batches;  push u
+    server     c' = c - lr u                      whoever comes first;   n_i' = n_i + 1
+               b_i' = max(smallest, b_i / alpha)  if n_i' < n_j for all others j
+               b_i' = min(largest, b_i alpha)     if n_i' > n_j for all others j
+
+    Slow workers get small batches and fast ones large batches, until all update equally often. The rate of an
+    update is proportional to its batch. With alpha = 1 sizes stay as they are. Cost per update 2 (A + |W| B).
+
+    Readings: sizes are multiples of the run's batch, b_i / alpha rounded down and b_i alpha up, from those in
+    `sizes`. The change u is added to a center that others have updated meanwhile (delta merge; the released code
+    of the paper overwrites it). A worker takes one batch after the other: threads that share a worker's
+    vector are not modelled. Counts n_i begin anew in a further attempt.
+
+    Reference: Ma and Rusu 2020 (arXiv 2004.08771), CPU+GPU Hogbatch (alpha = 1) and Adaptive Hogbatch.
+    """
+
+    family = "Stochastic gradient descent"
+    reference = "hogbatch.adaptive"
+    limits = [one_worker(), Limit("async-sgd", {"alpha": 1.0}, exact=True)]
+    tested_with = {"largest": 4}
+    servers, coordination, pushes = 1, "parameter-server", "updates"
+    may_drop = True
+    deterministic = False
+    accesses = 4
+    search = {"lr": Space(low=0.003, high=1.0, scale="log")}
+
+    lr: float = Field(0.05, gt=0, le=10, title="Learning rate", description="Of an update by one batch.")
+
+    def run(self, r: Rank) -> None:
+        """Run the server's or the worker's part."""
+        (self.serve if r.is_server else self.work)(r)
+
+    def serve(self, r: Rank) -> None:
+        """Apply each update, reply with the center and the worker's next number of batches."""
+        c, u = r.params, r.buffer(r.params)
+        sizes = Sizes(self, r.workers)
+        for i in r.requests(u, order="arrival", period=self.largest, last_words=True):
+            if r.brought:
+                c.add_(u, alpha=-self.lr)
+                sizes.updated(i)
+            r.reply(i, c, sizes.now[i])
+
+    def work(self, r: Rank) -> None:
+        """Pull, sum the gradients of the batches granted, push."""
+        x, u = r.params, r.state("unsent")
+        filled, left = float(r.buffer(u).addcmul_(u, u).sum()) > 0, 0  # from before a restart
+        for _ in r.steps():
+            if not left:
+                r.request(u if filled else None, into=x).wait()
+                u.zero_()
+                left = r.granted
+            u.add_(r.gradient())
+            filled, left = True, left - 1
+        r.deliver(u)
+        u.zero_()

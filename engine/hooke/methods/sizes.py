@@ -1,0 +1,62 @@
+"""Batches of a size of their own for every worker, which may follow the workers' speeds."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated
+
+from pydantic import Field
+
+from hooke.catalogue.algorithm import Algorithm
+from hooke.spec.spaces import Space
+
+Size = Annotated[int, Field(ge=1, le=10_000)]
+
+
+class Sized(Algorithm):
+    """A method whose server tells every worker how many batches its next update has."""
+
+    search = {"largest": Space(low=1, high=64, scale="log", integer=True)}
+
+    sizes: tuple[Size, ...] = Field(
+        (1,),
+        min_length=1,
+        max_length=4096,
+        title="Sizes",
+        description="Batches of worker 0, 1, ... at first; from the beginning again for further workers.",
+    )
+    smallest: int = Field(1, ge=1, le=10_000, title="Smallest", description="Least number of batches (b_min).")
+    largest: int = Field(16, ge=1, le=10_000, title="Largest", description="Largest number of batches (b_max).")
+    alpha: float = Field(2.0, ge=1, le=100, title="Factor", description="Of a change of size; 1: none (static).")
+
+    def faults(self, workers: int) -> list[str]:
+        """Return what is wrong with bounds and sizes."""
+        if self.smallest > self.largest:
+            return [f"smallest = {self.smallest} exceeds largest = {self.largest}"]
+        for size in self.sizes[:workers]:
+            if not self.smallest <= size <= self.largest:
+                return [f"sizes are between smallest and largest, {self.smallest} to {self.largest}: not {size}"]
+        return []
+
+
+class Sizes:
+    """The sizes of all workers, by their numbers of updates n: the rule of Adaptive Hogbatch (arXiv 2004.08771).
+
+    b_i / alpha, rounded down, if n_i is less than that of all others; b_i alpha, rounded up, if it is more than
+    that of all others; within the bounds of the method.
+    """
+
+    def __init__(self, method: Sized, workers: int) -> None:
+        self._method = method
+        self.updates = [0] * workers
+        self.now = [method.sizes[i % len(method.sizes)] for i in range(workers)]
+
+    def updated(self, worker: int) -> None:
+        """Count an update of a worker, and choose its next size."""
+        method, size = self._method, self.now[worker]
+        self.updates[worker] += 1
+        mine, others = self.updates[worker], self.updates[:worker] + self.updates[worker + 1 :]
+        if others and mine < min(others):
+            self.now[worker] = max(method.smallest, math.floor(size / method.alpha))
+        elif others and mine > max(others):
+            self.now[worker] = min(method.largest, math.ceil(size * method.alpha))

@@ -1,0 +1,114 @@
+"""Hogbatch on workers of unequal speed, in virtual time: who updates how often, with which batches."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hooke.algorithms.hogbatch import Hogbatch
+from hooke.catalogue.validation import validate_run
+from hooke.errors import SpecError
+from hooke.loop.train import run_spec_virtual
+from hooke.methods.sizes import Sizes
+from hooke.spec.journal import records, unpack
+
+STEP = 8 * 1e-3
+
+
+def spec(workers=2, steps=400, virtual=(), **parameters):
+    return validate_run(
+        {
+            "workload": {"name": "digits-mlp", "parameters": {"hidden1": 4, "hidden2": 4}},
+            "algorithm": {"name": "hogbatch", "parameters": {"lr": 0.01} | parameters},
+            "workers": workers,
+            "world": "virtual",
+            "virtual": {
+                "latency": 1e-6,
+                "seconds_per_byte": 0,
+                "compute_seconds_per_sample": 1e-3,
+                "compute_jitter": 0.1,
+                **dict(virtual),
+            },
+            "batch": 8,
+            "budget": {"samples": 8 * steps},
+            "evaluation": {"every": 8 * steps},
+        }
+    )
+
+
+def served(folder, chosen):
+    """Return the worker of each exchange, and the steps of each worker."""
+    run_spec_virtual(chosen, folder)
+    blocks = [unpack(r) for r in records(folder / f"journal.{chosen.workers}.jsonl") if r.kind == "steps"]
+    order = [int(worker) for block in blocks for worker in block["worker"]]
+    steps = [list(records(folder / f"journal.{i}.jsonl"))[-1].step for i in range(chosen.workers)]
+    return order, steps
+
+
+@pytest.mark.parametrize("ratio", [2, 4, 8])
+def test_workers_update_equally_often_where_bounds_allow(tmp_path, ratio):
+    """Property 15: counts within a factor alpha; the shares of the work are those of the speeds."""
+    chosen = spec(virtual={"speeds": [1, 1 / ratio]}, smallest=1, largest=16, alpha=2.0)
+    order, steps = served(tmp_path, chosen)
+    updates = Counter(order)
+    assert 0.5 <= updates[0] / updates[1] <= 2
+    assert sum(steps) == 400
+    assert steps[0] / steps[1] == pytest.approx(ratio, rel=0.25)
+
+
+def test_without_adaptation_the_fast_one_updates_more_often(tmp_path):
+    order, steps = served(tmp_path, spec(virtual={"speeds": [1, 0.25]}, alpha=1.0))
+    updates = Counter(order)
+    assert updates[0] / updates[1] == pytest.approx(4, rel=0.1)
+    assert steps[0] == pytest.approx(updates[0], abs=2)
+
+
+def test_a_bound_that_is_reached_holds(tmp_path):
+    order, steps = served(tmp_path, spec(virtual={"speeds": [1, 0.1]}, largest=2))
+    updates = Counter(order)
+    assert updates[0] / updates[1] == pytest.approx(5, rel=0.2), "ten times as fast, with twice the batch"
+    assert max(steps) / updates[0] <= 2.01
+
+
+def test_large_static_batches_of_one_worker(tmp_path):
+    """CPU+GPU Hogbatch: fixed sizes, here 1 and 8 on equal speeds."""
+    order, steps = served(tmp_path, spec(alpha=1.0, sizes=[1, 8], largest=8))
+    updates = Counter(order)
+    assert updates[0] / updates[1] == pytest.approx(8, rel=0.15)
+    assert steps[0] / steps[1] == pytest.approx(1, rel=0.1)
+
+
+def test_sizes_stay_within_bounds_on_any_path():
+    """Property 16, in a random order of updates by three workers."""
+    method = Hogbatch(smallest=2, largest=12, alpha=1.7, sizes=(3,))
+    sizes, random = Sizes(method, 3), np.random.default_rng(0)
+    seen = set()
+    for worker in random.choice(3, 500, p=[0.5, 0.3, 0.2]):
+        sizes.updated(int(worker))
+        seen.update(sizes.now)
+        assert all(2 <= size <= 12 for size in sizes.now)
+    assert {2, 12} <= seen
+
+
+def test_a_size_follows_the_counts_of_the_others():
+    def after(counts, worker, size):
+        sizes = Sizes(Hogbatch(smallest=2, largest=12, alpha=1.7, sizes=(size,)), 3)
+        sizes.updates[:] = counts
+        sizes.updated(worker)
+        return sizes.now[worker]
+
+    assert after([0, 2, 3], 0, 5) == 2, "5 / 1.7 = 2.9"
+    assert after([3, 2, 3], 0, 5) == 9, "5 * 1.7 = 8.5"
+    assert after([2, 3, 9], 0, 5) == 5
+    assert after([9, 9, 1], 1, 10) == 12
+    alone = Sizes(Hogbatch(sizes=(3,)), 1)
+    alone.updated(0)
+    assert alone.now == [3]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "why"),
+    [({"smallest": 5, "largest": 4}, "exceeds"), ({"sizes": [1, 40]}, "between smallest and largest")],
+)
+def test_bounds_that_contradict_are_refused(parameters, why):
+    with pytest.raises(SpecError, match=why):
+        spec(**parameters)

@@ -1,0 +1,108 @@
+"""Workers of unequal speed in virtual time: by hand, gradient for gradient."""
+
+import numpy as np
+import pytest
+from hooke.catalogue.validation import validate_run
+from hooke.errors import SpecError
+from hooke.loop.compute_time import ComputeTime
+from hooke.loop.train import run_spec_virtual
+from hooke.spec.specification import VirtualCluster, canonical
+
+STEP = 16 * 1e-3
+PLAIN = {"latency": 0, "seconds_per_byte": 0, "compute_seconds_per_sample": 1e-3, "compute_jitter": 0}
+
+
+def spec(name="sync-sgd", workers=2, seed=0, **virtual):
+    return validate_run(
+        {
+            "workload": {"name": "digits-mlp", "parameters": {"hidden1": 8, "hidden2": 8}},
+            "algorithm": {"name": name, "parameters": {}},
+            "workers": workers,
+            "seed": seed,
+            "world": "virtual",
+            "virtual": PLAIN | {"memory_bandwidth": 1e15} | virtual,
+            "batch": 16,
+            "budget": {"samples": 16 * 60},
+            "evaluation": {"every": 16 * 60},
+        }
+    )
+
+
+def computed(outcomes):
+    return [outcome.done.phases["compute"] for outcome in outcomes]
+
+
+def test_a_synchronous_step_is_that_of_the_slowest():
+    done = [outcome.done for outcome in run_spec_virtual(spec(speeds=[1, 0.25]))]
+    assert [each.step for each in done] == [30, 30]
+    assert computed(run_spec_virtual(spec(speeds=[1, 0.25]))) == pytest.approx([30 * STEP, 30 * 4 * STEP])
+    assert done[0].clock == pytest.approx(30 * 4 * STEP, rel=1e-6)
+
+
+def test_an_asynchronous_worker_takes_steps_at_its_own_speed():
+    steps = [outcome.done.step for outcome in run_spec_virtual(spec("hogwild-sgd", speeds=[1, 0.25]))]
+    assert sum(steps) == 60
+    assert steps[0] in (47, 48, 49), "four of five"
+
+
+def test_speeds_begin_again_where_there_are_more_workers():
+    taken = computed(run_spec_virtual(spec(workers=4, speeds=[1, 0.5])))
+    assert taken == pytest.approx([15 * STEP, 30 * STEP] * 2)
+
+
+def test_a_sudden_change_holds_until_the_next_one():
+    changes = [{"worker": 1, "at": 5 * STEP, "speed": 0.5}, {"worker": 1, "at": 11 * STEP, "speed": 1}]
+    assert computed(run_spec_virtual(spec(speed_changes=changes)))[1] == pytest.approx((5 + 3 * 2 + 22) * STEP)
+
+
+def test_a_drift_is_linear():
+    network = VirtualCluster(**PLAIN, speeds=[2], speed_changes=[{"at": 10, "over": 4, "speed": 0.5}])
+    found = [network.speed(0, seconds) for seconds in (0, 10, 11, 12, 13, 14, 100)]
+    assert found == pytest.approx([2, 2, 1.75, 1.5, 1.25, 1, 1])
+
+
+def test_others_keep_their_speed():
+    network = VirtualCluster(**PLAIN, speed_changes=[{"worker": 3, "at": 1, "speed": 0.1}])
+    assert [network.speed(worker, 2) for worker in (2, 3, 4)] == [1, 0.1, 1]
+
+
+def test_stragglers_are_as_frequent_as_asked_and_the_same_after_a_restart():
+    chosen = spec(straggling=0.1, straggling_factor=20)
+    times = ComputeTime(chosen, 1)
+    found = np.array([times.seconds() for _ in range(4000)])
+    slow = found > 2 * STEP
+    assert found[slow] == pytest.approx(20 * STEP)
+    assert found[~slow] == pytest.approx(STEP)
+    assert abs(slow.mean() - 0.1) < 4 * np.sqrt(0.09 / 4000)
+    again = ComputeTime(chosen, 1)
+    again.restore({"jitter": again.random.bit_generator.state, "gradients": 1000})
+    assert [again.seconds() for _ in range(50)] == found[1000:1050].tolist()
+    other = ComputeTime(chosen, 0)
+    assert [other.seconds() for _ in range(100)] != found[:100].tolist()
+
+
+def test_a_clock_that_was_restored_decides_the_speed():
+    times = ComputeTime(spec(speed_changes=[{"at": 7, "speed": 0.5}]), 0)
+    assert [times.seconds(now) for now in (6.9, 7, 8)] == pytest.approx([STEP, 2 * STEP, 2 * STEP])
+
+
+def test_specifications_without_them_keep_their_fingerprint():
+    assert not {"speeds", "speed_changes", "straggling", "straggling_factor"} & set(
+        VirtualCluster(**PLAIN).model_dump(mode="json")
+    )
+    assert "speeds" not in canonical(spec())
+
+
+@pytest.mark.parametrize(
+    ("virtual", "place"),
+    [
+        ({"speeds": [1, 0]}, "/virtual/speeds/1"),
+        ({"speed_changes": [{"at": 2, "speed": 1}, {"at": 1, "speed": 1}]}, "/virtual"),
+        ({"speed_changes": [{"at": -1, "speed": 1}]}, "/virtual/speed_changes/0/at"),
+        ({"straggling": 1.5}, "/virtual/straggling"),
+    ],
+)
+def test_impossible_speeds_are_refused(virtual, place):
+    with pytest.raises(SpecError) as refused:
+        spec(**virtual)
+    assert [fault.pointer for fault in refused.value.faults] == [place]
