@@ -68,6 +68,7 @@ ROOMS = (
 OTHER_TOKENS: dict[str, Callable[[Request], object]] = {
     f"{API}/ingest": ingest.check_token,
     f"{API}/agents/hello": tokens.caller,
+    f"{API}/agents/claim": tokens.caller,
     f"{API}/agents/proof": tokens.caller,
     f"{API}/agents/failed-launch": tokens.caller,
     f"{API}/agents/forgotten": tokens.caller,

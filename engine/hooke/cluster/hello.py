@@ -27,6 +27,7 @@ from hooke.hardware.equipment import equipment
 from hooke.spec.attempts import AgentProof, FailedLaunch, ForgetReport
 from hooke.spec.calibrating import CalibrationReport
 from hooke.spec.events import AgentHello
+from hooke.spec.orders import ClaimedOrder, OrderClaim
 from hooke.spec.protocol import CLOCK, OLDEST_SERVER, PROTOCOL, AgentWelcome, refusal
 
 EVERY = 10.0
@@ -36,7 +37,7 @@ SOON = 1.0
 """Delay after a failure, s: a cluster is online soon after its API."""
 
 NO_CONTENT = 204
-REFUSALS = frozenset({401, 403, 404, 409, 422})
+REFUSALS = frozenset({401, 403, 404, 409, 410, 422})
 """Status codes with which the API refuses an agent; all others are failures that may pass."""
 
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
@@ -62,6 +63,11 @@ class ApiClient:
         if answer.status_code == NO_CONTENT:  # an API of protocol 1
             return AgentWelcome(protocol=1, oldest=1, version="0.1")
         return AgentWelcome.model_validate_json(answer.content)
+
+    def claim(self, order: str) -> ClaimedOrder:
+        """Return what an order is about. Raises Refused, httpx.HTTPError, OSError or ValidationError."""
+        asked = OrderClaim(order=order, agent=self.agent)
+        return ClaimedOrder.model_validate_json(self._post("claim", asked.model_dump_json()).content)
 
     def proof(self, proof: AgentProof) -> None:
         """Send the response to a probe. Raises Refused, httpx.HTTPError or OSError."""
