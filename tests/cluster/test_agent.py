@@ -1,4 +1,4 @@
-"""What an agent knows and keeps to itself: its machines, whose orders it takes, secrets; and how it ends."""
+"""What an agent knows and keeps to itself: its machines and secrets; and how it ends."""
 
 import json
 import os
@@ -7,16 +7,12 @@ import threading
 
 import pytest
 from hooke.cluster import agent as agents
-from hooke.cluster.broker import LAUNCH
 from hooke.cluster.environment import for_user_code
-from hooke.cluster.hello import ApiClient, Heartbeat, describe, read_catalogues
+from hooke.cluster.hello import Heartbeat, describe, read_catalogues
 from hooke.cluster.launchers.settings import launcher_settings
 from hooke.cluster.machines import machines_of
-from hooke.cluster.places import Home
 from hooke.hardware.machine import machine
-from hooke.spec.events import LaunchOrder
 
-from tests.cluster.bench import Tasks
 from tests.waiting import LIMIT, wait_for
 
 SECRETS = {
@@ -67,20 +63,6 @@ def test_hosts_of_a_list_are_asked_which_machines_they_are(tmp_path):
     assert machines.look() == []
     told = wait_for(lambda: (found := machines.look()) and not machines._asked and found, "all answers")
     assert told == [machine()], "both are this one"
-
-
-def test_an_order_for_another_agent_is_left_to_it(monkeypatch, tmp_path):
-    """One that was replaced while it slept still takes orders, until its next hello is refused."""
-    mine, other = "agt_" + 32 * "1", "agt_" + 32 * "2"
-    started = []
-    monkeypatch.setattr(agents.orders, "launch", lambda home, api, given, launcher: started.extend(given) or [])
-    app = Tasks()
-    agents.register(app, Home(tmp_path), "http://h", ApiClient("http://h", tmp_path / "token", mine))
-    given = [
-        LaunchOrder(run=f"run_{who}", attempt=1, token="t", spec={}, agent=who) for who in (mine, other, None)
-    ]
-    app.by_name[LAUNCH]([order.model_dump(mode="json") for order in given])
-    assert [order.agent for order in started] == [mine, None]
 
 
 @pytest.fixture
