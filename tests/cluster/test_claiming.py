@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import httpx
 import pytest
-from hooke.cluster import broker, claiming, orders
+from hooke.cluster import broker, orders, retrying
 from hooke.cluster.agent import register
 from hooke.cluster.hello import ApiClient
 from hooke.cluster.places import Home
@@ -118,7 +118,7 @@ def test_an_order_that_arrives_while_the_api_is_away_is_carried_out_when_it_is_b
     agent.api.down()
     thread = threading.Thread(target=agent.receive, args=("cancel",))
     thread.start()
-    wait_for(lambda: "is claimed again until the API answers" in caplog.text, "a claim that failed")
+    wait_for(lambda: "is tried again until the API answers" in caplog.text, "a claim that failed")
     assert thread.is_alive()
     agent.api.up()
     thread.join(LIMIT)
@@ -129,7 +129,7 @@ def clocked(monkeypatch):
     """Replace the clock of claims by one that only their pauses move; return the pauses."""
     paused = []
     clock = SimpleNamespace(monotonic=lambda: sum(paused), sleep=paused.append)
-    monkeypatch.setattr(claiming, "time", clock)
+    monkeypatch.setattr(retrying, "time", clock)
     return paused
 
 
@@ -147,9 +147,9 @@ def test_claims_end_after_a_while_with_growing_pauses_and_jitter(agent, monkeypa
         agent.client._client = httpx.Client(transport=httpx.MockTransport(answers[trouble]))
     paused = clocked(monkeypatch)
     agent.receive()
-    assert 40 < sum(paused) <= claiming.LIMIT
+    assert 40 < sum(paused) <= retrying.LIMIT
     for number, pause in enumerate(paused):
-        most = min(claiming.LONGEST, claiming.FIRST * 2**number)
+        most = min(retrying.LONGEST, retrying.FIRST * 2**number)
         assert most / 2 <= pause <= most
     assert len({round(pause, 6) for pause in paused}) == len(paused), "no jitter"
     assert "is left out" in caplog.text

@@ -6,17 +6,15 @@ An order on the broker says nothing that is acted upon, so it may come twice, la
 from __future__ import annotations
 
 import logging
-import time
+from functools import partial
 from typing import Any, Protocol
 
-import httpx
 from pydantic import ValidationError
 
 from hooke.cluster import calibrating, forgetting, orders
-from hooke.cluster.hello import Refused
 from hooke.cluster.launchers.settings import LauncherSettings
 from hooke.cluster.places import Home
-from hooke.cluster.retrying import asked_to_wait, pauses
+from hooke.cluster.retrying import repeated
 from hooke.errors import HookeError
 from hooke.spec.attempts import AgentProof, FailedLaunch, ForgetReport
 from hooke.spec.calibrating import CalibrationReport
@@ -32,10 +30,6 @@ from hooke.spec.orders import (
     Work,
 )
 
-LIMIT = 60.0
-"""Seconds for which a claim is repeated while the API is away. The API sends again what it still wants."""
-FIRST, LONGEST = 0.5, 8.0
-"""Pauses between two claims of an order, s."""
 _log = logging.getLogger(__name__)
 
 
@@ -87,39 +81,28 @@ class Claiming:
             case Launch():
                 for failed in orders.launch(self._home, self._api, work.attempts, self._launcher):
                     _log.warning("a launch failed: %s", failed.why)
-                    self._client.failed_launch(failed)
+                    repeated(partial(self._client.failed_launch, failed), "the report of a failed launch")
             case Cancel():
                 orders.cancel(self._home, self._api, work.run, work.attempt)
             case Probe():
-                self._client.proof(orders.prove(self._home, self._api, work.run, work.attempt))
+                proof = orders.prove(self._home, self._api, work.run, work.attempt)
+                repeated(partial(self._client.proof, proof), f"the answer to a probe of {work.run}")
             case Calibrate():
                 calibrating.calibrate(self._home, work.calibration, self._client, self._launcher)
             case CancelCalibration():
                 calibrating.cancel(work.calibration, self._client)
             case Forget():
-                self._client.forgotten(forgetting.forget(self._home, work.runs))
+                report = forgetting.forget(self._home, work.runs)
+                repeated(partial(self._client.forgotten, report), "the report of a removal")
 
 
-def claim(client: Api, order: str, limit: float = LIMIT) -> ClaimedOrder | None:
-    """Claim an order, again while the API does not answer; None if it refuses, or does not within `limit` s.
+def claim(client: Api, order: str) -> ClaimedOrder | None:
+    """Claim an order, again while the API does not answer; None if it refuses, or stays away.
 
     Nothing is lost by giving up: the API sends again what it still wants.
     """
-    until, complained = time.monotonic() + limit, False
-    for pause in pauses(FIRST, LONGEST):
-        try:
-            return client.claim(order)
-        except Refused as error:
-            _log.warning("order %s is refused: %s", order, error)
-            return None
-        except (httpx.HTTPError, OSError, HookeError, ValidationError) as error:
-            left = until - time.monotonic()
-            pause = max(pause, asked_to_wait(error))  # noqa: PLW2901 - the API may ask for more
-            if pause > left:
-                _log.warning("order %s was not claimed within %g s, and is left out: %s", order, limit, error)
-                return None
-            if not complained:
-                _log.warning("order %s is claimed again until the API answers: %s", order, error)
-            complained = True
-            time.sleep(pause)
-    raise AssertionError("pauses never end")
+    try:
+        return repeated(partial(client.claim, order), f"the claim of order {order}")
+    except HookeError as error:
+        _log.warning("order %s is refused: %s", order, error)
+        return None

@@ -20,6 +20,7 @@ from hooke.catalogue import discovery as catalogue
 from hooke.catalogue.items import Kind
 from hooke.cluster.environment import for_user_code
 from hooke.cluster.launchers.settings import LauncherSettings, LocalSettings
+from hooke.cluster.retrying import asked_to_wait
 from hooke.cluster.site import token
 from hooke.errors import DataMissing, HookeError
 from hooke.hardware import description
@@ -216,7 +217,7 @@ class Heartbeat(threading.Thread):
         told: str | None = None
         known: str | None = None  # the stamp at which the catalogues were read: reading costs a second of a core
         catalogues: dict[str, Any] = {}
-        complaint = ""
+        complaint, asked = "", 0.0
         while not self._stopped.is_set():
             try:
                 stamp = catalogue.stamp()
@@ -227,13 +228,13 @@ class Heartbeat(threading.Thread):
                 self._hello(catalogues if stamp != told else None)
                 if complaint:
                     _log.warning("the API answers again")
-                told, complaint = stamp, ""
+                told, complaint, asked = stamp, "", 0.0
             except Exception as error:  # whatever happens, the agent must learn of it
-                told = None
+                told, asked = None, asked_to_wait(error)
                 if str(error) != complaint:
                     complaint = str(error)
                     _log.warning("%s: %s", _failure(error), error)
-            self._stopped.wait(SOON if complaint and not self.refused else EVERY)
+            self._stopped.wait(max(asked, SOON) if complaint and not self.refused else EVERY)
 
     def _hello(self, catalogues: dict[str, Any] | None) -> None:
         try:
