@@ -4,14 +4,17 @@ import json
 import os
 import signal
 import threading
+from types import SimpleNamespace
 
 import pytest
 from hooke.cluster import agent as agents
 from hooke.cluster.environment import for_user_code
-from hooke.cluster.hello import Heartbeat, describe, read_catalogues
+from hooke.cluster.hello import Heartbeat, Refused, describe, read_catalogues
 from hooke.cluster.launchers.settings import launcher_settings
 from hooke.cluster.machines import machines_of
 from hooke.hardware.machine import machine
+from hooke.spec import protocol
+from hooke.spec.protocol import OLDEST, PROTOCOL, AgentWelcome
 
 from tests.waiting import LIMIT, wait_for
 
@@ -63,6 +66,26 @@ def test_hosts_of_a_list_are_asked_which_machines_they_are(tmp_path):
     assert machines.look() == []
     told = wait_for(lambda: (found := machines.look()) and not machines._asked and found, "all answers")
     assert told == [machine()], "both are this one"
+
+
+def test_a_server_that_puts_its_work_on_the_broker_is_refused():
+    """Its messages are no orders for this agent, which would wait for ever."""
+    line = SimpleNamespace(hello=lambda _: AgentWelcome(protocol=4, oldest=1, version="0.1.9"))
+    heartbeat = Heartbeat(line, lambda _: None)
+    told = (
+        "the server speaks protocol 4; this version understands 5: upgrade the server, or install hooke 0.1.9 here"
+    )
+    with pytest.raises(Refused, match=told):
+        heartbeat._hello(None)
+    assert heartbeat.answered.is_set() and heartbeat.refused == told
+
+
+def test_an_agent_that_takes_its_work_from_the_broker_refuses_this_server(monkeypatch):
+    welcome = (PROTOCOL, OLDEST)
+    monkeypatch.setattr(protocol, "PROTOCOL", 4)  # as that agent sees it
+    assert "the server understands protocol 5 and later, and the other side speaks 4" in protocol.refusal(
+        welcome, "the server", "upgrade it", oldest_here=4
+    )
 
 
 @pytest.fixture

@@ -45,9 +45,8 @@ def refusal(there: tuple[int, int], whose: str, remedy: str, oldest_here: int = 
     """
     protocol, oldest = there
     if protocol < oldest_here:
-        return (
-            f"{whose} speaks protocol {protocol}; this version understands {oldest_here} to {PROTOCOL}: {remedy}"
-        )
+        known = f"{oldest_here} to {PROTOCOL}" if oldest_here < PROTOCOL else f"{PROTOCOL}"
+        return f"{whose} speaks protocol {protocol}; this version understands {known}: {remedy}"
     if oldest > PROTOCOL:
         return (
             f"{whose} understands protocol {oldest} and later, and the other side speaks {PROTOCOL}: "
