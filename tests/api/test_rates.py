@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import httpx
 import pytest
-from hooke.cluster import shipper
+from hooke.cluster import hello, shipper
 from hooke.cluster.attempt import SupervisedAttempt
 from hooke.cluster.delivery import Delivery
 from hooke.cluster.job import Order, Timing
@@ -18,10 +18,11 @@ from hooke_api.app import create_app
 from hooke_api.base import rates
 from hooke_api.base.errors import TooMany
 from hooke_api.base.rates import Buckets, Rates
+from hooke_api.base.settings import Settings
 
 from tests.api.conftest import serve
 from tests.api.databases import fresh_database, make_settings
-from tests.api.hands import Service, done, start, steps
+from tests.api.hands import HELLO, Service, done, start, steps
 from tests.api.test_experiments import problem
 from tests.waiting import LIMIT
 
@@ -109,7 +110,11 @@ def test_a_token_that_sends_too_much_is_told_when_to_come_again_and_others_are_n
         said = refused(service.client.get("/me"))
         assert said.startswith("more than 4 requests of this token or session within a minute: wait 15 s")
         refused(service.client.post("/experiments", json={}))
-        service.hello()  # another token
+        for _ in range(4):
+            service.hello()  # another token
+        refused(service.agent.post("/agents/hello", json=HELLO))
+        claim = {"order": "ord_" + 32 * "0"}
+        assert service.agent.post("/agents/claim", json=claim).status_code == 404  # counted apart
         for path in ("livez", "readyz", "version"):
             assert service.client.get(f"/{path}").status_code != 429
         assert service.client.get(f"{service.url}/hooke.svg").status_code != 429
@@ -185,12 +190,11 @@ def test_a_supervisor_delivers_everything_once_through_refusals(limited, monkeyp
     assert [(rank["rank"], rank["steps"]) for rank in run["phases"]] == [(0, 24), (1, 24)]
 
 
-def test_an_agent_s_heartbeat_waits_as_long_as_it_is_asked_to(monkeypatch):
-    from hooke.cluster import hello
-
+@pytest.mark.parametrize(("asked", "expected"), [("7", 7.0), ("3600", hello.LATEST), ("soon", hello.SOON)])
+def test_an_agent_s_heartbeat_waits_as_long_as_it_is_asked_to_and_stays_online(monkeypatch, asked, expected):
     class Line:
         def hello(self, _):
-            answer = httpx.Response(429, headers={"retry-after": "30"})
+            answer = httpx.Response(429, headers={"retry-after": asked})
             raise httpx.HTTPStatusError("429", request=httpx.Request("POST", "http://h"), response=answer)
 
     waited = []
@@ -198,4 +202,5 @@ def test_an_agent_s_heartbeat_waits_as_long_as_it_is_asked_to(monkeypatch):
     heartbeat = hello.Heartbeat(Line(), lambda _: None)
     heartbeat._stopped = SimpleNamespace(is_set=lambda: bool(waited), wait=waited.append)
     heartbeat.run()
-    assert waited == [30.0]
+    assert waited == [expected]
+    assert expected < Settings.model_fields["agent_seconds"].default / 2 + 1

@@ -73,8 +73,8 @@ class Door:
         path, safe = request.scope["path"], request.method in SAFE_METHODS
         if path == LOGIN or (path in SIGN_IN and not safe):
             self.rates.anonymous(request)
-            if path != LOGIN and request.headers.get("origin") is not None:  # else another site could sign in
-                check_origin(request)
+            if path != LOGIN and request.headers.get("origin") is not None:
+                check_origin(request)  # else another site could sign a browser in
             return None
         if path in OPEN or (safe and (path in OPEN_PAGES or path.startswith(OPEN_FILES))):
             return None

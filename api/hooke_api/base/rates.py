@@ -61,6 +61,8 @@ class Rates:
         self._apart = {
             f"{API}/ingest": Buckets(settings.ingest_per_minute, "ingest requests", clock),
             f"{API}/events": Buckets(settings.streams_per_minute, "event streams", clock),
+            # who floods the broker with orders that are none must not silence the agent that asks about them
+            f"{API}/agents/claim": Buckets(settings.requests_per_minute, "claims of orders", clock),
         }
         self._anonymous = Buckets(settings.anonymous_per_minute, "requests without a valid token", clock)
 

@@ -36,6 +36,8 @@ READING = 60.0
 """Time limit for reading user files, s."""
 SOON = 1.0
 """Delay after a failure, s: a cluster is online soon after its API."""
+LATEST = 20.0
+"""Longest delay that the API may ask for, s: half of the silence after which a cluster counts as offline."""
 
 NO_CONTENT = 204
 REFUSALS = frozenset({401, 403, 404, 409, 410, 422})
@@ -234,7 +236,7 @@ class Heartbeat(threading.Thread):
                 if str(error) != complaint:
                     complaint = str(error)
                     _log.warning("%s: %s", _failure(error), error)
-            self._stopped.wait(max(asked, SOON) if complaint and not self.refused else EVERY)
+            self._stopped.wait(max(min(asked, LATEST), SOON) if complaint and not self.refused else EVERY)
 
     def _hello(self, catalogues: dict[str, Any] | None) -> None:
         try:
