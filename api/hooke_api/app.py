@@ -16,6 +16,7 @@ from hooke_api.base.cursors import Cursors
 from hooke_api.base.door import Door
 from hooke_api.base.gate import Gate
 from hooke_api.base.policy import Operations
+from hooke_api.base.rates import Rates
 from hooke_api.base.schema import ProblemDetails
 from hooke_api.base.security import API, Sessions
 from hooke_api.base.settings import Settings
@@ -68,6 +69,7 @@ ROOMS = (
 OTHER_TOKENS: dict[str, Callable[[Request], object]] = {
     f"{API}/ingest": ingest.check_token,
     f"{API}/agents/hello": tokens.caller,
+    f"{API}/agents/claim": tokens.caller,
     f"{API}/agents/proof": tokens.caller,
     f"{API}/agents/failed-launch": tokens.caller,
     f"{API}/agents/forgotten": tokens.caller,
@@ -98,7 +100,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.state.sessions = Sessions(settings)
     app.state.accounts = Accounts(app.state.database, app.state.sessions)
     app.state.passwords = Passwords()
-    app.state.door = Door(app.state.sessions, app.state.accounts, Operations(ROOMS, API), OTHER_TOKENS)
+    operations, rates = Operations(ROOMS, API), Rates(settings)
+    app.state.door = Door(app.state.sessions, app.state.accounts, operations, OTHER_TOKENS, rates)
     app.state.workers = Workers()
     app.state.bodies = Bodies(settings)
     app.state.ingesting = ThreadPoolExecutor(ingest.THREADS, "ingest")

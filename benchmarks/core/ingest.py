@@ -17,6 +17,7 @@ import httpx
 import numpy as np
 from hooke.spec.events import STEP_COLUMNS, Ingest, RankRecords, Start, Steps
 from hooke.spec.journal import pack
+from hooke.spec.protocol import PROTOCOL
 from hooke_api.base.security import digest
 
 from benchmarks.core._api import Api, running_api
@@ -33,6 +34,7 @@ def attempts(api: Api) -> list[str]:
     agent, program = ({"authorization": f"Bearer {token}"} for token in (api.agents, api.token))
     for name in names:
         body = {"name": name, "cores": RANKS, "slots": RANKS, "launcher": "local", "hardware": {}, "versions": {}}
+        body |= {"protocol": PROTOCOL}
         httpx.post(f"{api.url}/api/v1/agents/hello", json=body, headers=agent).raise_for_status()
     spec = {
         "name": "ingest",
@@ -57,7 +59,7 @@ def attempts(api: Api) -> list[str]:
 
 
 def _give_tokens(api: Api, runs: list[str]) -> None:
-    """Store a token of each attempt: those of their orders are told to agents only, and there are none."""
+    """Store a token of each attempt: those of claimed orders are told to agents only, and there are none."""
     with sqlite3.connect(api.home / "hooke.db", timeout=10) as database:
         rows = [(digest(token_of(run)), run, "2026-01-01 00:00:00.000000") for run in runs]
         database.executemany("INSERT INTO attempt_tokens VALUES (?, ?, 1, ?)", rows)

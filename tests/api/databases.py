@@ -122,4 +122,6 @@ def make_settings(home: Path, url: str, **changes) -> Settings:
     """Return settings without Redis and without a scheduler thread: tests look at the queue themselves."""
     usual = {"redis_url": f"unix://{home}/absent.sock", "dashboard": home / "dashboard", "port": 0}
     usual |= {"schedule": False, "log_level": "warning"}
+    kinds = ("requests", "ingest", "streams", "anonymous")
+    usual |= {f"{name}_per_minute": 0 for name in kinds}  # tests are quick; tests/api/test_rates.py sets its own
     return Settings(home=home, database_url=url, **(usual | changes))

@@ -2,6 +2,7 @@
 
 import gzip
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import httpx
@@ -22,6 +23,19 @@ from hooke.spec.events import (
     Steps,
 )
 from hooke.spec.journal import pack
+from hooke.spec.orders import (
+    BrokerOrder,
+    Calibrate,
+    Cancel,
+    CancelCalibration,
+    ClaimedOrder,
+    Forget,
+    Launch,
+    OrderKind,
+    Probe,
+)
+from hooke.spec.protocol import PROTOCOL
+from hooke_api.base.security import digest
 from hooke_api.base.settings import Settings
 from hooke_api.models import RankTotals, Run
 from hooke_api.planning.steps import Planner
@@ -54,10 +68,20 @@ ALONE = {
 """Changes that leave one run of it, of two ranks."""
 
 
+HELLO = {
+    **{"name": "local", "cores": 4, "slots": 4, "launcher": "local", "hardware": {}, "versions": {}},
+    "protocol": PROTOCOL,
+}
+"""The least that an agent says of its cluster."""
+
+
 class OrderLine:
-    """A message line that keeps what is sent; `down` makes it refuse."""
+    """A message line that claims what is sent, as an agent does, and keeps the answers; `down` makes it refuse."""
 
     def __init__(self) -> None:
+        self.sent: list[tuple[str, OrderKind, BrokerOrder]] = []
+        self.refused: list[str] = []
+        """What the API said of orders that it did not let claim."""
         self.launched: list[tuple[str, list[LaunchOrder]]] = []
         self.cancelled: list[tuple[str, str, int]] = []
         self.probed: list[tuple[str, str, int]] = []
@@ -65,34 +89,45 @@ class OrderLine:
         self.ended: list[tuple[str, str]] = []
         self.forgotten: list[tuple[str, list[str]]] = []
         self.down = False
+        self.deaf = False
+        """Whether orders are sent, and nobody claims them."""
+        self.claim: Callable[[str, BrokerOrder], httpx.Response]
 
-    def _check(self) -> None:
+    def send(self, cluster: str, kind: OrderKind, order: BrokerOrder) -> None:
         if self.down:
             raise ConnectionError("no message line")
+        self.sent.append((cluster, kind, order))
+        if self.deaf:
+            return
+        answer = self.claim(cluster, order)
+        if answer.status_code != 200:
+            self.refused.append(answer.json()["detail"])
+            return
+        work = ClaimedOrder.model_validate_json(answer.content).work
+        assert work.kind == kind
+        match work:
+            case Launch():
+                self.launched.append((cluster, work.attempts))
+            case Cancel():
+                self.cancelled.append((cluster, work.run, work.attempt))
+            case Probe():
+                self.probed.append((cluster, work.run, work.attempt))
+            case Calibrate():
+                self.calibrated.append((cluster, work.calibration))
+            case CancelCalibration():
+                self.ended.append((cluster, work.calibration))
+            case Forget():
+                self.forgotten.append((cluster, work.runs))
 
-    def launch(self, cluster: str, orders: list[LaunchOrder]) -> None:
-        self._check()
-        self.launched.append((cluster, orders))
-
-    def cancel(self, cluster: str, run: str, attempt: int) -> None:
-        self._check()
-        self.cancelled.append((cluster, run, attempt))
-
-    def probe(self, cluster: str, run: str, attempt: int) -> None:
-        self._check()
-        self.probed.append((cluster, run, attempt))
-
-    def calibrate(self, cluster: str, order: CalibrationOrder) -> None:
-        self._check()
-        self.calibrated.append((cluster, order))
-
-    def cancel_calibration(self, cluster: str, id: str) -> None:
-        self._check()
-        self.ended.append((cluster, id))
-
-    def forget(self, cluster: str, runs: list[str]) -> None:
-        self._check()
-        self.forgotten.append((cluster, runs))
+    def token(self, run: str, attempt: int) -> str | None:
+        """Return the token that an attempt was claimed with last."""
+        given = [
+            order
+            for _, orders in self.launched
+            for order in orders
+            if (order.run, order.attempt) == (run, attempt)
+        ]
+        return given[-1].token if given else None
 
 
 @dataclass
@@ -108,8 +143,11 @@ class Service:
     line: OrderLine = field(default_factory=OrderLine)
     opened: list[httpx.Client] = field(default_factory=list)
     """Clients of a test that are closed after it."""
+    tokens: dict[str, str] = field(default_factory=dict)
+    """Cluster -> token of its agent; by default that of the server."""
 
     def __post_init__(self) -> None:
+        self.line.claim = self.claim
         self.database: Database = self.app.state.database
         self.sender = httpx.Client(timeout=LIMIT)
         planner = Planner(self.database)
@@ -123,7 +161,7 @@ class Service:
         )
 
     def hello(self, name: str = "local", cores: int = 4, **more) -> None:
-        body = {"name": name, "cores": cores, "slots": cores, "launcher": "local"}
+        body = HELLO | {"name": name, "cores": cores, "slots": cores}
         body |= {"hardware": {"cpu": "test"}, "versions": {"hooke": "0"}} | more
         answer = self.agent.post("/agents/hello", json=body)
         assert answer.status_code == 200, answer.text
@@ -158,8 +196,16 @@ class Service:
         assert len(self.line.launched) > before, "nothing was sent"
         return Supervisor(self, self.line.launched[-1][1][0])
 
+    def claim(self, cluster: str, order: BrokerOrder, **changes: str | None) -> httpx.Response:
+        """Claim an order as the agent that it is for; `changes`: of the request."""
+        body = {"order": order.id, "agent": order.agent} | changes
+        headers = {"authorization": f"Bearer {self.tokens.get(cluster, self.settings.agents)}"}
+        return self.sender.post(f"{self.url}/api/v1/agents/claim", json=body, headers=headers)
+
     def prove(self, run: str, attempt: int, alive: bool, why: str = "seen") -> None:
+        token = self.line.token(run, attempt)
         body = {"run": run, "attempt": attempt, "alive": alive, "why": why}
+        body |= {"token_sha256": digest(token)} if token else {}
         assert self.agent.post("/agents/proof", json=body).status_code == 204
 
     def count(self, model) -> int:

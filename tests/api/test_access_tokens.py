@@ -6,7 +6,7 @@ import pytest
 from hooke_api.models import AccessToken, now
 from sqlalchemy import update
 
-from tests.api.hands import ALONE, SPEC
+from tests.api.hands import ALONE, HELLO, SPEC
 from tests.api.persons import bearing, person
 from tests.api.test_experiments import pointers, problem
 from tests.waiting import wait_for
@@ -81,7 +81,7 @@ def test_an_agents_token_is_that_of_its_cluster(service):
     admin = person(service, "admin")
     made = admin.client.post("/tokens", json={"label": "node", "scope": "agent:hpc"}).json()
     agent = bearing(service, made["token"])
-    hello = {"name": "hpc", "cores": 1, "slots": 1, "launcher": "local", "hardware": {}, "versions": {}}
+    hello = HELLO | {"name": "hpc"}
     assert agent.post("/agents/hello", json=hello).status_code == 200
     problem(agent.post("/agents/hello", json=hello | {"name": "other"}), 403)
     problem(agent.get("/runs"), 401)

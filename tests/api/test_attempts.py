@@ -196,7 +196,7 @@ def test_a_failed_run_is_tried_again_at_a_user_s_request(service):
 
 def test_a_run_starts_over_at_a_user_s_request(service):
     """And a later attempt goes on from the attempt that started over, not from those before."""
-    service.hello(protocol=3)
+    service.hello()
     service.client.post("/experiments", json=SPEC | ALONE).raise_for_status()
     supervisor = service.next()
     supervisor.report("starting", "running", "failed_user")
@@ -207,13 +207,6 @@ def test_a_run_starts_over_at_a_user_s_request(service):
     end_pauses(service)
     third = service.next()
     assert (third.order.attempt, third.order.resume_from) == (3, 2)
-
-
-def test_an_agent_that_cannot_start_over_is_not_asked_to(service):
-    supervisor = service.launch()
-    supervisor.report("starting", "running", "failed_user")
-    answer = service.client.post(f"/runs/{supervisor.id}/retry", json={"resume": False})
-    assert "earlier version" in problem(answer, 409)["detail"]
 
 
 def offline(service) -> None:
@@ -344,7 +337,7 @@ def test_a_failed_launch_of_an_attempt_that_has_reported_changes_nothing(service
 
 
 def test_figures_of_an_attempt_that_started_over_do_not_count_the_one_before(service):
-    service.hello(protocol=3)
+    service.hello()
     service.client.post("/experiments", json=SPEC | ALONE).raise_for_status()
     first = service.next()
     first.report("starting", "running")

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from hooke.spec.events import STEP_COLUMNS, Checkpointed
 
-from tests.api.hands import ALONE, SPEC, start, steps
+from tests.api.hands import ALONE, HELLO, SPEC, start, steps
 from tests.waiting import LIMIT, free_port, wait_for
 
 MOST_MIB = 64
@@ -49,9 +49,8 @@ class Measured:
             return False
 
     def _begin_run(self) -> str:
-        hello = {"name": "local", "cores": 4, "slots": 4, "launcher": "local", "hardware": {}, "versions": {}}
         headers = {"authorization": f"Bearer {(self.home / 'agent-token').read_text().strip()}"}
-        self.client.post("/agents/hello", json=hello, headers=headers).raise_for_status()
+        self.client.post("/agents/hello", json=HELLO, headers=headers).raise_for_status()
         self.client.post("/experiments", json=SPEC | ALONE).raise_for_status()
         run = self.client.get("/runs").json()["items"][0]["id"]
         digest = hashlib.sha256(TOKEN.encode()).hexdigest()

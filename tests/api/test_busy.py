@@ -22,7 +22,7 @@ from hooke_api.web import health
 
 from tests.api.conftest import serve
 from tests.api.databases import fresh_database, make_settings, run_sql
-from tests.api.hands import ALONE, SPEC
+from tests.api.hands import ALONE, HELLO, SPEC
 from tests.api.test_experiments import problem
 from tests.waiting import LIMIT, free_port, wait_for
 
@@ -70,9 +70,8 @@ def served(url, home, **changes):
     """Yield a running API with a cluster, and a client of it."""
     app = create_app(make_settings(home, url, **changes))
     running = serve(app)
-    hello = {"name": "local", "cores": 4, "slots": 4, "launcher": "local", "hardware": {}, "versions": {}}
     agent = {"authorization": f"Bearer {app.state.settings.agents}"}
-    httpx.post(f"{running.url}/api/v1/agents/hello", json=hello, headers=agent).raise_for_status()
+    httpx.post(f"{running.url}/api/v1/agents/hello", json=HELLO, headers=agent).raise_for_status()
     headers = {"authorization": f"Bearer {app.state.settings.token}"}
     limits = httpx.Limits(max_connections=200)
     with httpx.Client(base_url=f"{running.url}/api/v1", headers=headers, timeout=LIMIT, limits=limits) as client:
@@ -250,9 +249,8 @@ def test_a_full_disk_ends_nothing_and_work_goes_on_when_there_is_space(small_dis
         wait_for(lambda: reasons() is not None, "the API")
         headers = {"authorization": f"Bearer {(small_disk / 'token').read_text().strip()}"}
         agent = {"authorization": f"Bearer {(small_disk / 'agent-token').read_text().strip()}"}
-        hello = {"name": "local", "cores": 4, "slots": 4, "launcher": "local", "hardware": {}, "versions": {}}
         with httpx.Client(base_url=f"{url}/api/v1", headers=headers, timeout=LIMIT) as client:
-            client.post("/agents/hello", json=hello, headers=agent).raise_for_status()
+            client.post("/agents/hello", json=HELLO, headers=agent).raise_for_status()
             assert "scheduler" not in (reasons() or "")
             fill(small_disk / "ballast")
             text = SPEC | ALONE
@@ -264,7 +262,7 @@ def test_a_full_disk_ends_nothing_and_work_goes_on_when_there_is_space(small_dis
             time.sleep(1)  # passes of the scheduler, each of which wants to write
             (small_disk / "ballast").unlink()
             wait_for(lambda: "scheduler" not in (reasons() or "scheduler"), "the scheduler, by itself")
-            client.post("/agents/hello", json=hello, headers=agent).raise_for_status()
+            client.post("/agents/hello", json=HELLO, headers=agent).raise_for_status()
             client.post("/experiments", json=SPEC | ALONE).raise_for_status()
             runs = lambda: [run["state"] for run in client.get("/runs").json()["items"]]  # noqa: E731
             wait_for(lambda: "dispatched" in runs(), "work")

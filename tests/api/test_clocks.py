@@ -7,7 +7,7 @@ import pytest
 from hooke_api.models import base, clock, now
 from hooke_api.scheduling import scheduler as scheduling
 
-from tests.api.hands import start, steps
+from tests.api.hands import HELLO, start, steps
 from tests.api.test_ingest import rank
 from tests.api.test_scheduler import expire, set_attempts, states
 
@@ -43,9 +43,8 @@ def test_a_supervisor_s_clock_is_displayed_and_not_believed(service):
 
 @pytest.mark.parametrize("ahead", [-86_400.0, 0.0, 250 * 365.25 * 86_400.0])
 def test_an_agent_s_clock_is_measured_and_displayed(service, ahead):
-    body = {"name": "local", "cores": 4, "slots": 4, "launcher": "local", "hardware": {}, "versions": {}}
     headers = {"hooke-clock": f"{time.time() + ahead:.3f}"}
-    service.agent.post("/agents/hello", json=body, headers=headers).raise_for_status()
+    service.agent.post("/agents/hello", json=HELLO, headers=headers).raise_for_status()
     cluster = service.get("/clusters/local")
     assert cluster["clock_offset"] == pytest.approx(ahead, abs=60)
     assert cluster["online"] is True
@@ -56,8 +55,7 @@ def test_an_agent_s_clock_is_measured_and_displayed(service, ahead):
 
 @pytest.mark.parametrize("told", ["nan", "inf", "soon", "1e300"])
 def test_a_clock_that_is_none_is_refused(service, told):
-    body = {"name": "local", "cores": 4, "slots": 4, "launcher": "local", "hardware": {}, "versions": {}}
-    answer = service.agent.post("/agents/hello", json=body, headers={"hooke-clock": told})
+    answer = service.agent.post("/agents/hello", json=HELLO, headers={"hooke-clock": told})
     assert answer.status_code == 422
 
 

@@ -15,7 +15,7 @@ from hooke_api.models import Attempt, AttemptToken, now
 
 from tests.api.conftest import serve
 from tests.api.databases import make_settings
-from tests.api.hands import ALONE, SPEC
+from tests.api.hands import ALONE, HELLO, SPEC
 from tests.waiting import LIMIT, wait_for
 
 SHORT = 0.5
@@ -30,9 +30,8 @@ class Strict:
         self.owner = {"authorization": f"Bearer {settings.token}"}
         address = urlsplit(running.url)
         self.address = (address.hostname, address.port)
-        hello = {"name": "local", "cores": 4, "slots": 4, "launcher": "local", "hardware": {}, "versions": {}}
         agent = {"authorization": f"Bearer {settings.agents}"}
-        httpx.post(f"{running.url}/api/v1/agents/hello", json=hello, headers=agent).raise_for_status()
+        httpx.post(f"{running.url}/api/v1/agents/hello", json=HELLO, headers=agent).raise_for_status()
         made = httpx.post(f"{running.url}/api/v1/experiments", json=SPEC | ALONE, headers=self.owner)
         self.run = httpx.get(f"{running.url}/api/v1/runs", headers=self.owner).json()["items"][0]["id"]
         assert made.status_code == 201

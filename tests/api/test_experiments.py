@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import select
 
-from tests.api.hands import SPEC
+from tests.api.hands import HELLO, SPEC
 from tests.waiting import wait_for
 
 VIRTUAL = {"name": "sim", "computed_on": "local", "virtual": {}, "workers": [8], "seeds": 5}
@@ -361,7 +361,7 @@ def test_any_change_is_accepted_or_refused_with_pointers(service, path, value):
 
 
 def test_an_agent_that_describes_a_nameless_algorithm_is_refused(service):
-    hello = {"name": "lab", "cores": 2, "slots": 2, "launcher": "local", "hardware": {}, "versions": {}}
+    hello = HELLO | {"name": "lab"}
     answer = service.agent.post("/agents/hello", json=hello | {"algorithms": [{"title": "no name"}]})
     assert answer.status_code == 422
     assert answer.json()["errors"][0]["pointer"] == "/algorithms/0/name"

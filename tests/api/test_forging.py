@@ -8,10 +8,9 @@ import httpx
 import pytest
 from hooke_api.base.security import digest
 from hooke_api.models import Attempt, AttemptToken, Run, Transition
-from hooke_api.scheduling.attempt_tokens import AttemptTokens
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import delete, select, update
 
-from tests.api.hands import ALONE, SPEC, Supervisor, done, start, steps
+from tests.api.hands import ALONE, SPEC, done, start, steps
 from tests.api.test_ingest import rank
 from tests.api.test_joining import detail, hello, make
 
@@ -22,7 +21,7 @@ def two(service):
     tokens = {name: make(service, name)["token"] for name in ("lab", "hpc")}
     found = {}
     for number, name in enumerate(tokens):
-        hello(service, name, tokens[name], agent=f"agt_{number:032x}", protocol=3).raise_for_status()
+        hello(service, name, tokens[name], agent=f"agt_{number:032x}").raise_for_status()
         clusters = [{"name": name, "workers": [2], "seeds": 1}]
         service.client.post("/experiments", json=SPEC | ALONE | {"clusters": clusters}).raise_for_status()
         found[name] = service.next()
@@ -110,11 +109,11 @@ def test_the_server_s_own_token_does_not_speak_for_a_cluster_that_has_one(servic
     """`hooke up` gives it to its own agent: whoever reads that file must not be every cluster."""
     tokens, _ = two
     own = service.settings.agents
-    assert "does not speak for it" in detail(hello(service, "hpc", own, agent=f"agt_{1:032x}", protocol=3), 403)
+    assert "does not speak for it" in detail(hello(service, "hpc", own, agent=f"agt_{1:032x}"), 403)
     hello(service, "local", own).raise_for_status()
     (listed,) = service.get("/clusters/hpc/tokens")["items"]
     service.client.post(f"/cluster-tokens/{listed['id']}/revoke").raise_for_status()
-    hello(service, "hpc", own, agent=f"agt_{1:032x}", protocol=3).raise_for_status()
+    hello(service, "hpc", own, agent=f"agt_{1:032x}").raise_for_status()
     assert "was revoked" in detail(hello(service, "hpc", tokens["hpc"]), 401)
 
 
@@ -176,19 +175,24 @@ def test_success_needs_regular_ends(service, reason):
     assert (run["state"], "of rank 1" in run["history"][-1]["why"]) == ("failed_infra", True)
 
 
-def test_every_token_that_was_told_is_valid(service):
-    """Another process sends the order again after the leader has died, and does not know the token."""
+@pytest.mark.parametrize("used", [0, 1])
+def test_the_token_that_reports_first_is_the_only_one_from_then_on(service, used):
+    """An answer to a claim may have been lost, or a supervisor be starting with it: nobody knows which is used."""
     first = service.launch()
-    service.scheduler._tokens = AttemptTokens(service.database)  # as in a new process
     with service.database.write() as session:
         session.execute(update(Attempt).values(sent_at=None))
     second = service.next()
     assert (second.id, second.order.attempt) == (first.id, 1)
     assert second.order.token != first.order.token
-    for supervisor in (first, second):
-        Supervisor(service, supervisor.order).send()
+    assert service.count(AttemptToken) == 2
+    claims = [first, second]
+    claims[used].report("starting")
+    other = claims[1 - used]
+    assert other.post(other.request().model_dump_json().encode()).status_code == 401
     with service.database.read() as session:
-        assert session.scalar(select(func.count()).select_from(AttemptToken)) == 2
+        assert session.scalars(select(AttemptToken.token_sha256)).all() == [digest(claims[used].order.token)]
+    claims[used].report("running")
+    assert service.run(first.id)["state"] == "running"
 
 
 def test_what_is_deleted_takes_its_tokens_along(service):

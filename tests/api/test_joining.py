@@ -9,7 +9,7 @@ from hooke_api.base.errors import Unauthorized
 from hooke_api.base.security import server_mark
 from hooke_api.clusters import tokens
 
-from tests.api.hands import ALONE, SPEC
+from tests.api.hands import ALONE, HELLO, SPEC
 from tests.waiting import LIMIT
 
 ONE, OTHER = "agt_" + 32 * "1", "agt_" + 32 * "2"
@@ -17,7 +17,7 @@ ONE, OTHER = "agt_" + 32 * "1", "agt_" + 32 * "2"
 
 def hello(service, name: str, token: str, **more) -> httpx.Response:
     """Send the hello of an agent with this token."""
-    body = {"name": name, "cores": 4, "slots": 4, "launcher": "local", "hardware": {"host": "n1"}, "versions": {}}
+    body = HELLO | {"name": name, "hardware": {"host": "n1"}}
     headers = {"authorization": f"Bearer {token}"}
     return httpx.post(f"{service.url}/api/v1/agents/hello", json=body | more, headers=headers, timeout=LIMIT)
 
@@ -25,6 +25,7 @@ def hello(service, name: str, token: str, **more) -> httpx.Response:
 def make(service, cluster: str, label: str = "") -> dict:
     answer = service.client.post(f"/clusters/{cluster}/tokens", json={"label": label})
     assert answer.status_code == 201, answer.text
+    service.tokens[cluster] = answer.json()["token"]  # its agent claims orders with it
     return answer.json()
 
 
@@ -178,6 +179,7 @@ def seen(service, name: str, moment: str) -> None:
         (PROTOCOL, OLDEST, None),
         (PROTOCOL + 5, PROTOCOL, None),
         (OLDEST - 1, 0, "speaks protocol"),
+        (4, 4, "speaks protocol 4"),  # takes what is to run from the broker
         (PROTOCOL + 2, PROTOCOL + 1, "understands protocol"),
     ],
 )

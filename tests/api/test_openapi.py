@@ -93,7 +93,9 @@ def test_any_request_gets_a_documented_answer(furnished, name):
     """Requests made from the schema, fitting and not: no 5xx, and every answer as the document says."""
     service, supervisor = furnished
     tokens = {"ingest": supervisor.order.token, "agent_hello": service.settings.agents}
-    tokens |= dict.fromkeys(("agent_proof", "agent_failed_launch", "agent_forgotten"), service.settings.agents)
+    tokens |= dict.fromkeys(
+        ("agent_claim", "agent_proof", "agent_failed_launch", "agent_forgotten"), service.settings.agents
+    )
     operation = operations()[name]
     headers = {"authorization": f"Bearer {tokens.get(name, service.settings.token)}"}
 

@@ -15,10 +15,11 @@ import pytest
 import redis
 from hooke.cluster import broker
 from hooke.spec.events import LaunchOrder
+from hooke.spec.orders import BrokerOrder, ClaimedOrder, Work
 from hooke_api.base.security import digest
 from hooke_api.scheduling.attempt_tokens import PREFIX
 
-from tests.api.hands import SPEC, Supervisor, start, steps
+from tests.api.hands import HELLO, SPEC, Supervisor, start, steps
 from tests.api.test_ingest import rank
 from tests.waiting import LIMIT, free_port, wait_for
 
@@ -41,7 +42,7 @@ def socket(program_path):
 
 
 def until(condition, what):
-    wait_for(condition, what, ignoring=(httpx.TransportError, redis.RedisError, OSError))
+    return wait_for(condition, what, ignoring=(httpx.TransportError, redis.RedisError, OSError))
 
 
 LED_UNTIL = "SELECT until FROM leaders WHERE name = 'scheduler'"
@@ -86,9 +87,22 @@ class Process:
         return (self.home / "api.log").read_text()
 
     def hello(self) -> None:
-        body = {"name": "local", "cores": 4, "slots": 4, "launcher": "local", "hardware": {}, "versions": {}}
+        assert self.agent("hello", HELLO).status_code == 200
+
+    def agent(self, what: str, body: dict) -> httpx.Response:
+        """Send a request as the agent of the cluster."""
         headers = {"authorization": f"Bearer {self.agent_token}"}
-        assert httpx.post(f"{self.url}/api/v1/agents/hello", json=body, headers=headers).status_code == 200
+        return httpx.post(f"{self.url}/api/v1/agents/{what}", json=body, headers=headers, timeout=LIMIT)
+
+    def claim(self, message: tuple[str, list]) -> Work:
+        """Return what the order in a message is about."""
+        task, (document,) = message
+        order = BrokerOrder.model_validate(document)
+        answer = self.agent("claim", {"order": order.id, "agent": order.agent})
+        assert answer.status_code == 200, answer.text
+        work = ClaimedOrder.model_validate_json(answer.content).work
+        assert task == broker.TASKS[work.kind]
+        return work
 
     def end(self, number: int) -> int:
         self.client.close()
@@ -116,6 +130,11 @@ def messages(socket: Path, queue: str) -> list[tuple[str, list]]:
     return [(m["headers"]["task"], json.loads(base64.b64decode(m["body"]))[0]) for m in found]
 
 
+def sent(socket: Path, kind: str) -> list[tuple[str, list]]:
+    """Return the orders of a kind on the queue of the cluster, newest first."""
+    return [message for message in messages(socket, "cluster.local") if message[0] == broker.TASKS[kind]]
+
+
 def supervisor_of(process: Process, order: LaunchOrder) -> Supervisor:
     class Reach:
         url = process.url
@@ -129,9 +148,9 @@ def test_a_submitted_run_becomes_a_celery_message_at_once(tmp_path, socket):
         process.hello()
         experiment = process.client.post("/experiments", json=SPEC).json()
         until(lambda: messages(socket, "cluster.local"), "the order")
-        ((task, (orders,)),) = messages(socket, "cluster.local")
-        order = LaunchOrder.model_validate(orders[0])
-        assert task == "hooke.cluster.launch"
+        (message,) = messages(socket, "cluster.local")
+        assert message[0] == "hooke.cluster.launch"
+        order = process.claim(message).attempts[0]
         assert order.token.startswith(PREFIX)
         assert (digest(order.token),) in process.sql("SELECT token_sha256 FROM attempt_tokens")
         run = process.client.get(f"/runs/{order.run}").json()
@@ -139,7 +158,8 @@ def test_a_submitted_run_becomes_a_celery_message_at_once(tmp_path, socket):
         supervisor_of(process, order).report("starting", "running")
         process.client.post(f"/runs/{order.run}/cancel")
         until(lambda: len(messages(socket, "cluster.local")) == 2, "the nudge")
-        assert messages(socket, "cluster.local")[0] == ("hooke.cluster.cancel", [order.run, 1])
+        told = process.claim(sent(socket, "cancel")[0])
+        assert (told.run, told.attempt) == (order.run, 1)
 
 
 def test_ctrl_c_ends_at_once_with_an_open_stream(tmp_path, socket):
@@ -190,7 +210,7 @@ def test_kill_9_loses_nothing_and_starts_nothing_twice(tmp_path, socket):
         process.hello()
         process.client.post("/experiments", json=SPEC)
         until(lambda: messages(socket, "cluster.local"), "the order")
-        order = LaunchOrder.model_validate(messages(socket, "cluster.local")[0][1][0][0])
+        order = process.claim(messages(socket, "cluster.local")[0]).attempts[0]
         supervisor = supervisor_of(process, order)
         supervisor.report("starting", "running")
         supervisor.send(rank(0, start(), steps(1)))
@@ -214,7 +234,8 @@ def test_kill_9_loses_nothing_and_starts_nothing_twice(tmp_path, socket):
         process.environment["HOOKE_LEASE_SECONDS"] = "1"
         process.spawn()
         until(lambda: process.client.get(f"/runs/{order.run}").json()["state"] == "lost", "lost")
-        until(lambda: messages(socket, "cluster.local")[0] == ("hooke.cluster.probe", [order.run, 1]), "the probe")
+        told = process.claim(until(lambda: sent(socket, "probe"), "the probe")[0])
+        assert (told.run, told.attempt) == (order.run, 1)
         assert process.end(signal.SIGTERM) in (0, -signal.SIGTERM)
         assert "Traceback" not in process.log
 
@@ -230,13 +251,14 @@ def test_the_token_is_in_no_log(tmp_path, socket):
 def test_orders_expire_by_the_clock_of_redis(socket):
     """Those that an absent agent does not take; each further order to the cluster renews the time."""
     orders = broker.Orders(broker.make_app(f"unix://{socket}"))
+    order = BrokerOrder(id="ord_" + 32 * "0", agent=None, made=1.0)
     with redis.Redis(unix_socket_path=str(socket)) as client:
         for count in (1, 2):
-            orders.probe("absent", "run_x", count)
+            orders.send("absent", "probe", order)
             assert client.llen("cluster.absent") == count
             assert 0 < client.ttl("cluster.absent") <= broker.EXPIRY_SECONDS
             client.expire("cluster.absent", 5)
-        orders.cancel("other", "run_y", 1)
+        orders.send("other", "cancel", order)
         client.pexpire("cluster.absent", 1)
         until(lambda: not client.exists("cluster.absent"), "the end of the orders")
-        assert messages(socket, "cluster.other") == [("hooke.cluster.cancel", ["run_y", 1])]
+        assert messages(socket, "cluster.other") == [("hooke.cluster.cancel", [order.model_dump()])]

@@ -30,7 +30,7 @@ def remote(service, monkeypatch):
     """Set address and token as a user would."""
     monkeypatch.setenv("HOOKE_API", service.url)
     monkeypatch.setenv("HOOKE_TOKEN", service.settings.token)
-    service.hello(protocol=3)
+    service.hello()
     return service
 
 

@@ -5,8 +5,9 @@ import threading
 from collections import defaultdict
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from hooke.spec.attempts import AgentProof, FailedLaunch
+from hooke.spec.attempts import AgentProof, FailedLaunch, ForgetReport
 from hooke.spec.events import AgentHello, Ingest, IngestAnswer
+from hooke.spec.orders import ClaimedOrder, OrderClaim
 from hooke.spec.protocol import OLDEST, PROTOCOL, AgentWelcome
 from pydantic import ValidationError
 
@@ -21,7 +22,9 @@ class RecordingApi:
         self.reports = defaultdict(list)
         self.requests = []  # (run, attempt, bytes of the decompressed body, Ingest)
         self.hellos, self.proofs, self.faults = [], [], []
-        self.failed_launches = []
+        self.failed_launches, self.forgotten = [], []
+        self.orders = {}  # id -> Work, or what returns it for each claim
+        self.claims = []  # OrderClaim and the token that it came with
         self.cancel, self.fenced = set(), set()
         self.checkpoints = defaultdict(int)  # (run, attempt) -> asked for so far
         self.tokens = {}
@@ -141,6 +144,11 @@ class _Handler(BaseHTTPRequestHandler):
         if self.path == "/api/v1/agents/failed-launch":
             api.failed_launches.append(FailedLaunch.model_validate_json(body))
             return 204, b""
+        if self.path == "/api/v1/agents/forgotten":
+            api.forgotten.append(ForgetReport.model_validate_json(body))
+            return 204, b""
+        if self.path == "/api/v1/agents/claim":
+            return self.claim(OrderClaim.model_validate_json(body))
         if self.path != "/api/v1/ingest":
             return 404, b"{}"
         if api.mode in ("500", "422", "garbage"):
@@ -163,3 +171,11 @@ class _Handler(BaseHTTPRequestHandler):
             api.requests.append((message.run, message.attempt, len(body), message))
             answer = api.ingest(message).model_dump_json().encode()
         return (500, b"lost") if api.mode == "deaf" else (200, answer)
+
+    def claim(self, asked):
+        self.api.claims.append((asked, self.headers["Authorization"]))
+        work = self.api.orders.get(asked.order)
+        if work is None:
+            return 404, b'{"detail": "there is no such order for this agent", "errors": []}'
+        work = work() if callable(work) else work
+        return 200, ClaimedOrder(id=asked.order, work=work).model_dump_json().encode()

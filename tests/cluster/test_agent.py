@@ -1,22 +1,21 @@
-"""What an agent knows and keeps to itself: its machines, whose orders it takes, secrets; and how it ends."""
+"""What an agent knows and keeps to itself: its machines and secrets; and how it ends."""
 
 import json
 import os
 import signal
 import threading
+from types import SimpleNamespace
 
 import pytest
 from hooke.cluster import agent as agents
-from hooke.cluster.broker import LAUNCH
 from hooke.cluster.environment import for_user_code
-from hooke.cluster.hello import ApiClient, Heartbeat, describe, read_catalogues
+from hooke.cluster.hello import Heartbeat, Refused, describe, read_catalogues
 from hooke.cluster.launchers.settings import launcher_settings
 from hooke.cluster.machines import machines_of
-from hooke.cluster.places import Home
 from hooke.hardware.machine import machine
-from hooke.spec.events import LaunchOrder
+from hooke.spec import protocol
+from hooke.spec.protocol import OLDEST, PROTOCOL, AgentWelcome
 
-from tests.cluster.bench import Tasks
 from tests.waiting import LIMIT, wait_for
 
 SECRETS = {
@@ -69,18 +68,24 @@ def test_hosts_of_a_list_are_asked_which_machines_they_are(tmp_path):
     assert told == [machine()], "both are this one"
 
 
-def test_an_order_for_another_agent_is_left_to_it(monkeypatch, tmp_path):
-    """One that was replaced while it slept still takes orders, until its next hello is refused."""
-    mine, other = "agt_" + 32 * "1", "agt_" + 32 * "2"
-    started = []
-    monkeypatch.setattr(agents.orders, "launch", lambda home, api, given, launcher: started.extend(given) or [])
-    app = Tasks()
-    agents.register(app, Home(tmp_path), "http://h", ApiClient("http://h", tmp_path / "token", mine))
-    given = [
-        LaunchOrder(run=f"run_{who}", attempt=1, token="t", spec={}, agent=who) for who in (mine, other, None)
-    ]
-    app.by_name[LAUNCH]([order.model_dump(mode="json") for order in given])
-    assert [order.agent for order in started] == [mine, None]
+def test_a_server_that_puts_its_work_on_the_broker_is_refused():
+    """Its messages are no orders for this agent, which would wait for ever."""
+    line = SimpleNamespace(hello=lambda _: AgentWelcome(protocol=4, oldest=1, version="0.1.9"))
+    heartbeat = Heartbeat(line, lambda _: None)
+    told = (
+        "the server speaks protocol 4; this version understands 5: upgrade the server, or install hooke 0.1.9 here"
+    )
+    with pytest.raises(Refused, match=told):
+        heartbeat._hello(None)
+    assert heartbeat.answered.is_set() and heartbeat.refused == told
+
+
+def test_an_agent_that_takes_its_work_from_the_broker_refuses_this_server(monkeypatch):
+    welcome = (PROTOCOL, OLDEST)
+    monkeypatch.setattr(protocol, "PROTOCOL", 4)  # as that agent sees it
+    assert "the server understands protocol 5 and later, and the other side speaks 4" in protocol.refusal(
+        welcome, "the server", "upgrade it", oldest_here=4
+    )
 
 
 @pytest.fixture

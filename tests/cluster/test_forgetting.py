@@ -1,6 +1,5 @@
 """What an agent removes of deleted runs, and what it must not touch."""
 
-import json
 import shutil
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from hooke.cluster.lock import Lock
 from hooke.cluster.places import Home
 from hooke.cluster.processes import members
 from hooke.spec.attempts import ForgetReport
+from hooke.spec.orders import ClaimedOrder, Forget
 
 from tests.cluster.bench import Tasks
 from tests.waiting import wait_for
@@ -138,12 +138,17 @@ def test_the_agent_answers_the_order(home):
     told = []
 
     class Client:
+        agent = None
+
+        def claim(self, order):
+            return ClaimedOrder(id=order, work=Forget(runs=["run_a", ".."]))
+
         def forgotten(self, report):
             told.append(report)
 
     app = Tasks()
     register(app, home, "http://127.0.0.1:1", Client())
-    app.by_name[broker.FORGET](json.loads(json.dumps(["run_a", ".."])))
+    app.by_name[broker.TASKS["forget"]]({"id": "ord_" + 32 * "0", "agent": None, "made": 1.0})
     assert told == [ForgetReport(forgotten=["run_a"], kept=told[0].kept)]
     assert [each.run for each in told[0].kept] == [".."]
 

@@ -16,6 +16,7 @@ from hooke.cluster.tail import LogBook
 from hooke.cluster.verdict import Evidence, judge
 from hooke.errors import LaunchError
 from hooke.spec.events import LaunchOrder, RankExit, StateReport
+from hooke.spec.orders import BrokerOrder, Launch
 
 from tests.cluster.bench import spec
 from tests.cluster.recording_api import RecordingApi
@@ -147,8 +148,10 @@ def test_the_agent_tells_the_server_of_a_failed_launch(disk, tmp_path):
     token.write_text("hooke_cluster_x\n")
     app, me = broker.make_app("redis://127.0.0.1:1/0"), "agt_" + 32 * "1"
     register(app, Home(disk), server.url, ApiClient(server.url, token, me))
+    given = BrokerOrder(id="ord_" + 32 * "0", agent=me, made=1.0)
+    server.orders[given.id] = Launch(attempts=[order("run_a")])
     try:
-        app.tasks[broker.LAUNCH]([order("run_a").model_dump(mode="json")])
+        app.tasks[broker.TASKS["launch"]](given.model_dump(mode="json"))
     finally:
         server.down()
     (failed,) = server.failed_launches

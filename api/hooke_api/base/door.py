@@ -14,8 +14,10 @@ from hooke_api.base import pages
 from hooke_api.base.access import Actor, Change, Role, address_of, at_address, owner, subject_of
 from hooke_api.base.errors import Forbidden, Unauthorized
 from hooke_api.base.policy import LEAST, Operations
+from hooke_api.base.rates import Rates
 from hooke_api.base.security import (
     API,
+    LOGIN,
     OPEN,
     OPEN_FILES,
     OPEN_PAGES,
@@ -47,28 +49,44 @@ class Accounts(Protocol):
 class Door:
     """Lets requests in, or raises Unauthorized or Forbidden."""
 
-    def __init__(self, sessions: Sessions, accounts: Accounts, operations: Operations, checks: Checks) -> None:
+    def __init__(
+        self, sessions: Sessions, accounts: Accounts, operations: Operations, checks: Checks, rates: Rates
+    ) -> None:
         self.sessions = sessions
         self.accounts = accounts
         self.operations = operations
         self.checks = checks
+        self.rates = rates
 
     async def admit(self, request: Request) -> Response | None:
         """Store who sends a request; return a page for a browser that has to sign in first."""
+        try:
+            answer = await self._admit(request)
+        except Unauthorized:
+            self.rates.anonymous(request)
+            raise
+        if answer is not None:
+            self.rates.anonymous(request)
+        return answer
+
+    async def _admit(self, request: Request) -> Response | None:
         path, safe = request.scope["path"], request.method in SAFE_METHODS
-        if path in SIGN_IN and not safe:
-            if request.headers.get("origin") is not None:  # else another site could sign a browser in
-                check_origin(request)
+        if path == LOGIN or (path in SIGN_IN and not safe):
+            self.rates.anonymous(request)
+            if path != LOGIN and request.headers.get("origin") is not None:
+                check_origin(request)  # else another site could sign a browser in
             return None
         if path in OPEN or (safe and (path in OPEN_PAGES or path.startswith(OPEN_FILES))):
             return None
         if path in self.checks:
             if not safe:  # the others are answered with 405
                 await asyncio.to_thread(self.checks[path], request)
+                self.rates.known(request, bearer(request.headers) or "")
             return None
         actor = await self.identify(request)
         if actor is None:
             return await self._stranger(request)
+        self.rates.known(request, bearer(request.headers) or self.sessions.cookie(request) or "")
         request.state.actor = actor
         self._authorize(request, actor)
         return None

@@ -7,6 +7,7 @@ ApiError
 ├── NotFound         404  nothing has this id
 ├── TooSlow          408  the body did not arrive in time
 ├── Conflict         409  not possible in the present state of the resource
+├── Gone             410  it was there, and is of no use any more
 ├── PreconditionFailed 412 it is not the revision that If-Match names
 ├── TooLarge         413  the body is larger than the limit
 ├── Misdirected      421  the Host header names another server
@@ -92,6 +93,12 @@ class Conflict(ApiError):
     """Not possible in the present state of the resource."""
 
     status, kind, title = 409, "conflict", "This cannot be done now"
+
+
+class Gone(ApiError):
+    """It was there, and is of no use any more."""
+
+    status, kind, title = 410, "gone", "This is over"
 
 
 class PreconditionFailed(ApiError):

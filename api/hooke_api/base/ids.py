@@ -34,6 +34,11 @@ def calibration_id() -> str:
     return f"cal_{uuid7().hex}"
 
 
+def order_id() -> str:
+    """Return a new id of an order to an agent."""
+    return f"ord_{uuid7().hex}"
+
+
 def run_id() -> str:
     """Return a new id of a run."""
     return f"run_{uuid7().hex}"

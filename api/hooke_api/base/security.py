@@ -17,7 +17,8 @@ from starlette.responses import Response
 from hooke_api.base.settings import Settings
 
 API = "/api/v1"
-OPEN = frozenset({"/livez", "/readyz", "/version", f"{API}/livez", f"{API}/readyz", f"{API}/version", "/login"})
+LOGIN = "/login"
+OPEN = frozenset({"/livez", "/readyz", "/version", f"{API}/livez", f"{API}/readyz", f"{API}/version", LOGIN})
 """Paths that need no token, and whose body nobody reads."""
 SIGN_IN = frozenset({f"{API}/sign-in", f"{API}/invites/accept"})
 """Paths at which a user is identified by the body."""

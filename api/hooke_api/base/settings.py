@@ -87,6 +87,14 @@ class Settings(BaseSettings):
     """Maximum number of connections; a further one gets 503."""
     client_connections: int = Field(512, ge=1)
     """Maximum number of connections from one address."""
+    requests_per_minute: int = Field(6000, ge=0)
+    """Maximum requests of one token or session within a minute, in each API process, before 429; 0: no limit."""
+    ingest_per_minute: int = Field(12_000, ge=0)
+    """The same for ingest, of the token of one attempt."""
+    streams_per_minute: int = Field(600, ge=0)
+    """The same for event streams that are opened."""
+    anonymous_per_minute: int = Field(600, ge=0)
+    """The same for requests without a valid token, of one address."""
     database_seconds: float = Field(10.0, gt=0)
     """Seconds that a request waits for its turn to write, or for a connection to the database, before 503."""
     events_kept: int = 100_000

@@ -1,4 +1,4 @@
-"""Endpoints of agents: registration, and proof that an attempt is alive or dead."""
+"""Endpoints of agents: registration, orders, and proof that an attempt is alive or dead."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from hooke.errors import Fault
 from hooke.spec.attempts import AgentProof, FailedLaunch, ForgetReport
 from hooke.spec.events import AgentHello
 from hooke.spec.frozen import Name
+from hooke.spec.orders import ClaimedOrder, OrderClaim
 from hooke.spec.protocol import CLOCK, AgentWelcome
 from pydantic import TypeAdapter, ValidationError
 from sqlalchemy import select
 
-from hooke_api.base.errors import Invalid
+from hooke_api.base.errors import Invalid, ResourceNotFound
 from hooke_api.base.security import server_mark
 from hooke_api.clusters import registration, tokens
 from hooke_api.clusters.tokens import CallerOf
 from hooke_api.models import Cluster, Run
-from hooke_api.scheduling import forgetting, holds, leases
+from hooke_api.scheduling import forgetting, holds, leases, orders
 from hooke_api.storage.database import DatabaseOf
 
 router = APIRouter(prefix="/agents", tags=["agents"])
@@ -58,6 +59,23 @@ def agent_hello(
         welcome = registration.hello(session, said, silence, who.token, agent_clock)
     request.app.state.bus.mark(mark)
     return welcome.model_copy(update={"broker": mark})
+
+
+@router.post("/claim", operation_id="agent_claim")
+def agent_claim(who: CallerOf, asked: OrderClaim, database: DatabaseOf) -> ClaimedOrder:
+    """Claim an order that the broker named: what is to be started, ended, probed, calibrated or removed.
+
+    Bearer token of the cluster, and identity of the agent that the order is for; 404 for all others, as for an
+    order that does not exist. 410: it has expired, the cluster has another agent, or nothing is left of it, as the
+    run has begun, ended or been cancelled. A repeated claim gets the same, with another token of each attempt; the
+    token that reports first is the only one from then on.
+    """
+    with database.write() as session:
+        order = orders.find(session, asked, who.cluster)
+        tokens.confirm(session, who, order.cluster if order else None)
+        if order is None:
+            raise ResourceNotFound(f"there is no order {asked.order} for this agent")
+        return orders.claim(session, order)
 
 
 @router.post("/proof", operation_id="agent_proof", status_code=204)

@@ -63,7 +63,7 @@ def _owner(database: Database, token: str | None) -> AttemptToken:
     with database.read() as session:
         owner = attempt_tokens.owner(session, token)
     if owner is None:
-        raise Unauthorized("send the token of the attempt: Authorization: Bearer <token of its launch order>")
+        raise Unauthorized("send the token of the attempt: Authorization: Bearer <token of its claimed launch>")
     return owner
 
 
@@ -74,31 +74,36 @@ def receive(database: Database, settings: Settings, token: str | None, encoding:
     del body
     if (received.ingest.run, received.ingest.attempt) != (owner.run_id, owner.attempt):
         raise Unauthorized("this token belongs to another attempt")
-    return _store(database, received, settings)
+    return _store(database, received, settings, owner)
 
 
-def _store(database: Database, received: Received, settings: Settings) -> IngestAnswer:
+def _store(database: Database, received: Received, settings: Settings, mine: AttemptToken) -> IngestAnswer:
     """Store a request; if the database refuses it, in halves, until the record is found that it refuses."""
     try:
         with database.write() as session:
-            return store(session, received, settings)
+            return store(session, received, settings, mine)
     except UNSTORABLE as error:
         if not size(received):
             raise  # its reports are refused
         if size(received) == 1:
             log.warning("the database refuses a record", run=received.ingest.run, error=str(error)[:300])
             with database.write() as session:
-                return store(session, refused(received), settings)
-    first, second = (_store(database, half, settings) for half in halves(received))
+                return store(session, refused(received), settings, mine)
+    first, second = (_store(database, half, settings, mine) for half in halves(received))
     return second.model_copy(update={"acknowledged": first.acknowledged | second.acknowledged})
 
 
-def store(session: Session, received: Received, settings: Settings) -> IngestAnswer:
-    """Store the new records of a request in the transaction of `session`; return the acknowledgements."""
+def store(session: Session, received: Received, settings: Settings, mine: AttemptToken) -> IngestAnswer:
+    """Store the new records of a request in the transaction of `session`; return the acknowledgements.
+
+    `mine`: the token that it was sent with; with the first request, it becomes the only one of its attempt.
+    """
     sent = received.ingest
     run = session.get_one(Run, sent.run, with_for_update=True, populate_existing=True)
     attempt = session.get_one(Attempt, (sent.run, sent.attempt), populate_existing=True)
     _check_ranks(run, received)
+    if attempt.leased_until is None:
+        attempt_tokens.settle(session, mine)
     current = run.attempt == attempt.number
     figures = Figures(session, run, attempt)
     acknowledged = {rank: figures.add(rank, items) for rank, items in received.ranks}

@@ -14,7 +14,7 @@ from hooke_api.models.clock import database_time
 from hooke_api.models.keeping import ExperimentTag, Removal
 from hooke_api.models.people import AccessToken, BrowserSession, TrailEntry, User
 from hooke_api.models.records import Checkpoint, Chunk, DroppedWorker, LogBlock, RankTotals, StoredEvaluation
-from hooke_api.models.sites import CatalogueEntry, Cluster, ClusterToken, StoredCalibration
+from hooke_api.models.sites import AgentOrder, CatalogueEntry, Cluster, ClusterToken, StoredCalibration
 from hooke_api.models.work import (
     Attempt,
     AttemptToken,
@@ -30,6 +30,7 @@ from hooke_api.models.work import (
 
 __all__ = [
     "AccessToken",
+    "AgentOrder",
     "Attempt",
     "AttemptToken",
     "Base",

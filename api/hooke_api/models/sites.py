@@ -1,4 +1,4 @@
-"""Clusters, their tokens and their catalogues."""
+"""Clusters, their tokens, orders and catalogues."""
 
 from __future__ import annotations
 
@@ -67,6 +67,32 @@ class ClusterToken(Owned, Base):
     used_at: Mapped[datetime | None]
     """When it was last used, to within a minute."""
     revoked_at: Mapped[datetime | None]
+
+
+class AgentOrder(Base):
+    """An order that was sent to the agent of a cluster: the broker carries its id, the agent claims the rest.
+
+    What it is worth is decided at the claim, by the state of its subjects.
+    """
+
+    __tablename__ = "agent_orders"
+    __table_args__ = (Index(None, "subject"), Index(None, "made_at"))
+
+    id: Mapped[str] = mapped_column(String(40), primary_key=True)
+    kind: Mapped[str] = mapped_column(String(24))
+    """`hooke.spec.orders.OrderKind`."""
+    cluster: Mapped[str] = mapped_column(String(64))
+    agent: Mapped[str | None] = mapped_column(String(40))
+    """Identity of the agent that it is for."""
+    subjects: Mapped[list[str]]
+    """Attempts as `RUN.NUMBER`, a calibration, or deleted runs."""
+    subject: Mapped[str] = mapped_column(String(64))
+    """The first of them."""
+    made_at: Mapped[datetime]
+    claimed_at: Mapped[datetime | None]
+    """When it was first claimed; null: not yet."""
+    claims: Mapped[int] = mapped_column(default=0)
+    """How often it was claimed."""
 
 
 class StoredCalibration(Owned, Base):

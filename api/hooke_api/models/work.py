@@ -212,7 +212,7 @@ class Attempt(Base):
 class AttemptToken(Base):
     """A random token with which the supervisor of an attempt reports; only its hash is stored.
 
-    An attempt has several if its order was sent again by another process than before: each is valid.
+    Each claim of its order makes one. The one that reports first stays, and the others of the attempt end.
     """
 
     __tablename__ = "attempt_tokens"

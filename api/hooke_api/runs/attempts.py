@@ -15,8 +15,6 @@ from hooke_api.scheduling.retries import UNTRAINED
 from hooke_api.storage.outbox import announce
 from hooke_api.storage.present import keep_present
 
-STARTING_OVER = 3
-"""Protocol from which on agents understand that an attempt starts over."""
 RISK = (
     "nothing has proven that its processes are dead: if they live, they go on using their cluster until they "
     "reach this server, which then ends them, and a further attempt there would share cores with them"
@@ -38,8 +36,6 @@ def retry(session: Session, run_id: str, who: str, resume: bool) -> None:
     cluster = session.get(Cluster, run.host)
     if cluster is None:
         raise Conflict(f"the cluster {run.host!r} of run {run_id} has been removed: join it again under this name")
-    if not resume and cluster.protocol < STARTING_OVER:
-        raise Conflict(f"the agent of {run.host!r} is of an earlier version, which always goes on: upgrade it")
     changes = {
         "attempt": run.attempt + 1,
         "failures": 0,

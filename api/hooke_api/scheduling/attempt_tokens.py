@@ -1,53 +1,35 @@
-"""Tokens of attempts: random, told once in an order, stored as hashes."""
+"""Tokens of attempts: random, told once to the agent that claims the launch, stored as hashes."""
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from datetime import datetime
 
-from sqlalchemy import exists, select
+from sqlalchemy import delete, exists, select
 from sqlalchemy.orm import Session
 
 from hooke_api.base.security import digest
-from hooke_api.models import AttemptToken, Run, database_time
-from hooke_api.storage.database import Database
+from hooke_api.models import AttemptToken
 
 PREFIX = "hooke_attempt_"
 """Beginning of every token, so that scanners for secrets recognise one."""
-REMEMBERED = 4096
-"""Tokens that the process which schedules remembers, so that an order that is sent again has the same one."""
-
-Key = tuple[str, int]
-"""Run and number of an attempt."""
 
 
-class AttemptTokens:
-    """The tokens of the attempts whose orders this process sends.
+def make(session: Session, run: str, attempt: int, at: datetime) -> str:
+    """Return a new token of an attempt that has not reported; only its hash is stored.
 
-    Another process that takes over cannot know them, and makes others: all tokens of an attempt are valid, since
-    each was told to the agent of its cluster only.
+    Earlier ones stay valid until one of them reports: the answer that told one may have been lost, or a supervisor
+    may be starting with it. Each was told to the agent of the cluster only.
     """
+    token = PREFIX + secrets.token_urlsafe(32)
+    session.add(AttemptToken(token_sha256=digest(token), run_id=run, attempt=attempt, created_at=at))
+    return token
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._known: dict[Key, str] = {}
 
-    def of(self, runs: Sequence[Run]) -> dict[Key, str]:
-        """Return a token for the present attempt of each run; a new one is stored before it is returned."""
-        keys = [(run.id, run.attempt) for run in runs]
-        fresh = {key: PREFIX + secrets.token_urlsafe(32) for key in keys if key not in self._known}
-        if fresh:
-            with self._database.write() as session:
-                at = database_time(session)
-                session.add_all(
-                    AttemptToken(token_sha256=digest(token), run_id=run, attempt=attempt, created_at=at)
-                    for (run, attempt), token in fresh.items()
-                )
-            self._known |= fresh
-        found = {key: self._known[key] for key in keys}
-        for key in list(self._known)[: max(0, len(self._known) - REMEMBERED)]:
-            del self._known[key]
-        return found
+def settle(session: Session, mine: AttemptToken) -> None:
+    """End the other tokens of an attempt, which reports for the first time with this one."""
+    others = (AttemptToken.run_id == mine.run_id) & (AttemptToken.attempt == mine.attempt)
+    session.execute(delete(AttemptToken).where(others, AttemptToken.token_sha256 != mine.token_sha256))
 
 
 def owner(session: Session, token: str | None) -> AttemptToken | None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from hooke.spec.calibrating import CalibrationOrder
-from sqlalchemy import Select, exists, func, select, update
+from hooke.spec.orders import OrderKind
+from sqlalchemy import ColumnElement, Select, exists, func, or_, select, update
 from sqlalchemy.orm import Session
 
-from hooke_api.models import Cluster, Run, StoredCalibration, database_time
+from hooke_api.models import AgentOrder, Cluster, Run, StoredCalibration, database_time
 from hooke_api.queue.prediction import Prediction, remaining
 from hooke_api.queue.state import Calibrating
 from hooke_api.scheduling import machines
@@ -20,7 +21,7 @@ from hooke_api.storage.outbox import announce, wake_scheduler
 OPEN = ("queued", "running", "cancelling")
 """States of a calibration that has not ended."""
 LIMIT = timedelta(seconds=600)
-"""After this time without a word of its agent a calibration has failed: the agent ended, or the order was lost."""
+"""After this time without a word of its agent a calibration has failed: the agent ended, or got no order."""
 CANCEL_LIMIT = timedelta(seconds=180)
 """After this time without an answer a cancelled calibration has ended, whatever its agent does."""
 USUAL = Prediction(60.0, spread=30.0)
@@ -60,10 +61,11 @@ def _began(session: Session, cluster: str, asked: datetime) -> datetime:
     return asked if last is None else max(asked, last)
 
 
-def due(database: Database, silence: timedelta) -> list[tuple[str, CalibrationOrder]]:
-    """Return the queued calibrations of clusters that are online and whose machines have no active run.
+def due(database: Database, silence: timedelta) -> list[tuple[str, str]]:
+    """Return cluster and id of the queued calibrations that may begin.
 
-    `silence`: after which a cluster counts as offline.
+    Their clusters are online, and the machines of these have no active run. `silence`: after which a cluster
+    counts as offline.
     """
     with database.read() as session:
         at = database_time(session)
@@ -78,14 +80,46 @@ def due(database: Database, silence: timedelta) -> list[tuple[str, CalibrationOr
         rows = session.scalars(query).all()
         taken_by = machines.occupied(session, at, silence, queued=False) if rows else {}
         shared = neighbours(session) if rows else {}
-        found: dict[str, CalibrationOrder] = {}
+        found: dict[str, str] = {}
         for row in rows:
             if row.cluster not in taken_by and not shared.get(row.cluster, set()) & found.keys():
-                found[row.cluster] = _order(row)
+                found[row.cluster] = row.id
         return list(found.items())
 
 
-def _order(row: StoredCalibration) -> CalibrationOrder:
+def unclaimed(database: Database, silence: timedelta, again: timedelta) -> list[tuple[str, str]]:
+    """Return the calibrations that were sent, and whose agent has neither claimed an order nor told anything.
+
+    `again`: after which an order is sent again. The time in which they have to be heard of does not begin anew.
+    """
+    with database.read() as session:
+        at = database_time(session)
+        query = (
+            select(StoredCalibration.cluster, StoredCalibration.id)
+            .join(Cluster, Cluster.name == StoredCalibration.cluster)
+            .where(
+                StoredCalibration.state == "running",
+                StoredCalibration.why == "",
+                Cluster.seen_at >= at - silence,
+                _unanswered("calibrate", at - again),
+            )
+        )
+        return [(cluster, id) for cluster, id in session.execute(query)]
+
+
+def _unanswered(kind: OrderKind, since: datetime) -> ColumnElement[bool]:
+    """Return the condition that no order of a kind about a calibration was claimed, and none sent since then."""
+    mine = (AgentOrder.subject == StoredCalibration.id) & (AgentOrder.kind == kind)
+    return ~exists().where(mine, or_(AgentOrder.claimed_at.is_not(None), AgentOrder.made_at >= since))
+
+
+def take(session: Session, id: str, cluster: str, at: datetime) -> CalibrationOrder | None:
+    """Return what an agent is to do for a calibration, which is running from now on; None if it is not wanted."""
+    row = session.get(StoredCalibration, id, with_for_update=True)
+    if row is None or row.cluster != cluster or row.state not in ("queued", "running"):
+        return None
+    if row.state == "queued":  # claimed before the scheduler has noted that it was sent
+        row.state, row.sent_at = "running", at
     return CalibrationOrder(id=row.id, workers=row.workers, workloads=row.workloads, precisions=row.precisions)
 
 
@@ -107,20 +141,29 @@ def cancel(session: Session, row: StoredCalibration) -> None:
     wake_scheduler(session)
 
 
-def to_cancel(database: Database) -> list[tuple[str, str]]:
-    """Return cluster and id of the calibrations whose agent has not been asked to end them."""
+def to_cancel(database: Database, silence: timedelta, again: timedelta) -> list[tuple[str, str]]:
+    """Return cluster and id of the calibrations whose agent has not been asked to end them, or has not heard it.
+
+    `silence`, `again`: as for `unclaimed`.
+    """
     with database.read() as session:
-        query = select(StoredCalibration).where(
-            StoredCalibration.state == "cancelling", StoredCalibration.sent_at.is_(None)
+        at = database_time(session)
+        unheard = (Cluster.seen_at >= at - silence) & _unanswered("cancel_calibration", at - again)
+        query = (
+            select(StoredCalibration.cluster, StoredCalibration.id)
+            .join(Cluster, Cluster.name == StoredCalibration.cluster)
+            .where(StoredCalibration.state == "cancelling", or_(StoredCalibration.sent_at.is_(None), unheard))
         )
-        return [(row.cluster, row.id) for row in session.scalars(query)]
+        return [(cluster, id) for cluster, id in session.execute(query)]
 
 
 def asked_to_end(database: Database, id: str) -> None:
-    """Note that the agent was asked to end a calibration."""
+    """Note that the agent was asked to end a calibration; the time in which it must answer begins once."""
     with database.write() as session:
         query = update(StoredCalibration).where(
-            StoredCalibration.id == id, StoredCalibration.state == "cancelling"
+            StoredCalibration.id == id,
+            StoredCalibration.state == "cancelling",
+            StoredCalibration.sent_at.is_(None),
         )
         session.execute(query.values(sent_at=database_time(session)))
 

@@ -12,8 +12,6 @@ from sqlalchemy.orm import Session
 from hooke_api.models import Cluster, Removal, database_time
 from hooke_api.storage.database import Database
 
-FORGETTING = 4
-"""Protocol from which on agents understand the order."""
 REPEAT_SECONDS = 60.0
 """Interval between two orders about the same run, s."""
 KEPT_WHY = 500
@@ -29,7 +27,6 @@ def due(database: Database, silence: timedelta) -> dict[str, list[str]]:
             .join(Cluster, Cluster.name == Removal.cluster)
             .where(
                 Cluster.seen_at >= at - silence,
-                Cluster.protocol >= FORGETTING,
                 or_(Removal.asked_at.is_(None), Removal.asked_at < at - timedelta(seconds=REPEAT_SECONDS)),
             )
             .order_by(Removal.cluster, Removal.run_id)

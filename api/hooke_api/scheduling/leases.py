@@ -23,8 +23,6 @@ from hooke_api.scheduling.retries import end_attempt, queue_again
 
 LEASED = (RunState.DISPATCHED, RunState.STARTING, RunState.RUNNING)
 """States that become `lost` on silence of the supervisor; for a dispatched run, only after its first report."""
-TOKENS_IN_PROOFS = 3
-"""Protocol from which on agents prove with the attempt's token."""
 
 
 def renew(session: Session, run: Run, attempt: Attempt, until: datetime) -> None:
@@ -131,8 +129,7 @@ def prove(session: Session, proof: AgentProof, settings: Settings) -> None:
 
 def _check_token(session: Session, run: Run, proof: AgentProof) -> None:
     attempt = session.get(Attempt, (run.id, run.attempt))
-    cluster = session.get(Cluster, run.host)
-    if attempt is None or attempt.leased_until is None or cluster is None or cluster.protocol < TOKENS_IN_PROOFS:
+    if attempt is None or attempt.leased_until is None:
         return
     if not attempt_tokens.belongs(session, proof.token_sha256, run.id, run.attempt):
         raise Forbidden(

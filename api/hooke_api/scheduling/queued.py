@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from hooke.spec.states import RunState
 from sqlalchemy import ColumnElement, Exists, exists, or_, select
-from sqlalchemy.orm import Session, undefer
+from sqlalchemy.orm import Session
 
 from hooke_api.base.settings import Settings
 from hooke_api.models import Attempt, Cluster, Experiment, Run, StoredCalibration, database_time
@@ -122,7 +122,6 @@ def unsent(session: Session, at: datetime, settings: Settings) -> list[list[Run]
             or_(Attempt.sent_at.is_(None), Attempt.sent_at < late),
         )
         .order_by(Run.id)
-        .options(undefer(Run.spec))
     )
     return _grouped(rows)
 

@@ -1,8 +1,8 @@
 """The scheduler: assigns queued runs to clusters and sends orders to agents; one thread, one leader at a time.
 
-The queue is in the database; Redis only transports orders. A run is committed as dispatched before its order is
-sent; after a crash in between, the next pass finds `sent_at` empty and sends it. Agents start an attempt once,
-however often its order arrives.
+The queue is in the database; Redis only transports the ids of orders, which agents claim (`scheduling.orders`). A
+run is committed as dispatched before its order is sent; after a crash in between, the next pass finds `sent_at`
+empty and sends it. Agents start an attempt once, however often its order arrives.
 """
 
 from __future__ import annotations
@@ -15,17 +15,15 @@ from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 import structlog
-from hooke.spec.calibrating import CalibrationOrder
-from hooke.spec.events import LaunchOrder
+from hooke.spec.orders import BrokerOrder, OrderKind
 from hooke.spec.states import RunState
 from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
 from hooke_api.base.settings import Settings
 from hooke_api.events.bus import Bus
-from hooke_api.models import Attempt, Cluster, Event, NumberSequence, Run, database_time
-from hooke_api.scheduling import calibrations, forgetting, leases
-from hooke_api.scheduling.attempt_tokens import AttemptTokens
+from hooke_api.models import Attempt, Event, NumberSequence, Run, database_time
+from hooke_api.scheduling import calibrations, forgetting, leases, orders
 from hooke_api.scheduling.leader import Leadership
 from hooke_api.scheduling.lifecycle import Cause, move
 from hooke_api.scheduling.queued import choose, free_hosts, unsent
@@ -33,8 +31,6 @@ from hooke_api.storage.database import Database
 
 PAUSE = 2.0
 """Seconds without another attempt after an order could not be sent."""
-ADDRESSED = 4
-"""Protocol from which on an order names the agent that it is for."""
 TRIM_SECONDS = 60.0
 HANGS_SECONDS = 60.0
 """Seconds without the end of a pass after which the thread counts as hanging; plus the time between two passes."""
@@ -43,25 +39,10 @@ log = structlog.get_logger("hooke.scheduler")
 
 
 class OrderSender(Protocol):
-    """The interface of `hooke.cluster.broker.Orders`. All methods may raise if the broker is unavailable."""
+    """The interface of `hooke.cluster.broker.Orders`."""
 
-    def launch(self, cluster: str, orders: list[LaunchOrder]) -> None:
-        """Order the start of attempts."""
-
-    def cancel(self, cluster: str, run: str, attempt: int) -> None:
-        """Order the end of an attempt."""
-
-    def probe(self, cluster: str, run: str, attempt: int) -> None:
-        """Ask whether an attempt is alive."""
-
-    def calibrate(self, cluster: str, order: CalibrationOrder) -> None:
-        """Order a calibration."""
-
-    def cancel_calibration(self, cluster: str, id: str) -> None:
-        """Order the end of a calibration."""
-
-    def forget(self, cluster: str, runs: list[str]) -> None:
-        """Order the removal of what is left of deleted runs."""
+    def send(self, cluster: str, kind: OrderKind, order: BrokerOrder) -> None:
+        """Send an order to the agent of a cluster; may raise if the broker is unavailable."""
 
 
 def celery_orders(redis_url: str) -> OrderSender:
@@ -83,7 +64,7 @@ class Scheduler(threading.Thread):
         database: Database,
         bus: Bus,
         settings: Settings,
-        orders: Callable[[str], OrderSender] = celery_orders,
+        line: Callable[[str], OrderSender] = celery_orders,
         plan: Callable[[], None] = lambda: None,
     ) -> None:
         """`plan` adds the runs that follow from those that have ended; called before runs are assigned."""
@@ -91,14 +72,13 @@ class Scheduler(threading.Thread):
         self.database = database
         self.bus = bus
         self.settings = settings
-        self._make_orders = orders
+        self._make_line = line
         self._plan = plan
-        self._orders: OrderSender | None = None
+        self._sender: OrderSender | None = None
         self._ended = threading.Event()
         self._silent_until = 0.0
         self._trim_at = 0.0
         self.leadership = Leadership(database, timedelta(seconds=settings.leader_seconds))
-        self._tokens = AttemptTokens(database)
         self.up_since = self._passed_at = time.monotonic()
         self._failing: str | None = None
         """Why the last pass failed."""
@@ -210,73 +190,61 @@ class Scheduler(threading.Thread):
             at = database_time(session)
             groups = unsent(session, at, self.settings)
         for group in groups:
-            tokens = self._tokens.of(group)
-            agent = self._agent_of(group[0].host)
-            orders = [
-                LaunchOrder(
-                    run=run.id,
-                    attempt=run.attempt,
-                    token=tokens[run.id, run.attempt],
-                    spec=run.spec,
-                    resume_from=run.resume_from,
-                    agent=agent,
-                )
-                for run in group
-            ]
-            with self._line() as line:
-                line.launch(group[0].host, orders)
+            self._order(group[0].host, "launch", [orders.attempt_name(run) for run in group])
             with self.database.write() as session:
                 for run in group:
                     _mark(session, run, sent_at=at, sends=Attempt.sends + 1)
-
-    def _agent_of(self, host: str) -> str | None:
-        """Return the agent that an order is for; None if it is of a version that knows no such orders."""
-        with self.database.read() as session:
-            cluster = session.get(Cluster, host)
-            return cluster.agent if cluster is not None and cluster.protocol >= ADDRESSED else None
 
     def _ask(self) -> None:
         with self.database.read() as session:
             at = database_time(session)
             asked = leases.unproven(session, at, self.settings)
         for run, attempt in asked:
-            with self._line() as line:
-                if run.cancel_requested:
-                    line.cancel(run.host, run.id, run.attempt)
-                if run.state is RunState.LOST or attempt.leased_until is None:
-                    line.probe(run.host, run.id, run.attempt)
+            if run.cancel_requested:
+                self._order(run.host, "cancel", [orders.attempt_name(run)])
+            if run.state is RunState.LOST or attempt.leased_until is None:
+                self._order(run.host, "probe", [orders.attempt_name(run)])
             with self.database.write() as session:
                 _mark(session, run, asked_at=at)
 
     def _calibrate(self) -> None:
-        for cluster, order in calibrations.due(self.database, timedelta(seconds=self.settings.agent_seconds)):
-            with self._line() as line:
-                line.calibrate(cluster, order)
-            calibrations.sent(self.database, order.id)
-        for cluster, id in calibrations.to_cancel(self.database):
-            with self._line() as line:
-                line.cancel_calibration(cluster, id)
+        silence = timedelta(seconds=self.settings.agent_seconds)
+        again = timedelta(seconds=self.settings.resend_seconds)
+        for cluster, id in calibrations.due(self.database, silence):
+            self._order(cluster, "calibrate", [id])
+            calibrations.sent(self.database, id)
+        for cluster, id in calibrations.unclaimed(self.database, silence, again):
+            self._order(cluster, "calibrate", [id])
+        for cluster, id in calibrations.to_cancel(self.database, silence, again):
+            self._order(cluster, "cancel_calibration", [id])
             calibrations.asked_to_end(self.database, id)
 
     def _forget(self) -> None:
         for cluster, runs in forgetting.due(self.database, timedelta(seconds=self.settings.agent_seconds)).items():
-            with self._line() as line:
-                line.forget(cluster, runs)
+            self._order(cluster, "forget", runs)
             forgetting.asked(self.database, runs)
+
+    def _order(self, cluster: str, kind: OrderKind, subjects: list[str]) -> None:
+        """Store an order, then send its id: an agent may claim it at once. Raises LineDown."""
+        with self.database.write() as session:
+            order = orders.make(session, cluster, kind, subjects)
+        with self._line() as line:
+            line.send(cluster, kind, order)
 
     @contextmanager
     def _line(self) -> Iterator[OrderSender]:
         try:
-            if self._orders is None:
-                self._orders = self._make_orders(self.settings.broker)
-            yield self._orders
-        except Exception as error:  # any error of Celery or Redis: the order stays in the database
+            if self._sender is None:
+                self._sender = self._make_line(self.settings.broker)
+            yield self._sender
+        except Exception as error:  # any error of Celery or Redis: what it was about stays in the database
             raise LineDown(str(error)) from error
 
     def _trim(self) -> None:
         if time.monotonic() < self._trim_at:
             return
         self._trim_at = time.monotonic() + TRIM_SECONDS
+        orders.delete_old(self.database)
         with self.database.read() as session:
             highest = session.scalar(select(NumberSequence.value).where(NumberSequence.name == "events")) or 0
             lowest = session.scalar(select(Event.position).order_by(Event.position).limit(1))

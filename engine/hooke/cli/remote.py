@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urlsplit
 
 import typer
 
 from hooke.errors import ArgumentError, ServerAway
+
+if TYPE_CHECKING:
+    import httpx
 
 ApiOption = Annotated[
     str | None,
@@ -26,6 +30,8 @@ HomeOption = Annotated[
 WAIT_SECONDS = 30.0
 _LATER = (408, 425, 429)
 """Statuses below 500 that ask for the same request later (RFC 9110, 8470, 6585)."""
+PATIENCE = 60.0
+"""Seconds for which a request is put off, in all, because the server asks for that."""
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
@@ -80,19 +86,7 @@ class Remote:
         return self._ask("DELETE", path)
 
     def _ask(self, method: str, path: str, body: Any = None) -> Any:
-        import httpx
-
-        try:
-            answer = httpx.request(
-                method,
-                f"{self.base}/api/v1{path}",
-                json=body,
-                headers=self._headers,
-                timeout=WAIT_SECONDS,
-                trust_env=_host(self.base) not in _LOOPBACK,
-            )
-        except httpx.HTTPError as error:
-            raise ServerAway(f"{self.base} cannot be reached: {error}; is it running, and --api right?") from None
+        answer = self._answer(method, path, body)
         try:
             document = answer.json() if answer.content else None
         except ValueError:
@@ -102,6 +96,38 @@ class Remote:
             return document if kind.startswith("application/json") else answer.text
         failure = ServerAway if answer.status_code >= 500 or answer.status_code in _LATER else ArgumentError
         raise failure(_problem(document) or f"{self.base} answers with status {answer.status_code}")
+
+    def _answer(self, method: str, path: str, body: Any) -> httpx.Response:
+        """Return the answer to a request; it is sent again when the server says so, for PATIENCE seconds in all.
+
+        After 503 only what changes nothing: part of a change may have been made.
+        """
+        from hooke.cluster.retrying import retry_after
+
+        left = PATIENCE
+        while True:
+            answer = self._send(method, path, body)
+            again = answer.status_code == 429 or (answer.status_code == 503 and method == "GET")
+            pause = retry_after(answer) if again else 0.0
+            if not 0.0 < pause <= left:
+                return answer
+            left -= pause
+            time.sleep(pause)
+
+    def _send(self, method: str, path: str, body: Any) -> httpx.Response:
+        import httpx
+
+        try:
+            return httpx.request(
+                method,
+                f"{self.base}/api/v1{path}",
+                json=body,
+                headers=self._headers,
+                timeout=WAIT_SECONDS,
+                trust_env=_host(self.base) not in _LOOPBACK,
+            )
+        except httpx.HTTPError as error:
+            raise ServerAway(f"{self.base} cannot be reached: {error}; is it running, and --api right?") from None
 
 
 def tell(name: str, command: Callable[[Remote], str], api: str | None, home: Path | None) -> None:

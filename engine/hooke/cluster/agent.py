@@ -1,7 +1,8 @@
 """The agent of a cluster: `hooke agent --cluster local --api URL --broker URL --token-file FILE`.
 
-A Celery worker on the queue `cluster.<name>` of the broker, whose tasks only start, cancel, probe and clear up.
-Supervisors own the runs: they continue when the agent ends, and the agent takes over existing jobs when it starts.
+A Celery worker on the queue `cluster.<name>` of the broker, whose tasks claim orders at the API and carry them out
+(`hooke.cluster.claiming`). Supervisors own the runs: they continue when the agent ends, and the agent takes over
+existing jobs when it starts.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ from urllib.parse import urlsplit
 import redis
 from celery import Celery
 from celery.worker import state
-from pydantic import TypeAdapter
 
-from hooke.cluster import broker, calibrating, forgetting, orders, site
+from hooke.cluster import broker, calibrating, orders, site
+from hooke.cluster.claiming import Claiming
 from hooke.cluster.hello import ApiClient, Heartbeat, describe
 from hooke.cluster.launchers.settings import LauncherSettings
 from hooke.cluster.lock import Lock
@@ -35,8 +36,6 @@ from hooke.cluster.machines import machines_of
 from hooke.cluster.places import Home
 from hooke.cluster.site import Site
 from hooke.errors import HookeError, LaunchError
-from hooke.spec.calibrating import CalibrationOrder
-from hooke.spec.events import LaunchOrder
 from hooke.spec.protocol import BROKER_KEY
 
 CONCURRENCY = 4
@@ -45,7 +44,6 @@ _PATIENCE = 1.0
 _BROKER_SECONDS = 5.0
 _LAST = 5.0
 """Seconds from SIGTERM until a hanging process is ended by a watchdog that needs no Python lock."""
-_ORDERS: TypeAdapter[list[LaunchOrder]] = TypeAdapter(list[LaunchOrder])
 _log = logging.getLogger(__name__)
 
 
@@ -53,41 +51,13 @@ def register(
     app: Celery, home: Home, api: str, client: ApiClient, launcher: LauncherSettings | None = None
 ) -> None:
     """Register the application's tasks; `launcher`: by default `local`."""
+    claiming = Claiming(home, api, client, launcher)
 
-    def launch(documents: list[dict[str, Any]]) -> None:
-        found = _ORDERS.validate_python(documents)
-        mine = [order for order in found if order.agent in (None, client.agent)]
-        if len(mine) < len(found):  # this one was replaced while it could not hear of it; the order is sent again
-            _log.warning("an order for another agent of this cluster is left to it")
-        for failed in orders.launch(home, api, mine, launcher):
-            _log.warning("a launch failed: %s", failed.why)
-            client.failed_launch(failed)
+    def take(document: dict[str, Any]) -> None:
+        claiming.take(document)
 
-    def cancel(run: str, attempt: int) -> None:
-        orders.cancel(home, api, run, attempt)
-
-    def probe(run: str, attempt: int) -> None:
-        client.proof(orders.prove(home, api, run, attempt))
-
-    def calibrate(order: dict[str, Any]) -> None:
-        calibrating.calibrate(home, CalibrationOrder.model_validate(order), client, launcher)
-
-    def cancel_calibration(id: str) -> None:
-        calibrating.cancel(id, client)
-
-    def forget(runs: list[str]) -> None:
-        client.forgotten(forgetting.forget(home, runs))
-
-    tasks: dict[str, Callable[..., None]] = {
-        broker.LAUNCH: launch,
-        broker.CANCEL: cancel,
-        broker.PROBE: probe,
-        broker.CALIBRATE: calibrate,
-        broker.CANCEL_CALIBRATION: cancel_calibration,
-        broker.FORGET: forget,
-    }
-    for name, function in tasks.items():
-        app.task(function, name=name)
+    for name in broker.TASKS.values():
+        app.task(take, name=name)
 
 
 def _recover(home: Home, api: str, client: ApiClient) -> None:
@@ -227,6 +197,11 @@ def _check_broker(url: str, server: str | None = None) -> None:
             f"the broker at {shown} refuses the password: {error}; see --broker-password-file"
         ) from None
     except (redis.ConnectionError, redis.TimeoutError) as error:
+        if "CERTIFICATE_VERIFY_FAILED" in str(error):
+            raise LaunchError(
+                f"the broker at {shown} has a certificate that is not accepted: {error}; the URL may name another "
+                "authority: ?ssl_ca_certs=FILE"
+            ) from None
         _log.warning("the broker at %s does not answer, and is waited for: %s", shown, error)
         return
     except (redis.RedisError, ValueError) as error:

@@ -1,28 +1,21 @@
 """Messaging between API and agents: task names, queues, and the Celery configuration of both sides.
 
-Tasks carry short orders only and may be delivered twice. Arguments are JSON:
-
-    LAUNCH  [orders]         orders: list of `hooke.spec.events.LaunchOrder`; several share processes
-    CANCEL  [run, attempt]
-    PROBE   [run, attempt]   answered by POST /api/v1/agents/proof with a `hooke.spec.attempts.AgentProof`
-    CALIBRATE [order]        a `hooke.spec.calibrating.CalibrationOrder`, answered by /api/v1/agents/calibration
-    CANCEL_CALIBRATION [id]  answered in the same way
-    FORGET  [runs]           deleted runs; answered by /api/v1/agents/forgotten with a `ForgetReport`
+A task is named after the kind of the order; its only argument is a `hooke.spec.orders.BrokerOrder`, which holds
+ids and a time. It may be delivered twice. The agent claims the order at the API (`hooke.cluster.claiming`) and
+does what that answers.
 """
 
 from __future__ import annotations
 
+from typing import get_args
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
+
 from celery import Celery
 
-from hooke.spec.calibrating import CalibrationOrder
-from hooke.spec.events import LaunchOrder
+from hooke.spec.orders import BrokerOrder, OrderKind
 
-LAUNCH = "hooke.cluster.launch"
-CANCEL = "hooke.cluster.cancel"
-PROBE = "hooke.cluster.probe"
-CALIBRATE = "hooke.cluster.calibrate"
-CANCEL_CALIBRATION = "hooke.cluster.cancel_calibration"
-FORGET = "hooke.cluster.forget"
+TASKS: dict[OrderKind, str] = {kind: f"hooke.cluster.{kind}" for kind in get_args(OrderKind)}
+"""Kind of an order -> name of its task."""
 
 VISIBILITY_SECONDS = 60
 """Seconds after which Redis delivers an unacknowledged task again; tasks are idempotent."""
@@ -33,6 +26,9 @@ EXPIRY_SECONDS = 120
 Nothing is lost by that: the API sends again what it still wants, once the agent reports.
 """
 
+_VERIFIED = {"ssl_cert_reqs": "required", "ssl_check_hostname": "true"}
+"""What Celery has to be told for `rediss://`: by itself it accepts any certificate."""
+
 
 def queue(cluster: str) -> str:
     """Return the name of the queue that the agent of this cluster reads."""
@@ -40,8 +36,18 @@ def queue(cluster: str) -> str:
 
 
 def broker_url(redis_url: str) -> str:
-    """Return a Redis URL in Celery's form: `unix://PATH` becomes `redis+socket://PATH`."""
-    return redis_url.replace("unix://", "redis+socket://", 1) if redis_url.startswith("unix://") else redis_url
+    """Return a Redis URL in Celery's form.
+
+    `unix://PATH` becomes `redis+socket://PATH`; under `rediss://` the certificate and its name are checked, unless
+    the URL says otherwise, as redis-py does by itself.
+    """
+    if redis_url.startswith("unix://"):
+        return redis_url.replace("unix://", "redis+socket://", 1)
+    parts = urlsplit(redis_url)
+    if parts.scheme != "rediss":
+        return redis_url
+    query = _VERIFIED | dict(parse_qsl(parts.query))
+    return urlunsplit(parts._replace(query=urlencode(query, quote_via=quote)))
 
 
 def make_app(redis_url: str) -> Celery:
@@ -65,38 +71,18 @@ def make_app(redis_url: str) -> Celery:
 
 
 class Orders:
-    """The sending side. Methods raise `kombu.exceptions.OperationalError` if Redis cannot be reached."""
+    """The sending side."""
 
     def __init__(self, app: Celery) -> None:
         self._app = app
 
-    def launch(self, cluster: str, orders: list[LaunchOrder]) -> None:
-        """Ask the agent of `cluster` to start attempts; several orders share processes."""
-        self._send(cluster, LAUNCH, [[order.model_dump(mode="json") for order in orders]])
+    def send(self, cluster: str, kind: OrderKind, order: BrokerOrder) -> None:
+        """Send an order to the agent of a cluster.
 
-    def cancel(self, cluster: str, run: str, attempt: int) -> None:
-        """Ask the agent to end an attempt; the response to the next ingest does so, too."""
-        self._send(cluster, CANCEL, [run, attempt])
-
-    def probe(self, cluster: str, run: str, attempt: int) -> None:
-        """Ask the agent whether an attempt is alive."""
-        self._send(cluster, PROBE, [run, attempt])
-
-    def calibrate(self, cluster: str, order: CalibrationOrder) -> None:
-        """Ask the agent to calibrate its cluster, on which no run is active."""
-        self._send(cluster, CALIBRATE, [order.model_dump(mode="json")])
-
-    def cancel_calibration(self, cluster: str, id: str) -> None:
-        """Ask the agent to end a calibration."""
-        self._send(cluster, CANCEL_CALIBRATION, [id])
-
-    def forget(self, cluster: str, runs: list[str]) -> None:
-        """Ask the agent to remove what it holds of deleted runs."""
-        self._send(cluster, FORGET, [runs])
-
-    def _send(self, cluster: str, task: str, arguments: list[object]) -> None:
-        name = queue(cluster)
+        Raises `kombu.exceptions.OperationalError` if Redis cannot be reached.
+        """
+        name, arguments = queue(cluster), [order.model_dump(mode="json")]
         with self._app.producer_pool.acquire(block=True) as producer:
-            self._app.send_task(task, args=arguments, queue=name, retry=False, producer=producer)
+            self._app.send_task(TASKS[kind], args=arguments, queue=name, retry=False, producer=producer)
             # by the clock of Redis: those of agents are not believed, and Celery's `expires` would ask them
             producer.channel.client.expire(name, EXPIRY_SECONDS)

@@ -23,6 +23,7 @@ import httpx
 from hooke.cluster.environment import for_user_code
 from hooke.cluster.launchers.settings import BatchSettings, LauncherSettings, LocalSettings
 from hooke.cluster.places import Home, write_atomically
+from hooke.cluster.retrying import asked_to_wait
 from hooke.cluster.tail import last_lines
 from hooke.errors import HookeError, NotFound
 from hooke.spec.calibrating import CalibrationOrder, CalibrationReport
@@ -182,7 +183,8 @@ def _report(client: ReportsCalibrations, report: CalibrationReport) -> None:
             client.calibration(report)
         except (httpx.HTTPError, OSError) as error:
             _log.warning("the API did not take calibration %s: %s", report.id, error)
-            time.sleep(_RETRY_SECONDS if number + 1 < _RETRIES else 0)
+            if number + 1 < _RETRIES:
+                time.sleep(max(_RETRY_SECONDS, asked_to_wait(error)))
         except HookeError as error:
             _log.warning("the API refuses calibration %s: %s", report.id, error)
             return

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from hooke.cluster.attempt import SupervisedAttempt
 from hooke.cluster.job import Timing
+from hooke.cluster.retrying import retry_after
 from hooke.spec.events import Ingest, IngestAnswer
 
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
@@ -110,7 +111,7 @@ class Delivery:
         if response.status_code == httpx.codes.REQUEST_ENTITY_TOO_LARGE:
             self._attempt.shipper.too_large()
         if response.status_code != httpx.codes.OK:
-            raise Refused(f"status {response.status_code}: {response.text[:500]}", _retry_after(response))
+            raise Refused(f"status {response.status_code}: {response.text[:500]}", retry_after(response))
         try:
             return IngestAnswer.model_validate_json(response.content)
         except ValidationError as error:
@@ -132,9 +133,3 @@ class Delivery:
             with suppress(OSError):  # a full disk
                 sys.stderr.write(f"{now} {self._attempt.folder.id}: {self._url}: {text}\n")
                 sys.stderr.flush()
-
-
-def _retry_after(response: httpx.Response) -> float:
-    """Return the seconds of a Retry-After header; 0 without one, or for a date."""
-    given = response.headers.get("retry-after", "")
-    return float(given) if given.isascii() and given.isdigit() else 0.0

@@ -20,6 +20,7 @@ from hooke.catalogue import discovery as catalogue
 from hooke.catalogue.items import Kind
 from hooke.cluster.environment import for_user_code
 from hooke.cluster.launchers.settings import LauncherSettings, LocalSettings
+from hooke.cluster.retrying import asked_to_wait
 from hooke.cluster.site import token
 from hooke.errors import DataMissing, HookeError
 from hooke.hardware import description
@@ -27,6 +28,7 @@ from hooke.hardware.equipment import equipment
 from hooke.spec.attempts import AgentProof, FailedLaunch, ForgetReport
 from hooke.spec.calibrating import CalibrationReport
 from hooke.spec.events import AgentHello
+from hooke.spec.orders import ClaimedOrder, OrderClaim
 from hooke.spec.protocol import CLOCK, OLDEST_SERVER, PROTOCOL, AgentWelcome, refusal
 
 EVERY = 10.0
@@ -34,9 +36,11 @@ READING = 60.0
 """Time limit for reading user files, s."""
 SOON = 1.0
 """Delay after a failure, s: a cluster is online soon after its API."""
+LATEST = 20.0
+"""Longest delay that the API may ask for, s: half of the silence after which a cluster counts as offline."""
 
 NO_CONTENT = 204
-REFUSALS = frozenset({401, 403, 404, 409, 422})
+REFUSALS = frozenset({401, 403, 404, 409, 410, 422})
 """Status codes with which the API refuses an agent; all others are failures that may pass."""
 
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
@@ -62,6 +66,11 @@ class ApiClient:
         if answer.status_code == NO_CONTENT:  # an API of protocol 1
             return AgentWelcome(protocol=1, oldest=1, version="0.1")
         return AgentWelcome.model_validate_json(answer.content)
+
+    def claim(self, order: str) -> ClaimedOrder:
+        """Return what an order is about. Raises Refused, httpx.HTTPError, OSError or ValidationError."""
+        asked = OrderClaim(order=order, agent=self.agent)
+        return ClaimedOrder.model_validate_json(self._post("claim", asked.model_dump_json()).content)
 
     def proof(self, proof: AgentProof) -> None:
         """Send the response to a probe. Raises Refused, httpx.HTTPError or OSError."""
@@ -210,7 +219,7 @@ class Heartbeat(threading.Thread):
         told: str | None = None
         known: str | None = None  # the stamp at which the catalogues were read: reading costs a second of a core
         catalogues: dict[str, Any] = {}
-        complaint = ""
+        complaint, asked = "", 0.0
         while not self._stopped.is_set():
             try:
                 stamp = catalogue.stamp()
@@ -221,13 +230,13 @@ class Heartbeat(threading.Thread):
                 self._hello(catalogues if stamp != told else None)
                 if complaint:
                     _log.warning("the API answers again")
-                told, complaint = stamp, ""
+                told, complaint, asked = stamp, "", 0.0
             except Exception as error:  # whatever happens, the agent must learn of it
-                told = None
+                told, asked = None, asked_to_wait(error)
                 if str(error) != complaint:
                     complaint = str(error)
                     _log.warning("%s: %s", _failure(error), error)
-            self._stopped.wait(SOON if complaint and not self.refused else EVERY)
+            self._stopped.wait(max(min(asked, LATEST), SOON) if complaint and not self.refused else EVERY)
 
     def _hello(self, catalogues: dict[str, Any] | None) -> None:
         try:

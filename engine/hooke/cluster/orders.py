@@ -1,7 +1,7 @@
 """The agent's operations: launch, cancel, probe, and recovery of unfinished jobs.
 
-Every function is short and idempotent, because a message may be delivered twice. Independent of Celery; called by
-the tasks of `hooke.cluster.agent`.
+Every function is short and idempotent, because an order may be delivered twice. Independent of Celery; called by
+`hooke.cluster.claiming`.
 """
 
 from __future__ import annotations
@@ -119,12 +119,21 @@ def _make_job(home: Home, api: str, orders: Sequence[LaunchOrder], launcher: Lau
         shutil.rmtree(draft.path)
         if not folder.description.exists():
             raise
+        tokens = _tokens(folder)  # each claim of the order got tokens of its own: the supervisor has these
     for order in orders:
         place = home.attempt(order.run, order.attempt)
         place.path.mkdir(parents=True, exist_ok=True)
-        write_atomically(place.token_sha256, hashlib.sha256(order.token.encode()).hexdigest(), 0o600)
+        if token := tokens.get(place.id):
+            write_atomically(place.token_sha256, hashlib.sha256(token.encode()).hexdigest(), 0o600)
         write_atomically(place.job, job.name)
     return folder
+
+
+def _tokens(folder: JobFolder) -> dict[str, str]:
+    """Return attempt id -> token of a job; empty after complete delivery."""
+    with suppress(FileNotFoundError):
+        return dict(json.loads(folder.tokens.read_text()))
+    return {}
 
 
 def start_supervisor(folder: JobFolder, api: str) -> None:
@@ -197,8 +206,8 @@ def _token_sha256(home: Home, folder: AttemptFolder) -> str | None:
     with suppress(FileNotFoundError):
         return folder.token_sha256.read_text().strip()
     with suppress(FileNotFoundError, ValueError, KeyError):  # begun by an earlier version
-        tokens = json.loads(home.job(folder.job.read_text()).tokens.read_text())
-        return hashlib.sha256(tokens[folder.id].encode()).hexdigest()
+        token = _tokens(home.job(folder.job.read_text()))[folder.id]
+        return hashlib.sha256(token.encode()).hexdigest()
     return None
 
 

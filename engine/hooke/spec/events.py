@@ -233,7 +233,7 @@ class IngestAnswer(Record):
 
 
 class LaunchOrder(Record):
-    """Order to an agent to start one attempt; several virtual ones may share a process."""
+    """One attempt that an agent is to start; several virtual ones may share a process."""
 
     run: str
     attempt: int = Field(ge=1)
@@ -243,8 +243,6 @@ class LaunchOrder(Record):
     """A RunSpec as JSON."""
     resume_from: int = Field(1, ge=1, exclude_if=lambda value: value == 1)
     """The earliest attempt whose checkpoints this one may go on from; its own number: it starts over."""
-    agent: str | None = Field(None, exclude_if=lambda value: value is None)
-    """Identity of the agent that it is for; another one, which still takes the cluster's orders, leaves it."""
 
 
 class Described(BaseModel):

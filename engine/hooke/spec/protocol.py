@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from hooke.spec.frozen import Frozen
 
-PROTOCOL = 4
+PROTOCOL = 5
 """1: agents without identity. 2: hello with identity and protocol, answered by a welcome. 3: causes of ends,
 failed launches, proofs with the attempt's token, attempts that start over. 4: the machines of a cluster, orders
-for one agent, orders to remove what is left of deleted runs."""
-OLDEST = 1
-"""The oldest protocol of an agent that this version's server understands."""
-OLDEST_SERVER = 4
+for one agent, orders to remove what is left of deleted runs. 5: the broker carries ids, agents claim orders."""
+OLDEST = 5
+"""The oldest protocol of an agent that this version's server understands: earlier ones do not claim orders."""
+OLDEST_SERVER = 5
 """The oldest protocol of a server that this version's agent can work with: install the server first."""
 
 
@@ -45,9 +45,8 @@ def refusal(there: tuple[int, int], whose: str, remedy: str, oldest_here: int = 
     """
     protocol, oldest = there
     if protocol < oldest_here:
-        return (
-            f"{whose} speaks protocol {protocol}; this version understands {oldest_here} to {PROTOCOL}: {remedy}"
-        )
+        known = f"{oldest_here} to {PROTOCOL}" if oldest_here < PROTOCOL else f"{PROTOCOL}"
+        return f"{whose} speaks protocol {protocol}; this version understands {known}: {remedy}"
     if oldest > PROTOCOL:
         return (
             f"{whose} understands protocol {oldest} and later, and the other side speaks {PROTOCOL}: "

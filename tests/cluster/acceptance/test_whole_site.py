@@ -1,15 +1,16 @@
 """The whole way from REST over Redis, agent, supervisor, mpirun and ranks to the journal and back, and kill -9."""
 
-import json
 import os
 import signal
+import sqlite3
+from contextlib import closing
 
 import pytest
 from hooke.cluster import broker
 from hooke.cluster.lock import holder
 from hooke.cluster.processes import children, members
-from hooke.spec.events import LaunchOrder
 from hooke.spec.journal import records, unpack
+from hooke.spec.orders import BrokerOrder
 
 from tests.cluster.acceptance.installation import comparison
 from tests.cluster.bench import Tree, kill9
@@ -78,11 +79,12 @@ def test_the_agent_is_killed_the_message_comes_twice_and_cancel_leaves_nothing(s
 
     order = launch_order(site, run)
     line = broker.Orders(broker.make_app(site.environment["HOOKE_REDIS_URL"]))
-    line.launch("local", [order])
+    line.send("local", "launch", order)
     site.start_agent()
-    line.launch("local", [order])
-    line.probe("local", run, 1)
-    wait_for(lambda: (site.path / "agent.log").read_text().count("hooke.cluster.launch") >= 4, "both messages")
+    line.send("local", "launch", order)
+    line.send("local", "probe", order)
+    refused = f"order {order.id} is refused: order {order.id} (launch {run}.1) is not wanted any more"
+    wait_for(lambda: (site.path / "agent.log").read_text().count(refused) == 3, "the end of all three messages")
 
     shown = site.run(run)["phases"][0]["steps"]
     wait_for(lambda: site.run(run)["phases"][0]["steps"] > shown, "the run to go on")
@@ -106,11 +108,11 @@ def steps_written(site, run):
 
 
 def launch_order(site, run):
-    """Return the order that the API sent, with its token."""
-    folder = site.home.job(site.home.attempt(run, 1).job.read_text())
-    token = json.loads(folder.tokens.read_text())[f"{run}.1"]
-    spec = json.loads(site.home.attempt(run, 1).spec.read_text())
-    return LaunchOrder(run=run, attempt=1, token=token, spec=spec)
+    """Return the order that the API sent, as the broker carried it."""
+    with closing(sqlite3.connect(site.home.path / "hooke.db")) as database:
+        query = "SELECT id, agent FROM agent_orders WHERE kind = 'launch' AND subject = ?"
+        id, agent = database.execute(query, (f"{run}.1",)).fetchone()
+    return BrokerOrder(id=id, agent=agent, made=1.0)
 
 
 def test_the_supervisor_is_killed_and_the_next_attempt_goes_on_from_the_checkpoint(site):

@@ -4,8 +4,10 @@ import http.server
 import json
 import threading
 from contextlib import contextmanager
+from types import SimpleNamespace
 
 import pytest
+from hooke.cli import remote as remote_module
 from hooke.cli import submit
 from hooke.cli.remote import Remote
 from hooke.errors import ArgumentError, ServerAway
@@ -13,7 +15,7 @@ from hooke.errors import ArgumentError, ServerAway
 
 @contextmanager
 def serving(answers):
-    """Serve (status, document) in this order, one per request; a None closes the connection without an answer."""
+    """Serve (status, document, headers) in this order, one per request; a None closes the connection instead."""
     answers = iter(answers)
 
     class Handler(http.server.BaseHTTPRequestHandler):
@@ -25,8 +27,14 @@ def serving(answers):
             self.send_response(answer[0])
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(body)))
+            for name, value in (answer[2] if len(answer) > 2 else {}).items():
+                self.send_header(name, value)
             self.end_headers()
             self.wfile.write(body)
+
+        def do_POST(self):
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.do_GET()
 
         def log_message(self, *_):
             pass
@@ -47,7 +55,37 @@ def _at_once(monkeypatch):
     monkeypatch.setattr(submit, "LOOK_SECONDS", 0.0)
 
 
+@pytest.fixture
+def paused(monkeypatch):
+    """Return the pauses of requests, which take no time."""
+    found = []
+    monkeypatch.setattr(remote_module, "time", SimpleNamespace(sleep=found.append))
+    return found
+
+
 BUSY = {"detail": "the database is locked: ask again"}
+LATER = {"Retry-After": "7"}
+
+
+def test_a_request_is_sent_again_when_the_server_says(paused):
+    with serving([(429, BUSY, LATER), (429, BUSY, {"Retry-After": "2"}), (201, {"id": "exp_a"})]) as remote:
+        assert remote.post("/experiments", {}) == {"id": "exp_a"}
+    with serving([(503, BUSY, LATER), (200, {"items": []})]) as remote:
+        assert remote.get("/runs") == {"items": []}
+    assert paused == [7.0, 2.0, 7.0]
+
+
+def test_a_change_that_may_have_been_made_is_not_sent_again(paused):
+    with serving([(503, BUSY, LATER)]) as remote, pytest.raises(ServerAway, match="is locked"):
+        remote.post("/experiments", {})
+    assert paused == []
+
+
+def test_a_server_that_puts_off_for_long_is_told(paused):
+    told = {"detail": "more than 4 requests of this token or session within a minute: wait 40 s"}
+    with serving([(429, told, {"Retry-After": "40"})] * 2) as remote, pytest.raises(ServerAway, match="wait 40 s"):
+        remote.get("/runs")
+    assert paused == [40.0]
 
 
 def test_a_server_that_is_away_for_a_while_ends_no_wait(capsys):

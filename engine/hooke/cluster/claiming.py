@@ -1,0 +1,108 @@
+"""The agent's side of an order: claim it at the API, then do what the API answers.
+
+An order on the broker says nothing that is acted upon, so it may come twice, late, or from anybody.
+"""
+
+from __future__ import annotations
+
+import logging
+from functools import partial
+from typing import Any, Protocol
+
+from pydantic import ValidationError
+
+from hooke.cluster import calibrating, forgetting, orders
+from hooke.cluster.launchers.settings import LauncherSettings
+from hooke.cluster.places import Home
+from hooke.cluster.retrying import repeated
+from hooke.errors import HookeError
+from hooke.spec.attempts import AgentProof, FailedLaunch, ForgetReport
+from hooke.spec.calibrating import CalibrationReport
+from hooke.spec.orders import (
+    BrokerOrder,
+    Calibrate,
+    Cancel,
+    CancelCalibration,
+    ClaimedOrder,
+    Forget,
+    Launch,
+    Probe,
+    Work,
+)
+
+_log = logging.getLogger(__name__)
+
+
+class Api(Protocol):
+    """The part of the agent's client that this needs. Methods raise httpx.HTTPError, OSError or HookeError."""
+
+    agent: str | None
+    """Identity of this agent."""
+
+    def claim(self, order: str) -> ClaimedOrder:
+        """Return what an order is about; raises Refused if there is nothing to do for this agent."""
+
+    def proof(self, proof: AgentProof) -> None:
+        """Answer a probe."""
+
+    def failed_launch(self, failed: FailedLaunch) -> None:
+        """Report attempts that could not be started."""
+
+    def forgotten(self, report: ForgetReport) -> None:
+        """Report which deleted runs have left nothing here."""
+
+    def calibration(self, report: CalibrationReport) -> None:
+        """Report the result of a calibration."""
+
+
+class Claiming:
+    """Takes the orders of the broker."""
+
+    def __init__(self, home: Home, api: str, client: Api, launcher: LauncherSettings | None = None) -> None:
+        """`api`: base URL to which supervisors report; `launcher`: by default `local`."""
+        self._home, self._api, self._client, self._launcher = home, api, client, launcher
+
+    def take(self, document: dict[str, Any]) -> None:
+        """Claim an order of the broker and carry it out; the task of every kind of order."""
+        try:
+            order = BrokerOrder.model_validate(document)
+        except ValidationError:  # of a version before protocol 5, or forged: what it holds is not logged
+            _log.warning("a message on the broker is no order, and is left out")
+            return
+        if order.agent not in (None, self._client.agent):  # this one was replaced, and could not hear of it
+            _log.warning("order %s for another agent of this cluster is left to it", order.id)
+            return
+        claimed = claim(self._client, order.id)
+        if claimed is not None:
+            self._carry_out(claimed.work)
+
+    def _carry_out(self, work: Work) -> None:
+        match work:
+            case Launch():
+                for failed in orders.launch(self._home, self._api, work.attempts, self._launcher):
+                    _log.warning("a launch failed: %s", failed.why)
+                    repeated(partial(self._client.failed_launch, failed), "the report of a failed launch")
+            case Cancel():
+                orders.cancel(self._home, self._api, work.run, work.attempt)
+            case Probe():
+                proof = orders.prove(self._home, self._api, work.run, work.attempt)
+                repeated(partial(self._client.proof, proof), f"the answer to a probe of {work.run}")
+            case Calibrate():
+                calibrating.calibrate(self._home, work.calibration, self._client, self._launcher)
+            case CancelCalibration():
+                calibrating.cancel(work.calibration, self._client)
+            case Forget():
+                report = forgetting.forget(self._home, work.runs)
+                repeated(partial(self._client.forgotten, report), "the report of a removal")
+
+
+def claim(client: Api, order: str) -> ClaimedOrder | None:
+    """Claim an order, again while the API does not answer; None if it refuses, or stays away.
+
+    Nothing is lost by giving up: the API sends again what it still wants.
+    """
+    try:
+        return repeated(partial(client.claim, order), f"the claim of order {order}")
+    except HookeError as error:
+        _log.warning("order %s is refused: %s", order, error)
+        return None

@@ -1,0 +1,197 @@
+"""What lies on a real Redis of every kind of order, and Redis behind TLS with a password."""
+
+import asyncio
+import base64
+import json
+import ssl
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+import pytest
+import redis
+from hooke.cluster import broker, site
+from hooke.cluster.agent import _check_broker
+from hooke.errors import LaunchError
+from hooke.spec.orders import BrokerOrder
+from hooke_api.events.bus import Bus
+from hooke_api.models import Removal, now
+from hooke_api.scheduling.attempt_tokens import PREFIX
+from kombu.exceptions import OperationalError
+
+from tests.api.hands import ALONE, SPEC
+from tests.waiting import LIMIT, free_port, wait_for
+
+pytestmark = pytest.mark.needs("redis")
+
+PASSWORD = "p@ss:w/rd #?%"
+ONE = "agt_" + 32 * "1"
+ORDER = BrokerOrder(id="ord_" + 32 * "0", agent=ONE, made=1.0)
+
+
+@pytest.fixture(scope="session", params=["sqlite"])
+def kind(request):
+    """What is on the broker does not depend on the database."""
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory, program_path):
+    """Start a Redis that asks for a password; yield its port and a client."""
+    port, folder = free_port(), tmp_path_factory.mktemp("redis")
+    options = ["--port", str(port), "--requirepass", PASSWORD, "--save", "", "--dir", str(folder)]
+    process = subprocess.Popen([program_path("redis"), *options], stdout=subprocess.DEVNULL)
+    with redis.Redis(port=port, password=PASSWORD) as client:
+        wait_for(client.ping, "Redis", ignoring=(redis.ConnectionError,))
+        yield port, client
+    process.terminate()
+    process.wait(LIMIT)
+
+
+def sending(url: str) -> broker.Orders:
+    return broker.Orders(broker.make_app(url))
+
+
+def test_nothing_on_the_broker_can_be_run_or_used(service, stored):
+    """Every kind of order, as the scheduler sends it, read from the real list."""
+    port, client = stored
+    address = site.with_password(f"redis://127.0.0.1:{port}/0", PASSWORD)
+    service.scheduler._sender = sending(address)
+    service.hello(agent=ONE)
+    with service.database.write() as session:
+        session.add(Removal(run_id="run_deleted", cluster="local", created_at=now()))
+    path = "/clusters/local/calibrations"
+    id = service.client.post(path, json={"workloads": ["digits-mlp"]}).json()["id"]
+    service.scheduler.look()
+    service.client.post(f"{path}/{id}/cancel").raise_for_status()
+    service.scheduler.look()
+    service.agent.post("/agents/calibration", json={"id": id, "why": "cancelled"}).raise_for_status()
+    service.client.post("/experiments", json=SPEC | ALONE | {"name": "hunter2"}).raise_for_status()
+    service.scheduler.look()
+    run = service.runs()[0]["id"]
+    service.client.post(f"/runs/{run}/cancel").raise_for_status()
+    service.scheduler.look()
+
+    raw = client.lrange(broker.queue("local"), 0, -1)
+    messages = [json.loads(each) for each in raw]
+    assert {message["headers"]["task"] for message in messages} == set(broker.TASKS.values())
+    secrets = (PREFIX, "hunter2", "digits-mlp", "sync-easgd", PASSWORD, service.settings.agents)
+    paths = (str(service.settings.home), "/tmp/")
+    for message in messages:
+        arguments, named, _ = body = json.loads(base64.b64decode(message["body"]))
+        (document,) = arguments
+        assert (document.keys(), named) == ({"id", "agent", "made"}, {})
+        BrokerOrder.model_validate(document)
+        text = json.dumps([message, body])  # the headers hold the arguments, too
+        assert [word for word in (*secrets, *paths, run, id, "run_deleted") if word in text] == []
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory):
+    """Return the files of a key and of a certificate for `localhost` that is its own authority."""
+    folder = tmp_path_factory.mktemp("tls")
+    key, made = folder / "key.pem", folder / "certificate.pem"
+    command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    command += ["-keyout", str(key), "-out", str(made), "-days", "2", "-subj", "/CN=localhost"]
+    subprocess.run([*command, "-addext", "subjectAltName=DNS:localhost"], check=True, capture_output=True)
+    return key, made
+
+
+@contextmanager
+def tls_proxy(target: int, key, certificate) -> Iterator[int]:
+    """Stand before a port with TLS, as in docs/deployment.md; yield the port."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    port, loop, ready = free_port(), asyncio.new_event_loop(), threading.Event()
+
+    async def copy(source, sink):
+        with suppress(OSError, ssl.SSLError):
+            while part := await source.read(65_536):
+                sink.write(part)
+                await sink.drain()
+        sink.close()
+
+    async def handle(reader, writer):
+        inner, outer = await asyncio.open_connection("127.0.0.1", target)
+        await asyncio.gather(copy(reader, outer), copy(inner, writer))
+
+    async def main():
+        loop.set_exception_handler(lambda *_: None)  # clients that do not accept the certificate
+        server = await asyncio.start_server(handle, "localhost", port, ssl=context)
+        ready.set()
+        async with server:
+            await stopping.wait()
+
+    stopping = asyncio.Event()
+
+    def serve():
+        loop.run_until_complete(main())
+        rest = asyncio.all_tasks(loop)
+        for task in rest:
+            task.cancel()
+        loop.run_until_complete(asyncio.gather(*rest, return_exceptions=True))
+        loop.close()
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    assert ready.wait(LIMIT)
+    yield port
+    loop.call_soon_threadsafe(stopping.set)
+    thread.join(LIMIT)
+
+
+@pytest.fixture(scope="module")
+def encrypted(stored, certificate):
+    """Return a function that returns the URL of the Redis behind TLS, and the certificate."""
+    with tls_proxy(stored[0], *certificate) as port:
+
+        def url(host="localhost", password=PASSWORD, trusted=True) -> str:
+            query = f"?ssl_ca_certs={certificate[1]}" if trusted else ""
+            return site.with_password(f"rediss://{host}:{port}/0{query}", password)
+
+        yield url
+
+
+@pytest.mark.needs("openssl")
+def test_orders_and_notifications_go_through_tls_with_a_password(stored, encrypted):
+    sending(encrypted()).send("encrypted", "probe", ORDER)
+    assert stored[1].llen(broker.queue("encrypted")) == 1
+    _check_broker(encrypted())
+    bus = Bus(encrypted())
+    assert bus.answers() is None
+    bus.close()
+
+
+@pytest.mark.needs("openssl")
+def test_no_order_goes_to_a_server_whose_certificate_is_not_trusted(stored, encrypted):
+    """Celery by itself accepts any certificate under `rediss://`, and so whoever stands in between."""
+    for url in (encrypted(trusted=False), encrypted(host="127.0.0.1")):
+        with pytest.raises(OperationalError, match="CERTIFICATE_VERIFY_FAILED"):
+            sending(url).send("intercepted", "probe", ORDER)
+    assert stored[1].llen(broker.queue("intercepted")) == 0
+
+
+@pytest.mark.needs("openssl")
+def test_an_agent_says_what_is_wrong_with_its_encrypted_broker(encrypted):
+    with pytest.raises(LaunchError, match=r"has a certificate that is not accepted: .*\?ssl_ca_certs=FILE"):
+        _check_broker(encrypted(trusted=False))
+    with pytest.raises(LaunchError, match="refuses the password") as caught:
+        _check_broker(encrypted(password="wrong"))
+    assert "wrong" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("redis://:p%40@h:6379/2", "redis://:p%40@h:6379/2"),
+        ("unix:///run/redis.sock", "redis+socket:///run/redis.sock"),
+        ("rediss://:p%40@h:6379/2", "rediss://:p%40@h:6379/2?ssl_cert_reqs=required&ssl_check_hostname=true"),
+        (
+            "rediss://h/0?ssl_ca_certs=/etc/a b.pem&ssl_check_hostname=false",
+            "rediss://h/0?ssl_cert_reqs=required&ssl_check_hostname=false&ssl_ca_certs=%2Fetc%2Fa%20b.pem",
+        ),
+    ],
+)
+def test_celery_is_told_to_check_certificates(given, expected):
+    assert broker.broker_url(given) == expected
