@@ -44,7 +44,7 @@ class Communication(Frozen):
         "all",
         exclude_if=lambda value: value == "all",  # documents without it keep their fingerprint
         title="Rows",
-        description="What an all-reduce of gradients or updates sends of a model that touches few rows in a step: "
+        description="What an all-reduce sends of a model that touches few rows in a step: "
         "all, or those that some worker has touched.",
     )
     wire_share: float = Field(

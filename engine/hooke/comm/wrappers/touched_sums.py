@@ -34,13 +34,14 @@ class Supports:
 
 
 class TouchedSums(Wrapper):
-    """Sums rows that at least one rank has touched; the others are zero on all ranks, and stay so.
+    """Sums rows that at least one rank has touched; the sums of the others are known.
 
     The ranks gather the numbers and ids of their rows (4 bytes each), and all-reduce a vector of the union's rows,
     in the order of `layout`. Where all rows are touched, this is the vector itself, and the bits are those of the
     all-reduce of it. The rows of a gradient are those that the objective tells; of other updates, those that
-    are not zero. Averages are summed as a whole, and so is every vector if one rank does not know its rows.
-    Other operations are forwarded.
+    are not zero. Of weights that are averaged they are those that differ from the latest average: the others are
+    equal on all ranks. The first average, and every vector of which one rank does not know the rows, is summed
+    as a whole. Other operations are forwarded.
     """
 
     def __init__(
@@ -48,6 +49,8 @@ class TouchedSums(Wrapper):
     ) -> None:
         super().__init__(inner)
         self._supports, self._layout, self._content = supports, layout, content
+        self._average: Any = None
+        """The latest average of weights, if this communicator forms any."""
 
     def allreduce(self, x: Vector) -> None:
         """Overwrite x on every rank with the sum over ranks."""
@@ -56,17 +59,30 @@ class TouchedSums(Wrapper):
         counts = self._counts(mine)
         if mine is None or (counts == UNKNOWN).any():
             self.inner.allreduce(x)
-            return
-        union = self._union(mine, counts)
-        packed = _pack(union, x)
-        self.inner.allreduce(packed)
-        _unpack(union, packed, x)
-        self._supports.summed = union
+        else:
+            union = self._union(mine, counts)
+            packed = _pack(union, x)
+            self.inner.allreduce(packed)
+            if self._content == "averages":
+                x.copy_(self._average).mul_(self.size)
+            _unpack(union, packed, x)
+            self._supports.summed = union
+        if self._content == "averages" and self._whole(x):
+            self._average = x.clone().mul_(1 / self.size)
 
     def _found(self, x: Vector) -> Touched | None:
-        """Return the rows of updates that are not zero; None for other vectors, and for parts of vectors."""
-        length = self._layout[-1].stop if self._layout else 0
-        return nonzero(self._layout, x) if self._content == "updates" and x.numel() == length else None
+        """Return the rows of updates that are not zero, or of weights that differ from their latest average.
+
+        None for other vectors, for parts of vectors, and before the first average.
+        """
+        if self._content == "updates" and self._whole(x):
+            return nonzero(self._layout, x)
+        if self._content == "averages" and self._average is not None and self._whole(x):
+            return nonzero(self._layout, x != self._average)
+        return None
+
+    def _whole(self, x: Any) -> bool:
+        return bool(self._layout) and x.numel() == self._layout[-1].stop
 
     def _counts(self, mine: Touched | None) -> Any:
         """Return the number of rows of every slice on every rank, int32 (P, 1 + slices)."""
