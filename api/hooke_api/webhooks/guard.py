@@ -191,8 +191,8 @@ def addresses(where: Place, policy: Policy, resolve: Resolver = lookup) -> list[
 def _check(address: Address, host: str, policy: Policy) -> None:
     if (words := refusal(address, policy)) is not None:
         raise Refused(
-            f"{host} has {words}, which webhooks do not reach; the server's setting HOOKE_WEBHOOK_NETWORKS "
-            "allows networks"
+            f"webhooks do not reach {words}, as that of {host}; networks are allowed by the server's setting "
+            "HOOKE_WEBHOOK_NETWORKS"
         )
 
 

@@ -47,7 +47,7 @@ class Sender(Repeating):
         resolve: Resolver = guard.lookup,
         context: ssl.SSLContext | None = None,
     ) -> None:
-        """`resolve`: finds the addresses of a name. `context`: of TLS; None: with the roots that the system trusts."""
+        """`resolve`: finds the addresses of a name. `context`: of TLS; None: the roots of the system."""
         super().__init__("webhook sender", settings.webhook_seconds)
         self.database = database
         self.settings = settings
