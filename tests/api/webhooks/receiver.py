@@ -3,7 +3,7 @@
 import ssl
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ipaddress import ip_network
@@ -92,10 +92,8 @@ def raw(answer: Callable[[socket], None]) -> Iterator[int]:
             with connection:
                 while b"\r\n\r\n" not in connection.recv(65536, 2):  # MSG_PEEK
                     pass
-                try:
+                with suppress(OSError):  # the other side has gone
                     answer(connection)
-                except OSError:
-                    pass  # the other side has gone
 
         thread = threading.Thread(target=serve, daemon=True)
         thread.start()

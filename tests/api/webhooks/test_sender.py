@@ -1,4 +1,4 @@
-"""Attempts: repeated with growing pauses, none lost, one sender at a time, and nobody waits for another's receiver."""
+"""Attempts: repeated with growing pauses, none lost, one sender at a time; no receiver holds back another."""
 
 from datetime import timedelta
 
@@ -121,8 +121,7 @@ def test_a_slow_receiver_holds_back_nobody(webhooks, receivers):
     sender = webhooks.sender()
     for count in (4, 8):
         happen(webhooks.service)
-        sender.look()
-        wait_for(lambda count=count: len(quick.requests) == count, "the quick receiver")
+        wait_for(lambda count=count: sender.look() or len(quick.requests) == count, "the quick receiver")
     assert len(slow.requests) == 1, "one at a time"
     assert sender.busy()
     slow.open.set()
