@@ -45,6 +45,8 @@ from hooke_api.waiting import endpoints as waiting
 from hooke_api.web import health, website
 from hooke_api.web.delivery import Delivery
 from hooke_api.web.document import document
+from hooke_api.webhooks import endpoints as webhooks
+from hooke_api.webhooks.sender import Sender
 
 ROOMS = (
     experiments.router,
@@ -59,6 +61,7 @@ ROOMS = (
     calibration.of_agents,
     account.router,
     people.router,
+    webhooks.router,
     stream.router,
     ingest.router,
     agents.router,
@@ -127,6 +130,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         database = app.state.database
         workers.add("purger", lambda: Purger(database, settings))
         workers.add("headlines", lambda: Headlines(database, settings))
+        workers.add("webhook sender", lambda: Sender(database, settings))
         workers.add("scheduler", lambda: Scheduler(app.state.database, app.state.bus, settings, plan=planner.look))
     watching = asyncio.create_task(workers.watch(), name="workers")
     try:

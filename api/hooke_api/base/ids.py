@@ -29,6 +29,16 @@ def session_id() -> str:
     return f"ses_{uuid7().hex}"
 
 
+def webhook_id() -> str:
+    """Return a new id of a webhook."""
+    return f"whk_{uuid7().hex}"
+
+
+def delivery_id() -> str:
+    """Return a new id of a delivery of a webhook."""
+    return f"msg_{uuid7().hex}"
+
+
 def calibration_id() -> str:
     """Return a new id of a calibration."""
     return f"cal_{uuid7().hex}"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from hooke.errors import ArgumentError
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, IPvAnyNetwork
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from hooke_api.base.durations import at_least
@@ -51,6 +51,8 @@ class Settings(BaseSettings):
     """Whether other API processes of the same user may listen on this port; the kernel distributes connections."""
     allowed_hosts: list[str] = Field(default_factory=list)
     """Additional host names of this server (without port), checked against DNS rebinding."""
+    public_url: str | None = None
+    """Address under which browsers reach this server, for links in webhooks; default: that of host and port."""
     start_token: str | None = Field(None, alias="HOOKE_TOKEN")
     """Start-up token; default: the file `token` in the home folder, created when missing."""
     token_file: Path | None = None
@@ -111,6 +113,13 @@ class Settings(BaseSettings):
     disk_warning: int = Field(2 * 1024**3, ge=0)
     """Bytes: below this free space on the disk of the database, `readyz` and the dashboard warn."""
 
+    webhook_http: bool = False
+    """Whether webhooks may be sent by http, without encryption."""
+    webhook_networks: list[IPvAnyNetwork] = Field(default_factory=list)
+    """Networks, such as `10.1.0.0/16`, that webhooks may reach although their addresses are not public."""
+    webhook_seconds: float = Field(1.0, gt=0)
+    """Interval between two looks for events that webhooks are told of, s."""
+
     schedule: bool = True
     """Whether this process takes part in scheduling; one leader at a time schedules."""
     schedule_seconds: float = Field(0.3, gt=0)
@@ -160,6 +169,19 @@ class Settings(BaseSettings):
         if self.agent_token is None and self.agent_token_file is not None:
             return given_secret("HOOKE_AGENT_TOKEN_FILE", self.agent_token_file)
         return self.agent_token or secret(self.home / "agent-token")
+
+    @property
+    def webhook_key(self) -> str:
+        """Return the key that the secrets of webhooks follow from; create it on first use."""
+        return secret(self.home / "webhook-key")
+
+    @property
+    def address(self) -> str:
+        """Return the address under which browsers reach this server."""
+        if self.public_url:
+            return self.public_url.rstrip("/")
+        host = "127.0.0.1" if self.host in ("0.0.0.0", "::", "") else self.host  # noqa: S104 - what it is bound to
+        return f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
 
 
 def with_broker_password(url: str, file: Path | None) -> str:

@@ -103,7 +103,7 @@ def _figure(name: str) -> ColumnElement[Any]:
 
 
 def state() -> ColumnElement[str]:
-    """Return the state of an experiment, as `hooke_api.experiments.service.derived_state` derives it."""
+    """Return the state of an experiment, as `hooke_api.scheduling.derived.derived_state` derives it."""
     reported = Run.rung.is_(None)
     well = (RunState.SUCCEEDED, RunState.CANCELLED)
     return case(

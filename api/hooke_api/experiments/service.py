@@ -22,6 +22,7 @@ from hooke_api.experiments.organising import tags_of
 from hooke_api.experiments.schemas import ExperimentPage, ExperimentSummary, ExperimentView
 from hooke_api.models import DEFAULT_PROJECT, Experiment, Run, database_time
 from hooke_api.scheduling import lifecycle
+from hooke_api.scheduling.derived import derived_state
 from hooke_api.storage import trail
 from hooke_api.storage.outbox import announce, wake_scheduler
 from hooke_api.storage.present import present_experiment
@@ -200,24 +201,3 @@ def _summary(
         "note_line": next(iter(experiment.note.strip().splitlines()), "")[:200],
         "revision": experiment.revision,
     }
-
-
-def derived_state(
-    counts: dict[RunState, int], planning: bool = False, reported: dict[RunState, int] | None = None
-) -> str:
-    """Return an experiment's state from its runs': running while any is not terminal, failed if any failed.
-
-    Running also while others will be added (`planning`). Failed trials do not count, as some settings diverge; an
-    experiment with nothing to report (`reported`; None: all runs are) is cancelled or failed.
-    """
-    states = set(counts)
-    if states <= {RunState.QUEUED}:
-        return "queued"
-    if planning or states - TERMINAL:
-        return "running"
-    judged = states if reported is None else set(reported)
-    if judged == {RunState.SUCCEEDED}:
-        return "succeeded"
-    if not judged:
-        return "cancelled" if RunState.CANCELLED in states else "failed"
-    return "cancelled" if judged <= {RunState.SUCCEEDED, RunState.CANCELLED} else "failed"

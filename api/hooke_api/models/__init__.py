@@ -15,6 +15,7 @@ from hooke_api.models.keeping import ExperimentTag, Removal
 from hooke_api.models.people import AccessToken, BrowserSession, TrailEntry, User
 from hooke_api.models.records import Checkpoint, Chunk, DroppedWorker, LogBlock, RankTotals, StoredEvaluation
 from hooke_api.models.sites import AgentOrder, CatalogueEntry, Cluster, ClusterToken, StoredCalibration
+from hooke_api.models.webhooks import Webhook, WebhookDelivery
 from hooke_api.models.work import (
     Attempt,
     AttemptToken,
@@ -62,6 +63,8 @@ __all__ = [
     "TrailEntry",
     "Transition",
     "User",
+    "Webhook",
+    "WebhookDelivery",
     "database_time",
     "now",
 ]

@@ -17,6 +17,7 @@ from sqlalchemy.orm import Session
 from sqlalchemy.orm.attributes import set_committed_value
 
 from hooke_api.models import Experiment, Run, Transition, database_time
+from hooke_api.scheduling.derived import ended_state
 from hooke_api.scheduling.overlaps import COMPUTING, mark
 from hooke_api.storage.outbox import announce, wake_scheduler
 
@@ -66,7 +67,7 @@ def move(session: Session, run: Run, state: RunState, evidence: Cause, **changes
     for name, value in values.items():
         set_committed_value(run, name, value)  # already written to the database
     session.add(transition(run.id, run.attempt, source, state, evidence, at))
-    announce_run(session, run)
+    announce_run(session, run, _event(state, first="started_at" in values))
     if state in TERMINAL:
         finish_experiment(session, run.experiment_id, at)
     wake_scheduler(session)
@@ -112,9 +113,20 @@ def transition(
     )
 
 
-def announce_run(session: Session, run: Run) -> None:
-    """Announce that a run's state, attempt or request to be cancelled changed."""
+def _event(state: RunState, first: bool) -> str | None:
+    """Return the event of webhooks that a run's change to a state is. `first`: it has not been running before."""
+    if state is RunState.RUNNING:
+        return "run.started" if first else None
+    if state not in TERMINAL:
+        return None
+    return f"run.{state.value}" if state in (RunState.SUCCEEDED, RunState.CANCELLED) else "run.failed"
+
+
+def announce_run(session: Session, run: Run, event: str | None = None) -> None:
+    """Announce that a run's state, attempt or request to be cancelled changed. `event`: that of webhooks."""
     data = {"id": run.id, "experiment_id": run.experiment_id, "state": run.state.value, "attempt": run.attempt}
+    if event is not None:
+        data["event"] = event
     announce(session, "run", data, experiment_id=run.experiment_id, run_id=run.id)
 
 
@@ -135,7 +147,8 @@ def finish_experiment(session: Session, experiment_id: str, at: datetime | None 
         )
         assert isinstance(ended, CursorResult)  # noqa: S101 - an UPDATE has a count; this tells the type checker
         if ended.rowcount:
-            announce(session, "experiment", {"id": experiment_id}, experiment_id=experiment_id)
+            data = {"id": experiment_id, "event": f"experiment.{ended_state(session, experiment_id)}"}
+            announce(session, "experiment", data, experiment_id=experiment_id)
 
 
 def cancel(session: Session, run: Run, who: str) -> bool:

@@ -17,12 +17,12 @@ from typing import Any, Protocol
 import structlog
 from hooke.spec.orders import BrokerOrder, OrderKind
 from hooke.spec.states import RunState
-from sqlalchemy import delete, select, update
+from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session
 
 from hooke_api.base.settings import Settings
 from hooke_api.events.bus import Bus
-from hooke_api.models import Attempt, Event, NumberSequence, Run, database_time
+from hooke_api.models import Attempt, Event, NumberSequence, Run, Webhook, database_time
 from hooke_api.scheduling import calibrations, forgetting, leases, orders
 from hooke_api.scheduling.leader import Leadership
 from hooke_api.scheduling.lifecycle import Cause, move
@@ -32,6 +32,8 @@ from hooke_api.storage.database import Database
 PAUSE = 2.0
 """Seconds without another attempt after an order could not be sent."""
 TRIM_SECONDS = 60.0
+MOST_EVENTS = 10
+"""Times `events_kept` that are kept at most, for webhooks that have not been told of them."""
 HANGS_SECONDS = 60.0
 """Seconds without the end of a pass after which the thread counts as hanging; plus the time between two passes."""
 
@@ -248,7 +250,9 @@ class Scheduler(threading.Thread):
         with self.database.read() as session:
             highest = session.scalar(select(NumberSequence.value).where(NumberSequence.name == "events")) or 0
             lowest = session.scalar(select(Event.position).order_by(Event.position).limit(1))
-        keep_from = highest - self.settings.events_kept
+            told = session.scalar(select(func.min(Webhook.position)).where(Webhook.active))
+        kept = self.settings.events_kept
+        keep_from = max(min(highest - kept, highest if told is None else told + 1), highest - MOST_EVENTS * kept)
         if lowest is not None and lowest < keep_from:
             with self.database.write() as session:
                 session.execute(delete(Event).where(Event.position < keep_from))

@@ -30,6 +30,7 @@ OWN = {
     "submit": "hooke.cli.submit:submit",
     "users": "hooke.cli.users:app",
     "tokens": "hooke.cli.tokens:app",
+    "webhooks": "hooke.cli.webhooks:app",
     "audit": "hooke.cli.audit:audit",
     "calibrate": "hooke.cli.calibrate:calibrate",
 }

@@ -10,8 +10,10 @@ import type {
   ClusterView,
   ComparedRows,
   Comparison,
+  CreatedWebhook,
   DeletedExperiment,
   DeletedPage,
+  DeliveryView,
   DryRun,
   ExperimentPage,
   ExperimentView,
@@ -34,6 +36,8 @@ import type {
   TuningView,
   UserList,
   UserView,
+  WebhookList,
+  WebhookView,
   WorkloadList,
 } from "@/lib/client/types.gen";
 
@@ -91,6 +95,11 @@ export interface Operations {
   "POST /tokens": NewToken;
   "POST /tokens/*/revoke": TokenView;
   "GET /audit": TrailPage;
+  "GET /webhooks": WebhookList;
+  "POST /webhooks": CreatedWebhook;
+  "PATCH /webhooks/*": WebhookView;
+  "DELETE /webhooks/*": Record<string, never>;
+  "POST /webhooks/*/test": DeliveryView;
 }
 export const names = new Set([
   "compare",
@@ -109,6 +118,7 @@ export const names = new Set([
   "invites",
   "users",
   "audit",
+  "webhooks",
   "readyz",
   "filter-fields",
   "deleted-experiments",
@@ -134,12 +144,14 @@ export const verbs = new Set([
   "accept",
   "invite",
   "restore",
+  "test",
 ]);
 
 /** What pages ask for by the way: a test need not say it. */
 export const USUAL = new Map<string, unknown>([
   ["GET /readyz", { ready: true, reasons: [], warnings: [] } satisfies Ready],
   ["GET /filter-fields", { fields: [] } satisfies FilterLanguage],
+  ["GET /webhooks", { items: [] } satisfies WebhookList],
 ]);
 
 /** Who looks, unless a test says otherwise: the owner of a server without users. */

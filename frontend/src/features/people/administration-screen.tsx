@@ -6,8 +6,9 @@ import screen from "@/lib/ui/screen.module.css";
 import { TokensPart } from "./tokens-part";
 import { TrailPart } from "./trail-part";
 import { UsersPart } from "./users-part";
+import { WebhooksPart } from "./webhooks-part";
 
-/** Users, tokens and the audit trail, for administrators. */
+/** Users, tokens, webhooks and the audit trail, for administrators. */
 export function AdministrationScreen() {
   const me = useMe();
   const why = useRefusal("admin");
@@ -34,6 +35,7 @@ export function AdministrationScreen() {
       </p>
       <UsersPart me={me} />
       <TokensPart me={me} all />
+      <WebhooksPart />
       <TrailPart />
     </>
   );

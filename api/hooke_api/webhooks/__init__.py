@@ -1,0 +1,1 @@
+"""Webhooks: signed requests to other servers when runs and experiments start or end."""

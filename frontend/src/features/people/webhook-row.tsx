@@ -1,0 +1,91 @@
+import { Button } from "@mantine/core";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import {
+  changeWebhookMutation,
+  deleteWebhookMutation,
+  listWebhooksQueryKey,
+  testWebhookMutation,
+} from "@/lib/client/@tanstack/react-query.gen";
+import type { WebhookView } from "@/lib/client/types.gen";
+import { formatMoment } from "@/lib/format/time";
+import { ConfirmButton } from "@/lib/ui/confirm-button";
+import { ErrorPanel } from "@/lib/ui/error-panel";
+import ui from "@/lib/ui/ui.module.css";
+import { useNow } from "@/lib/ui/use-now";
+import styles from "./people.module.css";
+import { eventWords, lastWords, webhookState } from "./webhook-words";
+
+/** One webhook: what it is told of, what came of the last attempt; test, switch, removal. */
+export function WebhookRow({ webhook }: { webhook: WebhookView }) {
+  const client = useQueryClient();
+  const again = { onSuccess: () => client.invalidateQueries({ queryKey: listWebhooksQueryKey() }) };
+  const change = useMutation({ ...changeWebhookMutation(), ...again });
+  const test = useMutation({ ...testWebhookMutation(), ...again });
+  const remove = useMutation({ ...deleteWebhookMutation(), ...again });
+  const now = useNow();
+  const state = webhookState(webhook);
+  const path = { webhook_id: webhook.id };
+  const failed = [change, test, remove].find((each) => each.isError);
+  return (
+    <tr data-testid={`webhook-${webhook.id}`}>
+      <td>
+        <code className={styles.address}>{webhook.url}</code>
+        {failed && <ErrorPanel what="This was not done." error={failed.error} />}
+      </td>
+      <td>{eventWords(webhook.events)}</td>
+      <td>
+        <span className={`${ui.state} ${ui[state.tone]} ${styles.state}`}>
+          <span className={ui.dot} />
+          {state.words}
+        </span>
+      </td>
+      <td title={formatMoment(webhook.last_at)}>
+        <span className={styles.state}>{lastWords(webhook, now)}</span>
+      </td>
+      <td>
+        <div className={styles.actions}>
+          {webhook.active && (
+            <Button
+              variant="default"
+              loading={test.isPending}
+              onClick={() => test.mutate({ path })}
+              title="Sends the event webhook.test, once."
+              data-testid="test-webhook"
+            >
+              Test
+            </Button>
+          )}
+          {webhook.active ? (
+            <ConfirmButton
+              label="Switch off"
+              question="Switch this webhook off? It is told of nothing, and what waits for it is discarded."
+              keep="Keep it on"
+              confirm="Switch it off"
+              busy={change.isPending}
+              act={() => change.mutate({ path, body: { active: false } })}
+              testId="webhook-off"
+            />
+          ) : (
+            <Button
+              variant="default"
+              loading={change.isPending}
+              onClick={() => change.mutate({ path, body: { active: true } })}
+              data-testid="webhook-on"
+            >
+              Switch on
+            </Button>
+          )}
+          <ConfirmButton
+            label="Remove"
+            question="Remove this webhook? Its secret and its deliveries go, too."
+            keep="Keep it"
+            confirm="Remove the webhook"
+            busy={remove.isPending}
+            act={() => remove.mutate({ path })}
+            testId="remove-webhook"
+          />
+        </div>
+      </td>
+    </tr>
+  );
+}

@@ -1,0 +1,118 @@
+import { Button, Checkbox, Group, TextInput } from "@mantine/core";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import {
+  createWebhookMutation,
+  listWebhooksOptions,
+  listWebhooksQueryKey,
+} from "@/lib/client/@tanstack/react-query.gen";
+import type { WebhookEvent } from "@/lib/client/types.gen";
+import { ErrorPanel } from "@/lib/ui/error-panel";
+import screen from "@/lib/ui/screen.module.css";
+import { Section } from "@/lib/ui/section";
+import { ShownOnce } from "@/lib/ui/shown-once";
+import ui from "@/lib/ui/ui.module.css";
+import styles from "./people.module.css";
+import { WebhookRow } from "./webhook-row";
+import { EVENTS, USUAL, urlFault } from "./webhook-words";
+
+const LOOK_MILLISECONDS = 1500;
+
+/** The webhooks, looked at again while something waits for one, and a form for another one. */
+export function WebhooksPart() {
+  const query = useQuery({
+    ...listWebhooksOptions(),
+    refetchInterval: ({ state }) =>
+      state.data?.items.some((webhook) => webhook.waiting > 0) ? LOOK_MILLISECONDS : false,
+  });
+  const items = query.data?.items ?? [];
+  return (
+    <Section title="Webhooks" testId="webhooks-part">
+      {query.isError && <ErrorPanel what="The webhooks could not be listed." error={query.error} />}
+      {items.length > 0 && (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
+        <section className={`${ui.tableWrap} ${styles.table}`} aria-label="Webhooks" tabIndex={0}>
+          <table className={ui.table} data-testid="webhooks">
+            <thead>
+              <tr>
+                <th>Address</th>
+                <th>Events</th>
+                <th>State</th>
+                <th>Last delivery</th>
+                <th />
+              </tr>
+            </thead>
+            <tbody>
+              {items.map((webhook) => (
+                <WebhookRow key={webhook.id} webhook={webhook} />
+              ))}
+            </tbody>
+          </table>
+        </section>
+      )}
+      <NewWebhook />
+    </Section>
+  );
+}
+
+function NewWebhook() {
+  const [url, setUrl] = useState("");
+  const [events, setEvents] = useState<string[]>([...USUAL]);
+  const client = useQueryClient();
+  const create = useMutation({
+    ...createWebhookMutation(),
+    onSuccess: () => {
+      setUrl("");
+      return client.invalidateQueries({ queryKey: listWebhooksQueryKey() });
+    },
+  });
+  const fault = urlFault(url);
+  return (
+    <>
+      <p className={screen.note}>
+        A webhook is an https address that is told when runs and experiments start or end, by signed requests
+        that are repeated for about a day.
+      </p>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          create.mutate({ body: { url, events: events as WebhookEvent[] } });
+        }}
+      >
+        <Checkbox.Group label="Events" value={events} onChange={setEvents}>
+          <Group gap="8px 22px" mt={4} mb={14}>
+            {EVENTS.map(([event, words]) => (
+              <Checkbox key={event} value={event} label={words} size="xs" />
+            ))}
+          </Group>
+        </Checkbox.Group>
+        <div className={screen.form}>
+          <TextInput
+            label="Address"
+            placeholder="https://example.org/hook"
+            w={420}
+            value={url}
+            maxLength={2000}
+            error={fault}
+            onChange={(event) => setUrl(event.currentTarget.value.trim())}
+            data-testid="webhook-url"
+          />
+          <Button
+            type="submit"
+            disabled={url === "" || fault !== undefined || events.length === 0}
+            loading={create.isPending}
+            data-testid="add-webhook"
+          >
+            Add webhook
+          </Button>
+        </div>
+      </form>
+      {create.isError && <ErrorPanel what="The webhook was not added." error={create.error} />}
+      {create.data && (
+        <ShownOnce text={create.data.secret} testId="new-webhook">
+          With this secret the receiver at {create.data.url} verifies signatures. It is not shown again.
+        </ShownOnce>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,223 @@
+"""Attempts: repeated with growing pauses, none lost, one sender at a time; no receiver holds back another."""
+
+from datetime import timedelta
+
+import pytest
+from hooke_api.models import WebhookDelivery, database_time
+from hooke_api.webhooks import sender as sending
+from hooke_api.webhooks.delivering import JITTER, PAUSES, pause_after
+from sqlalchemy import update
+
+from tests.api.databases import ONE_KIND
+from tests.api.webhooks.conftest import look
+from tests.waiting import free_port, wait_for
+
+CANCELLED = ["experiment.cancelled"]
+
+
+def happen(service):
+    """Let an experiment end as cancelled."""
+    service.client.post(f"/experiments/{service.submit()['id']}/cancel").raise_for_status()
+
+
+def only(found):
+    (one,) = found
+    return one
+
+
+def make_due(service, **values):
+    with service.database.write() as session:
+        at = database_time(session) - timedelta(seconds=1)
+        waiting = update(WebhookDelivery).where(WebhookDelivery.state == "waiting")
+        session.execute(waiting.values(next_at=at, **values))
+
+
+def test_an_attempt_that_fails_is_repeated_with_the_same_id(webhooks, receiver):
+    made = webhooks.add(receiver.url, events=CANCELLED)
+    sender = webhooks.sender()
+    receiver.statuses = [500, 404, 202]
+    happen(webhooks.service)
+    for status, pause in ((500, PAUSES[0]), (404, PAUSES[1])):
+        look(sender)
+        kept = only(webhooks.deliveries(made))
+        assert (kept["state"], kept["status"], kept["why"]) == ("waiting", status, f"status {status}")
+        with webhooks.service.database.read() as session:
+            row = session.get(WebhookDelivery, kept["id"])
+            left = (row.next_at - database_time(session)).total_seconds()
+        assert 0 < left <= pause * (1 + JITTER)
+        count = len(receiver.requests)
+        look(sender)
+        assert len(receiver.requests) == count, "not before it is due"
+        make_due(webhooks.service)
+    assert webhooks.view(made)["last_delivered"] is False
+    look(sender)
+    kept = only(webhooks.deliveries(made))
+    assert (kept["state"], kept["attempts"], kept["next_at"]) == ("delivered", 3, None)
+    assert set(receiver.ids) == {kept["id"]}
+    assert len({each.body for each in receiver.requests}) == 1
+
+
+def test_pauses_grow_and_are_spread():
+    assert list(PAUSES) == sorted(PAUSES)
+    assert 22 * 3600 < sum(PAUSES) < 26 * 3600
+    for number, pause in enumerate(PAUSES, 1):
+        drawn = [pause_after(number) for _ in range(50)]
+        assert all(pause * (1 - JITTER) <= each <= pause * (1 + JITTER) for each in drawn)
+        assert max(drawn) - min(drawn) > pause * JITTER / 2
+
+
+@ONE_KIND
+def test_the_eighth_attempt_is_the_last(webhooks):
+    made = webhooks.add(f"http://127.0.0.1:{free_port()}/", events=CANCELLED)
+    sender = webhooks.sender()
+    happen(webhooks.service)
+    look(sender)
+    make_due(webhooks.service, attempts=6)
+    look(sender)
+    assert only(webhooks.deliveries(made))["state"] == "waiting"
+    make_due(webhooks.service)
+    look(sender)
+    kept = only(webhooks.deliveries(made))
+    assert (kept["state"], kept["attempts"], kept["status"]) == ("failed", 8, None)
+    assert "the connection failed" in kept["why"]
+    assert kept["ended_at"]
+    assert webhooks.view(made)["active"]
+
+
+def test_a_receiver_that_is_gone_is_switched_off(webhooks, receiver):
+    made = webhooks.add(receiver.url, events=["run.cancelled"])
+    receiver.statuses = [410]
+    happen(webhooks.service)
+    look(webhooks.sender())
+    seen = webhooks.view(made)
+    assert (seen["active"], seen["waiting"]) == (False, 0)
+    assert "status 410" in seen["off_why"]
+    states = sorted(each["state"] for each in webhooks.deliveries(made))
+    assert states == ["discarded"] * 3 + ["failed"]
+    assert len(receiver.requests) == 1
+    back = webhooks.service.client.patch(f"/webhooks/{made['id']}", json={"active": True}).json()
+    assert (back["active"], back["off_why"]) == (True, None)
+
+
+@ONE_KIND
+def test_redirects_are_not_followed(webhooks, receivers):
+    first, inner = receivers(), receivers()
+    first.statuses, first.location = [302], inner.url
+    made = webhooks.add(first.url)
+    webhooks.test(made)
+    look(webhooks.sender())
+    kept = only(webhooks.deliveries(made))
+    assert (kept["state"], kept["status"]) == ("failed", 302), "a test is tried once"
+    assert "not followed" in kept["why"]
+    assert inner.requests == []
+
+
+@ONE_KIND
+def test_a_slow_receiver_holds_back_nobody(webhooks, receivers):
+    slow, quick = receivers(), receivers()
+    slow.open.clear()
+    for receiver in (slow, quick):
+        webhooks.add(receiver.url, events=["run.cancelled"])
+    sender = webhooks.sender()
+    for count in (4, 8):
+        happen(webhooks.service)
+        wait_for(lambda count=count: sender.look() or len(quick.requests) == count, "the quick receiver")
+    assert len(slow.requests) == 1, "one at a time"
+    assert sender.busy()
+    slow.open.set()
+    wait_for(lambda: len(slow.requests) == 8, "the slow receiver")
+    assert len(set(slow.ids)) == 8
+    wait_for(lambda: not sender.busy(), "the end of the requests")
+
+
+@ONE_KIND
+def test_what_was_sent_but_not_recorded_is_sent_again(webhooks, receiver, monkeypatch):
+    made = webhooks.add(receiver.url, events=CANCELLED)
+    happen(webhooks.service)
+
+    def die(*_):
+        raise RuntimeError("the process ends here")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(sending, "record", die)
+        first = webhooks.sender()
+        look(first)
+        first.close()
+    assert only(webhooks.deliveries(made))["attempts"] == 0
+    look(webhooks.sender())
+    assert receiver.ids == [only(webhooks.deliveries(made))["id"]] * 2
+    assert only(webhooks.deliveries(made))["state"] == "delivered"
+
+
+def test_one_process_sends_and_another_takes_over(webhooks, receiver):
+    webhooks.add(receiver.url, events=CANCELLED)
+    first, second = webhooks.sender(), webhooks.sender()
+    for _ in range(3):
+        happen(webhooks.service)
+        look(first)
+        look(second)
+    assert len(set(receiver.ids)) == len(receiver.ids) == 3
+    happen(webhooks.service)
+    look(second)
+    assert len(receiver.ids) == 3, "it does not lead"
+    first.close()
+    look(second)
+    assert len(set(receiver.ids)) == len(receiver.ids) == 4
+
+
+@ONE_KIND
+def test_without_webhooks_nobody_leads_and_nothing_is_written(service, monkeypatch):
+    sender = sending.Sender(service.database, service.settings)
+    monkeypatch.setattr(sender.leadership, "hold", lambda: pytest.fail("a write"))
+    sender.look()
+    assert sender.fault() is None
+
+
+@ONE_KIND
+def test_a_name_is_resolved_once_for_each_attempt_and_checked_each_time(webhooks, receiver):
+    answers = [["127.0.0.1"], ["10.0.0.1"], ["127.0.0.1", "10.0.0.1"]]
+    sender = webhooks.sender(resolve=lambda host, port: answers.pop(0))
+    made = webhooks.add(f"http://hooks.test:{receiver.port}/hook")
+    for left in (2, 1, 0):
+        webhooks.test(made)
+        look(sender)
+        assert len(answers) == left
+    newest, second, first = webhooks.deliveries(made)
+    assert first["state"] == "delivered"
+    for refused in (second, newest):
+        assert (refused["state"], refused["status"]) == ("failed", None)
+        assert "a private address" in refused["why"]
+    assert only(receiver.requests).headers["host"] == f"hooks.test:{receiver.port}"
+
+
+@ONE_KIND
+def test_the_guard_decides_again_before_each_request(webhooks, receiver):
+    made = webhooks.add(receiver.url)
+    webhooks.test(made)
+    look(webhooks.sender(webhook_networks=[]))
+    assert "a loopback address" in only(webhooks.deliveries(made))["why"]
+    assert receiver.requests == []
+
+
+@ONE_KIND
+def test_with_another_key_nothing_is_signed(webhooks, receiver, tmp_path):
+    made = webhooks.add(receiver.url)
+    webhooks.test(made)
+    look(webhooks.sender(home=tmp_path))
+    assert "webhook-key" in only(webhooks.deliveries(made))["why"]
+    assert receiver.requests == []
+
+
+@ONE_KIND
+def test_the_thread_works_until_it_is_stopped(webhooks, receiver):
+    made = webhooks.add(receiver.url)
+    sender = webhooks.sender(webhook_seconds=0.02)
+    sender.start()
+    webhooks.test(made)
+    wait_for(lambda: receiver.requests, "the test")
+    receiver.statuses = [500]
+    webhooks.test(made)
+    wait_for(lambda: webhooks.view(made)["last_delivered"] is False, "the outcome")
+    assert sender.fault() is None, "a receiver that fails is no fault of the server"
+    sender.stop()
+    assert not sender.is_alive()
