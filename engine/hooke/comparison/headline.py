@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from hooke.comparison.fastest import Fastest
 from hooke.comparison.report import Report, Row
 from hooke.comparison.verdict import LEAST_PAIRS, Verdict
-from hooke.comparison.wording import count, figure
+from hooke.comparison.wording import count, estimate, figure
 
 
 def headlines(found: Report, baseline: str, targeted: bool, ended: bool) -> list[str]:
@@ -40,7 +40,7 @@ def _line(rows: Sequence[Row], best: Fastest | None, baseline: str, on: str) -> 
         return f"Fastest{on}: {best.variant}, {figure(verdict.ratio)}× ({_ends(verdict)}){apart}"
     if verdict.claim == "at least" and verdict.low is not None:
         return f"Fastest{on}: {best.variant}, at least {figure(verdict.low)}×{apart}"
-    ratio = "" if verdict.ratio is None else f" {figure(verdict.ratio)}×"
+    ratio = "" if verdict.ratio is None else f" {estimate(verdict.ratio)}×"
     return f"Inconclusive{on}: {best.variant}{ratio} ({_ends(verdict)}, {count(verdict.pairs, 'seed')})"
 
 

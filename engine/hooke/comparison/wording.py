@@ -62,6 +62,11 @@ def figure(value: float) -> str:
     return f"{value:.6f}"
 
 
+def estimate(value: float) -> str:
+    """Return a ratio that nothing is claimed of, with about two digits: its distance from 1 is not known."""
+    return f"{value:.1f}" if 0.95 <= value < 1.05 else figure(value)
+
+
 def describe_target(target: Target) -> str:
     """Return the target in words, e.g. "90% validation accuracy"."""
     if target.of_accuracy:

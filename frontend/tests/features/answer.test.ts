@@ -16,6 +16,7 @@ describe("a line says of a variant", () => {
       "Practically the same: 1.0× (0.97 to 1.03, 3 seeds)",
     ],
     [{ claim: "not shown", ratio: 1.4, low: 0.14, high: 15 }, "Inconclusive: 1.4× (0.14 to 15, 3 seeds)"],
+    [{ claim: "not shown", ratio: 1.0003, low: 0.8, high: 1.3 }, "Inconclusive: 1.0× (0.80 to 1.3, 3 seeds)"],
     [
       { claim: "not shown", ratio: 1.4, low: 1.1, high: 1.8, comparisons: 4 },
       "Inconclusive after correction for 4 comparisons: 1.4× (1.1 to 1.8, 3 seeds)",

@@ -24,7 +24,7 @@ def lines(found, target=TARGET, ended=False):
         ({"half": HALF[:2]}, "No verdict on local: needs 3 finished seed pairs, has 2"),
         ({}, "No verdict on local: nothing to compare with base"),
         ({"half": [*HALF[:4], None]}, "local: half"),
-        ({"noisy": [9.0, 12.5, 9.5, 12.0, 10.0]}, "Inconclusive on local: noisy 1.0"),
+        ({"noisy": [9.0, 12.5, 9.5, 12.0, 10.0]}, "Inconclusive on local: noisy 1.0× ("),
     ],
 )
 def test_the_line_of_a_place(times, line):

@@ -1,5 +1,5 @@
 import type { Comparison, ComparisonRow, SpeedUp } from "@/lib/client/types.gen";
-import { formatFactor } from "@/lib/format/numbers";
+import { formatEstimate, formatFactor } from "@/lib/format/numbers";
 import type { Group } from "./groups";
 
 /** Below this number of seeds that both sides finished, nothing is claimed. */
@@ -29,8 +29,9 @@ export function needs(pairs: number): string {
 }
 
 function inconclusive(speedUp: SpeedUp): string {
-  const { ratio, pairs } = speedUp;
-  const figure = ratio === null ? "" : `${formatFactor(ratio)}×`;
+  const { claim, ratio, pairs } = speedUp;
+  const format = claim === "same" ? formatFactor : formatEstimate;
+  const figure = ratio === null ? "" : `${format(ratio)}×`;
   return `${figure} (${ends(speedUp)}, ${seeds(pairs)})`.trim();
 }
 

@@ -1,5 +1,6 @@
 import { createContext, useContext } from "react";
 import { fieldId, type Json, type Path, pointerOf, valueAt, withValue } from "@/lib/json/document";
+import { withCode } from "@/lib/ui/code";
 
 /** What every control of the form shares: the document, how to change it, and what the server says of it. */
 export interface FormState {
@@ -20,10 +21,11 @@ export function useForm(): FormState {
 export function useField(path: Path) {
   const { draft, change, faults } = useForm();
   const pointer = pointerOf(path);
+  const fault = faults.get(pointer);
   return {
     value: valueAt(draft, path),
     set: (value: unknown) => change((old) => withValue(old, path, value)),
-    error: faults.get(pointer),
+    error: fault === undefined ? undefined : withCode(fault),
     control: { id: fieldId(pointer), "data-field": pointer },
   };
 }

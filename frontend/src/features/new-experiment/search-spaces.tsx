@@ -3,7 +3,6 @@ import { type ReactNode, useState } from "react";
 import type { AlgorithmView, Space } from "@/lib/client/types.gen";
 import { valueAt, withValue } from "@/lib/json/document";
 import { formatCondition, formatValue } from "@/lib/spaces/words";
-import { withCode } from "@/lib/ui/code";
 import ui from "@/lib/ui/ui.module.css";
 import formStyles from "./form.module.css";
 import { useField, useForm } from "./form-context";
@@ -94,7 +93,7 @@ function SpaceRow({ index, parameter }: { index: number; parameter: SearchedPara
       <th scope="row">
         {title} {title !== name && <code>{name}</code>}
         {live && space && <span className={ui.range}>{told(space)}</span>}
-        {error && <span className={styles.error}>{withCode(error)}</span>}
+        {error && <span className={styles.error}>{error}</span>}
       </th>
       {live && space ? (
         <Cells key={resets} index={index} parameter={parameter} space={space} />

@@ -1,5 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import type { RunView } from "@/lib/client/types.gen";
+import { withCode } from "@/lib/ui/code";
 import { LinkButton } from "@/lib/ui/link-button";
 import { failureOf } from "./failure";
 import own from "./failure.module.css";
@@ -11,9 +12,9 @@ export function FailurePart({ run }: { run: RunView }) {
   const { cause, where, advice, quoted, rank } = failure;
   return (
     <section className={own.failure} aria-label="Why it failed" data-testid="failure">
-      <p className={own.cause}>{cause}</p>
+      <p className={own.cause}>{withCode(cause)}</p>
       {where && <p className={own.where}>{where}</p>}
-      <p className={own.advice}>{advice}</p>
+      <p className={own.advice}>{withCode(advice)}</p>
       {quoted && (
         <details className={own.quoted} data-testid="traceback">
           <summary>Traceback</summary>

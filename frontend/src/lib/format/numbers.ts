@@ -67,6 +67,11 @@ export function formatRatio(value: Maybe): string {
   return `${value.toFixed(decimals)}×`;
 }
 
+/** A factor that nothing is claimed of, with about two digits: its distance from 1 is not known. */
+export function formatEstimate(value: Maybe): string {
+  return !absent(value) && value >= 0.95 && value < 1.05 ? value.toFixed(1) : formatFactor(value);
+}
+
 /** A factor in a sentence, with about two digits, or more where it would otherwise be rounded to 1. */
 export function formatFactor(value: Maybe): string {
   if (absent(value)) return NONE;
