@@ -3,7 +3,7 @@
 HOME/up.lock      held by the running `hooke up`; released by the kernel
 HOME/up.json      address and processes (pid and start time) of the latest start
 HOME/logs/        output of the parts; that of the previous start as *.log.1
-HOME/token        start-up token of the browser; HOME/agent-token that of the agent
+HOME/token        start-up token of the browser; HOME/agent-token that of the agent; HOME/webhook-key
 HOME/runs, jobs   the agent's; HOME/hooke.db the API's
 """
 

@@ -59,7 +59,7 @@ def webhooks_with_due(session: Session) -> Sequence[str]:
 def next_due(session: Session, webhook_id: str) -> Due | None:
     """Return the delivery of a webhook that has been due for longest; a test goes first."""
     columns = (WebhookDelivery.id, Webhook.id, Webhook.url, Webhook.secret_sha256, WebhookDelivery.body)
-    query = select(*columns).join(Webhook, Webhook.id == WebhookDelivery.webhook_id)
+    query = select(*columns).select_from(WebhookDelivery).join(Webhook, Webhook.id == WebhookDelivery.webhook_id)
     query = query.where(
         Webhook.id == webhook_id,
         Webhook.active,

@@ -31,6 +31,8 @@ FORGET_SECONDS = 600.0
 """Interval between two looks for deliveries that ended long ago, s."""
 LONGEST_REST = 15.0
 """Seconds that a webhook rests at most after failures in a row; the first time two seconds."""
+RECORD_PAUSES = (0.5, 2.0)
+"""Seconds before another attempt to store an outcome: what is not stored is sent again."""
 END_SECONDS = 3.0
 """Seconds that requests under way have to end when the server stops."""
 
@@ -118,8 +120,7 @@ class Sender(Repeating):
                 if due is None:
                     return
                 outcome = self.attempt(due)
-                with self.database.write() as session:
-                    record(session, due, outcome)
+                self._record(due, outcome)
                 if not outcome.delivered:
                     log.info("a webhook was not delivered", webhook=webhook_id, delivery=due.id, why=outcome.why)
                     self._rest(webhook_id)
@@ -132,6 +133,17 @@ class Sender(Repeating):
             self._rest(webhook_id)
         finally:
             self._done(webhook_id)
+
+    def _record(self, due: Due, outcome: Outcome) -> None:
+        for pause in (*RECORD_PAUSES, None):
+            try:
+                with self.database.write() as session:
+                    record(session, due, outcome)
+                return
+            except Exception:  # any error: the database is busy, or away
+                if pause is None:
+                    raise
+            self.ended.wait(pause)
 
     def _rest(self, webhook_id: str) -> None:
         failures = self._failures[webhook_id] = self._failures.get(webhook_id, 0) + 1

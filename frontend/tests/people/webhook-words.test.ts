@@ -20,7 +20,7 @@ describe("webhooks in words", () => {
     expect(webhookState(webhook("whk_1"))).toEqual({ words: "on", tone: "good" });
     expect(webhookState(webhook("whk_1", { last_delivered: false })).tone).toBe("bad");
     const off = webhookState(webhook("whk_1", { active: false, last_delivered: false }));
-    expect(off).toEqual({ words: "off", tone: "idle" });
+    expect(off).toEqual({ words: "off", tone: "off" });
   });
 
   it("say what came of the last attempt", () => {

@@ -84,13 +84,13 @@ class Receiver:
 
 @contextmanager
 def raw(answer: Callable[[socket], None]) -> Iterator[int]:
-    """Yield the port of a server that reads the head of one request, and then does as told."""
+    """Yield the port of a server that reads one request, whose body is an object, and then does as told."""
     with create_server(("127.0.0.1", 0)) as listening:
 
         def serve() -> None:
             connection, _ = listening.accept()
             with connection:
-                while b"\r\n\r\n" not in connection.recv(65536, 2):  # MSG_PEEK
+                while b"}" not in connection.recv(65536):
                     pass
                 with suppress(OSError):  # the other side has gone
                     answer(connection)

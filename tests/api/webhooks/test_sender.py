@@ -140,12 +140,31 @@ def test_what_was_sent_but_not_recorded_is_sent_again(webhooks, receiver, monkey
 
     with monkeypatch.context() as patched:
         patched.setattr(sending, "record", die)
+        patched.setattr(sending, "RECORD_PAUSES", ())
         first = webhooks.sender()
         look(first)
         first.close()
     assert only(webhooks.deliveries(made))["attempts"] == 0
     look(webhooks.sender())
     assert receiver.ids == [only(webhooks.deliveries(made))["id"]] * 2
+    assert only(webhooks.deliveries(made))["state"] == "delivered"
+
+
+@ONE_KIND
+def test_an_outcome_that_cannot_be_stored_at_once_is_stored_later(webhooks, receiver, monkeypatch):
+    made = webhooks.add(receiver.url)
+    webhooks.test(made)
+    store, failures = sending.record, [OSError("busy")]
+
+    def record(*told):
+        if failures:
+            raise failures.pop()
+        store(*told)
+
+    monkeypatch.setattr(sending, "record", record)
+    monkeypatch.setattr(sending, "RECORD_PAUSES", (0.0,))
+    look(webhooks.sender())
+    assert len(receiver.requests) == 1
     assert only(webhooks.deliveries(made))["state"] == "delivered"
 
 

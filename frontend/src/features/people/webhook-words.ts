@@ -30,8 +30,8 @@ export function eventWords(events: readonly WebhookEvent[]): string {
 }
 
 /** Whether a webhook works, as a tone, and in words. */
-export function webhookState(webhook: WebhookView): { words: string; tone: string } {
-  if (!webhook.active) return { words: webhook.off_why ? `off: ${webhook.off_why}` : "off", tone: "idle" };
+export function webhookState(webhook: WebhookView): { words: string; tone: "good" | "bad" | "off" } {
+  if (!webhook.active) return { words: webhook.off_why ? `off: ${webhook.off_why}` : "off", tone: "off" };
   if (webhook.last_delivered === null) return { words: "on", tone: "good" };
   return webhook.last_delivered ? { words: "on", tone: "good" } : { words: "on, fails", tone: "bad" };
 }
