@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from hooke.catalogue.workload import ALONE, Place, Workload
-from hooke.errors import SpecError
+from hooke.errors import LaunchError
 
 if TYPE_CHECKING:
     from hooke.hashing.active import Assembler
@@ -161,7 +161,7 @@ class XmlcMlp(Workload):
         from hooke.objective.wide import WideObjective
 
         if place.compute.device == "cuda":
-            raise SpecError(f"{self.id()} runs on the CPU: choose the device `auto` or `cpu`")
+            raise LaunchError(f"{self.id()} runs on the CPU: choose the device `auto` or `cpu`")
         train, test = self._parts()
         if self.sets == "item" and self.output in ("random-active", "slide"):
             return self._of_items(train, test, place)

@@ -318,6 +318,7 @@ def test_retrieved_labels_have_larger_outputs_than_random_ones(data):
     random = np.random.default_rng(2)
     centers = random.normal(size=(12, HIDDEN))
     rows = (centers[np.arange(600) % 12] + 0.2 * random.normal(size=(600, HIDDEN))).astype(np.float32)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)  # hashes see directions only
     hidden = (centers[:4] + 0.1 * random.normal(size=(4, HIDDEN))).astype(np.float32)
     family = make_family("simhash", HIDDEN, 5, 30, 2)
     slide = Slide(

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from hooke.comm.base import Comm, Content, Slice, Vector
+from hooke.comm.elements import tensor
 from hooke.comm.touched import Rows, Touched, nonzero
 from hooke.comm.wrappers.wrapper import Wrapper
 
@@ -87,19 +88,17 @@ class TouchedSums(Wrapper):
     def _counts(self, mine: Touched | None) -> Any:
         """Return the number of rows of every slice on every rank, int32 (P, 1 + slices)."""
         told = [UNKNOWN] if mine is None else [0, *(ALL if rows.ids is None else len(rows.ids) for rows in mine)]
-        counts = np.full((self.size, 1 + len(self._layout)), UNKNOWN, dtype=np.int32)
+        counts: Any = np.full((self.size, 1 + len(self._layout)), UNKNOWN, dtype=np.int32)
         counts[self.rank, : len(told)] = told
         self.inner.allgather(counts.view(np.uint8).reshape(-1))
         return counts
 
     def _union(self, mine: Touched, counts: Any) -> Touched:
         """Return the rows that some rank has touched."""
-        import torch  # late: see `hooke.comm.elements`
-
         known = counts[:, 1:]
         sent = [k for k in range(known.shape[1]) if not (known[:, k] == ALL).any()]
         longest = int(known[:, sent].sum(axis=1).max(initial=0))
-        ids = np.zeros((self.size, longest), dtype=np.int32)
+        ids: Any = np.zeros((self.size, longest), dtype=np.int32)
         own = [mine.slices[k].ids.numpy().astype(np.int32) for k in sent]
         if own:
             joined = np.concatenate(own)
@@ -114,7 +113,7 @@ class TouchedSums(Wrapper):
                 continue
             theirs = [ids[r, starts[r] : starts[r] + known[r, k]] for r in range(self.size)]
             starts += known[:, k]
-            found.append(Rows(rows.part, torch.from_numpy(np.unique(np.concatenate(theirs)).astype(np.int64))))
+            found.append(Rows(rows.part, tensor(np.unique(np.concatenate(theirs)).astype(np.int64))))
         return Touched(tuple(found))
 
     def in_full(self) -> Comm:
@@ -132,11 +131,14 @@ class TouchedSums(Wrapper):
         return TouchedSums(inner, self._supports, self._layout, content)
 
 
-def _pack(union: Touched, x: Vector) -> Any:
+def _pack(union: Touched, x: Any) -> Any:
     """Return the union's rows of x as one vector."""
-    import torch
-
-    return torch.cat([rows.of(x).reshape(-1) for rows in union])
+    packed, first = x.new_empty(len(union)), 0
+    for rows in union:
+        values = rows.of(x).reshape(-1)
+        packed[first : first + values.numel()] = values
+        first += values.numel()
+    return packed
 
 
 def _unpack(union: Touched, packed: Any, x: Vector) -> None:
