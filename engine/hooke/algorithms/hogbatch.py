@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from hooke.catalogue.claims import Limit, one_worker
+from hooke.catalogue.claims import Limit
 from hooke.catalogue.rank import Rank
 from hooke.methods.sizes import Sized, Sizes
 from hooke.spec.spaces import Space
@@ -31,7 +31,10 @@ class Hogbatch(Sized):
 
     family = "Stochastic gradient descent"
     reference = "hogbatch.adaptive"
-    limits = [one_worker(), Limit("async-sgd", {"alpha": 1.0}, exact=True)]
+    limits = [
+        Limit("sgd", {}, {"momentum": 0.0}, workers=(1,), exact=True, shows="P1"),
+        Limit("async-sgd", {"alpha": 1.0}, {"momentum": 0.0}, exact=True),
+    ]
     tested_with = {"largest": 4}
     servers, coordination, pushes = 1, "parameter-server", "updates"
     may_drop = True

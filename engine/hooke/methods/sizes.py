@@ -29,6 +29,10 @@ class Sized(Algorithm):
     largest: int = Field(16, ge=1, le=10_000, title="Largest", description="Largest number of batches (b_max).")
     alpha: float = Field(2.0, ge=1, le=100, title="Factor", description="Of a change of size; 1: none (static).")
 
+    def exchange_period(self) -> int:
+        """Return the largest number of batches of an update."""
+        return self.largest
+
     def faults(self, workers: int) -> list[str]:
         """Return what is wrong with bounds and sizes."""
         if self.smallest > self.largest:

@@ -92,6 +92,11 @@ class Case:
         return self.workers + self.kind.servers
 
     @property
+    def longest(self) -> int:
+        """Return the largest number of local steps from one exchange of a worker to the next."""
+        return self.method.exchange_period()
+
+    @property
     def values(self) -> dict[str, Any]:
         """Return every parameter, defaults included."""
         return self.method.model_dump()

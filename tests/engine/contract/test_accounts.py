@@ -86,7 +86,7 @@ def test_evaluations_keep_their_cadence(played, case):
     scored = [samples for samples, _ in deciding.scores]
     assert scored[0] == 0
     assert scored[-1] == case.budget
-    grain = BATCH * case.workers * case.values.get(case.kind.period_field, 1)
+    grain = BATCH * case.workers * case.longest
     for before, after in zip(scored, scored[1:], strict=False):
         assert 0 < after - before <= case.every + grain
 
