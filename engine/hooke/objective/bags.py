@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from hooke.errors import ArgumentError
 from hooke.objective.parts import held_out
 
+INT64, INT32, FLOAT32 = np.dtype(np.int64), np.dtype(np.int32), np.dtype(np.float32)
 PIECE = 1 << 20
 """Elements of a memory map that are converted at once."""
 
@@ -31,7 +32,7 @@ class Csr:
     values: NDArray[np.float32] | None = None
 
     def __post_init__(self) -> None:
-        if (self.starts.dtype, self.ids.dtype) != (np.int64, np.int32) or not len(self.starts):
+        if self.starts.dtype != INT64 or self.ids.dtype != INT32 or not len(self.starts):
             raise ArgumentError(
                 f"compressed rows need int64 starts (n + 1,) and int32 ids, not {self.starts.dtype} "
                 f"{self.starts.shape} and {self.ids.dtype}"
@@ -41,7 +42,7 @@ class Csr:
                 f"the starts of compressed rows go from 0 to the number of ids, {len(self.ids)}, "
                 f"not from {self.starts[0]} to {self.starts[-1]}"
             )
-        if self.values is not None and (self.values.dtype, len(self.values)) != (np.float32, len(self.ids)):
+        if self.values is not None and (self.values.dtype != FLOAT32 or len(self.values) != len(self.ids)):
             raise ArgumentError(
                 f"compressed rows need one float32 value per id, not {len(self.values)} {self.values.dtype} "
                 f"for {len(self.ids)} ids"

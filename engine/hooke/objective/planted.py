@@ -88,8 +88,9 @@ class Planted:
 
     def popularity(self) -> NDArray[np.float64]:
         """Return the probability with which each label is drawn, (labels,)."""
-        weights = np.arange(1, self.labels + 1, dtype=np.float64) ** -self.zipf
-        return weights / weights.sum()
+        weights: NDArray[np.float64] = np.arange(1, self.labels + 1, dtype=np.float64) ** -self.zipf
+        weights /= weights.sum()
+        return weights
 
     def parts(self) -> tuple[Bags, Bags]:
         """Return the training and the test part; document frequencies are those of the training part."""

@@ -82,7 +82,8 @@ def inverse_propensities(
     if count < 3:
         raise ArgumentError(f"propensities need at least 3 training items, not {count}: ln N - 1 is negative")
     scale = (math.log(count) - 1) * (b + 1) ** a
-    return 1 + scale * (frequencies + b) ** -a
+    weights: NDArray[np.float64] = 1 + scale * (frequencies + b) ** -a
+    return weights
 
 
 def ranked(top: NDArray[np.int64], labels: Csr, weights: NDArray[np.float64]) -> Ranked:
@@ -132,4 +133,5 @@ def _member(
     truth = owners * labels + ids  # ascends, as rows and ids do
     keys = np.arange(len(top))[:, None] * labels + top
     found = truth[np.minimum(np.searchsorted(truth, keys.ravel()), len(truth) - 1)].reshape(top.shape)
-    return (found == keys) & (top >= 0)
+    member: NDArray[np.bool_] = (found == keys) & (top >= 0)
+    return member

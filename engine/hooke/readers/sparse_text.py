@@ -16,7 +16,7 @@ from hooke.readers import sparse_lines, sparse_tokens
 from hooke.readers.sparse_lines import EMPTY, NEGATIVE, OTHER, LineFault, Rules
 from hooke.readers.sparse_tokens import Block
 
-PIECE = 1 << 19
+PIECE = 1 << 20
 """Bytes that are read at once; what is computed on a block of lines stays in the processor's caches."""
 LONGEST_LINE = 1 << 24
 """Maximum size of a line in bytes, so that a file without line feeds does not take all memory."""

@@ -215,7 +215,7 @@ def _values(runs: _Runs, colons: NDArray[np.int64]) -> NDArray[np.float64]:
     scale = scale - places
     exact &= (size <= EXACT_DIGITS) & (np.abs(scale) <= EXACT_POWER)
     power = POWERS[np.minimum(np.abs(scale), EXACT_POWER)]
-    values = np.where(scale < 0, mantissa / power, mantissa * power)
+    values: NDArray[np.float64] = np.where(scale < 0, mantissa / power, mantissa * power)
     np.negative(values, out=values, where=negative)
     for i in np.flatnonzero(~exact):
         values[i] = float(runs.text[runs.at[colons[i] + 1] + 1 : runs.at[run[i] + 1]])

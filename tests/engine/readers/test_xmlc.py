@@ -1,5 +1,6 @@
 """The XMLC text format against a slow parser; every fault is named with its line; the cache, also under a race."""
 
+import errno
 import gzip
 import json
 import mmap
@@ -64,7 +65,7 @@ def test_valid_files_are_read_like_the_slow_parser_does(tmp_path, monkeypatch, p
 def test_mutated_files_are_read_alike_or_refused_with_the_right_line(tmp_path, monkeypatch):
     monkeypatch.setattr(sparse_text, "PIECE", 64)
     draw, path, refused = random.Random(19), tmp_path / "a.txt", 0
-    for _ in range(1500):
+    for _ in range(600):
         data = reference.mutated(draw, reference.text_of(draw, draw.randint(1, 6), 30, 12))
         path.write_bytes(data)
         try:
@@ -77,7 +78,7 @@ def test_mutated_files_are_read_alike_or_refused_with_the_right_line(tmp_path, m
             assert str(path) in str(error.value)
         else:
             assert_items(xmlc.read(path), items)
-    assert 500 < refused < 1400
+    assert 200 < refused < 560
 
 
 @pytest.mark.parametrize(
@@ -127,6 +128,16 @@ def test_the_largest_float32_is_read_and_what_rounds_to_infinity_is_not(tmp_path
     path.write_bytes(b"1 9 5\n0 3:3.4028235677973366e38\n")
     with pytest.raises(DataInvalid, match="too large for float32"):
         xmlc.read(path)
+
+
+def test_values_with_many_digits_are_rounded_as_python_does(tmp_path):
+    """Beside the middle of two float32; a mantissa in float64, divided by a power of ten, would miss it."""
+    texts = ["5.84329009056091308", "5.84329009056091309", "5.84329009056091310"]
+    (path := tmp_path / "a.txt").write_bytes(
+        f"1 9 1\n0 {' '.join(f'{i}:{t}' for i, t in enumerate(texts))}\n".encode()
+    )
+    assert xmlc.read(path).features.values.tolist() == [np.float32(float(text)) for text in texts]
+    assert np.float32(584329009056091308 / 1e17) != np.float32(float(texts[0])), "the case is one"
 
 
 def test_a_truncated_or_mislabelled_gzip_file(tmp_path):
@@ -268,6 +279,17 @@ def test_without_a_cache_that_can_be_written_items_are_in_memory(tmp_path, monke
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     (path := tmp_path / "a.txt").write_bytes(GOOD)
     assert_items(cached(path), reference.xmlc(GOOD)[2])
+
+
+def test_a_full_disk_leaves_no_draft_and_the_items_in_memory(tmp_path, monkeypatch):
+    def full(self):
+        with bag_cache._writing():
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(bag_cache._Writer, "finish", full)
+    (path := tmp_path / "a.txt").write_bytes(GOOD)
+    assert_items(cached(path), reference.xmlc(GOOD)[2])
+    assert folders(tmp_path) == []
 
 
 def test_two_that_make_the_cache_at_once_both_have_it(tmp_path, monkeypatch):
