@@ -198,7 +198,7 @@ def apply_rows(
 ) -> None:  # fmt: skip
     """Give every row of parts begin..end-1 one step along sum_e values[e] * vectors[samples[e]] (see `step_row`).
 
-    With kind GRADIENT the sums go to gradients[places[p] + j] instead, for row j of part p; a column after the
+    If `gradients` has rows, the sums go to gradients[places[p] + j] instead, for row j of part p; a column after the
     last one gets sum_e values[e], the gradient of the bias.
     """
     width = weight.shape[1]

@@ -114,7 +114,7 @@ class Tables:
         where, new = np.ascontiguousarray(rows, np.int64), np.ascontiguousarray(codes.T, np.int32)
         threads.over(self.tables, lambda begin, end: replace_codes(begin, end, self._codes, where, new, moved))
         self._order = np.concatenate([self._order[others[self._order]], where.astype(np.int32)])
-        if moved.any() or self._is_full():
+        if moved.any() or self._drops():
             self._fill(threads)
         return int(moved.sum())
 
@@ -209,8 +209,8 @@ class Tables:
             self._ids = np.empty((self.tables, rows), np.int32)
         self._order = np.arange(rows, dtype=np.int32)
 
-    def _is_full(self) -> bool:
-        """Return whether some id is in no bucket, so that the order of insertion matters."""
+    def _drops(self) -> bool:
+        """Return whether an id is in no bucket, so that the order of insertion matters."""
         return int(self._starts[:, -1].sum()) < self.tables * self.rows
 
     def _fill(self, threads: Threads) -> None:

@@ -134,7 +134,7 @@ def test_a_limited_union_is_a_uniform_choice(filled):
 def test_vanilla_reads_tables_in_random_order_until_it_has_enough(filled):
     tables, queries, found = filled
     first = set()
-    for step in range(30):
+    for step in range(100):
         lists = tables.query(queries, "vanilla", limit=30, step=step)
         for i, counter in enumerate(found):
             chosen = lists.of(i).tolist()
