@@ -1,13 +1,13 @@
 """What lies on a real Redis of every kind of order, and Redis behind TLS with a password."""
 
-import asyncio
 import base64
 import json
+import socket
+import socketserver
 import ssl
 import subprocess
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 
 import pytest
 import redis
@@ -98,86 +98,97 @@ def certificate(tmp_path_factory):
     return key, made
 
 
-@contextmanager
-def tls_proxy(target: int, key, certificate) -> Iterator[int]:
-    """Stand before a port with TLS, as in docs/deployment.md; yield the port."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate, key)
-    port, loop, ready = free_port(), asyncio.new_event_loop(), threading.Event()
+class TlsProxy(socketserver.ThreadingTCPServer):
+    """TLS before a port of this host, as in docs/deployment.md."""
 
-    async def copy(source, sink):
-        with suppress(OSError, ssl.SSLError):
-            while part := await source.read(65_536):
-                sink.write(part)
-                await sink.drain()
-        sink.close()
+    def __init__(self, target: int, key, certificate) -> None:
+        self.target, self.opened = ("127.0.0.1", target), []
+        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.context.load_cert_chain(certificate, key)
+        super().__init__(("127.0.0.1", 0), Tunnel)
 
-    async def handle(reader, writer):
-        inner, outer = await asyncio.open_connection("127.0.0.1", target)
-        await asyncio.gather(copy(reader, outer), copy(inner, writer))
+    def get_request(self):
+        plain, address = super().get_request()
+        plain.settimeout(LIMIT)
+        with plain:  # without a handshake, as by a client that does not accept the certificate
+            return self.context.wrap_socket(plain, server_side=True), address
 
-    async def main():
-        loop.set_exception_handler(lambda *_: None)  # clients that do not accept the certificate
-        server = await asyncio.start_server(handle, "localhost", port, ssl=context)
-        ready.set()
-        async with server:
-            await stopping.wait()
+    def close_all(self) -> None:
+        """End every connection, also those that pools keep open."""
+        for each in self.opened:
+            with suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
 
-    stopping = asyncio.Event()
 
-    def serve():
-        loop.run_until_complete(main())
-        rest = asyncio.all_tasks(loop)
-        for task in rest:
-            task.cancel()
-        loop.run_until_complete(asyncio.gather(*rest, return_exceptions=True))
-        loop.close()
+class Tunnel(socketserver.BaseRequestHandler):
+    """One connection, in both directions."""
 
-    thread = threading.Thread(target=serve)
-    thread.start()
-    assert ready.wait(LIMIT)
-    yield port
-    loop.call_soon_threadsafe(stopping.set)
-    thread.join(LIMIT)
+    def handle(self) -> None:
+        with socket.create_connection(self.server.target, LIMIT) as inner:
+            self.server.opened += [self.request, inner]
+            back = threading.Thread(target=self.copy, args=(inner, self.request))
+            back.start()
+            self.copy(self.request, inner)
+            back.join(LIMIT)
+
+    def copy(self, source: socket.socket, sink: socket.socket) -> None:
+        with suppress(OSError):
+            while part := source.recv(65_536):
+                sink.sendall(part)
+        with suppress(OSError):
+            sink.shutdown(socket.SHUT_RDWR)
 
 
 @pytest.fixture(scope="module")
 def encrypted(stored, certificate):
     """Return a function that returns the URL of the Redis behind TLS, and the certificate."""
-    with tls_proxy(stored[0], *certificate) as port:
+    with TlsProxy(stored[0], *certificate) as proxy:
+        thread = threading.Thread(target=proxy.serve_forever, args=(0.05,))
+        thread.start()
 
-        def url(host="localhost", password=PASSWORD, trusted=True) -> str:
+        def url(database: int, host="localhost", password=PASSWORD, trusted=True) -> str:
+            """`database`: kombu shares connections of a process by host, port, database and password."""
             query = f"?ssl_ca_certs={certificate[1]}" if trusted else ""
-            return site.with_password(f"rediss://{host}:{port}/0{query}", password)
+            address = f"rediss://{host}:{proxy.server_address[1]}/{database}{query}"
+            return site.with_password(address, password)
 
         yield url
+        proxy.close_all()
+        proxy.shutdown()
+        thread.join(LIMIT)
 
 
 @pytest.mark.needs("openssl")
 def test_orders_and_notifications_go_through_tls_with_a_password(stored, encrypted):
-    sending(encrypted()).send("encrypted", "probe", ORDER)
+    sending(encrypted(0)).send("encrypted", "probe", ORDER)
     assert stored[1].llen(broker.queue("encrypted")) == 1
-    _check_broker(encrypted())
-    bus = Bus(encrypted())
+    _check_broker(encrypted(0))
+    bus = Bus(encrypted(0))
     assert bus.answers() is None
     bus.close()
 
 
 @pytest.mark.needs("openssl")
-def test_no_order_goes_to_a_server_whose_certificate_is_not_trusted(stored, encrypted):
+@pytest.mark.parametrize(("database", "changes"), [(1, {"trusted": False}), (2, {"host": "127.0.0.1"})])
+def test_no_order_goes_to_a_server_whose_certificate_is_not_trusted(
+    stored, encrypted, monkeypatch, database, changes
+):
     """Celery by itself accepts any certificate under `rediss://`, and so whoever stands in between."""
-    for url in (encrypted(trusted=False), encrypted(host="127.0.0.1")):
-        with pytest.raises(OperationalError, match="CERTIFICATE_VERIFY_FAILED"):
-            sending(url).send("intercepted", "probe", ORDER)
-    assert stored[1].llen(broker.queue("intercepted")) == 0
+    monkeypatch.setattr("redis.retry.sleep", lambda _: None)  # it tries again for 6 s
+    with pytest.raises(OperationalError, match="CERTIFICATE_VERIFY_FAILED"):
+        sending(encrypted(database, **changes)).send("intercepted", "probe", ORDER)
+    stored[1].select(database)
+    left = stored[1].llen(broker.queue("intercepted"))
+    stored[1].select(0)
+    assert left == 0
 
 
 @pytest.mark.needs("openssl")
 def test_an_agent_says_what_is_wrong_with_its_encrypted_broker(encrypted):
     with pytest.raises(LaunchError, match=r"has a certificate that is not accepted: .*\?ssl_ca_certs=FILE"):
-        _check_broker(encrypted(trusted=False))
+        _check_broker(encrypted(0, trusted=False))
     with pytest.raises(LaunchError, match="refuses the password") as caught:
-        _check_broker(encrypted(password="wrong"))
+        _check_broker(encrypted(0, password="wrong"))
     assert "wrong" not in str(caught.value)
 
 
