@@ -33,6 +33,6 @@ def derived_state(
 def ended_state(session: Session, experiment_id: str) -> str:
     """Return the state of an experiment whose runs have all ended, and to which none will be added."""
     query = select(Run.state, Run.rung.is_(None)).where(Run.experiment_id == experiment_id)
-    rows = session.execute(query.distinct()).tuples().all()
+    rows = session.execute(query.distinct()).all()
     reported = {state: 1 for state, mine in rows if mine}
     return derived_state({state: 1 for state, _ in rows}, reported=reported)

@@ -117,7 +117,7 @@ def _store(
     waits = select(WebhookDelivery.webhook_id, func.count()).where(
         WebhookDelivery.state == DeliveryState.WAITING.value
     )
-    waiting = dict(session.execute(waits.group_by(WebhookDelivery.webhook_id)).tuples().all())
+    waiting = dict(session.execute(waits.group_by(WebhookDelivery.webhook_id)).all())
     for hook in hooks:
         asked = [each for each in told if each.position > hook.position and each.event in hook.events]
         room = max(0, MOST_WAITING - waiting.get(hook.id, 0))

@@ -52,7 +52,7 @@ def _views(session: Session, hooks: Sequence[Webhook]) -> list[WebhookView]:
     waits = select(WebhookDelivery.webhook_id, func.count()).where(
         WebhookDelivery.state == DeliveryState.WAITING.value
     )
-    waiting = dict(session.execute(waits.group_by(WebhookDelivery.webhook_id)).tuples().all())
+    waiting = dict(session.execute(waits.group_by(WebhookDelivery.webhook_id)).all())
     found = []
     for hook in hooks:
         known = {name: getattr(hook, name) for name in WebhookView.model_fields if name != "waiting"}

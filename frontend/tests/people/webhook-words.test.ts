@@ -1,5 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { EVENTS, eventWords, lastWords, USUAL, urlFault, webhookState } from "@/features/people/webhook-words";
+import {
+  EVENTS,
+  eventWords,
+  lastWords,
+  USUAL,
+  urlFault,
+  webhookState,
+} from "@/features/people/webhook-words";
 import { webhook } from "../support/fixtures/people";
 
 const NOW = Date.parse("2026-03-01T12:00:00Z");

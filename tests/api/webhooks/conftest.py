@@ -73,11 +73,12 @@ def look(sender: Sender) -> None:
 
 
 @pytest.fixture
-def webhooks(service, monkeypatch) -> Iterator[Webhooks]:
+def webhooks(service) -> Iterator[Webhooks]:
     settings = service.settings.model_copy(update=LOCAL)
-    monkeypatch.setattr(service.app.state, "settings", settings)
+    service.app.state.settings = settings
     made = Webhooks(service, settings, [])
     yield made
+    service.app.state.settings = service.settings
     for sender in made.senders:
         sender.stop()
         sender.close()

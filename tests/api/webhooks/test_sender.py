@@ -4,20 +4,31 @@ from datetime import timedelta
 
 import pytest
 from hooke_api.models import WebhookDelivery, database_time
+from hooke_api.storage.outbox import announce
 from hooke_api.webhooks import sender as sending
 from hooke_api.webhooks.delivering import JITTER, PAUSES, pause_after
 from sqlalchemy import update
 
 from tests.api.databases import ONE_KIND
+from tests.api.hands import ALONE
 from tests.api.webhooks.conftest import look
 from tests.waiting import free_port, wait_for
 
 CANCELLED = ["experiment.cancelled"]
 
 
+@pytest.fixture
 def happen(service):
-    """Let an experiment end as cancelled."""
-    service.client.post(f"/experiments/{service.submit()['id']}/cancel").raise_for_status()
+    """Return what announces the end of an experiment, so many times."""
+    experiment = service.submit(**ALONE)["id"]
+
+    def announced(times=1):
+        with service.database.write() as session:
+            for _ in range(times):
+                data = {"id": experiment, "event": "experiment.cancelled"}
+                announce(session, "experiment", data, experiment_id=experiment)
+
+    return announced
 
 
 def only(found):
@@ -32,11 +43,12 @@ def make_due(service, **values):
         session.execute(waiting.values(next_at=at, **values))
 
 
-def test_an_attempt_that_fails_is_repeated_with_the_same_id(webhooks, receiver):
+@ONE_KIND
+def test_an_attempt_that_fails_is_repeated_with_the_same_id(webhooks, receiver, happen):
     made = webhooks.add(receiver.url, events=CANCELLED)
     sender = webhooks.sender()
     receiver.statuses = [500, 404, 202]
-    happen(webhooks.service)
+    happen()
     for status, pause in ((500, PAUSES[0]), (404, PAUSES[1])):
         look(sender)
         kept = only(webhooks.deliveries(made))
@@ -67,10 +79,10 @@ def test_pauses_grow_and_are_spread():
 
 
 @ONE_KIND
-def test_the_eighth_attempt_is_the_last(webhooks):
+def test_the_eighth_attempt_is_the_last(webhooks, happen):
     made = webhooks.add(f"http://127.0.0.1:{free_port()}/", events=CANCELLED)
     sender = webhooks.sender()
-    happen(webhooks.service)
+    happen()
     look(sender)
     make_due(webhooks.service, attempts=6)
     look(sender)
@@ -84,10 +96,10 @@ def test_the_eighth_attempt_is_the_last(webhooks):
     assert webhooks.view(made)["active"]
 
 
-def test_a_receiver_that_is_gone_is_switched_off(webhooks, receiver):
-    made = webhooks.add(receiver.url, events=["run.cancelled"])
+def test_a_receiver_that_is_gone_is_switched_off(webhooks, receiver, happen):
+    made = webhooks.add(receiver.url, events=CANCELLED)
     receiver.statuses = [410]
-    happen(webhooks.service)
+    happen(4)
     look(webhooks.sender())
     seen = webhooks.view(made)
     assert (seen["active"], seen["waiting"]) == (False, 0)
@@ -113,14 +125,14 @@ def test_redirects_are_not_followed(webhooks, receivers):
 
 
 @ONE_KIND
-def test_a_slow_receiver_holds_back_nobody(webhooks, receivers):
+def test_a_slow_receiver_holds_back_nobody(webhooks, receivers, happen):
     slow, quick = receivers(), receivers()
     slow.open.clear()
     for receiver in (slow, quick):
-        webhooks.add(receiver.url, events=["run.cancelled"])
+        webhooks.add(receiver.url, events=CANCELLED)
     sender = webhooks.sender()
     for count in (4, 8):
-        happen(webhooks.service)
+        happen(4)
         wait_for(lambda count=count: sender.look() or len(quick.requests) == count, "the quick receiver")
     assert len(slow.requests) == 1, "one at a time"
     assert sender.busy()
@@ -131,9 +143,9 @@ def test_a_slow_receiver_holds_back_nobody(webhooks, receivers):
 
 
 @ONE_KIND
-def test_what_was_sent_but_not_recorded_is_sent_again(webhooks, receiver, monkeypatch):
+def test_what_was_sent_but_not_recorded_is_sent_again(webhooks, receiver, monkeypatch, happen):
     made = webhooks.add(receiver.url, events=CANCELLED)
-    happen(webhooks.service)
+    happen()
 
     def die(*_):
         raise RuntimeError("the process ends here")
@@ -168,15 +180,16 @@ def test_an_outcome_that_cannot_be_stored_at_once_is_stored_later(webhooks, rece
     assert only(webhooks.deliveries(made))["state"] == "delivered"
 
 
-def test_one_process_sends_and_another_takes_over(webhooks, receiver):
+@ONE_KIND
+def test_one_process_sends_and_another_takes_over(webhooks, receiver, happen):
     webhooks.add(receiver.url, events=CANCELLED)
     first, second = webhooks.sender(), webhooks.sender()
     for _ in range(3):
-        happen(webhooks.service)
+        happen()
         look(first)
         look(second)
     assert len(set(receiver.ids)) == len(receiver.ids) == 3
-    happen(webhooks.service)
+    happen()
     look(second)
     assert len(receiver.ids) == 3, "it does not lead"
     first.close()

@@ -94,6 +94,7 @@ def test_a_run_is_told_from_its_start_to_its_end(webhooks, receiver):
     assert all(events[each["position"]] == each["event"] for each in found)
 
 
+@ONE_KIND
 def test_the_documented_example_verifies_what_arrives(webhooks, receiver):
     verify = documented()
     made = webhooks.add(receiver.url)

@@ -38,7 +38,9 @@ export function webhookState(webhook: WebhookView): { words: string; tone: "good
 
 /** What came of the last attempt, what waits, and what was left out. */
 export function lastWords(webhook: WebhookView, now: number): string {
-  const last = webhook.last_at ? `${webhook.last_why}, ${formatAge(webhook.last_at, now)}` : "sent nothing yet";
+  const last = webhook.last_at
+    ? `${webhook.last_why}, ${formatAge(webhook.last_at, now)}`
+    : "sent nothing yet";
   const waiting = webhook.waiting > 0 ? `; ${webhook.waiting} waiting` : "";
   const dropped = webhook.dropped > 0 ? `; ${webhook.dropped} dropped` : "";
   return last + waiting + dropped;

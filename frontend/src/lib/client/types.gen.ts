@@ -1240,6 +1240,66 @@ export type Counted = {
 };
 
 /**
+ * CreatedWebhook
+ *
+ * A webhook that has just been made.
+ */
+export type CreatedWebhook = {
+    /**
+     * Active
+     */
+    active: boolean;
+    /**
+     * Created At
+     */
+    created_at: string;
+    /**
+     * Created By
+     */
+    created_by: string;
+    /**
+     * Dropped
+     */
+    dropped: number;
+    /**
+     * Events
+     */
+    events: Array<WebhookEvent>;
+    /**
+     * Id
+     */
+    id: string;
+    /**
+     * Last At
+     */
+    last_at: string | null;
+    /**
+     * Last Delivered
+     */
+    last_delivered: boolean | null;
+    /**
+     * Last Why
+     */
+    last_why: string | null;
+    /**
+     * Off Why
+     */
+    off_why: string | null;
+    /**
+     * Secret
+     */
+    secret: string;
+    /**
+     * Url
+     */
+    url: string;
+    /**
+     * Waiting
+     */
+    waiting: number;
+};
+
+/**
  * Credential
  *
  * What a request was sent with.
@@ -1321,6 +1381,78 @@ export type DeletedPage = {
      * Next Cursor
      */
     next_cursor: string | null;
+};
+
+/**
+ * DeliveryPage
+ *
+ * One page of deliveries, newest first.
+ */
+export type DeliveryPage = {
+    /**
+     * Items
+     */
+    items: Array<DeliveryView>;
+    /**
+     * Next Cursor
+     */
+    next_cursor: string | null;
+};
+
+/**
+ * DeliveryState
+ *
+ * What has become of a delivery.
+ */
+export type DeliveryState = 'waiting' | 'delivered' | 'failed' | 'discarded';
+
+/**
+ * DeliveryView
+ *
+ * An event for a webhook, and what has become of it.
+ */
+export type DeliveryView = {
+    /**
+     * Attempts
+     */
+    attempts: number;
+    /**
+     * Created At
+     */
+    created_at: string;
+    /**
+     * Ended At
+     */
+    ended_at: string | null;
+    /**
+     * Event
+     */
+    event: string;
+    /**
+     * Id
+     */
+    id: string;
+    /**
+     * Next At
+     */
+    next_at: string | null;
+    /**
+     * Position
+     */
+    position: number | null;
+    state: DeliveryState;
+    /**
+     * Status
+     */
+    status: number | null;
+    /**
+     * Webhook Id
+     */
+    webhook_id: string;
+    /**
+     * Why
+     */
+    why: string;
 };
 
 /**
@@ -2219,6 +2351,24 @@ export type NewUser = {
      */
     name: string;
     role?: Role;
+};
+
+/**
+ * NewWebhook
+ *
+ * Where to send what.
+ */
+export type NewWebhook = {
+    /**
+     * Events
+     */
+    events?: Array<WebhookEvent>;
+    /**
+     * Url
+     *
+     * An https address of a server in the internet; port 443, or one from 1024 on.
+     */
+    url: string;
 };
 
 /**
@@ -4161,6 +4311,103 @@ export type WaitingView = {
      */
     runs_ahead: number;
     starts: SpanView | null;
+};
+
+/**
+ * WebhookChange
+ *
+ * What changes of a webhook; null: nothing.
+ */
+export type WebhookChange = {
+    /**
+     * Active
+     *
+     * Switched off, it is told of nothing; what waits is discarded.
+     */
+    active?: boolean | null;
+    /**
+     * Events
+     */
+    events?: Array<WebhookEvent> | null;
+    /**
+     * Url
+     */
+    url?: string | null;
+};
+
+/**
+ * WebhookEvent
+ *
+ * What a webhook may be told of.
+ */
+export type WebhookEvent = 'run.started' | 'run.succeeded' | 'run.failed' | 'run.cancelled' | 'experiment.succeeded' | 'experiment.failed' | 'experiment.cancelled';
+
+/**
+ * WebhookList
+ *
+ * The webhooks, the oldest first.
+ */
+export type WebhookList = {
+    /**
+     * Items
+     */
+    items: Array<WebhookView>;
+};
+
+/**
+ * WebhookView
+ *
+ * A webhook without its secret.
+ */
+export type WebhookView = {
+    /**
+     * Active
+     */
+    active: boolean;
+    /**
+     * Created At
+     */
+    created_at: string;
+    /**
+     * Created By
+     */
+    created_by: string;
+    /**
+     * Dropped
+     */
+    dropped: number;
+    /**
+     * Events
+     */
+    events: Array<WebhookEvent>;
+    /**
+     * Id
+     */
+    id: string;
+    /**
+     * Last At
+     */
+    last_at: string | null;
+    /**
+     * Last Delivered
+     */
+    last_delivered: boolean | null;
+    /**
+     * Last Why
+     */
+    last_why: string | null;
+    /**
+     * Off Why
+     */
+    off_why: string | null;
+    /**
+     * Url
+     */
+    url: string;
+    /**
+     * Waiting
+     */
+    waiting: number;
 };
 
 /**
@@ -6160,6 +6407,215 @@ export type VersionResponses = {
 };
 
 export type VersionResponse = VersionResponses[keyof VersionResponses];
+
+export type RedeliverData = {
+    body?: never;
+    path: {
+        /**
+         * Delivery Id
+         */
+        delivery_id: string;
+    };
+    query?: never;
+    url: '/api/v1/webhook-deliveries/{delivery_id}/redeliver';
+};
+
+export type RedeliverErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type RedeliverError = RedeliverErrors[keyof RedeliverErrors];
+
+export type RedeliverResponses = {
+    /**
+     * Successful Response
+     */
+    202: DeliveryView;
+};
+
+export type RedeliverResponse = RedeliverResponses[keyof RedeliverResponses];
+
+export type ListWebhooksData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/v1/webhooks';
+};
+
+export type ListWebhooksErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type ListWebhooksError = ListWebhooksErrors[keyof ListWebhooksErrors];
+
+export type ListWebhooksResponses = {
+    /**
+     * Successful Response
+     */
+    200: WebhookList;
+};
+
+export type ListWebhooksResponse = ListWebhooksResponses[keyof ListWebhooksResponses];
+
+export type CreateWebhookData = {
+    body: NewWebhook;
+    path?: never;
+    query?: never;
+    url: '/api/v1/webhooks';
+};
+
+export type CreateWebhookErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type CreateWebhookError = CreateWebhookErrors[keyof CreateWebhookErrors];
+
+export type CreateWebhookResponses = {
+    /**
+     * Successful Response
+     */
+    201: CreatedWebhook;
+};
+
+export type CreateWebhookResponse = CreateWebhookResponses[keyof CreateWebhookResponses];
+
+export type DeleteWebhookData = {
+    body?: never;
+    path: {
+        /**
+         * Webhook Id
+         */
+        webhook_id: string;
+    };
+    query?: never;
+    url: '/api/v1/webhooks/{webhook_id}';
+};
+
+export type DeleteWebhookErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type DeleteWebhookError = DeleteWebhookErrors[keyof DeleteWebhookErrors];
+
+export type DeleteWebhookResponses = {
+    /**
+     * Successful Response
+     */
+    204: void;
+};
+
+export type DeleteWebhookResponse = DeleteWebhookResponses[keyof DeleteWebhookResponses];
+
+export type ChangeWebhookData = {
+    body: WebhookChange;
+    path: {
+        /**
+         * Webhook Id
+         */
+        webhook_id: string;
+    };
+    query?: never;
+    url: '/api/v1/webhooks/{webhook_id}';
+};
+
+export type ChangeWebhookErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type ChangeWebhookError = ChangeWebhookErrors[keyof ChangeWebhookErrors];
+
+export type ChangeWebhookResponses = {
+    /**
+     * Successful Response
+     */
+    200: WebhookView;
+};
+
+export type ChangeWebhookResponse = ChangeWebhookResponses[keyof ChangeWebhookResponses];
+
+export type ListDeliveriesData = {
+    body?: never;
+    path: {
+        /**
+         * Webhook Id
+         */
+        webhook_id: string;
+    };
+    query?: {
+        /**
+         * Limit
+         */
+        limit?: number;
+        /**
+         * Cursor
+         */
+        cursor?: string | null;
+    };
+    url: '/api/v1/webhooks/{webhook_id}/deliveries';
+};
+
+export type ListDeliveriesErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type ListDeliveriesError = ListDeliveriesErrors[keyof ListDeliveriesErrors];
+
+export type ListDeliveriesResponses = {
+    /**
+     * Successful Response
+     */
+    200: DeliveryPage;
+};
+
+export type ListDeliveriesResponse = ListDeliveriesResponses[keyof ListDeliveriesResponses];
+
+export type TestWebhookData = {
+    body?: never;
+    path: {
+        /**
+         * Webhook Id
+         */
+        webhook_id: string;
+    };
+    query?: never;
+    url: '/api/v1/webhooks/{webhook_id}/test';
+};
+
+export type TestWebhookErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type TestWebhookError = TestWebhookErrors[keyof TestWebhookErrors];
+
+export type TestWebhookResponses = {
+    /**
+     * Successful Response
+     */
+    202: DeliveryView;
+};
+
+export type TestWebhookResponse = TestWebhookResponses[keyof TestWebhookResponses];
 
 export type ListWorkloadsData = {
     body?: never;
