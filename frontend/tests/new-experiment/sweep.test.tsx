@@ -55,7 +55,9 @@ describe("a sweep", () => {
 
 describe("the card of a swept variant", () => {
   it("writes the values, says what they make, and can be undone", async () => {
-    const { user, written } = showParts(<VariantsSection catalogue={SEARCHED_CATALOGUE} />);
+    const { user, written } = showParts(
+      <VariantsSection catalogue={SEARCHED_CATALOGUE} workloads={WORKLOADS} />,
+    );
     const sweep = () => within(card(1).getByTestId("sweep"));
     await user.click(sweep().getByText("Sweep a parameter"));
     await user.selectOptions(sweep().getByLabelText("Sweep another parameter"), "Period");

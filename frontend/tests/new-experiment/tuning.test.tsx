@@ -8,7 +8,7 @@ import { card, choose, part, refill, showParts, WORKLOADS } from "./form";
 function showTuning() {
   const { user, written } = showParts(
     <>
-      <VariantsSection catalogue={SEARCHED_CATALOGUE} />
+      <VariantsSection catalogue={SEARCHED_CATALOGUE} workloads={WORKLOADS} />
       <TuningSection schema={SEARCHED_CATALOGUE.tuning} />
     </>,
   );

@@ -38,7 +38,9 @@ def spec(workers=2, steps=400, virtual=(), **parameters):
 def served(folder, chosen):
     """Return the worker of each exchange, and the steps of each worker."""
     run_spec_virtual(chosen, folder)
-    blocks = [r.columns["worker"] for r in records(folder / f"journal.{chosen.workers}.jsonl") if r.kind == "steps"]
+    blocks = [
+        r.columns["worker"] for r in records(folder / f"journal.{chosen.workers}.jsonl") if r.kind == "steps"
+    ]
     order = [int(worker) for block in blocks for worker in unpack("worker", block)]
     steps = [list(records(folder / f"journal.{i}.jsonl"))[-1].step for i in range(chosen.workers)]
     return order, steps

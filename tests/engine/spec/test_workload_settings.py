@@ -46,7 +46,8 @@ def test_what_is_learned_is_the_same_for_all_variants():
     found = faults(with_settings(labels=70))
     assert list(found) == ["/variants/1/workload_settings/labels"]
     assert (
-        "a variant cannot set this parameter of xmlc-mlp; it may set: active, bucket, bucket_policy" in found.popitem()[1]
+        "a variant cannot set this parameter of xmlc-mlp; it may set: active, bucket, bucket_policy"
+        in found.popitem()[1]
     )
 
 

@@ -6,9 +6,9 @@ import { useRefresh } from "@/lib/events/use-refresh";
 import { useStream } from "@/lib/events/use-stream";
 import { useRefusal } from "@/lib/people/use-me";
 import { ErrorPanel } from "@/lib/ui/error-panel";
+import screen from "@/lib/ui/screen.module.css";
 import { AddCluster } from "./add-cluster";
 import { ClusterPart } from "./cluster-part";
-import screen from "@/lib/ui/screen.module.css";
 
 /** The clusters that have joined: state, equipment, tokens; and how to join another one. */
 export function ClustersScreen() {

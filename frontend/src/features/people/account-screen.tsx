@@ -7,10 +7,10 @@ import { useStream } from "@/lib/events/use-stream";
 import { MEANINGS } from "@/lib/people/roles";
 import { useMe } from "@/lib/people/use-me";
 import { ErrorPanel } from "@/lib/ui/error-panel";
+import screen from "@/lib/ui/screen.module.css";
 import { Section } from "@/lib/ui/section";
 import { complete } from "./new-password";
 import { NewPasswordFields } from "./new-password-fields";
-import screen from "@/lib/ui/screen.module.css";
 import styles from "./people.module.css";
 import { TokensPart } from "./tokens-part";
 

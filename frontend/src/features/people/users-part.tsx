@@ -10,8 +10,8 @@ import {
 import type { Me, Role } from "@/lib/client/types.gen";
 import { MEANINGS, ROLES } from "@/lib/people/roles";
 import { ErrorPanel } from "@/lib/ui/error-panel";
-import { Section } from "@/lib/ui/section";
 import screen from "@/lib/ui/screen.module.css";
+import { Section } from "@/lib/ui/section";
 import { ShownOnce } from "@/lib/ui/shown-once";
 import ui from "@/lib/ui/ui.module.css";
 import styles from "./people.module.css";

@@ -825,6 +825,12 @@ export type Communication = {
      */
     packing?: 'one' | 'per-layer' | 'buckets';
     /**
+     * Rows
+     *
+     * What an all-reduce sends of a model that touches few rows in a step: all, or those that some worker has touched.
+     */
+    rows?: 'all' | 'touched';
+    /**
      * Wire type
      *
      * How vectors travel: bf16 and fp16 round elements and sums; int8, sign (1 bit) and top-k (the largest elements) compress what changed, and all-reduces become all-gathers.
@@ -3589,6 +3595,38 @@ export type SpanView = {
 };
 
 /**
+ * SpeedChange
+ *
+ * A change of speed: sudden, or linear over some seconds.
+ */
+export type SpeedChange = {
+    /**
+     * At
+     *
+     * Virtual seconds of the run at which it begins.
+     */
+    at: number;
+    /**
+     * Over
+     *
+     * Seconds in which the speed changes linearly; 0: at once.
+     */
+    over?: number;
+    /**
+     * Speed
+     *
+     * Afterwards: a factor on the worker's speed before all changes.
+     */
+    speed: number;
+    /**
+     * Worker
+     *
+     * Its rank; empty: all workers.
+     */
+    worker?: number | null;
+};
+
+/**
  * SpeedUp
  *
  * Baseline's time to target over this variant's, paired by seed: geometric mean, 95% t interval of logs.
@@ -4143,6 +4181,14 @@ export type Variant = {
     sweep?: {
         [key: string]: Array<boolean | number | number | string | null>;
     };
+    /**
+     * Settings of the workload
+     *
+     * Parameters of the workload that this variant sets; only those that change how it is trained, not what is learned.
+     */
+    workload_settings?: {
+        [key: string]: unknown;
+    };
 };
 
 /**
@@ -4277,6 +4323,30 @@ export type VirtualCluster = {
      * The calibration that gave the constants.
      */
     source?: string | null;
+    /**
+     * Changes of speed
+     *
+     * In the order of their beginnings; each holds until the worker's next one.
+     */
+    speed_changes?: Array<SpeedChange>;
+    /**
+     * Speeds
+     *
+     * Relative speed of worker 0, 1, ..., from the beginning again where there are more workers: at 0.5 a gradient takes twice as long.
+     */
+    speeds?: Array<number>;
+    /**
+     * Straggling
+     *
+     * Chance that a gradient takes `straggling_factor` times as long.
+     */
+    straggling?: number;
+    /**
+     * Straggling factor
+     *
+     * How much longer such a gradient takes.
+     */
+    straggling_factor?: number;
 };
 
 /**
