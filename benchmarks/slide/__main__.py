@@ -2,7 +2,7 @@
 
 Times the parts of a step on a planted problem, and prints samples per second with rebuilds of the hash tables
 in the account: one in every 50 steps, and by the growing schedule over the first 5000 steps. Measure on an idle
-machine.
+machine; on a busy one the column PROCESSOR (time of all threads; rates as if these ran undisturbed) says more.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import numpy as np
 from hooke.cli.text import columns
@@ -32,25 +33,23 @@ CYCLE, HORIZON = 50, 5000
 
 
 class Clock:
-    """Seconds of each part, all repetitions."""
+    """Wall and processor milliseconds of each part, all repetitions; processor time is that of all threads."""
 
     def __init__(self) -> None:
-        self.seconds: dict[str, list[float]] = defaultdict(list)
+        self.times: dict[str, list[tuple[float, float]]] = defaultdict(list)
 
     @contextmanager
     def __call__(self, part: str) -> Iterator[None]:
-        began = time.perf_counter()
+        wall, cpu = time.perf_counter(), time.process_time()
         yield
-        self.seconds[part].append(time.perf_counter() - began)
+        self.times[part].append((1e3 * (time.perf_counter() - wall), 1e3 * (time.process_time() - cpu)))
 
-    def ms(self, part: str) -> float:
-        return 1e3 * median(self.seconds[part])
-
-    def least(self, part: str) -> float:
-        return 1e3 * min(self.seconds[part])
+    def figures(self, part: str) -> dict[str, float]:
+        wall, cpu = zip(*self.times[part], strict=True)
+        return {"median": median(wall), "fastest": min(wall), "processor": median(cpu)}
 
 
-def measure(network: Network, optimizer: str, momentum: bool, settings: Settings, steps: int) -> dict[str, float]:
+def measure(network: Network, optimizer: str, momentum: bool, settings: Settings, steps: int) -> dict[str, Any]:
     """Train `steps` steps; print the table of parts, return the figures."""
     shapes = network.w2.shape, network.w1.shape
     optimizers = [RowOptimizer(optimizer, shape, 1e-3, momentum=momentum) for shape in shapes]  # type: ignore[arg-type]
@@ -58,7 +57,8 @@ def measure(network: Network, optimizer: str, momentum: bool, settings: Settings
     clock, touched = Clock(), np.zeros(settings.labels, np.uint8)
     for step in range(3):  # compiles
         network.step(step, pool[step], optimizers, clock, touched)
-    clock.seconds.clear()
+    clock.times.clear()
+    network.rebuild()
     touched[:] = 0
     rows, active = [], []
     for step in range(steps):
@@ -67,33 +67,38 @@ def measure(network: Network, optimizer: str, momentum: bool, settings: Settings
         rows.append(distinct)
         active.append(sizes.mean())
         if step == min(steps, CYCLE) - 1:
-            after_cycle = np.flatnonzero(touched)
+            since = np.flatnonzero(touched)
+            with clock("update"):
+                moved = network.tables.update_from(network.family, network.w2, since, network.threads)
     for _ in range(3):
         with clock("rebuild"):
             network.rebuild()
-        with clock("update"):
-            moved = network.tables.update_from(network.family, network.w2, after_cycle, network.threads)
-    parts = [part for part in clock.seconds if part not in ("step", "rebuild", "update")]
-    step_ms, rebuild_ms, update_ms = clock.ms("step"), clock.ms("rebuild"), clock.ms("update")
-    rebuilds = RebuildSchedule().until(HORIZON)
+    times = {part: clock.figures(part) for part in clock.times}
+    rates = {}
+    for kind in ("median", "fastest", "processor"):
+        step_ms, rebuild_ms = times["step"][kind], times["rebuild"][kind]
+        share = settings.threads if kind == "processor" else 1  # processor time is spread over the threads
+        for name, often in (
+            ("without rebuilds", 0.0), (f"rebuild every {CYCLE} steps", 1 / CYCLE),
+            (f"growing gaps, {HORIZON} steps", RebuildSchedule().until(HORIZON) / HORIZON),
+        ):  # fmt: skip
+            rates.setdefault(name, {})[kind] = 1e3 * settings.batch * share / (step_ms + often * rebuild_ms)
     figures = {
-        **{f"{part} ms": clock.ms(part) for part in parts},
-        "step ms": step_ms, "fastest step ms": clock.least("step"),
-        "rebuild ms": rebuild_ms, "update ms": update_ms, "rows of the update": len(after_cycle),
-        "ids moved": moved, "active rows per sample": float(np.mean(active)),
-        "different rows per batch": float(np.mean(rows)),
-        "samples/s without rebuilds": 1e3 * settings.batch / step_ms,
-        f"samples/s, rebuild every {CYCLE} steps": 1e3 * settings.batch / (step_ms + rebuild_ms / CYCLE),
-        f"samples/s, growing gaps, {HORIZON} steps":
-            1e3 * settings.batch / (step_ms + rebuild_ms * rebuilds / HORIZON),
+        "active rows per sample": float(np.mean(active)), "different rows per batch": float(np.mean(rows)),
+        f"rows touched in {min(steps, CYCLE)} steps": len(since), "ids that the update moved": moved,
         "MB tables": network.tables.bytes / 1e6, "MB moments": sum(o.bytes for o in optimizers) / 1e6,
         "MB weights": (network.w1.nbytes + network.w2.nbytes) / 1e6,
         "MB peak of the process": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3,
     }  # fmt: skip
     title = optimizer + (" with momentum" if momentum else "")
-    print(columns([(title.upper(), "MEDIAN"), *((what, f"{value:.4g}") for what, value in figures.items())]))
+    print(columns([
+        (title.upper(), "MEDIAN", "FASTEST", "PROCESSOR"),
+        *((f"{part}, ms", *(f"{value:.3g}" for value in each.values())) for part, each in times.items()),
+        *((f"samples/s, {name}", *(f"{value:.0f}" for value in each.values())) for name, each in rates.items()),
+        *((name, f"{value:.4g}", "", "") for name, value in figures.items()),
+    ]))  # fmt: skip
     print(flush=True)
-    return figures
+    return {"times": times, "rates": rates, "figures": figures}
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Kernels of the hash families. They work on blocks of vectors, transposed, one vector per SIMD lane.
+"""Kernels of the hash families. They work on blocks of LANES vectors, transposed, one vector per SIMD lane.
 
 Every lane runs the same instructions in the same order, also where the last block is filled up with zeros, so
 that the code of a vector depends on nothing but the vector.
@@ -11,7 +11,7 @@ import numpy as np
 from hooke.hashing.family import Floats, Ints, Offsets
 from hooke.hashing.jit import compiled
 
-LANES = 64
+LANES = 96
 GROUP = 8
 """Coordinates of a bin that are compared in registers; a bin has a multiple of it, filled up by repetition."""
 

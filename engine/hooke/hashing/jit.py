@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from hooke.errors import ArgumentError
 
 try:
     import numba
+    from llvmlite import ir
+    from numba.core import cgutils, types
+    from numba.extending import intrinsic
 except ImportError as missing:
     raise ArgumentError(
         "hashed output layers need numba, which is not installed: pip install 'hooke[compute]'"
@@ -91,3 +94,28 @@ class Threads:
 
 
 ONE = Threads(1)
+
+
+def _prefetch(_: Any, array: Any, row: Any, column: Any) -> Any:
+    """Return type and code of `prefetch`."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        matrix = context.make_array(array)(context, builder, arguments[0])
+        places = [
+            context.cast(builder, argument, kind, types.intp)
+            for argument, kind in zip(arguments[1:], signature.args[1:], strict=True)
+        ]
+        element = cgutils.get_item_pointer(context, builder, array, matrix, places, wraparound=False)
+        number, address = ir.IntType(32), cgutils.voidptr_t
+        kind = ir.FunctionType(ir.VoidType(), [address, number, number, number])
+        function = builder.module.declare_intrinsic("llvm.prefetch", [address], kind)
+        read, keep, data = number(0), number(3), number(1)
+        builder.call(function, [builder.bitcast(element, address), read, keep, data])
+        return context.get_dummy_value()
+
+    return types.void(array, row, column), generate
+
+
+prefetch = intrinsic(_prefetch)
+"""prefetch(matrix, row, column): begin to load the cache line of an element; rows at random are not foreseen by
+processors. Of no effect on results."""

@@ -14,11 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hooke.hashing.family import Ints
-from hooke.hashing.jit import compiled
+from hooke.hashing.jit import compiled, prefetch
 from hooke.hashing.lists import Longs
 from hooke.hashing.step_kernels import step_row
 
 Real = NDArray[np.floating[Any]]
+
+AHEAD = 8
+"""Rows by which loops over rows at random request memory in advance."""
+LINE = 16
+"""Elements of float32 in a cache line."""
 
 
 @compiled(reassociate=True)
@@ -32,6 +37,9 @@ def hidden_rows(
             hidden[i, k] = bias[k]
         e, last = starts[i], starts[i + 1]
         while e + 4 <= last:
+            for f in range(e + AHEAD, min(e + AHEAD + 4, last)):
+                for k in range(0, width, LINE):
+                    prefetch(weight, ids[f], k)
             a, b, c, d = ids[e], ids[e + 1], ids[e + 2], ids[e + 3]
             p, q, r, s = values[e], values[e + 1], values[e + 2], values[e + 3]
             for k in range(width):
@@ -72,6 +80,9 @@ def softmax_rows(
             continue
         e = first
         while e + 4 <= last:
+            for f in range(e + AHEAD, min(e + AHEAD + 4, last)):
+                for k in range(0, width, LINE):
+                    prefetch(weight, ids[f], k)
             a, b, c, d = ids[e], ids[e + 1], ids[e + 2], ids[e + 3]
             p, q, r, s = zero, zero, zero, zero
             for k in range(width):
@@ -207,6 +218,15 @@ def apply_rows(
     for part in range(begin, end):
         for j in range(distinct[part]):
             at = parts[part] + j
+            if j + AHEAD < distinct[part]:
+                for k in range(0, width, LINE):
+                    prefetch(weight, rows[at + AHEAD], k)
+                if second_moment.shape[0] > 0:
+                    for k in range(0, second_moment.shape[1], LINE):
+                        prefetch(second_moment, rows[at + AHEAD], k)
+                if first_moment.shape[0] > 0:
+                    for k in range(0, width, LINE):
+                        prefetch(first_moment, rows[at + AHEAD], k)
             e = starts[at]
             last = starts[at + 1] if j + 1 < distinct[part] else parts[part + 1]
             a, p = samples[e], values[e]
