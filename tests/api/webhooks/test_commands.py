@@ -43,6 +43,7 @@ def test_from_the_first_webhook_to_none(remote, receiver, tmp_path):
     receiver.statuses = [410]
     assert "was not delivered: status 410" in hooke("webhooks", "test", id, status=1)
     assert "off: the receiver answered with status 410" in hooke("webhooks", "list")
+    assert sender.fault() is None, "a receiver that fails is no fault of the server"
     assert hooke("webhooks", "on", id) == f"{id} is on\n"
     assert hooke("webhooks", "off", id) == f"{id} is off\n"
     assert "is switched off" in hooke("webhooks", "test", id, status=1)

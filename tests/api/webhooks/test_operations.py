@@ -6,7 +6,6 @@ from hooke_api.webhooks import service as resource
 from hooke_api.webhooks.schemas import USUAL
 from sqlalchemy import select
 
-from tests.api.persons import person
 from tests.api.test_experiments import pointers, problem
 from tests.api.webhooks.conftest import look
 
@@ -34,7 +33,7 @@ def test_a_secret_is_shown_once_and_stored_nowhere(webhooks):
     assert webhooks.add(SECRET_PATH)["secret"] != made["secret"]
 
 
-def test_what_cannot_be_a_webhook_is_refused(service):
+def test_what_cannot_be_a_webhook_is_refused(service, monkeypatch):
     for url in ("http://example.org/", "https://10.0.0.1/", "https://a:b@example.org/", "", "x" * 2001):
         assert pointers(service.client.post("/webhooks", json={"url": url})) == {"/url"}
     for events in ([], ["run.paused"], ["webhook.test"]):
@@ -42,13 +41,10 @@ def test_what_cannot_be_a_webhook_is_refused(service):
         assert all(pointer.startswith("/events") for pointer in pointers(answer))
     assert pointers(service.client.post("/webhooks", json={"url": SECRET_PATH, "secret": "mine"})) == {"/secret"}
     assert service.get("/webhooks")["items"] == []
-
-
-def test_there_is_a_limit(webhooks, monkeypatch):
     monkeypatch.setattr(resource, "MOST", 1)
-    webhooks.add(SECRET_PATH)
-    refused = problem(webhooks.service.client.post("/webhooks", json={"url": SECRET_PATH}), 409)
-    assert "1 webhooks" in refused["detail"]
+    service.client.post("/webhooks", json={"url": SECRET_PATH}).raise_for_status()
+    refused = problem(service.client.post("/webhooks", json={"url": SECRET_PATH}), 409)
+    assert "which is the limit" in refused["detail"]
 
 
 def test_a_change_is_checked_and_leaves_the_rest(webhooks):
@@ -108,9 +104,3 @@ def test_the_trail_names_the_host_and_no_secret(webhooks):
         ("change_webhook", on, on | {"active": False}),
         ("delete_webhook", on | {"active": False}, None),
     ]
-
-
-def test_only_administrators_see_addresses(webhooks):
-    webhooks.add(SECRET_PATH)
-    for role, status in (("operator", 403), ("admin", 200)):
-        assert person(webhooks.service, role).client.get("/webhooks").status_code == status

@@ -112,19 +112,6 @@ def test_a_receiver_that_is_gone_is_switched_off(webhooks, receiver, happen):
 
 
 @ONE_KIND
-def test_redirects_are_not_followed(webhooks, receivers):
-    first, inner = receivers(), receivers()
-    first.statuses, first.location = [302], inner.url
-    made = webhooks.add(first.url)
-    webhooks.test(made)
-    look(webhooks.sender())
-    kept = only(webhooks.deliveries(made))
-    assert (kept["state"], kept["status"]) == ("failed", 302), "a test is tried once"
-    assert "not followed" in kept["why"]
-    assert inner.requests == []
-
-
-@ONE_KIND
 def test_a_slow_receiver_holds_back_nobody(webhooks, receivers, happen):
     slow, quick = receivers(), receivers()
     slow.open.clear()
@@ -140,44 +127,6 @@ def test_a_slow_receiver_holds_back_nobody(webhooks, receivers, happen):
     wait_for(lambda: len(slow.requests) == 8, "the slow receiver")
     assert len(set(slow.ids)) == 8
     wait_for(lambda: not sender.busy(), "the end of the requests")
-
-
-@ONE_KIND
-def test_what_was_sent_but_not_recorded_is_sent_again(webhooks, receiver, monkeypatch, happen):
-    made = webhooks.add(receiver.url, events=CANCELLED)
-    happen()
-
-    def die(*_):
-        raise RuntimeError("the process ends here")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(sending, "record", die)
-        patched.setattr(sending, "RECORD_PAUSES", ())
-        first = webhooks.sender()
-        look(first)
-        first.close()
-    assert only(webhooks.deliveries(made))["attempts"] == 0
-    look(webhooks.sender())
-    assert receiver.ids == [only(webhooks.deliveries(made))["id"]] * 2
-    assert only(webhooks.deliveries(made))["state"] == "delivered"
-
-
-@ONE_KIND
-def test_an_outcome_that_cannot_be_stored_at_once_is_stored_later(webhooks, receiver, monkeypatch):
-    made = webhooks.add(receiver.url)
-    webhooks.test(made)
-    store, failures = sending.record, [OSError("busy")]
-
-    def record(*told):
-        if failures:
-            raise failures.pop()
-        store(*told)
-
-    monkeypatch.setattr(sending, "record", record)
-    monkeypatch.setattr(sending, "RECORD_PAUSES", (0.0,))
-    look(webhooks.sender())
-    assert len(receiver.requests) == 1
-    assert only(webhooks.deliveries(made))["state"] == "delivered"
 
 
 @ONE_KIND
@@ -223,33 +172,47 @@ def test_a_name_is_resolved_once_for_each_attempt_and_checked_each_time(webhooks
 
 
 @ONE_KIND
-def test_the_guard_decides_again_before_each_request(webhooks, receiver):
-    made = webhooks.add(receiver.url)
-    webhooks.test(made)
-    look(webhooks.sender(webhook_networks=[]))
-    assert "a loopback address" in only(webhooks.deliveries(made))["why"]
-    assert receiver.requests == []
+def test_what_is_not_sent_says_why(webhooks, receivers, tmp_path):
+    first, inner = receivers(), receivers()
+    first.statuses, first.location = [302], inner.url
+    made = webhooks.add(first.url)
+    for changes, words in (
+        ({}, "status 302; redirects are not followed"),
+        ({"webhook_networks": []}, "a loopback address"),
+        ({"webhook_http": False}, "begins with https"),
+        ({"home": tmp_path}, "the file webhook-key is not that of its secret"),
+    ):
+        sender = webhooks.sender(**changes)
+        webhooks.test(made)
+        look(sender)
+        sender.close()
+        newest = webhooks.deliveries(made)[0]
+        assert (newest["state"], newest["attempts"]) == ("failed", 1), "a test is tried once"
+        assert words in newest["why"]
+    assert (len(first.requests), inner.requests) == (1, [])
 
 
 @ONE_KIND
-def test_with_another_key_nothing_is_signed(webhooks, receiver, tmp_path):
+def test_what_was_sent_but_not_stored_is_sent_again(webhooks, receiver, monkeypatch):
     made = webhooks.add(receiver.url)
-    webhooks.test(made)
-    look(webhooks.sender(home=tmp_path))
-    assert "webhook-key" in only(webhooks.deliveries(made))["why"]
-    assert receiver.requests == []
+    store, failures = sending.record, [OSError("busy")]
 
+    def record(*told):
+        if failures:
+            raise failures.pop()
+        store(*told)
 
-@ONE_KIND
-def test_the_thread_works_until_it_is_stopped(webhooks, receiver):
-    made = webhooks.add(receiver.url)
-    sender = webhooks.sender(webhook_seconds=0.02)
-    sender.start()
-    webhooks.test(made)
-    wait_for(lambda: receiver.requests, "the test")
-    receiver.statuses = [500]
-    webhooks.test(made)
-    wait_for(lambda: webhooks.view(made)["last_delivered"] is False, "the outcome")
-    assert sender.fault() is None, "a receiver that fails is no fault of the server"
-    sender.stop()
-    assert not sender.is_alive()
+    monkeypatch.setattr(sending, "record", record)
+    monkeypatch.setattr(sending, "RECORD_PAUSES", (0.0,))
+    first = webhooks.sender()
+    once = webhooks.test(made)
+    look(first)
+    assert only(webhooks.deliveries(made))["state"] == "delivered", "the outcome was stored by the second attempt"
+    failures += [OSError("the process ends here")] * 2
+    again = webhooks.test(made)
+    look(first)
+    first.close()
+    assert webhooks.deliveries(made)[0]["attempts"] == 0
+    look(webhooks.sender())
+    assert receiver.ids == [once, again, again]
+    assert webhooks.deliveries(made)[0]["state"] == "delivered"
