@@ -42,7 +42,7 @@ def test_a_target_is_the_documented_one_and_called_an_expectation_where_nobody_h
             assert f"Target: {round(100 * cls.target)} %, an expectation, not measured" in (cls.__doc__ or "")
         else:
             assert "expectation" not in (cls.__doc__ or "")
-    assert expected == set(built_in("workload")) - {"digits-mlp", "mnist-lenet", "fashion-lenet"}
+    assert expected == set(built_in("workload")) - {"digits-mlp", "mnist-lenet", "fashion-lenet", "xmlc-mlp"}
 
 
 def test_listing_workloads_imports_neither_torch_nor_numpy():
