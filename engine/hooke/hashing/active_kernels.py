@@ -39,11 +39,13 @@ def assemble(
         place = np.int64(mix(key, i) % np.uint64(len(order)))
         while n < least:
             n = put(order[place], taken, chosen, n)
-            place = place + 1 if place + 1 < len(order) else 0
+            place += np.int64(1)
+            if place == len(order):
+                place = np.int64(0)
         sizes[i] = n
 
 
-@compiled()
+@compiled(helper=True)
 def put(row: int, taken: Ints, chosen: Ints, n: int) -> int:
     """Write `row` to chosen[n] unless `taken`, the hash set of chosen[:n], has it; return the new n."""
     mask = len(taken) - 1

@@ -67,6 +67,7 @@ def winner_codes(
     block = np.zeros((dim, LANES), np.float32)
     best = np.empty(LANES, np.float32)
     win = np.empty((hashes, LANES), np.int32)
+    own = np.empty(hashes, np.int32)
     code = np.empty(LANES, np.int32)
     for first in range(begin, end, LANES):
         rows = min(LANES, end - first)
@@ -117,7 +118,9 @@ def winner_codes(
                 lowest = min(lowest, win[h, r])
         if lowest < _0:
             for r in range(rows):
-                fill_empty(win[:, r], borrow)
+                own[:] = win[:, r]
+                fill_empty(own, borrow)
+                win[:, r] = own
         for t in range(hashes // per_table):
             for r in range(LANES):
                 code[r] = _0
@@ -128,7 +131,7 @@ def winner_codes(
                 codes[t, first + r] = code[r]
 
 
-@compiled()
+@compiled(helper=True)
 def fill_empty(win: Ints, borrow: Ints) -> None:
     """Give every hash of a vector without a value that of another one (Shrivastava 2017); 0 if none has."""
     hashes = win.shape[0]

@@ -23,16 +23,18 @@ except ImportError as missing:
 Kernel = TypeVar("Kernel", bound=Callable[..., object])
 
 
-def compiled(*, reassociate: bool = False, inlined: bool = False) -> Callable[[Kernel], Kernel]:
+def compiled(*, reassociate: bool = False, helper: bool = False) -> Callable[[Kernel], Kernel]:
     """Return a decorator that compiles a function on its first call; the call releases the GIL.
 
-    `inlined`: becomes part of its callers: for functions with many arguments that are called once per row.
+    `helper`: only other kernels call it, and it becomes part of them; this saves its own compilation.
     `reassociate` lets the compiler reorder sums in order to vectorize them. The order is then fixed in the
     compiled code: it depends neither on the number of threads nor on the data. NaN and Inf propagate. Code is
     cached on disk where a folder can be written (NUMBA_CACHE_DIR), else compiled in every process.
     """
     flags = {"contract", "nsz", "arcp"} | ({"reassoc"} if reassociate else set())
-    options = {"nogil": True, "error_model": "numpy", "fastmath": flags, "forceinline": inlined}
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": flags, "no_cfunc_wrapper": True}
+    if helper:
+        options |= {"forceinline": True, "no_cpython_wrapper": True}
 
     def decorate(function: Kernel) -> Kernel:
         try:
@@ -50,7 +52,7 @@ _SECOND = np.uint64(0x94D049BB133111EB)
 _30, _27, _31 = np.uint64(30), np.uint64(27), np.uint64(31)
 
 
-@compiled()
+@compiled(helper=True)
 def mix(key: np.uint64, index: int) -> np.uint64:
     """Return 64 random bits: output `index` of SplitMix64 (Steele et al. 2014) from state `key`."""
     z = key + (np.uint64(index) + np.uint64(1)) * _STEP
@@ -61,7 +63,7 @@ def mix(key: np.uint64, index: int) -> np.uint64:
 
 def key_of(*parts: int) -> np.uint64:
     """Return the key of a stream of random numbers: a function of `parts`, each at least 0."""
-    return np.random.SeedSequence(parts).generate_state(1, np.uint64)[0]
+    return np.uint64(np.random.SeedSequence(parts).generate_state(1, np.uint64)[0])
 
 
 class Threads:
@@ -99,13 +101,15 @@ ONE = Threads(1)
 def _prefetch(_: Any, array: Any, row: Any, column: Any) -> Any:
     """Return type and code of `prefetch`."""
 
+    address_of: Any = cgutils.get_item_pointer
+
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         matrix = context.make_array(array)(context, builder, arguments[0])
         places = [
             context.cast(builder, argument, kind, types.intp)
             for argument, kind in zip(arguments[1:], signature.args[1:], strict=True)
         ]
-        element = cgutils.get_item_pointer(context, builder, array, matrix, places, wraparound=False)
+        element = address_of(context, builder, array, matrix, places, wraparound=False)
         number, address = ir.IntType(32), cgutils.voidptr_t
         kind = ir.FunctionType(ir.VoidType(), [address, number, number, number])
         function = builder.module.declare_intrinsic("llvm.prefetch", [address], kind)
@@ -116,6 +120,6 @@ def _prefetch(_: Any, array: Any, row: Any, column: Any) -> Any:
     return types.void(array, row, column), generate
 
 
-prefetch = intrinsic(_prefetch)
+prefetch: Any = intrinsic(_prefetch)
 """prefetch(matrix, row, column): begin to load the cache line of an element; rows at random are not foreseen by
 processors. Of no effect on results."""

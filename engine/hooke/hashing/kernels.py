@@ -209,11 +209,12 @@ def apply_rows(
 ) -> None:  # fmt: skip
     """Give every row of parts begin..end-1 one step along sum_e values[e] * vectors[samples[e]] (see `step_row`).
 
-    If `gradients` has rows, the sums go to gradients[places[p] + j] instead, for row j of part p; a column after the
-    last one gets sum_e values[e], the gradient of the bias.
+    If vectors have an element more than rows, each row has one entry, whose bias has that element as its gradient.
+    If `gradients` has rows, the sums go to gradients[places[p] + j] instead, for row j of part p; a column after
+    the last one gets sum_e values[e], the gradient of the bias.
     """
     width = weight.shape[1]
-    zero = weight.dtype.type(0)
+    zero, given = weight.dtype.type(0), vectors.shape[1] > width
     total = np.empty(width, weight.dtype)
     for part in range(begin, end):
         for j in range(distinct[part]):
@@ -230,7 +231,7 @@ def apply_rows(
             e = starts[at]
             last = starts[at + 1] if j + 1 < distinct[part] else parts[part + 1]
             a, p = samples[e], values[e]
-            bias_total = p
+            bias_total = p * vectors[a, width] if given else p
             for k in range(width):
                 total[k] = p * vectors[a, k]
             e += 1

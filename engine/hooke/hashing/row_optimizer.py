@@ -13,11 +13,12 @@ from hooke.hashing.entries import Entries, check_ids
 from hooke.hashing.family import Ints
 from hooke.hashing.jit import ONE, Threads
 from hooke.hashing.kernels import apply_rows
-from hooke.hashing.step_kernels import ADAGRAD, LAZY_ADAM, ROW_ADAM, SGD, Real, step_rows
+from hooke.hashing.step_kernels import ADAGRAD, LAZY_ADAM, ROW_ADAM, SGD, Real
 
 Kind = Literal["sgd", "adagrad", "row-adam", "lazy-adam"]
 
 _KINDS = {"sgd": SGD, "adagrad": ADAGRAD, "row-adam": ROW_ADAM, "lazy-adam": LAZY_ADAM}
+_GIVEN_AT_ONCE = 256
 _SECOND = {"sgd": 0, "adagrad": 1, "row-adam": 3}
 
 
@@ -86,15 +87,13 @@ class RowOptimizer:
             )
         self._check(weight, bias)
         self.steps += 1
-        b, hyper = np.empty(0, weight.dtype) if bias is None else bias, self._hyper(weight.dtype)
-
-        def work(begin: int, end: int) -> None:
-            step_rows(
-                begin, end, rows, gradients, weight, b, self.first, self.second, self.bias_moments,
-                _KINDS[self.kind], hyper,
-            )  # fmt: skip
-
-        threads.over(len(rows), work, 256)
+        n = len(rows)
+        parts = np.append(np.arange(0, n, _GIVEN_AT_ONCE), n)
+        own = np.arange(n)
+        entries = Entries(
+            (n, len(weight)), parts, np.diff(parts), rows, own, own.astype(np.int32), np.ones(n, weight.dtype)
+        )
+        self._apply(entries, gradients, weight, bias, threads)
 
     def gradients(
         self, entries: Entries, vectors: Real, weight: Real, threads: Threads = ONE

@@ -1,4 +1,4 @@
-"""One step of an optimizer on one row of a layer, and on rows whose gradients are given."""
+"""One step of an optimizer on one row of a layer."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hooke.hashing.family import Ints
 from hooke.hashing.jit import compiled
 
 Real = NDArray[np.floating[Any]]
@@ -18,9 +17,9 @@ RATE, BETA1, REST1, BETA2, REST2, EPSILON = 0, 1, 2, 3, 4, 5
 """Places in `hyper`; REST1 = 1 - BETA1 and REST2 = 1 - BETA2, without the rounding of float32."""
 
 
-@compiled(reassociate=True, inlined=True)
+@compiled(reassociate=True, helper=True)
 def step_row(
-    row: int, gradient: Real, bias_gradient: float, weight: Real, bias: Real, first_moment: Real,
+    row: int, gradient: Real, bias_gradient: Any, weight: Real, bias: Real, first_moment: Real,
     second_moment: Real, bias_moments: Real, kind: int, hyper: Real,
 ) -> None:  # fmt: skip
     """Change weight[row] and bias[row] by one step of optimizer `kind`; arrays without rows are not used.
@@ -83,18 +82,3 @@ def step_row(
                 weight[row, k] -= rate * gradient[k]
             if biased:
                 bias[row] -= rate * bias_gradient
-
-
-@compiled(reassociate=True)
-def step_rows(
-    begin: int, end: int, rows: Ints, gradients: Real, weight: Real, bias: Real, first_moment: Real,
-    second_moment: Real, bias_moments: Real, kind: int, hyper: Real,
-) -> None:  # fmt: skip
-    """Step rows[begin:end], all different, along gradients[j, :width]; gradients[j, width] is that of the bias."""
-    width = weight.shape[1]
-    for j in range(begin, end):
-        bias_gradient = gradients[j, width] if bias.shape[0] > 0 else weight.dtype.type(0)
-        step_row(
-            rows[j], gradients[j, :width], bias_gradient, weight, bias, first_moment, second_moment, bias_moments,
-            kind, hyper,
-        )  # fmt: skip

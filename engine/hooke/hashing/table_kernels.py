@@ -118,7 +118,7 @@ def collect(
         sizes[i] = select(found, hits, n, strategy, limit, times, mix(key, -1 - i), lists[i])
 
 
-@compiled()
+@compiled(helper=True)
 def select(
     found: Ints, hits: Ints, n: int, strategy: int, limit: int, times: int, key: np.uint64, chosen: Ints
 ) -> int:
@@ -144,7 +144,7 @@ def select(
         return n
     most = 0
     for j in range(n):
-        most = max(most, np.int64(hits[j]))
+        most = max(most, int(hits[j]))
     frequency = np.zeros(most + 1, np.int64)
     for j in range(n):
         frequency[hits[j]] += 1

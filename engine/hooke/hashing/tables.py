@@ -73,7 +73,7 @@ class Tables:
     @property
     def rows(self) -> int:
         """Number of rows in the tables, C."""
-        return self._codes.shape[1]
+        return int(self._codes.shape[1])
 
     @property
     def bytes(self) -> int:
