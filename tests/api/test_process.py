@@ -234,7 +234,9 @@ def test_kill_9_loses_nothing_and_starts_nothing_twice(tmp_path, socket):
         process.environment["HOOKE_LEASE_SECONDS"] = "1"
         process.spawn()
         until(lambda: process.client.get(f"/runs/{order.run}").json()["state"] == "lost", "lost")
-        told = process.claim(until(lambda: sent(socket, "probe"), "the probe")[0])
+        query = f"SELECT id FROM agent_orders WHERE kind = 'probe' AND subject = '{order.run}.1'"
+        probes = lambda: [m for m in sent(socket, "probe") if (m[1][0]["id"],) in process.sql(query)]  # noqa: E731
+        told = process.claim(until(probes, "the probe")[0])
         assert (told.run, told.attempt) == (order.run, 1)
         assert process.end(signal.SIGTERM) in (0, -signal.SIGTERM)
         assert "Traceback" not in process.log
