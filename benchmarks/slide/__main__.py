@@ -109,7 +109,7 @@ def main() -> None:
         ("nnz", 75, "features per sample"),
         ("positives", 5, "labels per sample"), ("per-table", 5, "hashes per table, K"),
         ("tables", 24, "tables, L"),
-        ("limit", 500, "candidates per sample"), ("uniform", 500, "rows of a draw"),
+        ("limit", 60, "candidates per sample"), ("uniform", 935, "rows of a draw"),
         ("least", 1000, "active rows per sample at least"), ("groups", 1, "draws per batch"),
         ("steps", 100, "steps to measure"),
     ):  # fmt: skip

@@ -38,8 +38,8 @@ class Assembler:
     Every set has all labels of its sample, a draw of `uniform` rows, candidates (as of hash tables) as far as
     `cap` allows, and, if it has fewer than `least` rows then, further uniform ones. Draws follow one another on
     random permutations of all rows, a new one for every pass: labels / (uniform * groups) steps use every row,
-    whatever the tables return. Without this, rows that are in no bucket of a query are never trained as negatives,
-    and win at evaluation. The samples of a batch are divided into `groups` that share a draw; few groups make
+    whatever the tables return. Without this, rows that are in no bucket of a query are never trained as negatives.
+    The samples of a batch are divided into `groups` that share a draw; few groups make
     few different rows, and steps fast.
 
     Draws are part of the sets whose labels they contain, too, so that a set may have less than `uniform` rows

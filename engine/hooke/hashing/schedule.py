@@ -10,7 +10,7 @@ from hooke.errors import ArgumentError
 
 @dataclass(frozen=True)
 class RebuildSchedule:
-    """Rebuild n takes place at step floor(sum_{i<n} first * exp(growth * i)), n = 1, 2, ... (SLIDE)."""
+    """Rebuild n takes place at step floor(sum_{i<n} first * exp(growth * i)), n = 1, 2, ..."""
 
     first: int = 50
     """Steps before the first rebuild, N0."""

@@ -140,7 +140,7 @@ class Tables:
     ) -> Lists:
         """Return for each sample different ids from its buckets; `codes` (b, L).
 
-        `limit`: the most ids of a sample; None: all. Strategies, of SLIDE:
+        `limit`: the most ids of a sample; None: all. Strategies:
 
         - union: a uniform choice, by (seed, step), of the ids of all buckets;
         - vanilla: tables in random order, by (seed, step), until `limit` ids are found;
