@@ -182,7 +182,7 @@ def test_trials_do_not_make_an_experiment_fail(service):
 def test_too_many_that_wait_are_counted(webhooks, monkeypatch):
     service = webhooks.service
     monkeypatch.setattr(messages, "MOST_WAITING", 3)
-    monkeypatch.setattr(messages, "TOGETHER", 2)
+    monkeypatch.setattr(messages, "TOGETHER", 4)
     made = webhooks.add("https://example.org/hook", events=["run.cancelled"])
     service.client.post(f"/experiments/{service.submit()['id']}/cancel").raise_for_status()
     later = webhooks.add("https://example.org/later", events=["experiment.cancelled"])
