@@ -15,7 +15,7 @@ class WebhookEvent(StrEnum):
     """What a webhook may be told of."""
 
     RUN_STARTED = "run.started"
-    """Every rank of its first attempt is in its step loop."""
+    """Every rank is in its step loop, for the first time."""
     RUN_SUCCEEDED = "run.succeeded"
     RUN_FAILED = "run.failed"
     """It ended as failed_user, failed_infra or timed_out, and no further attempt follows by itself."""
