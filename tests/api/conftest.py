@@ -21,6 +21,7 @@ from tests.api.databases import (  # fixtures count where they are imported
     fresh_database,
     kind,
     make_settings,
+    on_one_kind,
     postgres,
     postgres_template,
     postgres_url,
@@ -47,6 +48,11 @@ __all__ = [
     "start",
     "steps",
 ]
+
+
+def pytest_collection_modifyitems(config, items):
+    items[:], left = on_one_kind(items)
+    config.hook.pytest_deselected(items=left)
 
 
 @pytest.fixture
@@ -120,9 +126,10 @@ def empty(database: Database) -> None:
 
 
 @pytest.fixture
-def service(server) -> Iterator[Service]:
+def service(server, kind) -> Iterator[Service]:
     """Return a running API with empty tables, reached over real HTTP."""
     app, settings, running = server
+    assert settings.url.startswith(kind), "a server that was made for tests of the other kind of database"
     url = running.url
     empty(app.state.database)
     headers = {"authorization": f"Bearer {settings.token}"}

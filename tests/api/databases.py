@@ -100,8 +100,20 @@ def kind(request) -> str:
     return request.param
 
 
-ONE_KIND = pytest.mark.parametrize("kind", ["sqlite"], indirect=True, scope="session")
+ONE_KIND = pytest.mark.one_kind
 """For tests of what Python decides: their queries run on both kinds in other tests."""
+
+
+def on_one_kind(items: list[pytest.Item]) -> tuple[list[pytest.Item], list[pytest.Item]]:
+    """Divide collected tests into those that run, and those of ONE_KIND on another kind than the first."""
+
+    def spare(item: pytest.Item) -> bool:
+        chosen = getattr(item, "callspec", None)
+        other = chosen is not None and chosen.params.get("kind", KINDS[0]) != KINDS[0]
+        return other and item.get_closest_marker("one_kind") is not None
+
+    left = [item for item in items if spare(item)]
+    return [item for item in items if not spare(item)], left
 
 
 @contextmanager

@@ -2,20 +2,16 @@
 
 from datetime import timedelta
 
-import pytest
 from hooke_api.models import AccessToken, now
 from sqlalchemy import update
 
+from tests.api.databases import ONE_KIND
 from tests.api.hands import ALONE, HELLO, SPEC
 from tests.api.persons import bearing, person
 from tests.api.test_experiments import pointers, problem
 from tests.waiting import wait_for
 
-
-@pytest.fixture(scope="session", params=["sqlite"])
-def kind(request):
-    """The statements are those of test_people, which both databases run."""
-    return request.param
+pytestmark = ONE_KIND  # the statements are those of test_people, which both databases run
 
 
 def listed(client):

@@ -9,16 +9,13 @@ from hooke_api.models import Cluster, Run, now
 from hooke_api.runs.attempts import RISK
 from sqlalchemy import update
 
+from tests.api.databases import ONE_KIND
 from tests.api.hands import ALONE, SPEC, Supervisor, done, scored, start, steps
 from tests.api.test_experiments import problem
 from tests.api.test_ingest import rank
 from tests.api.test_scheduler import end_pauses, expire, set_attempts
 
-
-@pytest.fixture(scope="session", params=["sqlite"])
-def kind(request):
-    """What depends on the database is tried on both in test_scheduler.py, test_forging.py and test_clocks.py."""
-    return request.param
+pytestmark = ONE_KIND  # the rest is tried on both in test_scheduler.py, test_forging.py and test_clocks.py
 
 
 def waits_for(service, run: str) -> str:

@@ -3,18 +3,14 @@
 import csv
 import io
 
-import pytest
 from hooke_api.storage import trail
 
+from tests.api.databases import ONE_KIND
 from tests.api.hands import ALONE, SPEC
 from tests.api.persons import PASSWORD, browser, invite, person, unique
 from tests.api.test_experiments import pointers, problem
 
-
-@pytest.fixture(scope="session", params=["sqlite"])
-def kind(request):
-    """What depends on the database is in test_people_stored.py."""
-    return request.param
+pytestmark = ONE_KIND  # what depends on the database is in test_people_stored.py
 
 
 def entries(service, **query):

@@ -20,20 +20,15 @@ from hooke_api.models import Removal, now
 from hooke_api.scheduling.attempt_tokens import PREFIX
 from kombu.exceptions import OperationalError
 
+from tests.api.databases import ONE_KIND
 from tests.api.hands import ALONE, SPEC
 from tests.waiting import LIMIT, free_port, wait_for
 
-pytestmark = pytest.mark.needs("redis")
+pytestmark = [pytest.mark.needs("redis"), ONE_KIND]
 
 PASSWORD = "p@ss:w/rd #?%"
 ONE = "agt_" + 32 * "1"
 ORDER = BrokerOrder(id="ord_" + 32 * "0", agent=ONE, made=1.0)
-
-
-@pytest.fixture(scope="session", params=["sqlite"])
-def kind(request):
-    """What is on the broker does not depend on the database."""
-    return request.param
 
 
 @pytest.fixture(scope="module")

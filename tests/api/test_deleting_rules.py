@@ -12,14 +12,11 @@ from pydantic import ValidationError
 from sqlalchemy import select, update
 from typer.testing import CliRunner
 
+from tests.api.databases import ONE_KIND
 from tests.api.hands import SPEC
 from tests.api.test_deleting import ended, let_undo_end, purge
 
-
-@pytest.fixture(scope="session", params=["sqlite"])
-def kind(request):
-    """The queries are those of test_deleting, which runs on both databases."""
-    return request.param
+pytestmark = ONE_KIND  # the queries are those of test_deleting, which runs on both databases
 
 
 def test_what_has_not_ended_or_is_protected_is_not_deleted(service):

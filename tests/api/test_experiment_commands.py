@@ -4,13 +4,10 @@ import pytest
 from hooke.cli.group import app
 from typer.testing import CliRunner
 
+from tests.api.databases import ONE_KIND
 from tests.api.hands import ALONE
 
-
-@pytest.fixture(scope="session", params=["sqlite"])
-def kind(request):
-    """The database makes no difference to a command."""
-    return request.param
+pytestmark = ONE_KIND  # the database makes no difference to a command
 
 
 def hooke(*arguments, status=0):

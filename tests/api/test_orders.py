@@ -9,19 +9,16 @@ from hooke_api.models import AgentOrder, AttemptToken, Cluster, Removal, Run, St
 from hooke_api.scheduling import calibrations, orders
 from sqlalchemy import select, update
 
+from tests.api.databases import ONE_KIND
 from tests.api.hands import ALONE, SPEC, OrderLine, Supervisor
 from tests.api.test_experiments import problem
 from tests.api.test_joining import make
 from tests.api.test_scheduler import expire, set_attempts
 
+pytestmark = ONE_KIND  # every other test claims its launches by `OrderLine`, on both databases
+
 ONE, OTHER = "agt_" + 32 * "1", "agt_" + 32 * "2"
 FORGED = BrokerOrder(id="ord_" + 32 * "f", agent=ONE, made=1.0)
-
-
-@pytest.fixture(scope="session", params=["sqlite"])
-def kind(request):
-    """Every other test claims its launches by `OrderLine`, on both databases."""
-    return request.param
 
 
 @pytest.fixture

@@ -2,13 +2,10 @@
 
 import pytest
 
+from tests.api.databases import ONE_KIND
 from tests.api.hands import ALONE
 
-
-@pytest.fixture(scope="session", params=["sqlite"])
-def kind(request):
-    """Two who write at once are tested on both databases, in test_deleting."""
-    return request.param
+pytestmark = ONE_KIND  # two who write at once are tested on both databases, in test_deleting
 
 
 @pytest.fixture

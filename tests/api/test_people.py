@@ -3,7 +3,6 @@
 from datetime import timedelta
 
 import httpx
-import pytest
 from argon2 import extract_parameters
 from hooke_api.events import stream
 from hooke_api.models import User, now
@@ -11,16 +10,13 @@ from hooke_api.people import signing_in
 from hooke_api.people.passwords import Passwords
 from sqlalchemy import update
 
+from tests.api.databases import ONE_KIND
 from tests.api.hands import ALONE, SPEC
 from tests.api.persons import PASSWORD, browser, invite, person, unique
 from tests.api.test_experiments import pointers, problem
 from tests.waiting import LIMIT
 
-
-@pytest.fixture(scope="session", params=["sqlite"])
-def kind(request):
-    """What depends on the database is in test_people_stored.py."""
-    return request.param
+pytestmark = ONE_KIND  # what depends on the database is in test_people_stored.py
 
 
 def accept(service, secret, password=PASSWORD):

@@ -6,13 +6,10 @@ import pytest
 from hooke.cli.group import app
 from typer.testing import CliRunner
 
+from tests.api.databases import ONE_KIND
 from tests.api.persons import PASSWORD, browser, unique
 
-
-@pytest.fixture(scope="session", params=["sqlite"])
-def kind(request):
-    """The database makes no difference to a command."""
-    return request.param
+pytestmark = ONE_KIND  # the database makes no difference to a command
 
 
 @pytest.fixture

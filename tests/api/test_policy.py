@@ -6,16 +6,13 @@ from hooke_api.base import policy
 from hooke_api.base.access import Role, Scope
 from hooke_api.base.policy import LEAST, Other
 
+from tests.api.databases import ONE_KIND
 from tests.api.hands import ALONE, SPEC
 from tests.api.persons import bearing, person
 from tests.api.test_experiments import problem
 from tests.waiting import LIMIT
 
-
-@pytest.fixture(scope="session", params=["sqlite"])
-def kind(request):
-    """The database makes no difference to the policy."""
-    return request.param
+pytestmark = ONE_KIND  # the database makes no difference to the policy
 
 
 def operations(service) -> dict[str, tuple[str, str]]:

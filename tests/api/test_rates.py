@@ -21,16 +21,12 @@ from hooke_api.base.rates import Buckets, Rates
 from hooke_api.base.settings import Settings
 
 from tests.api.conftest import serve
-from tests.api.databases import fresh_database, make_settings
+from tests.api.databases import ONE_KIND, fresh_database, make_settings
 from tests.api.hands import HELLO, Service, done, start, steps
 from tests.api.test_experiments import problem
 from tests.waiting import LIMIT
 
-
-@pytest.fixture(scope="session", params=["sqlite"])
-def kind(request):
-    """Requests are counted in memory."""
-    return request.param
+pytestmark = ONE_KIND  # requests are counted in memory
 
 
 @pytest.fixture

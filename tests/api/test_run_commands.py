@@ -10,13 +10,10 @@ from hooke_api.runs import attempts
 from sqlalchemy import update
 from typer.testing import CliRunner
 
+from tests.api.databases import ONE_KIND
 from tests.api.hands import ALONE, SPEC, Supervisor
 
-
-@pytest.fixture(scope="session", params=["sqlite"])
-def kind(request):
-    """The database makes no difference to a command."""
-    return request.param
+pytestmark = ONE_KIND  # the database makes no difference to a command
 
 
 def hooke(*arguments, status=0, given=None):

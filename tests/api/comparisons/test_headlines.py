@@ -1,20 +1,16 @@
 """The answers that lists show: stored when runs have changed, and by nobody who only reads."""
 
-import pytest
 from hooke_api.comparisons.headlines import Headlines
 from hooke_api.models import Experiment
 from sqlalchemy import update
 
+from tests.api.databases import ONE_KIND
 from tests.api.hands import SPEC
 from tests.api.planning.test_tuning import play
 
+pytestmark = ONE_KIND  # its queries make no difference between databases
+
 THREE = {"clusters": [{"name": "local", "workers": [2], "seeds": 3}]}
-
-
-@pytest.fixture(scope="session", params=["sqlite"])
-def kind(request):
-    """Its queries make no difference between databases."""
-    return request.param
 
 
 def seconds(run):

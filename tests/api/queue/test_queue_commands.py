@@ -10,14 +10,11 @@ from hooke_api.queue import trace
 from hooke_api.queue.synthetic import Shape, synthetic
 from typer.testing import CliRunner
 
+from tests.api.databases import ONE_KIND
 from tests.api.queue.test_queue_service import names, policy, submit, took
 from tests.api.queue.test_replay import HELIOS
 
-
-@pytest.fixture(scope="session", params=["sqlite"])
-def kind(request):
-    """The database makes no difference to a command."""
-    return request.param
+pytestmark = ONE_KIND  # the database makes no difference to a command
 
 
 def hooke(*arguments, status=0, **environment):

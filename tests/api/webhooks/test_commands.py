@@ -4,14 +4,11 @@ import re
 
 import pytest
 
+from tests.api.databases import ONE_KIND
 from tests.api.test_people_commands import hooke
 from tests.waiting import free_port, wait_for
 
-
-@pytest.fixture(scope="session", params=["sqlite"])
-def kind(request):
-    """The database makes no difference to a command."""
-    return request.param
+pytestmark = ONE_KIND  # the database makes no difference to a command
 
 
 @pytest.fixture

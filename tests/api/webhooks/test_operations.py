@@ -1,21 +1,17 @@
 """Webhooks as a resource: what is refused, what is shown once, what the audit trail says."""
 
-import pytest
 from hooke_api.models import Base
 from hooke_api.webhooks import service as resource
 from hooke_api.webhooks.schemas import USUAL
 from sqlalchemy import select
 
+from tests.api.databases import ONE_KIND
 from tests.api.test_experiments import pointers, problem
 from tests.api.webhooks.conftest import look
 
+pytestmark = ONE_KIND  # the statements run on both databases in the other files
+
 SECRET_PATH = "https://example.org/hooks/T0/very-secret"
-
-
-@pytest.fixture(scope="session", params=["sqlite"])
-def kind(request):
-    """The statements run on both databases in the other files."""
-    return request.param
 
 
 def test_a_secret_is_shown_once_and_stored_nowhere(webhooks):
