@@ -98,8 +98,8 @@ def collect(
         while slots < 2 * found_most:
             slots *= 2
         place = np.empty(slots, np.int32)
-        for s in range(slots):
-            place[s] = _FREE
+        for free in range(slots):
+            place[free] = _FREE
         found = np.empty(found_most, np.int32)
         hits = np.zeros(found_most, np.int32)
         n = 0
