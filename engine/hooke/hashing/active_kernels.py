@@ -24,7 +24,8 @@ def assemble(
         slots *= 2
     taken = np.empty(slots, np.int32)
     for i in range(begin, end):
-        taken[:] = _FREE
+        for s in range(slots):
+            taken[s] = _FREE
         chosen = rows[i]
         n = 0
         for e in range(label_starts[i], label_starts[i + 1]):

@@ -118,9 +118,11 @@ def winner_codes(
                 lowest = min(lowest, win[h, r])
         if lowest < _0:
             for r in range(rows):
-                own[:] = win[:, r]
+                for h in range(hashes):  # assignments of slices take seconds to compile
+                    own[h] = win[h, r]
                 fill_empty(own, borrow)
-                win[:, r] = own
+                for h in range(hashes):
+                    win[h, r] = own[h]
         for t in range(hashes // per_table):
             for r in range(LANES):
                 code[r] = _0

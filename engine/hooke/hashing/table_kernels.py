@@ -30,8 +30,9 @@ def fill_tables(
     count = np.zeros(buckets, np.int32)
     seen = np.zeros(buckets, np.int32)
     for t in range(begin, end):
-        count[:] = 0
-        seen[:] = 0
+        for b in range(buckets):
+            count[b] = 0
+            seen[b] = 0
         for row in range(n):
             count[codes[t, row]] += 1
         total = 0
@@ -40,7 +41,8 @@ def fill_tables(
             total += min(count[b], capacity)
         starts[t, buckets] = total
         if total == n:
-            seen[:] = starts[t, :buckets]
+            for b in range(buckets):
+                seen[b] = starts[t, b]
             for i in range(n):
                 row = order[i]
                 b = codes[t, row]
@@ -95,7 +97,9 @@ def collect(
         slots = 16
         while slots < 2 * found_most:
             slots *= 2
-        place = np.full(slots, _FREE, np.int32)
+        place = np.empty(slots, np.int32)
+        for free in range(slots):
+            place[free] = _FREE
         found = np.empty(found_most, np.int32)
         hits = np.zeros(found_most, np.int32)
         n = 0
