@@ -27,6 +27,18 @@ describe("before the first user", () => {
   });
 });
 
+describe("the regions of the page", () => {
+  it("have names of their own, also the tables within sections", async () => {
+    open([user("ben")]);
+    server.on("GET /audit", { items: [entry(1)], next_cursor: null });
+    await screen.findByTestId("trail");
+    await screen.findByTestId("users");
+    const names = screen.getAllByRole("region").map((region) => region.getAttribute("aria-label"));
+    expect(names).toContain("Entries of the audit trail");
+    expect(new Set(names).size).toBe(names.length);
+  });
+});
+
 describe("the users", () => {
   it("that cannot be listed leave the rest of the page as it is", async () => {
     const { user: person } = open([]);

@@ -30,7 +30,7 @@ export function TokensPart({ me, all }: { me: Me; all: boolean }) {
       {query.isError && <ErrorPanel what="The tokens could not be listed." error={query.error} />}
       {items.length > 0 && (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
-        <section className={`${ui.tableWrap} ${styles.table}`} aria-label="Tokens" tabIndex={0}>
+        <section className={`${ui.tableWrap} ${styles.table}`} aria-label="List of tokens" tabIndex={0}>
           <table className={ui.table} data-testid="tokens">
             <thead>
               <tr>

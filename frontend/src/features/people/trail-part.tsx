@@ -81,7 +81,7 @@ export function TrailPart() {
 function Entries({ items }: { items: readonly TrailEntryView[] }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
-    <section className={ui.tableWrap} aria-label="Audit trail" tabIndex={0}>
+    <section className={ui.tableWrap} aria-label="Entries of the audit trail" tabIndex={0}>
       <table className={ui.table} data-testid="trail">
         <thead>
           <tr>

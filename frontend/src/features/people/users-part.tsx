@@ -35,7 +35,7 @@ export function UsersPart({ me }: { me: Me }) {
       {query.isError && <ErrorPanel what="The users could not be listed." error={query.error} />}
       {items.length > 0 && (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
-        <section className={`${ui.tableWrap} ${styles.table}`} aria-label="Users" tabIndex={0}>
+        <section className={`${ui.tableWrap} ${styles.table}`} aria-label="List of users" tabIndex={0}>
           <table className={ui.table} data-testid="users">
             <thead>
               <tr>

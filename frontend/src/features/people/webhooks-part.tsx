@@ -31,7 +31,7 @@ export function WebhooksPart() {
       {query.isError && <ErrorPanel what="The webhooks could not be listed." error={query.error} />}
       {items.length > 0 && (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
-        <section className={`${ui.tableWrap} ${styles.table}`} aria-label="Webhooks" tabIndex={0}>
+        <section className={`${ui.tableWrap} ${styles.table}`} aria-label="List of webhooks" tabIndex={0}>
           <table className={ui.table} data-testid="webhooks">
             <thead>
               <tr>
