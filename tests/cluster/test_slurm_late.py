@@ -16,7 +16,7 @@ from hooke.cluster.places import AttemptFolder
 from tests.waiting import wait_for
 
 COMMANDS = {
-    "squeue": 'echo "$@" >> searched; cat queue',
+    "squeue": 'found=$(cat queue); echo "$@" >> searched; while [ -e hold ]; do sleep 0.02; done; echo "$found"',
     "sbatch": "echo asked >> submitted; while [ ! -e answer ]; do sleep 0.02; done; "
     "cat answer >&$(cat stream); exit $(cat status)",
     "scancel": 'echo "$@" >> cancelled',
@@ -135,6 +135,18 @@ def test_after_a_cancel_a_job_without_an_answer_does_not_begin(site, queued):
     assert view.outside.how == "cancelled"
     assert "does not begin: its launch has begun or ended before" in site.begin("101")
     assert site.said("ran") == []
+
+
+def test_a_search_from_before_a_cancel_is_made_again(site):
+    """Its answer may be older than the job, which would stay in the queue."""
+    job = submitted_late(site)
+    (site.folder / "hold").touch()
+    before = len(site.said("searched"))
+    wait_for(lambda: (job.look(), len(site.said("searched")) > before)[1], "a search that has read the queue")
+    site.queue(job_101="PENDING")
+    job.signal(signal.SIGTERM)
+    (site.folder / "hold").unlink()
+    wait_for(lambda: (job.look(), "--state=PENDING 101" in site.said("cancelled"))[1], "it to be taken out")
 
 
 def test_after_the_end_of_a_launch_no_job_of_it_begins(site):

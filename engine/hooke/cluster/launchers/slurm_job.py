@@ -95,6 +95,9 @@ class SlurmJob:
         if not self._id:
             with suppress(OSError):
                 self._barred = self._barred or in_job.claim(str(self._folder), "")
+            if self._asked is not None and self._asked[0] == "find":
+                self._asked[1].drop()  # it may have looked before the job was in the queue
+                self._asked = None
             self._soon()
 
     def _ask(self) -> None:
