@@ -1,20 +1,21 @@
 """Predicted against measured step time and exposed share of ten methods.
 
-    python -m benchmarks.prediction run [--place local hosts-2 hosts-4 hosts-8]   below 15 minutes for all places
+    python -m benchmarks.prediction run [--place local hosts-2 hosts-4 hosts-8]   about 15 minutes per workload
     python -m benchmarks.prediction publish                                      writes docs/results/prediction.md
 
 Emulated hosts need root (docs/netlab.md). Leave the machine alone meanwhile. Results lie in `.results/prediction/`
-(not in version control), one file per place.
+(not in version control), one file per workload and place.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import sys
 from pathlib import Path
 
-from benchmarks.prediction.conditions import PLACES
+from benchmarks.prediction.conditions import PLACES, WORKLOADS
 
 ROOT = Path(__file__).resolve().parents[2]
 STORE = ROOT / ".results" / "prediction"
@@ -29,6 +30,7 @@ def main() -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     run = commands.add_parser("run", help="calibrate, measure and predict")
     run.add_argument("--place", nargs="+", choices=PLACES, default=list(PLACES))
+    run.add_argument("--workload", nargs="+", choices=WORKLOADS, default=list(WORKLOADS))
     run.add_argument("--seconds", type=float, default=4.0, help="of each real run")
     run.add_argument("--calibration-seconds", type=float, default=25.0)
     run.add_argument("--rounds", type=int, default=1, help="real runs of each method")
@@ -39,16 +41,17 @@ def main() -> int:
     from benchmarks.prediction.running import measure
 
     STORE.mkdir(parents=True, exist_ok=True)
-    for name in options.place:
-        found = measure(PLACES[name], options.seconds, options.calibration_seconds, options.rounds)
-        (STORE / f"{name}.json").write_text(json.dumps(found, indent=1) + "\n")
+    for workload, name in itertools.product(options.workload, options.place):
+        found = measure(PLACES[name], workload, options.seconds, options.calibration_seconds, options.rounds)
+        (STORE / f"{workload}-{name}.json").write_text(json.dumps(found, indent=1) + "\n")
     return 0
 
 
 def _publish() -> int:
     from benchmarks.prediction.page import page
 
-    found = [json.loads(file.read_text()) for name in PLACES if (file := STORE / f"{name}.json").exists()]
+    files = [STORE / f"{workload}-{name}.json" for workload, name in itertools.product(WORKLOADS, PLACES)]
+    found = [json.loads(file.read_text()) for file in files if file.exists()]
     if not found:
         print("nothing was run yet: python -m benchmarks.prediction run", file=sys.stderr)
         return 1

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-WORKLOAD = "digits-mlp"
+WORKLOADS = ("digits-mlp", "mnist-lenet")
+"""Steps of half a millisecond, and those of a small convolutional network (its data: HOOKE_DATA)."""
 BATCH = 32
 RATE = "1gbit"
 MEDIAN_LIMIT, WORST_LIMIT = 0.10, 0.25
@@ -56,12 +57,12 @@ PLACES = {
 }
 
 
-def document(method: Method, workers: int, steps: int, seed: int = 0) -> dict[str, Any]:
+def document(method: Method, workload: str, workers: int, steps: int, seed: int = 0) -> dict[str, Any]:
     """Return the run of a method with `steps` steps of each worker, without its world."""
     samples = steps * workers * BATCH
     return {
         "schema": "hooke.run/1",
-        "workload": {"name": WORKLOAD},
+        "workload": {"name": workload},
         "algorithm": {"name": method.algorithm, "parameters": method.parameters},
         "communication": HALVING,
         "batch": BATCH,

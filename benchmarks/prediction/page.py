@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from benchmarks.prediction.conditions import BATCH, MEDIAN_LIMIT, PLACES, WORKLOAD, WORST_LIMIT
+from benchmarks.prediction.conditions import BATCH, MEDIAN_LIMIT, PLACES, WORKLOADS, WORST_LIMIT
 from benchmarks.prediction.running import errors
 
 HEAD = (
@@ -20,22 +20,27 @@ def page(found: Sequence[dict[str, Any]]) -> str:
     """Return the page; predictions are simulated, and said to be."""
     parts = [
         "# Predicted and measured step times\n",
-        f"Ten methods on {WORKLOAD}, batch {BATCH} per worker, all-reduces by halving. Predictions are simulated: "
+        f"Ten methods, batch {BATCH} per worker, all-reduces by halving. Predictions are simulated: "
         "virtual time with the constants of a calibration made just before the runs "
         "([calibration](../calibration.md)). The step time is train seconds per step of a worker. "
         "Made by `python -m benchmarks.prediction run` and `publish`.\n",
-        _verdict(found),
+        *(
+            _verdict(name, of)
+            for name in WORKLOADS
+            if (of := [each for each in found if each["workload"] == name])
+        ),
     ]
     return "\n".join([*parts, *(_place(each) for each in found)])
 
 
-def _verdict(found: Sequence[dict[str, Any]]) -> str:
+def _verdict(workload: str, found: Sequence[dict[str, Any]]) -> str:
     rows = [errors(row) for place in found for row in place["methods"]]
     steps = [abs(each["step"]) for each in rows]
     shares = [abs(each["exposed"]) for each in rows]
     met = statistics.median(steps) <= MEDIAN_LIMIT and max(steps) <= WORST_LIMIT
     return (
-        f"Step time over {len(rows)} predictions: median error {100 * statistics.median(steps):.0f} %, worst "
+        f"**{workload}**: step time over {len(rows)} predictions: median error "
+        f"{100 * statistics.median(steps):.0f} %, worst "
         f"{100 * max(steps):.0f} % (aim: {100 * MEDIAN_LIMIT:.0f} % and {100 * WORST_LIMIT:.0f} %; "
         f"{'met' if met else 'not met'}). Exposed share: median difference "
         f"{100 * statistics.median(shares):.0f} percentage points, worst {100 * max(shares):.0f}.\n"
@@ -52,7 +57,7 @@ def _place(found: dict[str, Any]) -> str:
     if calibration["load"] >= 0.5:
         notes.append(f"Other processes were running (load {calibration['load']:.1f}): not to be trusted.")
     rows = [_row(row) for row in found["methods"]]
-    return "\n".join([f"## {place.title[0].upper()}{place.title[1:]}\n", " ".join(notes), "", HEAD, *rows, ""])
+    return "\n".join([f"## {found['workload']}: {place.title}\n", " ".join(notes), "", HEAD, *rows, ""])
 
 
 def _row(row: dict[str, Any]) -> str:

@@ -24,7 +24,7 @@ from hooke.trace.phases import communication_fraction
 from benchmarks.netlab import lab as labs
 from benchmarks.netlab.running import hooke
 from benchmarks.netlab.starting import NetlabLauncher
-from benchmarks.prediction.conditions import METHODS, RATE, WORKLOAD, Method, Place, document
+from benchmarks.prediction.conditions import METHODS, RATE, Method, Place, document
 
 LAB = "prediction"
 LEAST_STEPS, MOST_STEPS = 40, 4000
@@ -32,25 +32,35 @@ PREDICTED_STEPS = 240
 """Steps of a prediction: a multiple of every period, and enough blocks of slow jitter."""
 
 
-def measure(place: Place, seconds: float, calibration_seconds: float, rounds: int) -> dict[str, Any]:
+def measure(
+    place: Place, workload: str, seconds: float, calibration_seconds: float, rounds: int
+) -> dict[str, Any]:
     """Return calibration, measurements and predictions of a place; `seconds`: of each real run."""
     with _lab(place) as lab:
         launcher = NetlabLauncher(lab) if lab else None
-        found = calibrate(place.workers, [WorkloadRequest(name=WORKLOAD)], calibration_seconds, launcher, say=_say)
-        rows = []
-        for method in METHODS:
-            predicted = _predicted(method, place, found)
-            steps = max(LEAST_STEPS, min(MOST_STEPS, int(seconds / predicted["step"])))
-            steps += -steps % 60  # a multiple of every period
-            measured = [_measured(method, place, steps, seed, lab) for seed in range(rounds)]
-            rows.append({"method": method.label, "steps": steps, "predicted": predicted, "measured": measured})
-            _say(f"{place.name}: {method.label}: {_told(rows[-1])}")
+        found = calibrate(place.workers, [WorkloadRequest(name=workload)], calibration_seconds, launcher, say=_say)
+        rows = [_row(method, workload, place, found, seconds) for method in METHODS]
+        for seed in range(rounds):  # in turn, as the machine changes in the course of minutes
+            for method, row in zip(METHODS, rows, strict=True):
+                run = document(method, workload, place.workers, row["steps"], seed)
+                row["measured"].append(_measured(run, lab))
+        for row in rows:
+            _say(f"{workload}, {place.name}: {row['method']}: {_told(row)}")
     return {
         "place": place.name,
+        "workload": workload,
         "at": time.time(),
         "calibration": found.model_dump(mode="json", by_alias=True),
         "methods": rows,
     }
+
+
+def _row(method: Method, workload: str, place: Place, found: Calibration, seconds: float) -> dict[str, Any]:
+    """Return the prediction of a method, and how many steps a real run takes."""
+    predicted = _predicted(method, workload, place, found)
+    steps = max(LEAST_STEPS, min(MOST_STEPS, int(seconds / predicted["step"])))
+    steps += -steps % 60  # a multiple of every period
+    return {"method": method.label, "steps": steps, "predicted": predicted, "measured": []}
 
 
 @contextlib.contextmanager
@@ -62,9 +72,9 @@ def _lab(place: Place) -> Iterator[labs.Lab | None]:
         yield lab
 
 
-def _predicted(method: Method, place: Place, found: Calibration) -> dict[str, float]:
+def _predicted(method: Method, workload: str, place: Place, found: Calibration) -> dict[str, float]:
     """Return step time and exposed share in virtual time, with the constants of the calibration."""
-    plain = document(method, place.workers, PREDICTED_STEPS) | {"world": "virtual", "virtual": {}}
+    plain = document(method, workload, place.workers, PREDICTED_STEPS) | {"world": "virtual", "virtual": {}}
     spec = validate_run(plain)
     virtual = constants(found, place.name, spec.workload, spec.compute)
     spec = validate_run(plain | {"virtual": virtual})
@@ -74,12 +84,12 @@ def _predicted(method: Method, place: Place, found: Calibration) -> dict[str, fl
     return {"step": max(each.clock for each in done) / steps, "exposed": statistics.fmean(exposed)}
 
 
-def _measured(method: Method, place: Place, steps: int, seed: int, lab: labs.Lab | None) -> dict[str, float]:
-    spec: RunSpec = validate_run(document(method, place.workers, steps, seed))
+def _measured(plain: dict[str, Any], lab: labs.Lab | None) -> dict[str, float]:
+    spec: RunSpec = validate_run(plain)
     with tempfile.TemporaryDirectory(prefix="prediction-") as name:
         report, found = hooke(lab, spec, Path(name)) if lab else execute(spec, Path(name))
         if report.state != "succeeded":
-            raise labs.LabError(f"{method.label} on {place.name} {report.state}: {report.why}")
+            raise labs.LabError(f"{spec.algorithm.name} with {spec.workers} ranks {report.state}: {report.why}")
     taken = found["samples"] / (spec.batch * spec.workers)
     return {"step": found["train_seconds"] / taken, "exposed": found["communication_fraction"]}
 

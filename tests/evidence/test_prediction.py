@@ -20,7 +20,7 @@ def row(predicted, measured, method="Sync SGD"):
 
 def place(name, *rows, **changes):
     document = made(**changes).model_dump(mode="json", by_alias=True)
-    return {"place": name, "at": 1.8e9, "calibration": document, "methods": list(rows)}
+    return {"place": name, "workload": "digits-mlp", "at": 1.8e9, "calibration": document, "methods": list(rows)}
 
 
 def test_errors_are_relative_for_steps_and_differences_for_shares():
@@ -44,4 +44,4 @@ def test_there_are_ten_methods_and_each_runs():
     assert len({method.algorithm for method in conditions.METHODS}) == 10
     for method in conditions.METHODS:
         for each in conditions.PLACES.values():
-            validate_run(conditions.document(method, each.workers, 240))
+            validate_run(conditions.document(method, "digits-mlp", each.workers, 240))

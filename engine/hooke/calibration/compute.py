@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hooke.calibration import exchanging
 from hooke.calibration.documents import ROUNDS, BatchTime, ComputeRate, Duration
 from hooke.calibration.fitting import BLOCK, block_mean, estimate, jitter, line
 from hooke.calibration.request import WorkloadRequest
@@ -24,8 +25,8 @@ LOOP_BATCH = 32
 LOCAL = {"lr": 1e-4, "period": 10_000}
 """Local SGD whose ranks exchange nothing but decisions within the steps of a measurement."""
 _MOST_BLOCKS = 64
-_SHARE_LOOP, _SHARE_ALONE = 0.25, 0.1
-"""Shares of the time for the training loop and for gradients of one rank alone."""
+_SHARE_LOOP, _SHARE_ALONE, _SHARE_EXCHANGING = 0.2, 0.1, 0.35
+"""Shares of the time for the training loop, gradients of one rank alone, and all-reduces among gradients."""
 
 
 def measure(comm: MpiComm, wanted: WorkloadRequest, seconds: float) -> ComputeRate | None:
@@ -36,9 +37,10 @@ def measure(comm: MpiComm, wanted: WorkloadRequest, seconds: float) -> ComputeRa
     options = Compute(device="auto", precision=wanted.precision)
     chosen = workload(wanted.name).model_validate(wanted.parameters)
     objective = chosen.build(Place(options, 0, comm.rank))
-    objective.bind(objective.initial(0), objective.allocate())
-    elements = int(objective.allocate().numel())
-    share = seconds * (1 - _SHARE_LOOP - _SHARE_ALONE) / ROUNDS
+    gradient = objective.allocate()
+    objective.bind(objective.initial(0), gradient)
+    elements = int(gradient.numel())
+    share = seconds * (1 - _SHARE_LOOP - _SHARE_ALONE - _SHARE_EXCHANGING) / ROUNDS
     series: dict[int, list[Any]] = {batch: [] for batch in BATCHES}
     alone: list[list[float]] = []
     for _ in range(ROUNDS):
@@ -48,6 +50,14 @@ def measure(comm: MpiComm, wanted: WorkloadRequest, seconds: float) -> ComputeRa
         taken = _series(comm, objective, LOOP_BATCH, seconds * _SHARE_ALONE / ROUNDS, only=0)
         alone.append(block_mean(taken[:1])[0])
     loop = [_loop(comm, wanted, objective, seconds * _SHARE_LOOP / ROUNDS) for _ in range(ROUNDS)]
+    batches = Batches(objective.train_size, LOOP_BATCH, 0, comm.rank, comm.size, "iid")
+
+    def compute() -> None:
+        objective.gradient(objective.pick(batches.next()))
+        objective.synchronize()
+
+    objective.bind(objective.initial(0), gradient)
+    among = exchanging.measure(comm, compute, gradient, seconds * _SHARE_EXCHANGING)
     oversubscribed = outnumber_cores(comm)
     if comm.rank != 0:
         return None
@@ -66,6 +76,7 @@ def measure(comm: MpiComm, wanted: WorkloadRequest, seconds: float) -> ComputeRa
         loop_batch=LOOP_BATCH,
         accesses=algorithm("local-sgd").model_validate(LOCAL).vector_accesses(server=False),
         jitter=jitter(np.concatenate(series[LOOP_BATCH], axis=1)),
+        exchanging=among,
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pydantic import ValidationError
 
+from hooke.calibration.among import among_gradients
 from hooke.calibration.documents import Calibration, ComputeRate, Curve, Line
 from hooke.catalogue.offers import ClassWorkloadOffer, brought_along
 from hooke.errors import CalibrationError, Fault, SpecError
@@ -45,10 +46,12 @@ def constants(
     if add is not None and add.line is not None and add.line.beta > 0:
         found["addition_seconds_per_byte"] = add.line.beta
         found["memory_bandwidth"] = max(1.0, 3 / add.line.beta)  # two vectors are read and one is written
-    found["operations"] = _operations(calibration, found.get("addition_seconds_per_byte", 0.0))
+    operations = _operations(calibration, found.get("addition_seconds_per_byte", 0.0))
     found |= _compute(rate, found.get("memory_bandwidth", VirtualCluster().memory_bandwidth))
-    if calibration.oversubscribed:  # what one rank takes longer another has earlier; operations include the wait
+    if calibration.oversubscribed:  # what one rank takes longer another has earlier
         found |= dict.fromkeys(_JITTER, 0.0)
+    found["operations"] = operations
+    found |= among_gradients(calibration, rate, operations)
     day = f"{calibration.at:%Y-%m-%d %H:%M} UTC"
     found["source"] = f"calibration of {name}, {calibration.workers} ranks, {day}"[:_SOURCE_LENGTH]
     how = "measured" if same else f"measured with other parameters of {workload.name}"

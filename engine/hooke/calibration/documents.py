@@ -92,6 +92,28 @@ class BatchTime(Duration):
     batch: int = Field(ge=1)
 
 
+class Exchanging(Frozen):
+    """All-reduces by halving of all weights of a workload, among its gradients of `loop_batch` samples."""
+
+    alone: Duration
+    """A gradient, without all-reduces."""
+    after: Duration
+    """A gradient that follows an all-reduce."""
+    last: Duration
+    """An all-reduce after each gradient, on the rank that comes last: without the wait for others."""
+    added: Duration
+    """What an all-reduce after each gradient adds to a step."""
+    late: Duration
+    """What an all-reduce after `period` gradients adds to them."""
+    behind: Duration
+    """What an all-reduce in the background adds to the gradient which it runs behind."""
+    accessed: Duration
+    """What a read of a window on rank 0 and an addition to it add to a step, all ranks at once."""
+    wait: float = Field(ge=0)
+    """Seconds by which the longest of the ranks' gradients exceeds their mean."""
+    period: int = Field(ge=2)
+
+
 class ComputeRate(Frozen):
     """The time of a workload's gradients on every rank."""
 
@@ -111,6 +133,8 @@ class ComputeRate(Frozen):
     accesses: float = Field(ge=0)
     """Vector accesses of the update of that step (`Algorithm.vector_accesses`)."""
     jitter: Jitter
+    exchanging: Exchanging | None = None
+    """None: one rank, or a calibration of an earlier version."""
 
     @property
     def sharing(self) -> float:

@@ -30,8 +30,10 @@ LONG = 5e-3
 """Seconds of a repeated operation that communicates with nobody: several time slices for all ranks of a core."""
 _SERIES = 8
 """Most steps between two barriers."""
-_LEAST = 4
-"""Least steps in a measurement."""
+_LEAST, _MOST = 4, 10_000
+"""Steps in a measurement."""
+_MOST_ACCESSES = 8
+"""Most accesses of a step to a window: one takes many times as long from ranks that compute as from idle ones."""
 
 
 def outnumber_cores(comm: MpiComm) -> bool:
@@ -106,16 +108,20 @@ class StepTimer:
 
         They take their steps from one counter, as lock-free workers do: a slow rank leaves them to the others.
         """
-        times = self._times(both, WORK, seconds)
+        times = min(_MOST_ACCESSES, self._times(both, WORK, seconds))
         step = self._step(functools.partial(repeated, both, times))
         usual = self._from_a_counter(self._work, seconds)
         added = max(0.0, self._from_a_counter(step, seconds) - usual)
         return [occupied(usual, added, self._comm.size) / times]
 
     def _from_a_counter(self, step: Callable[[], None], seconds: float) -> float:
-        """Return the seconds of all ranks together per step of one, until the first rank finds no step left."""
-        comm = self._comm
-        count = max(_LEAST, int(seconds / (self._alone or 1e-7))) * comm.size
+        """Return the seconds of all ranks together per step of one, within about `seconds`."""
+        once = self._counted(step, 1)
+        return self._counted(step, max(_LEAST, min(_MOST, int(seconds / max(once, 1e-7)))))
+
+    def _counted(self, step: Callable[[], None], each: int) -> float:
+        """Time so many steps per rank, until the first rank finds no step left; the same on every rank."""
+        comm, count = self._comm, each * self._comm.size
         counter = comm.counter()
         comm.barrier()
         began = comm.clock()
@@ -123,7 +129,7 @@ class StepTimer:
             step()
         taken = gathered(comm, np.array([comm.clock() - began]))
         counter.close()
-        return float(taken.min()) * comm.size / count
+        return float(taken.min()) / each
 
     def _times(self, operation: Callable[[], None], length: float, seconds: float) -> int:
         """Return how often to repeat a short operation, so that the computation does not hide it."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from hooke.calibration.documents import Calibration, ComputeRate, Curve, Duration, Line
+    from hooke.calibration.documents import Calibration, ComputeRate, Curve, Duration, Exchanging, Line
     from hooke.calibration.request import WorkloadRequest
 
 USUAL_WORKLOAD = "digits-mlp"
@@ -148,6 +148,17 @@ def _coefficients(line: Line) -> tuple[str, str]:
     return alpha, f"{line.beta * 1e9:.3g} +- {line.beta_error * 1e9:.2g} ns"
 
 
+def _among(found: Exchanging) -> list[tuple[str, str]]:
+    return [
+        ("gradient after an all-reduce of its weights", _time(found.after)),
+        ("such an all-reduce, on the last rank", _time(found.last)),
+        ("it adds to a step", _time(found.added)),
+        (f"it adds to {found.period} gradients", _time(found.late)),
+        ("in the background it adds", _time(found.behind)),
+        ("a read of a window and an addition add", _time(found.accessed)),
+    ]
+
+
 def _compute(rate: ComputeRate) -> str:
     from hooke.cli.text import columns, percent, seconds
 
@@ -164,6 +175,7 @@ def _compute(rate: ComputeRate) -> str:
         ("jitter common to all ranks", percent(jitter.common)),
         ("difference between ranks", percent(jitter.between_ranks)),
     ]
+    rows += _among(rate.exchanging) if rate.exchanging else []
     title = f"{rate.workload}, {rate.precision}, {rate.elements:,} weights (sigma of the logarithm for jitter)"
     return f"{title}\n{columns(rows, '  ')}"
 

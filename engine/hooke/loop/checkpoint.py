@@ -64,7 +64,7 @@ def _save(r: RecordedRank, place: Path, stopped: float) -> None:
         "evaluated": r.schedule.evaluated,
         "turn": r.turn,
         "batches": r.batches.cursor(),
-        **r.compute_time.state(),
+        **r.compute_time.state(r.comm.traffic.payload),
         "seconds": {str(phase): seconds for phase, seconds in r.ledger.seconds.items()},
     }
     path = place / f"rank.{r.rank}.npz"
@@ -140,5 +140,5 @@ def restore(r: RecordedRank, place: Path) -> None:
     r.schedule.evaluated = int(meta["evaluated"])
     r.turn = int(meta["turn"])
     r.batches.restore(meta["batches"])
-    r.compute_time.restore(meta)
+    r.compute_time.restore(meta, r.comm.traffic.payload)
     r.restored_seconds = {Phase(name): seconds for name, seconds in meta["seconds"].items()}

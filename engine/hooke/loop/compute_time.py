@@ -33,17 +33,25 @@ class ComputeTime:
         self.rank = rank
         self.drawn = 0
         """Gradients so far; part of a checkpoint."""
+        self.sent = 0
+        """Bytes that the rank had sent when its latest gradient began."""
         self.random = np.random.Generator(np.random.PCG64(np.random.SeedSequence([spec.seed, rank, 1])))
         self._block: int | None = None
         self._factor = 1.0
 
-    def seconds(self, now: float = 0.0) -> float:
-        """Return the virtual seconds of the next gradient, which begins at `now`; only in a virtual world."""
+    def seconds(self, now: float = 0.0, sent: int = 0) -> float:
+        """Return the virtual seconds of the next gradient, which begins at `now`; only in a virtual world.
+
+        `sent`: bytes that the rank has sent so far; if they are more than before, it has exchanged something.
+        """
         network = self.spec.virtual
         assert network is not None  # noqa: S101 - the caller asked
         sigma = network.compute_jitter
         factor = float(self.random.lognormal(-sigma * sigma / 2, sigma)) if sigma else 1.0
         mean = self.spec.batch * network.compute_seconds_per_sample + network.compute_seconds_per_step
+        if sent != self.sent:
+            self.sent = sent
+            mean += network.compute_seconds_after_exchange
         block = self.drawn // network.jitter_steps
         if network.straggling and self._straggles(network.straggling):
             mean *= network.straggling_factor
@@ -58,14 +66,19 @@ class ComputeTime:
         words = np.random.SeedSequence([self.spec.seed, self.rank, _STRAGGLING, self.drawn])
         return bool(np.random.Generator(np.random.PCG64(words)).random() < chance)
 
-    def state(self) -> dict[str, Any]:
-        """Return what a checkpoint keeps."""
-        return {"jitter": self.random.bit_generator.state, "gradients": self.drawn}
+    def state(self, sent: int) -> dict[str, Any]:
+        """Return what a checkpoint keeps; `sent`: bytes that the rank has sent so far."""
+        exchanged = sent != self.sent
+        return {"jitter": self.random.bit_generator.state, "gradients": self.drawn, "exchanged": exchanged}
 
-    def restore(self, state: dict[str, Any]) -> None:
-        """Continue from `state`; checkpoints of earlier versions do not count gradients."""
+    def restore(self, state: dict[str, Any], sent: int) -> None:
+        """Continue from `state`; checkpoints of earlier versions count neither gradients nor exchanges.
+
+        `sent`: bytes that the rank has sent since it was started.
+        """
         self.random.bit_generator.state = state["jitter"]
         self.drawn = int(state.get("gradients", 0))
+        self.sent = sent - int(state.get("exchanged", False))
         self._block = None
 
     def _kept(self, block: int) -> float:

@@ -177,7 +177,7 @@ class RankState(Rank):
             self.objective.prefetch(self.batches.peek())
         self.ledger.enter(Phase.COMPUTE)
         if self.spec.virtual is not None:
-            self.comm.charge(self.compute_time.seconds(self.ledger.wall()))
+            self.comm.charge(self.compute_time.seconds(self.ledger.wall(), self.comm.traffic.payload))
         if self.objective.independent:
             return self.comm.alongside(lambda: self.objective.gradient(batch))
         return self.objective.gradient(batch)

@@ -49,6 +49,15 @@ class MeasuredConstants(Frozen):
         title="Compute time per step",
         description="Seconds per gradient that do not depend on the batch, the step's own overhead included.",
     )
+    compute_seconds_after_exchange: float = Field(
+        0,
+        ge=0,
+        le=100,
+        exclude_if=_absent,
+        title="Compute time after an exchange",
+        description="Seconds by which a gradient takes longer that follows an exchange of its rank, whose vectors "
+        "are no longer in its caches.",
+    )
     message_overhead: float = Field(
         0,
         ge=0,

@@ -61,5 +61,5 @@ def test_a_restart_continues_the_draws():
     for _ in range(7):
         first.seconds()
     second = ComputeTime(chosen, 2)
-    second.restore(first.state())
+    second.restore(first.state(0), 0)
     assert [second.seconds() for _ in range(13)] == whole[7:]

@@ -47,6 +47,9 @@ def test_it_measures_everything(calibrated):
     small, _, large = rate.points
     assert 0 < small.seconds < large.seconds  # 16 times the samples
     assert rate.loop.seconds > 0
+    among = rate.exchanging
+    assert 0 < among.last.seconds < among.added.seconds + among.alone.seconds
+    assert min(among.after.seconds, among.late.seconds) > 0
 
 
 def test_the_table_has_units_and_errors(calibrated):

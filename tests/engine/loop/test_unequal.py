@@ -75,7 +75,7 @@ def test_stragglers_are_as_frequent_as_asked_and_the_same_after_a_restart():
     assert found[~slow] == pytest.approx(STEP)
     assert abs(slow.mean() - 0.1) < 4 * np.sqrt(0.09 / 4000)
     again = ComputeTime(chosen, 1)
-    again.restore({"jitter": again.random.bit_generator.state, "gradients": 1000})
+    again.restore({"jitter": again.random.bit_generator.state, "gradients": 1000}, 0)
     assert [again.seconds() for _ in range(50)] == found[1000:1050].tolist()
     other = ComputeTime(chosen, 0)
     assert [other.seconds() for _ in range(100)] != found[:100].tolist()

@@ -148,8 +148,20 @@ function Lines({ curves }: { curves: readonly Curve[] }) {
   );
 }
 
+/** All-reduces of all weights by halving, and accesses to a window, among gradients. */
+function amongGradients(found: NonNullable<ComputeRate["exchanging"]>): [string, string][] {
+  return [
+    ["Gradient after an all-reduce of all weights", plusMinus(found.after)],
+    ["That all-reduce, on the last rank", plusMinus(found.last)],
+    ["It adds to a step", plusMinus(found.added)],
+    [`It adds to ${found.period} gradients`, plusMinus(found.late)],
+    ["In the background, it adds to a gradient", plusMinus(found.behind)],
+    ["A read of a window and an addition add to a step", plusMinus(found.accessed)],
+  ];
+}
+
 function Gradients({ rate }: { rate: ComputeRate }) {
-  const { workload, precision, elements, points, line, alone, loop, loop_batch, jitter } = rate;
+  const { workload, precision, elements, points, line, alone, loop, loop_batch, jitter, exchanging } = rate;
   const together = points.find(({ batch }) => batch === loop_batch);
   const rows: [string, string][] = [
     ...points.map(({ batch, seconds, error }): [string, string] => [
@@ -165,6 +177,7 @@ function Gradients({ rate }: { rate: ComputeRate }) {
     [`Jitter kept for ${jitter.steps} gradients`, formatPercent(jitter.slow)],
     ["Jitter common to all ranks", formatPercent(jitter.common)],
     ["Difference between ranks", formatPercent(jitter.between_ranks)],
+    ...(exchanging ? amongGradients(exchanging) : []),
   ];
   return (
     <Section title={`Gradients of ${workload}, ${precision}, ${elements.toLocaleString("en")} weights`}>

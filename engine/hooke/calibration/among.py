@@ -1,0 +1,82 @@
+"""Constants from all-reduces that were measured among gradients, which correct those of single operations."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from hooke.calibration.documents import Calibration, ComputeRate, Exchanging
+from hooke.calibration.network import critical
+from hooke.calibration.sharing import occupied
+from hooke.spec.measured import Operation, OperationCost
+
+_SUMS: tuple[Operation, ...] = ("tree", "halving", "ring", "gather")
+_MOST_SIGMA = 2.0
+
+
+def among_gradients(
+    calibration: Calibration, rate: ComputeRate, operations: Mapping[Operation, OperationCost]
+) -> dict[str, Any]:
+    """Return constants that replace those of single operations; none if nothing was measured among gradients.
+
+    All collectives are scaled so that the one by halving of all weights takes what was measured, and those in the
+    background likewise; accesses to a window so that a lock-free step does.
+    """
+    found = rate.exchanging
+    halving, behind = operations.get("halving"), operations.get("background")
+    if found is None or halving is None:
+        return {}
+    constants: dict[str, Any] = {}
+    if calibration.oversubscribed:
+        spread = drift(found, calibration.workers)
+        wait = spread * greatest(calibration.workers)
+        seconds = max(0.0, found.added.seconds - wait)
+        relative = spread / found.alone.seconds if found.alone.seconds else 0.0
+        constants["compute_jitter"] = min(_MOST_SIGMA, math.sqrt(math.log1p(relative**2)))
+    else:
+        wait, seconds = found.wait, found.last.seconds
+        constants["compute_seconds_after_exchange"] = max(0.0, found.after.seconds - found.alone.seconds)
+    size = 4 * rate.elements
+    factors = dict.fromkeys(_SUMS, seconds / _priced(halving, calibration.workers, size))
+    if behind is not None:
+        factors["background"] = max(0.0, found.behind.seconds - wait) / _priced(behind, calibration.workers, size)
+    if (window := operations.get("window")) is not None:
+        access = occupied(found.alone.seconds, found.accessed.seconds, calibration.workers)
+        usual = window.seconds_per_message + size * window.seconds_per_byte
+        factors["window"] = access / max(1e-9, usual + window.seconds_per_message / 2)  # half of the counter's
+    constants["operations"] = {name: _scaled(cost, factors.get(name, 1.0)) for name, cost in operations.items()}
+    return constants
+
+
+def drift(found: Exchanging, ranks: int) -> float:
+    """Return the standard deviation of a rank's gradient, s, that explains why late all-reduces take longer.
+
+    Differences of gradients add up: after n of them the last rank is behind the mean by sqrt(n) times as much as
+    after one, greatest(ranks) standard deviations of one.
+    """
+    behind = max(0.0, found.late.seconds - found.added.seconds) / (math.sqrt(found.period) - 1)
+    return min(behind, found.added.seconds) / greatest(ranks)
+
+
+def greatest(ranks: int) -> float:
+    """Return the expectation of the greatest of independent standard normal numbers."""
+    normal = statistics.NormalDist()
+    levels = (np.arange(4096) + 0.5) / 4096
+    return float(np.mean([normal.inv_cdf(level ** (1 / ranks)) for level in levels]))
+
+
+def _priced(cost: OperationCost, ranks: int, size: int) -> float:
+    """Return the seconds of an all-reduce by halving."""
+    messages, path = critical("all-reduce", "halving", ranks, size)
+    return max(1e-9, messages * cost.seconds_per_message + path * cost.seconds_per_byte)
+
+
+def _scaled(cost: OperationCost, factor: float) -> OperationCost:
+    return OperationCost(
+        seconds_per_message=min(10.0, factor * cost.seconds_per_message),
+        seconds_per_byte=min(1.0, factor * cost.seconds_per_byte),
+    )
