@@ -1,6 +1,7 @@
 """Predicted against measured step time and exposed share of ten methods.
 
     python -m benchmarks.prediction run [--place local hosts-2 hosts-4 hosts-8]   about 15 minutes per workload
+    python -m benchmarks.prediction predict                                      predicts again, without runs
     python -m benchmarks.prediction publish                                      writes docs/results/prediction.md
 
 Emulated hosts need root (docs/netlab.md). Leave the machine alone meanwhile. Results lie in `.results/prediction/`
@@ -34,12 +35,17 @@ def main() -> int:
     run.add_argument("--seconds", type=float, default=4.0, help="of each real run")
     run.add_argument("--calibration-seconds", type=float, default=25.0)
     run.add_argument("--rounds", type=int, default=1, help="real runs of each method")
+    commands.add_parser("predict", help="predict again from the calibrations and runs that are stored")
     commands.add_parser("publish", help="write the page of what has been run")
     options = parser.parse_args()
     if options.command == "publish":
         return _publish()
-    from benchmarks.prediction.running import measure
+    from benchmarks.prediction.running import again, measure
 
+    if options.command == "predict":
+        for file in sorted(STORE.glob("*-*.json")):
+            file.write_text(json.dumps(again(json.loads(file.read_text())), indent=1) + "\n")
+        return 0
     STORE.mkdir(parents=True, exist_ok=True)
     for workload, name in itertools.product(options.workload, options.place):
         found = measure(PLACES[name], workload, options.seconds, options.calibration_seconds, options.rounds)

@@ -24,7 +24,7 @@ from hooke.trace.phases import communication_fraction
 from benchmarks.netlab import lab as labs
 from benchmarks.netlab.running import hooke
 from benchmarks.netlab.starting import NetlabLauncher
-from benchmarks.prediction.conditions import METHODS, RATE, Method, Place, document
+from benchmarks.prediction.conditions import METHODS, PLACES, RATE, Method, Place, document
 
 LAB = "prediction"
 LEAST_STEPS, MOST_STEPS = 40, 4000
@@ -53,6 +53,16 @@ def measure(
         "calibration": found.model_dump(mode="json", by_alias=True),
         "methods": rows,
     }
+
+
+def again(found: dict[str, Any]) -> dict[str, Any]:
+    """Return stored results with the predictions that the calibration gives now."""
+    place, calibration = PLACES[found["place"]], Calibration.model_validate(found["calibration"])
+    rows = []
+    for method, row in zip(METHODS, found["methods"], strict=True):
+        rows.append(row | {"predicted": _predicted(method, found["workload"], place, calibration)})
+        _say(f"{found['workload']}, {place.name}: {method.label}: {_told(rows[-1])}")
+    return found | {"methods": rows}
 
 
 def _row(method: Method, workload: str, place: Place, found: Calibration, seconds: float) -> dict[str, Any]:

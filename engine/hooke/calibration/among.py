@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from hooke.calibration.documents import Calibration, ComputeRate, Exchanging
+from hooke.calibration.documents import Calibration, ComputeRate, Curve, Exchanging
 from hooke.calibration.network import critical
 from hooke.calibration.sharing import occupied
 from hooke.spec.measured import Operation, OperationCost
@@ -24,7 +24,8 @@ def among_gradients(
     """Return constants that replace those of single operations; none if nothing was measured among gradients.
 
     All collectives are scaled so that the one by halving of all weights takes what was measured, and those in the
-    background likewise; accesses to a window so that a lock-free step does.
+    background likewise; accesses to a window so that a lock-free step does. A message of all weights takes what
+    messages of about its size were measured to take.
     """
     found = rate.exchanging
     halving, behind = operations.get("halving"), operations.get("background")
@@ -43,13 +44,29 @@ def among_gradients(
     size = 4 * rate.elements
     factors = dict.fromkeys(_SUMS, seconds / _priced(halving, calibration.workers, size))
     if behind is not None:
-        factors["background"] = max(0.0, found.behind.seconds - wait) / _priced(behind, calibration.workers, size)
+        beyond = max(0.0, seconds - found.alone.seconds)  # of the gradient; virtual time waits for it
+        taken = max(0.0, found.behind.seconds - wait - beyond)
+        factors["background"] = taken / _priced(behind, calibration.workers, size)
     if (window := operations.get("window")) is not None:
         access = occupied(found.alone.seconds, found.accessed.seconds, calibration.workers)
         usual = window.seconds_per_message + size * window.seconds_per_byte
         factors["window"] = access / max(1e-9, usual + window.seconds_per_message / 2)  # half of the counter's
+    constants |= _message(calibration.curve("message"), size)
     constants["operations"] = {name: _scaled(cost, factors.get(name, 1.0)) for name, cost in operations.items()}
     return constants
+
+
+def _message(curve: Curve | None, size: int) -> dict[str, float]:
+    """Return the seconds per byte with which a message of all weights takes what was measured, between two sizes.
+
+    One line through all sizes may be far from it: links and their buffers treat short and long ones differently.
+    """
+    points = sorted({p.bytes: p.seconds for p in curve.points if p.seconds > 0}.items()) if curve else []
+    if curve is None or curve.line is None or not points or not points[0][0] < size <= points[-1][0]:
+        return {}
+    sizes, seconds = np.log(np.array(points)).T
+    measured = math.exp(float(np.interp(math.log(size), sizes, seconds)))
+    return {"seconds_per_byte": max(0.0, (measured - curve.line.alpha) / size)}
 
 
 def drift(found: Exchanging, ranks: int) -> float:
