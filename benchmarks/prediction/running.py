@@ -28,7 +28,7 @@ from benchmarks.prediction.conditions import METHODS, PLACES, RATE, Method, Plac
 
 LAB = "prediction"
 LEAST_STEPS, MOST_STEPS = 40, 4000
-PREDICTED_STEPS = 240
+PREDICTED_STEPS = 120
 """Steps of a prediction: a multiple of every period, and enough blocks of slow jitter."""
 
 
