@@ -70,7 +70,7 @@ class ServerLoop:
         self._asking: set[int] = set()
         """Workers whose request was yielded and not replied to yet."""
         self._wanted = False
-        """Whether a checkpoint waits for replies to all workers."""
+        """Whether a requested checkpoint waits for replies to all workers."""
         self._last: set[int] = set()
         self._left: set[int] = set()
         self._meeting = Meeting(rank)
@@ -199,10 +199,11 @@ class ServerLoop:
         if decision in REASONS:
             r.schedule.reason = r.schedule.reason or REASONS[decision]
         self._grants.ending = r.schedule.reason is not None
-        self._wanted = self._wanted or decision is Decision.CHECKPOINT or r.schedule.checkpoint_due(r.samples)
-        if self._wanted and (all_ask or not self._holds):  # a worker that is held would not reach the meeting
+        self._wanted = self._wanted or decision is Decision.CHECKPOINT
+        if all_ask or not self._holds:  # a worker that is held would not reach the meeting
+            if self._wanted or r.schedule.checkpoint_due(r.samples):
+                self._call_meeting()
             self._wanted = False
-            self._call_meeting()
         steps, last = self._grants.next(self._period if asked is None else min(asked, self._period))
         self._granted[worker] = self._granted.get(worker, 0) + steps
         if last:

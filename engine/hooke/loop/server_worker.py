@@ -92,7 +92,7 @@ class ServerWorkerLoop:
         self._granted(words)
 
     def ask(self, vector: Vector) -> None:
-        """Ask for steps and wait for them; send the vector if the server takes it, and receive one if it follows."""
+        """Ask for steps and wait for them; send the vector if the server takes it, receive one if it follows."""
         r = self._r
         if r.drops:
             r.check(vector, "the vector to send")
