@@ -3,8 +3,8 @@
     python -m benchmarks.unequal run [--tasks digits a9a w8a] [--conditions ratio-4 v100] [--minutes 20]
     python -m benchmarks.unequal publish        write docs/results/heterogeneous.md and its raw data
 
-Virtual time does not depend on the load of the machine. `run` continues an earlier one, in one process; a9a and w8a
-need HOOKE_DATA with a folder `libsvm-binary`. Only cells with all trials and seeds are published.
+Virtual time does not depend on the load of the machine. `run` continues an earlier one, in one process; a9a and
+w8a need HOOKE_DATA with a folder `libsvm-binary`. Only cells with all trials and seeds are published.
 """
 
 from __future__ import annotations

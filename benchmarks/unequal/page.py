@@ -21,20 +21,20 @@ HEAD = f"""\
 <!-- written by `python -m benchmarks.unequal publish` -->
 
 **Everything on this page is simulated.** Gradients, messages and updates are computed by the code of the methods;
-seconds are those of a virtual clock. A gradient takes 20 us per sample and 50 us, over the worker's speed, with 5 %
+seconds are those of a virtual clock. A gradient takes 20 us per sample and 50 us, over the worker's speed, with 5%
 jitter; a message 10 us and 0.8 ns per byte. The boxes have the device profiles of `hooke.spec.devices`, whose
 constants are assumptions, not measurements. Nothing here says how fast a real machine is.
 
-Every entry has {TRIALS} trials in every condition: the learning rate from 0.01 to 1, the batch of a worker from 8, 32 and
-128, and the entry's own settings (`benchmarks/unequal/conditions.py`), drawn at random, the same draws in every
+Every entry has {TRIALS} trials in every condition: the learning rate from 0.01 to 1, the batch of a worker from 8,
+32 and 128, and the entry's own settings (`benchmarks/unequal/conditions.py`), drawn at random, the same in every
 condition. The trial that meets the target first is run again with {len(SEEDS)} seeds that no trial had. Targets are
 those of the validation part. Data are handed out, every example once per epoch. No entry has momentum in its local
 steps; Adaptive SGD may have momentum of the merged model.
 
-Seconds are medians over the seeds, with the least and the largest; *missed*: seeds that did not meet the target
-within the budget, which count as longer than all others. *over Sync SGD*: the ratio of the medians, above 1 faster.
-{TRIALS} trials are few: another draw may find a better setting for any entry, and a difference below a third should
-not be read as one.
+Seconds are medians over the seeds, with the least and the largest; *missed*: seeds that did not meet the target in
+the budget, which count as longer than all others. *over Sync SGD*: the ratio of the medians, above 1 faster.
+{TRIALS} trials are few: another draw may find a better setting for any entry, and a difference below a third is
+not to be read as one.
 """
 
 

@@ -31,7 +31,7 @@ class Run:
 
 
 def carried_out(run: Run) -> dict[str, Any]:
-    """Carry out a run; return its record: seconds and samples to the target (None: missed), work of each worker."""
+    """Carry out a run; return its record: seconds and samples to the target (None: missed), work of each."""
     from hooke.catalogue.validation import validate_run
     from hooke.errors import NumericalError
     from hooke.loop.train import run_spec_virtual
