@@ -27,8 +27,8 @@ constants are assumptions, not measurements. Nothing here says how fast a real m
 
 Every entry has {TRIALS} trials in every condition: the learning rate from 0.01 to 1, the batch of a worker from 8,
 32 and 128, and the entry's own settings (`benchmarks/unequal/conditions.py`), drawn at random, the same in every
-condition. The trial that meets the target first is run again with {len(SEEDS)} seeds that no trial had. Targets are
-those of the validation part. Data are handed out, every example once per epoch. No entry has momentum in its local
+condition. The trial that meets the target first is run again with {len(SEEDS)} seeds that no trial had. Targets
+are those of the validation part. Data are handed out, every example once per epoch. No entry has momentum in its local
 steps; Adaptive SGD may have momentum of the merged model.
 
 Seconds are medians over the seeds, with the least and the largest; *missed*: seeds that did not meet the target in

@@ -28,7 +28,8 @@ def test_an_update_has_the_steps_since_the_one_before():
 @pytest.fixture
 def served(service):
     """A run of two workers and a server: worker 0 does 4 steps in two updates, worker 1 two in one."""
-    supervisor = service.launch(algorithm="async-sgd")
+    variants = [{"name": "sync", "algorithm": "async-sgd"}]
+    supervisor = service.launch(variants=variants)
     supervisor.report("starting", "running")
 
     def ship(rank, *records):

@@ -72,8 +72,6 @@ export function WorkerShares({ run }: { run: RunView }) {
 }
 
 function Shares({ workers }: { workers: readonly WorkerView[] }) {
-  const known = (value: number | null, shown: (value: number) => string) =>
-    value === null ? "–" : shown(value);
   return (
     <TableRegion label="Work by worker">
       <table>
@@ -92,12 +90,12 @@ function Shares({ workers }: { workers: readonly WorkerView[] }) {
           {workers.map((worker) => (
             <tr key={worker.worker}>
               <td>{worker.worker}</td>
-              <td>{known(worker.computing, formatPercent)}</td>
+              <td>{formatPercent(worker.computing)}</td>
               <td>{formatCount(worker.steps)}</td>
               <td>{formatPercent(worker.share_of_steps)}</td>
-              <td>{known(worker.updates, formatCount)}</td>
-              <td>{known(worker.share_of_updates, formatPercent)}</td>
-              <td>{known(worker.staleness, formatNumber)}</td>
+              <td>{formatCount(worker.updates)}</td>
+              <td>{formatPercent(worker.share_of_updates)}</td>
+              <td>{formatNumber(worker.staleness)}</td>
             </tr>
           ))}
         </tbody>
