@@ -1,7 +1,11 @@
 """Virtual devices: seconds of a batch and of a message, by the profile's constants."""
 
+from types import SimpleNamespace
+
+import numpy as np
 import pytest
 from hooke.catalogue.validation import validate_experiment, validate_run
+from hooke.comm.virtual.exchange import VirtualExchange
 from hooke.comm.virtual.network import Network
 from hooke.errors import SpecError
 from hooke.loop.compute_time import ComputeTime
@@ -107,3 +111,18 @@ def test_devices_that_do_not_fit_are_refused(cluster, place, why):
 
 def test_clusters_without_them_keep_their_fingerprint():
     assert "devices" not in VirtualCluster(**PLAIN).model_dump(mode="json")
+
+
+@pytest.mark.parametrize("links", [{"devices": [{"kind": "h100"}]}, {"host_seconds_per_byte": 5e-9}])
+def test_a_background_read_of_a_center_begins_when_it_is_posted(links):
+    """Not earlier or later, where the link to the center's host differs from those between workers."""
+    begun: list[float] = []
+    network = Network(1, VirtualCluster(latency=1e-3, seconds_per_byte=1e-9, **links), 1)
+    baton = SimpleNamespace(time=[0.25], at=lambda when, _: begun.append(when))
+    group = SimpleNamespace(baton=baton, links=network)
+    window = SimpleNamespace(group=group, me=0, place=network.place(), shared=False)
+    into = np.zeros(1000, np.float32)
+    VirtualExchange(window, into, into, lambda: into, None).begin()
+    read, arrived = begun
+    assert read == pytest.approx(0.25, abs=1e-12)
+    assert arrived == pytest.approx(0.25 + 1e-3 + network.price(0, window.place, 4000))
