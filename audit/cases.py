@@ -116,6 +116,7 @@ TOGETHER: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     ),
     "powersgd": ({"rank": 2, "momentum": 0.5}, {"rank": 3}),
     "original-easgd": ({"alpha": 0.3, "mode": "ordered"}, {"rho": 2.0, "mode": "serial", "momentum": 0.5}),
+    "weighted-sync-sgd": ({"lr": 0.05, "sizes": (1, 3)}, {"lr": 0.03, "sizes": (3, 1, 1, 3)}),
 }
 """Deterministic methods: settings for two workers in both worlds, and for four in virtual time."""
 SERVED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
@@ -128,6 +129,14 @@ SERVED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     ),
     "async-sgd": ({"lr": 0.05}, {"lr": 0.02, "momentum": 0.5, "momentum_at": "worker", "period": 2}),
     "async-msgd": ({"lr": 0.05, "momentum": 0.5}, {"lr": 0.02, "momentum": 0.4}),
+    "adaptive-sgd": (
+        {"lr": 0.03, "smallest": 1, "largest": 3, "scaling": 0.5, "mega_batch": 9, "center_momentum": 0.4},
+        {"lr": 0.02, "smallest": 1, "largest": 4, "scaling": 1.0, "mega_batch": 17, "center_momentum": 0.0},
+    ),
+    "heterogeneous-easgd": (
+        {"alpha": 0.3, "period": 2, "longest": 6, "factor": 2.0},
+        {"beta": 0.8, "period": 1, "longest": 4, "factor": 1.5, "momentum": 0.5},
+    ),
     "hogbatch": (
         {"lr": 0.05, "sizes": (1, 2), "smallest": 1, "largest": 4, "alpha": 2.0},
         {"lr": 0.02, "sizes": (1, 3), "smallest": 1, "largest": 6, "alpha": 1.5},

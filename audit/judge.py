@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from audit import apart, clocks, gossip, problem, sparse, together
+from audit import apart, clocks, gossip, problem, sparse, together, unequal
 from audit.cases import Case
 from audit.problem import Array
 from audit.product import Run
@@ -16,6 +16,7 @@ from audit.simulate import DEFAULTS, Parameters, Seen, difference
 Method = Callable[[Seen, Parameters], tuple[Array, list[Array]]]
 
 METHODS: dict[str, Method] = {
+    "adaptive-sgd": unequal.adaptive_sgd,
     "async-easgd": apart.async_easgd,
     "async-measgd": apart.async_easgd,
     "async-msgd": apart.async_sgd,
@@ -28,6 +29,7 @@ METHODS: dict[str, Method] = {
     "downpour": apart.async_sgd,
     "eamsgd": apart.async_easgd,
     "easgd": apart.async_easgd,
+    "heterogeneous-easgd": unequal.heterogeneous_easgd,
     "hogbatch": apart.hogbatch,
     "hogwild-easgd": apart.hogwild_easgd,
     "hogwild-sgd": apart.hogwild_sgd,
@@ -51,6 +53,7 @@ METHODS: dict[str, Method] = {
     "sync-easgd2": together.sync_easgd,
     "sync-easgd3": together.sync_easgd,
     "sync-sgd": together.sync_sgd,
+    "weighted-sync-sgd": unequal.weighted_sync_sgd,
 }
 """Method of the catalogue -> its equations; `python -m audit` reports missing ones."""
 PRESETS = {"eamsgd": {"momentum_kind": "nesterov"}, "mdownpour": {"momentum_kind": "nesterov"}}

@@ -44,6 +44,7 @@ LEAST: Mapping[str, Role | Other] = {
     "compare_rows": VIEWER,
     "read_bands": VIEWER,
     "query_series": VIEWER,
+    "read_workers": VIEWER,
     "list_runs": VIEWER,
     "read_run": VIEWER,
     "read_logs": VIEWER,
@@ -57,6 +58,7 @@ LEAST: Mapping[str, Role | Other] = {
     "list_workloads": VIEWER,
     "list_filter_fields": VIEWER,
     "export_points": VIEWER,
+    "export_workers": VIEWER,
     "export_runs": VIEWER,
     "list_deleted_experiments": VIEWER,
     # one's own account; a token gets no more than its maker has

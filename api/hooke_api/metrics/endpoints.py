@@ -7,10 +7,10 @@ from typing import Annotated, get_args
 from fastapi import APIRouter, Depends, Query, Request
 
 from hooke_api.base.tables import CsvAnswer, csv_answer
-from hooke_api.metrics import export, service
+from hooke_api.metrics import export, service, workers
 from hooke_api.metrics.curves import CurveStore
 from hooke_api.metrics.increments import Increments
-from hooke_api.metrics.schemas import Axis, BandAnswer, Metric, SeriesAnswer, SeriesQuery
+from hooke_api.metrics.schemas import Axis, BandAnswer, Metric, SeriesAnswer, SeriesQuery, WorkersAnswer
 from hooke_api.storage.database import DatabaseOf
 
 router = APIRouter(tags=["metrics"])
@@ -55,6 +55,19 @@ def export_points(
     metrics: list[Metric] = list(dict.fromkeys(metric or get_args(Metric)))
     parts = export.points_of(database, store, experiment_id, metrics)
     return csv_answer(parts, f"points-{experiment_id}.csv")
+
+
+@router.get("/runs/{run_id}/workers", operation_id="read_workers")
+def read_workers(run_id: str, database: DatabaseOf) -> WorkersAnswer:
+    """Return what each worker of a run did: utilisation, shares of steps and updates, batch sizes, staleness."""
+    with database.read() as session:
+        return workers.answer(session, run_id)
+
+
+@router.get("/runs/{run_id}/workers.csv", operation_id="export_workers", response_class=CsvAnswer)
+def export_workers(run_id: str, database: DatabaseOf) -> CsvAnswer:
+    """Return every update of every worker of a run as CSV: when, of how many steps, how stale."""
+    return csv_answer(workers.csv_of(database, run_id), f"workers-{run_id}.csv")
 
 
 @router.get("/experiments/{experiment_id}/bands", operation_id="read_bands")

@@ -100,3 +100,29 @@ class BandAnswer(View):
     """Of these bands; to be passed as `since` the next time."""
     since: str | None = None
     """The version since which the bands have changed, the others being left out; null: all bands, whole."""
+
+
+class WorkerView(View):
+    """What one worker did in the newest attempt of a run."""
+
+    worker: int
+    steps: int
+    share_of_steps: float
+    """Of the steps of all workers: with equal batches its share of the work."""
+    computing: float | None
+    """Utilisation: share of its time, evaluations excluded, in which it computed gradients."""
+    updates: int | None
+    """Exchanges with a server that brought steps; null without a server, or if its rows are not recorded."""
+    share_of_updates: float | None
+    staleness: float | None
+    """Mean number of center updates between its reads and writes; null if not recorded."""
+    x: list[float]
+    """Seconds since the start at which its updates ended, downsampled as series are."""
+    sizes: list[float]
+    """Steps of each of these updates: its batch size over time."""
+
+
+class WorkersAnswer(View):
+    """The work of each worker of a run."""
+
+    workers: list[WorkerView]

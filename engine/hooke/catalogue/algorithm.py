@@ -103,6 +103,11 @@ class Algorithm(Parametrized):
         """Return the number of gradients, each of one batch, that a worker averages for one step."""
         return 1
 
+    def batches_of(self, worker: int, workers: int) -> int:
+        """Return a worker's batches of a step; their mean over all workers is `gradients_per_step`."""
+        del worker, workers
+        return self.gradients_per_step()
+
     def notes(self, workers: int) -> dict[str, str]:
         """Return notes on these parameters for the journal's first record, such as the moving rate."""
         del workers

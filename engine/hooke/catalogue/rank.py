@@ -34,6 +34,8 @@ class Rank(Protocol):
     """This worker's x (on a server: the center), equal on every rank at the start."""
     granted: int
     """Worker of a method with a server: the steps that the latest reply granted; 0 before the first."""
+    word: float
+    """Worker of a method with a server: the number in the latest reply; see `reply`."""
     t: int
     """Number of local steps done; in a restored run it begins at that of the checkpoint."""
 
@@ -58,10 +60,15 @@ class Rank(Protocol):
     def buffer(self, like: Vector) -> Vector:
         """Return a scratch vector of the same size; call this before the loop, which should not allocate."""
 
-    def gradient(self, at: Vector | None = None) -> Vector:
+    def gradient(
+        self, at: Vector | None = None, joined: bool = False, batches: Literal[1] | None = None
+    ) -> Vector:
         """Pick this worker's next batch and return its mean gradient at `at`, or at `params`.
 
-        With `accumulation` k these are the next k batches: the sum of their gradients in this order, times 1 / k.
+        With `accumulation` k these are the next k batches: the sum of their gradients in this order, times 1 / k;
+        with `batches` = 1 the next batch alone, in any case.
+        `joined`: one larger batch together with the gradient before, at the same point: in virtual time the
+        seconds of a step are not charged again.
         Every call returns the same buffer. Raises NumericalError, with rank and step, if it holds a NaN or Inf.
         """
 
@@ -112,29 +119,39 @@ class Rank(Protocol):
         order: Literal["arrival", "rank"] = "arrival",
         period: int = 1,
         last_words: bool = False,
+        holds: bool = False,
     ) -> Iterator[int]:
         """Server: yield the worker to reply to next, with its vector received in `into`, until all are done.
 
         If `into` is None, requests have no vector; else they may have one, see `brought`. Each reply grants
         `period` steps, the last one what is left. `last_words`: after its last step a worker delivers one more
-        vector, which is yielded like a request; `reply` then does nothing.
+        vector, which is yielded like a request; `reply` then does nothing. `holds`: replies may be given later,
+        but to all workers that wait, once all do; a checkpoint is then written after such replies only.
         """
 
     @property
     def brought(self) -> bool:
         """Server: return whether the request that was yielded last came with a vector."""
 
-    def reply(self, worker: int, vector: Vector, steps: int | None = None) -> None:
-        """Server: reply a vector to the worker whose request was yielded last.
+    def reply(self, worker: int, vector: Vector | None, steps: int | None = None, word: float = 0.0) -> int:
+        """Server: reply a vector to the worker whose request was yielded last; return the steps granted.
 
-        `steps`: how many it grants, at most the `period` of `requests`; None: that many.
+        `steps`: how many it grants, at most the `period` of `requests`; None: that many; fewer at the end of the
+        budget, and 0 to a worker that has left. `word`: a number for the method. `vector`: None only in reply to
+        `ask`.
         """
+
+    def take(self, into: Vector, worker: int) -> None:
+        """Server: receive the vector of a worker that asks (`ask`), before the reply."""
 
     def receive(self, into: Vector, worker: int) -> None:
         """Server: receive a vector that the worker delivers outside of its request."""
 
     def request(self, vector: Vector | None, into: Vector) -> Pending:
         """Worker: send a request, with a vector or without, and receive the reply in `into`, in the background."""
+
+    def ask(self, vector: Vector) -> None:
+        """Worker: ask for steps and wait for them; the server may take the vector, and may replace it."""
 
     def deliver(self, vector: Vector) -> None:
         """Worker: send a vector to the server outside of a request."""

@@ -45,6 +45,11 @@ def _check_cluster(cluster: ClusterChoice, *prefix: object) -> list[Fault]:
         found.append(Fault(pointer(*prefix, "computed_on"), "only a virtual cluster is computed on another one"))
     if cluster.virtual and not cluster.computed_on:
         found.append(Fault(pointer(*prefix, "computed_on"), "name the cluster that computes this virtual one"))
+    if cluster.virtual and (described := cluster.virtual.described):
+        for j, workers in enumerate(cluster.workers):
+            if workers != described:
+                why = f"the devices are those of {described} workers: write workers: [{described}]"
+                found.append(Fault(pointer(*prefix, "workers", j), why))
     if cluster.virtual and "auto" in cluster.workers:
         found.append(Fault(pointer(*prefix, "workers"), "a virtual cluster needs a number of workers"))
     return found
@@ -74,6 +79,17 @@ def _check_wire(chosen: Communication, name: str, method: AlgorithmOffer, *prefi
     if method.encodes_itself:
         why = f"{name} encodes its messages itself: choose fp32"
     return [Fault(pointer(*prefix, "communication", "wire"), why)]
+
+
+def _check_sharding(sharding: str, name: str, method: AlgorithmOffer, *place: object) -> list[Fault]:
+    """Refuse to hand out batches where nobody does."""
+    if sharding != "dispatched" or method.coordination != "lock-free":
+        return []
+    why = (
+        f"in {name} no server hands out batches, and workers take unequal numbers of them, so that no epoch would "
+        "have every item once: choose iid or disjoint data, or leave this method out"
+    )
+    return [Fault(pointer(*place), why)]
 
 
 def _check_target(target: Target | None) -> list[Fault]:
@@ -179,6 +195,7 @@ def check_experiment(spec: ExperimentSpec, catalogues: Catalogues | None = None)
             method = offered.get(cluster.host, next(iter(offered.values()))).algorithms.get(variant.algorithm)
             wrong = _check_stores(method, variant.parameters, cluster.virtual, "variants", i) if method else []
             wrong += _check_wire(variant.communication, variant.algorithm, method, "variants", i) if method else []
+            wrong += _check_sharding(spec.sharding, variant.algorithm, method, "sharding") if method else []
             faults += [each for each in wrong if each not in faults]
         for source in offered.values():
             wrong = _check_settings(
@@ -241,6 +258,7 @@ def validate_run(document: Any, catalogue: Catalogue | None = None) -> RunSpec:
         network = spec.virtual if spec.world == "virtual" else None
         faults += _check_stores(method, spec.algorithm.parameters, network, "algorithm")
         faults += _check_wire(spec.communication, spec.algorithm.name, method)
+        faults += _check_sharding(spec.sharding, spec.algorithm.name, method, "sharding")
         faults += _check_source("algorithm", spec.algorithm, method)
         faults += _check_source("workload", spec.workload, offered.workloads[spec.workload.name])
         if method.max_workers is not None and spec.workers > method.max_workers:

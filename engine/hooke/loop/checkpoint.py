@@ -65,6 +65,7 @@ def _save(r: RecordedRank, place: Path, stopped: float) -> None:
         "turn": r.turn,
         "batches": r.batches.cursor(),
         **r.compute_time.state(r.comm.traffic.payload),
+        **({} if r.dispatch is None else {"dispatch": r.dispatch.state()}),
         "seconds": {str(phase): seconds for phase, seconds in r.ledger.seconds.items()},
     }
     path = place / f"rank.{r.rank}.npz"
@@ -140,5 +141,7 @@ def restore(r: RecordedRank, place: Path) -> None:
     r.schedule.evaluated = int(meta["evaluated"])
     r.turn = int(meta["turn"])
     r.batches.restore(meta["batches"])
+    if r.dispatch is not None:
+        r.dispatch.restore(meta["dispatch"])
     r.compute_time.restore(meta, r.comm.traffic.payload)
     r.restored_seconds = {Phase(name): seconds for name, seconds in meta["seconds"].items()}

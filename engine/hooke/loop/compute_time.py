@@ -38,20 +38,27 @@ class ComputeTime:
         self.random = np.random.Generator(np.random.PCG64(np.random.SeedSequence([spec.seed, rank, 1])))
         self._block: int | None = None
         self._factor = 1.0
+        self._device = None if spec.virtual is None or rank >= spec.workers else spec.virtual.profile(rank)
 
-    def seconds(self, now: float = 0.0, sent: int = 0) -> float:
+    def seconds(self, now: float = 0.0, sent: int = 0, joined: bool = False) -> float:
         """Return the virtual seconds of the next gradient, which begins at `now`; only in a virtual world.
 
         `sent`: bytes that the rank has sent so far; if they are more than before, it has exchanged something.
+        `joined`: it is part of the same batch as the one before, so that what a step takes in addition to its
+        samples is not taken again.
         """
         network = self.spec.virtual
         assert network is not None  # noqa: S101 - the caller asked
         sigma = network.compute_jitter
         factor = float(self.random.lognormal(-sigma * sigma / 2, sigma)) if sigma else 1.0
-        mean = self.spec.batch * network.compute_seconds_per_sample + network.compute_seconds_per_step
+        mean = self.spec.batch * network.compute_seconds_per_sample
+        more = network.compute_seconds_per_step
         if sent != self.sent:
             self.sent = sent
-            mean += network.compute_seconds_after_exchange
+            more += network.compute_seconds_after_exchange
+        if self._device is not None:
+            mean, more = mean / self._device.speed, more + self._device.overhead
+        mean += 0.0 if joined else more
         block = self.drawn // network.jitter_steps
         if network.straggling and self._straggles(network.straggling):
             mean *= network.straggling_factor

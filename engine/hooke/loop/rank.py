@@ -93,8 +93,9 @@ class TrainingRank(RecordedRank):
         order: Literal["arrival", "rank"] = "arrival",
         period: int = 1,
         last_words: bool = False,
+        holds: bool = False,
     ) -> Iterator[int]:
-        return self.server_loop.requests(into, order, period, last_words)
+        return self.server_loop.requests(into, order, period, last_words, holds)
 
     @property
     @override
@@ -102,8 +103,12 @@ class TrainingRank(RecordedRank):
         return self.server_loop.brought
 
     @override
-    def reply(self, worker: int, vector: Vector, steps: int | None = None) -> None:
-        self.server_loop.reply(worker, vector, steps)
+    def reply(self, worker: int, vector: Vector | None, steps: int | None = None, word: float = 0.0) -> int:
+        return self.server_loop.reply(worker, vector, steps, word)
+
+    @override
+    def take(self, into: Vector, worker: int) -> None:
+        self.server_loop.take(into, worker)
 
     @override
     def receive(self, into: Vector, worker: int) -> None:
@@ -112,6 +117,10 @@ class TrainingRank(RecordedRank):
     @override
     def request(self, vector: Vector | None, into: Vector) -> Pending:
         return self.server_worker_loop.request(vector, into)
+
+    @override
+    def ask(self, vector: Vector) -> None:
+        self.server_worker_loop.ask(vector)
 
     @override
     def deliver(self, vector: Vector) -> None:

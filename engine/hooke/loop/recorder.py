@@ -217,6 +217,7 @@ class Recorder:
                 staleness=dict(sorted(self.staleness.items())),
                 lost_mass=self.lost_mass,
                 dropped=self.dropped,
+                returned=0 if r.dispatch is None else r.dispatch.returned * r.spec.batch,
             )
 
         if self._journal is not None:

@@ -1,7 +1,8 @@
 """Methods with a server: workers send requests, the server replies, and its replies contain all decisions.
 
 A request is a few control words and the worker's vector. The control words of a reply are the number of granted
-steps, what follows them, and the global samples so far.
+steps, what follows them, the global samples so far, a number of the method, whether a vector follows and, where
+batches are handed out, their ranges (`hooke.loop.dispatch`).
 
 For an evaluation the server tells every worker to stop. A worker stops between two steps, or while it waits for a
 reply, and reports that it stands. The server replies to requests that arrive meanwhile afterwards, in their order.
@@ -25,7 +26,21 @@ from hooke.loop.evaluate import evaluate_alone
 from hooke.loop.meeting import Meeting
 from hooke.loop.recorder import RecordedRank
 from hooke.loop.replay import ExchangeOrder
-from hooke.loop.server_worker import BAD, BYE, FAREWELL, GO, HERE, LAST, MEET, MORE, OVER, REQUEST, STANDS, STOP
+from hooke.loop.server_worker import (
+    BAD,
+    BYE,
+    FAREWELL,
+    GO,
+    HERE,
+    LAST,
+    MEET,
+    MORE,
+    OVER,
+    REQUEST,
+    SEND,
+    STANDS,
+    STOP,
+)
 from hooke.trace.phases import Phase
 
 
@@ -52,6 +67,10 @@ class ServerLoop:
         self._granted: dict[int, int] = {}
         self.reached: dict[int, int] = {}
         """Steps of each worker according to its latest message."""
+        self._asking: set[int] = set()
+        """Workers whose request was yielded and not replied to yet."""
+        self._wanted = False
+        """Whether a requested checkpoint waits for replies to all workers."""
         self._last: set[int] = set()
         self._left: set[int] = set()
         self._meeting = Meeting(rank)
@@ -59,11 +78,11 @@ class ServerLoop:
         """Whether the request that was yielded last came with a vector."""
 
     def requests(
-        self, into: Vector | None, order: Literal["arrival", "rank"], period: int, last_words: bool
+        self, into: Vector | None, order: Literal["arrival", "rank"], period: int, last_words: bool, holds: bool
     ) -> Iterator[int]:
         """Yield the worker to reply to; account for its request once the algorithm has handled it."""
         r = self._r
-        self._period, self._last_words = period, last_words
+        self._period, self._last_words, self._holds = period, last_words, holds
         self._asks_empty = into is None  # vectors are sent outside of the requests
         self._base = r.samples
         self._grants = Grants(r.schedule.total_steps - r.samples // r.schedule.step_samples, r.workers)
@@ -85,6 +104,7 @@ class ServerLoop:
                 self.receive(into, worker)
             r.recorder.release()
             r.ledger.enter(Phase.UPDATE)
+            self._asking.add(worker)
             yield worker
             self._served(worker)
         r.ledger.enter(Phase.IDLE)
@@ -103,6 +123,9 @@ class ServerLoop:
             worker, (kind, step, loss, *brings) = self._receive(source)
             self.brought = bool(brings and brings[0]) or kind == FAREWELL
             self._began.setdefault(worker, int(step))  # steps before this attempt are in the restored samples
+            if r.dispatch is not None:
+                steps = int(step) - self.reached.get(worker, int(step))
+                r.dispatch.done(worker, steps * r.schedule.accumulation)
             self.reached[worker] = int(step)
             steps = sum(reached - self._began[w] for w, reached in self.reached.items())
             r.samples = self._base + r.schedule.step_samples * steps
@@ -157,28 +180,49 @@ class ServerLoop:
         self._r.comm.recv(into, worker)
         self._r.check(into, "the weights", worker, self.reached[worker])
 
-    def reply(self, worker: int, vector: Vector, asked: int | None = None) -> None:
+    def take(self, into: Vector, worker: int) -> None:
+        """Receive the vector of a worker that asks."""
+        self._r.comm.control.send((0.0, SEND, float(self._r.samples)), worker)
+        self.receive(into, worker)
+
+    def reply(self, worker: int, vector: Vector | None, asked: int | None = None, word: float = 0.0) -> int:
         """Decide, then send control words and vector; send nothing to a worker after its farewell.
 
-        `asked`: the steps to grant, if not those of a period.
+        `asked`: the steps to grant, if not those of a period. Return the steps granted.
         """
         r = self._r
         if worker not in self._left:
-            return
+            return 0
+        all_ask = self._asking >= self._left
+        self._asking.discard(worker)
         decision = r.decide()
         if decision in REASONS:
             r.schedule.reason = r.schedule.reason or REASONS[decision]
         self._grants.ending = r.schedule.reason is not None
-        if decision is Decision.CHECKPOINT or r.schedule.checkpoint_due(r.samples):
-            self._call_meeting()
+        self._wanted = self._wanted or decision is Decision.CHECKPOINT
+        if all_ask or not self._holds:  # a worker that is held would not reach the meeting
+            if self._wanted or r.schedule.checkpoint_due(r.samples):
+                self._call_meeting()
+            self._wanted = False
         steps, last = self._grants.next(self._period if asked is None else min(asked, self._period))
         self._granted[worker] = self._granted.get(worker, 0) + steps
         if last:
             self._last.add(worker)
             self._meeting.give_up()
         then = LAST if last else MEET if self._meeting.invite(worker) else MORE
-        r.comm.control.send((float(steps), then, float(r.samples)), worker)
-        r.comm.send(vector, worker)
+        words = (float(steps), then, float(r.samples), word, float(vector is not None))
+        r.comm.control.send((*words, *self._ranges(worker, steps)), worker)
+        if vector is not None:
+            r.comm.send(vector, worker)
+        return steps
+
+    def _ranges(self, worker: int, steps: int) -> tuple[float, ...]:
+        """Return the batches of a grant: first and number of one range, and the first of the others (or -1)."""
+        r = self._r
+        if r.dispatch is None:
+            return ()
+        (first, count), rest = r.dispatch.grant(worker, steps * r.schedule.accumulation)
+        return float(first), float(count), float(rest)
 
     def _call_meeting(self) -> None:
         """Call a meeting, unless a worker has been granted its last steps, or would be before the meeting."""
@@ -191,6 +235,8 @@ class ServerLoop:
         r = self._r
         done = self.reached[worker] - self._began[worker]
         self._grants.give_back(self._granted.get(worker, 0) - done, asking=worker not in self._last)
+        if r.dispatch is not None:
+            r.dispatch.left(worker)
         r.recorder.drop(worker, self.reached[worker])
 
     def _served(self, worker: int) -> None:

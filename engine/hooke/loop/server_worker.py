@@ -8,15 +8,16 @@ from collections.abc import Iterator
 from hooke.comm.base import Pending, Vector
 from hooke.loop import checkpoint
 from hooke.loop.recorder import RecordedRank
+from hooke.objective.dispatched import DispatchedBatches
 from hooke.trace.phases import Phase
 
 REQUEST, FAREWELL, HERE, BAD, STANDS = 0.0, 1.0, 2.0, 3.0, 4.0
 """Messages of a worker: a request; it is done; it has arrived at the meeting; it holds NaN or Inf and leaves; it
 stands still."""
-MORE, LAST, MEET, STOP, GO, MET, BYE, OVER = 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0
+MORE, LAST, MEET, STOP, GO, MET, BYE, OVER, SEND = 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0
 """Messages of the server. MORE, LAST, MEET in a reply: after the granted steps follows another request, the end,
 or a meeting. Others: stop between two steps; continue; the meeting is over; the farewell was received; all workers
-have left (with the seconds for which the clock stood since this one left)."""
+have left (with the seconds for which the clock stood since this one left); send the vector that was offered."""
 
 
 class Reply:
@@ -84,16 +85,45 @@ class ServerWorkerLoop:
 
     def hear(self, parts: list[Pending]) -> None:
         """Wait for the reply."""
-        r = self._r
         self._outstanding = None
-        steps, then, samples = self._heard.popleft() if self._heard else self._listen()
+        words = self._heard.popleft() if self._heard else self._listen()
         for part in parts:
             part.wait()
+        self._granted(words)
+
+    def ask(self, vector: Vector) -> None:
+        """Ask for steps and wait for them; send the vector if the server takes it, receive one if it follows."""
+        r = self._r
+        if r.drops:
+            r.check(vector, "the vector to send")
+        r.comm.control.send((REQUEST, float(r.t), r.loss, 0.0), r.server)
+        words = self._listen()
+        while words[1] == SEND:
+            r.pushing.send(vector, r.server)
+            words = self._listen()
+        if words[4]:
+            r.comm.recv(vector, r.server)
+        self._granted(words)
+
+    def _granted(self, words: tuple[float, ...]) -> None:
+        """Apply the decision in the words of a reply."""
+        r = self._r
+        steps, then, samples, r.word, _, *ranges = words
         r.samples, r.granted = int(samples), int(steps)
+        if ranges:
+            self._take(*map(int, ranges))
         if then == LAST:
             self._until = r.t + int(steps)
         elif then == MEET:
             self._meet_at = r.t + int(steps)
+
+    def _take(self, first: int, count: int, rest: int) -> None:
+        """Add the batches of the latest grant to this worker's."""
+        r = self._r
+        assert isinstance(r.batches, DispatchedBatches)  # noqa: S101 - the server has an account of them
+        r.batches.grant(first, count)
+        if rest >= 0:
+            r.batches.grant(rest, r.granted * r.schedule.accumulation - count)
 
     def _listen(self) -> tuple[float, ...]:
         """Return the server's next control words; stand still first if they say so."""

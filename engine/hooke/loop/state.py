@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from typing_extensions import override
 
@@ -20,9 +21,11 @@ from hooke.errors import NumericalError
 from hooke.hardware.placing import Placed
 from hooke.loop.compute_time import ComputeTime
 from hooke.loop.decisions import Decision, Requests, RunSchedule
+from hooke.loop.dispatch import Dispatch
 from hooke.loop.flag import Flag
 from hooke.loop.replay import ExchangeOrder
 from hooke.objective.batches import Batches
+from hooke.objective.dispatched import DispatchedBatches, Part
 from hooke.spec.specification import RunSpec
 from hooke.trace.phases import Phase
 
@@ -61,6 +64,9 @@ class RankState(Rank):
     workers are ranks 0..P-1 and the server, if any, is rank P.
     """
 
+    word = 0.0
+    _joined = False
+    """Whether the gradient belongs to the batch of the one before."""
     _touched: tuple[Touched | None, int | None] = (None, None)
     """The rows of the latest gradient, or of the sum in its place, and the version of that vector."""
 
@@ -111,10 +117,22 @@ class RankState(Rank):
         self._buffers = 0
         objective.bind(self.params, self._gradient)
         self._sum = objective.allocate() if self.schedule.accumulation > 1 else None
-        self.batches = Batches(objective.train_size, spec.batch, spec.seed, self.rank, spec.workers, spec.sharding)
+        self.batches, self.dispatch = self._data()
         self.compute_time = ComputeTime(spec, self.rank)
         if (supports := comm.account.supports) is not None:
             supports.of, supports.learn = self.touched, self._learn
+
+    def _data(self) -> tuple[Batches | DispatchedBatches, Dispatch | None]:
+        """Return this rank's batches and, on a server that hands them out, the account of them."""
+        spec, size = self.spec, self.objective.train_size
+        if spec.sharding != "dispatched":
+            return Batches(size, spec.batch, spec.seed, self.rank, spec.workers, spec.sharding), None
+        asks = self.algorithm.coordination == "parameter-server"
+        parts = [self.algorithm.batches_of(worker, spec.workers) for worker in range(spec.workers)]
+        own = parts[self.rank] if self.rank < spec.workers else 1
+        part = Part(own, sum(parts[: self.rank]), sum(parts))
+        batches = DispatchedBatches(size, spec.batch, spec.seed, part, asks)
+        return batches, Dispatch(spec.workers, self.schedule.accumulation) if asks and self.is_server else None
 
     @property
     @override
@@ -146,15 +164,19 @@ class RankState(Rank):
         return vector
 
     @override
-    def gradient(self, at: Vector | None = None) -> Vector:
+    def gradient(
+        self, at: Vector | None = None, joined: bool = False, batches: Literal[1] | None = None
+    ) -> Vector:
+        self._joined = joined
+        total = None if batches == 1 else self._sum
         if at is not None:
             self.objective.bind(at, self._gradient)
         before = self.ledger.enter(Phase.DATA)
-        self.loss = self._next_gradient() if self._sum is None else self._accumulated(self._sum)
+        self.loss = self._next_gradient() if total is None else self._accumulated(total)
         self.ledger.enter(before)
         if at is not None:
             self.objective.bind(self.params, self._gradient)
-        touched = self.objective.touched if self._sum is None else None
+        touched = self.objective.touched if total is None else None
         self._touched = touched, getattr(self._gradient, "_version", None)
         self.check(self._gradient, "the gradient")
         return self._gradient
@@ -174,13 +196,19 @@ class RankState(Rank):
         """Write the gradient of the next batch to the bound vector; return the mean loss."""
         batch = self.objective.pick(self.batches.next())
         if self.objective.reads_ahead:
-            self.objective.prefetch(self.batches.peek())
+            self._read_ahead()
         self.ledger.enter(Phase.COMPUTE)
         if self.spec.virtual is not None:
-            self.comm.charge(self.compute_time.seconds(self.ledger.wall(), self.comm.traffic.payload))
+            sent = self.comm.traffic.payload
+            self.comm.charge(self.compute_time.seconds(self.ledger.wall(), sent, self._joined))
         if self.objective.independent:
             return self.comm.alongside(lambda: self.objective.gradient(batch))
         return self.objective.gradient(batch)
+
+    def _read_ahead(self) -> None:
+        ahead = self.batches.peek()
+        if ahead is not None:  # else it has not been granted yet
+            self.objective.prefetch(ahead)
 
     def _accumulated(self, total: Vector) -> float:
         """Write the mean gradient of the next batches to the bound vector; return the mean of their losses."""

@@ -58,7 +58,7 @@ class Elastic(Descent):
             return self.alpha
         if self.beta is None:
             return self.lr * self.rho
-        return self.beta / (workers * (self.exchange_period() if self.beta_per == "P tau" else 1))
+        return self.beta / (workers * (Descent.exchange_period(self) if self.beta_per == "P tau" else 1))
 
     def notes(self, workers: int) -> dict[str, str]:
         """Return the moving rate."""
@@ -128,10 +128,11 @@ class Spring:
         self._pieces = pieces(r.params)
         self._stretch = r.params[self._pieces[0]].clone()
 
-    def pull(self, x: Vector, c: Vector, m: int = 1) -> None:
-        """Move x towards c; c stays unchanged."""
+    def pull(self, x: Vector, c: Vector, m: int = 1, rate: float | None = None) -> None:
+        """Move x towards c, by the moving rate a or by another one; c stays unchanged."""
+        a = self._a if rate is None else rate
         for piece in self._pieces:
             part = x[piece]
             stretch = self._stretch[: part.numel()]
             self._subtract(c[piece], part, alpha=m, out=stretch)
-            part.add_(stretch, alpha=self._a)
+            part.add_(stretch, alpha=a)

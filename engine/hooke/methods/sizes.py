@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated
+from typing import Annotated, NamedTuple, Protocol
 
 from pydantic import Field
 
@@ -43,15 +43,44 @@ class Sized(Algorithm):
         return []
 
 
+class Bounded(Protocol):
+    """What the rule needs to know: see the fields of `Sized`."""
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Return the sizes at first, of worker 0, 1, ..."""
+
+    @property
+    def smallest(self) -> int:
+        """Return the lower bound."""
+
+    @property
+    def largest(self) -> int:
+        """Return the upper bound."""
+
+    @property
+    def alpha(self) -> float:
+        """Return the factor of a change."""
+
+
+class Bounds(NamedTuple):
+    """Sizes of a method that is not `Sized`."""
+
+    sizes: tuple[int, ...]
+    smallest: int
+    largest: int
+    alpha: float
+
+
 class Sizes:
     """The sizes of all workers, by their numbers of updates n: the rule of Adaptive Hogbatch (arXiv 2004.08771).
 
     b_i / alpha, rounded down, if n_i is less than that of all others; b_i alpha, rounded up, if it is more than
-    that of all others; within the bounds of the method.
+    that of all others; within the bounds of the method. `margin`: less or more by more than this.
     """
 
-    def __init__(self, method: Sized, workers: int) -> None:
-        self._method = method
+    def __init__(self, method: Bounded, workers: int, margin: int = 0) -> None:
+        self._method, self._margin = method, margin
         self.updates = [0] * workers
         self.now = [method.sizes[i % len(method.sizes)] for i in range(workers)]
 
@@ -60,7 +89,7 @@ class Sizes:
         method, size = self._method, self.now[worker]
         self.updates[worker] += 1
         mine, others = self.updates[worker], self.updates[:worker] + self.updates[worker + 1 :]
-        if others and mine < min(others):
+        if others and mine < min(others) - self._margin:
             self.now[worker] = max(method.smallest, math.floor(size / method.alpha))
-        elif others and mine > max(others):
+        elif others and mine > max(others) + self._margin:
             self.now[worker] = min(method.largest, math.ceil(size * method.alpha))

@@ -60,7 +60,7 @@ def compare(  # noqa: PLR0913 - one parameter per choice of a user, all named
     batch: int = 32,
     samples: int | None = None,
     evaluate_every: int | None = None,
-    sharding: Literal["iid", "disjoint"] = "iid",
+    sharding: Literal["iid", "disjoint", "dispatched"] = "iid",
     seconds_per_sample: float | None = None,
     communication: Mapping[str, Any] | None = None,
     device: Literal["auto", "cpu", "cuda"] = "auto",

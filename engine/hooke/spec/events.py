@@ -128,6 +128,9 @@ class Done(Record):
     """Lock-free methods, on rank 0: |S - S_expected| / sum |pushed|, L1 norms, of all updates pushed (P13)."""
     dropped: list[int] = Field(default_factory=list)
     """Workers dropped from the run; on the deciding rank."""
+    returned: int = Field(0, ge=0, exclude_if=lambda value: not value)
+    """Samples that were handed out again because their worker was dropped: these were used at least once, all
+    others exactly once per epoch (`sharding: dispatched`); on the deciding rank."""
 
 
 class Dropped(Record):

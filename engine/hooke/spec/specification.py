@@ -20,10 +20,13 @@ from hooke.spec.measured import MeasuredConstants
 from hooke.spec.retry import RetryPolicy
 from hooke.spec.spaces import Scalar, Space
 from hooke.spec.tuning import Tuning
-from hooke.spec.unequal import UnequalWorkers
+from hooke.spec.unequal import UnequalWorkers, with_devices
 
 MAX_VARIANTS = 200
 """Of one experiment. The number of runs is limited separately: see `hooke.catalogue.expand`."""
+
+Sharding = Literal["iid", "disjoint", "dispatched"]
+"""What workers draw from: all items, independently; own shares; one order of all items, handed out in batches."""
 
 Part = Literal["validation", "test"]
 """Held-out parts of a data set: one for targets and choices, one that is scored once, at the end."""
@@ -155,7 +158,8 @@ class ClusterChoice(Frozen):
     @model_validator(mode="wrap")
     @classmethod
     def _read_earlier_name(cls, value: Any, read: ModelWrapValidatorHandler[ClusterChoice]) -> ClusterChoice:
-        """Accept `on`, the name of `computed_on` in earlier versions."""
+        """Accept `on`, the name of `computed_on` in earlier versions, and devices as workers."""
+        value = with_devices(value)
         if not isinstance(value, dict) or "on" not in value or "computed_on" in value:
             return read(value)
         made = read({"computed_on" if key == "on" else key: item for key, item in value.items()})
@@ -208,7 +212,7 @@ class ExperimentSpec(Frozen):
     description: Annotated[str, StringConstraints(max_length=4000)] = ""
     workload: WorkloadChoice
     batch: int = Field(32, ge=1, le=65536, title="Batch", description="Samples per worker and step.")
-    sharding: Literal["iid", "disjoint"] = "iid"
+    sharding: Sharding = "iid"
     variants: list[Variant] = Field(min_length=1, max_length=MAX_VARIANTS)
     baseline: Label
     clusters: list[ClusterChoice] = Field(min_length=1, max_length=16)
@@ -259,7 +263,7 @@ class RunSpec(Frozen):
     algorithm: AlgorithmChoice
     communication: Communication = Communication()
     batch: int = Field(32, ge=1, le=65536)
-    sharding: Literal["iid", "disjoint"] = "iid"
+    sharding: Sharding = "iid"
     workers: int = Field(1, ge=1, le=4096)
     seed: int = Field(0, ge=0, le=2**32)
     world: Literal["mpi", "virtual"] = "mpi"

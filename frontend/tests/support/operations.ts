@@ -38,6 +38,7 @@ import type {
   UserView,
   WebhookList,
   WebhookView,
+  WorkersAnswer,
   WorkloadList,
 } from "@/lib/client/types.gen";
 
@@ -77,6 +78,7 @@ export interface Operations {
   "GET /runs": RunPage;
   "GET /runs/*": RunView;
   "GET /runs/*/logs": LogPage;
+  "GET /runs/*/workers": WorkersAnswer;
   "POST /runs/*/cancel": RunView;
   "POST /runs/*/checkpoint": RunView;
   "POST /runs/*/retry": RunView;

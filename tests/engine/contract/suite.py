@@ -25,6 +25,8 @@ ONLY = "HOOKE_METHODS"
 BY_BASE_CLASS = ("momentum_kind", "beta_per", "optimizer", "schedule")
 """Options of `Descent` and `Elastic` without a case of their own: they are in those of `momentum`, in
 `test_elastic.py`, and in `test_settings.py`."""
+MERGING = ("adaptive-sgd",)
+"""Methods with a server that waits for all workers from time to time."""
 RULES = ("elastic.simultaneous", "elastic.in_rank_order", "elastic.in_order_of_arrival", "elastic.lock_free")
 """References in which (1) and (2) are all there is to a method without momentum."""
 
@@ -194,6 +196,8 @@ HELD = 52
 def one_slow() -> list[Case]:
     """Return methods in which nobody waits for anybody, with one worker that takes far longer than the others.
 
+    Not those that hand out work dynamically, but wait for all at their merges (MERGING).
+
     Under MPI it is in its second gradient until the two others have done nearly all of the 60 together.
 
     Evaluated at the start and at the end only: for an evaluation all stop, also the slow one.
@@ -201,7 +205,7 @@ def one_slow() -> list[Case]:
     return [
         replace(case, steps=20, slow=(0, 0.06), held=HELD, every=10**6)
         for case in defaults((3,))
-        if not case.kind.deterministic
+        if not case.kind.deterministic and case.algorithm not in MERGING
     ]
 
 

@@ -54,7 +54,7 @@ class VirtualExchange(Transfer):
         else:
             links = window.group.links
             arrival = links.transfer(self.posted, window.place, window.me, size, "window")
-            departure = arrival - links.latency - size * links.seconds_per_byte
+            departure = arrival - links.latency - links.price(window.place, window.me, size)
             departure -= links.surcharge(window.place, window.me, size, "window", False)
             self._baton.at(departure, self._read)
             self._baton.at(arrival, self._reply)

@@ -14,7 +14,8 @@ class Network:
 
     A message of n bytes takes `latency + n * seconds_per_byte`, or with `host_seconds_per_byte`, if given, when
     one end is a server (ranks from `workers` on) or the host of a lock-free center. A server that answers many
-    workers is thus limited by its own link, which a model of latency and bandwidth alone would not show.
+    workers is thus limited by its own link, which a model of latency and bandwidth alone would not show. Where
+    workers have devices with links of their own, bytes pass those of both ends instead, the slower one counts.
 
     Without latency and seconds per byte the ranks share one host's memory.
 
@@ -38,11 +39,16 @@ class Network:
         self._host_seconds_per_byte = constants.seconds_per_byte if host is None else host
         self._workers = size if workers is None else workers
         self.shares_memory = constants.shares_memory
+        profiles = [constants.profile(rank) for rank in range(self._workers)]
+        self._links = [profile.seconds_per_byte for profile in profiles if profile is not None]
+        """Seconds per byte of each worker's device; empty: all links are alike."""
         self._send_free = [0.0] * size
         self._receive_free = [0.0] * size
 
     def price(self, source: int, target: int, size: int) -> float:
         """Return the seconds for which `size` bytes occupy the links of two ranks, without the latency."""
+        if self._links:
+            return size * max(self._links[end] for end in (source, target) if end < self._workers)
         host = max(source, target) >= self._workers
         return size * (self._host_seconds_per_byte if host else self.seconds_per_byte)
 

@@ -12,6 +12,7 @@ import { Source } from "./source";
 const SHARDINGS = [
   { value: "iid", label: "i.i.d. stream per worker" },
   { value: "disjoint", label: "disjoint shards" },
+  { value: "dispatched", label: "every item once per epoch, handed out" },
 ];
 const METRICS = [
   { value: "validation_accuracy", label: "validation accuracy" },

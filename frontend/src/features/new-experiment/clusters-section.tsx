@@ -4,6 +4,7 @@ import type { ClusterView } from "@/lib/client/types.gen";
 import { isJson, type Json, objectsAt, type Path } from "@/lib/json/document";
 import { Section } from "@/lib/ui/section";
 import { Tag } from "@/lib/ui/tag";
+import { DevicesField } from "./devices-field";
 import {
   PRESETS,
   withCluster,
@@ -189,6 +190,7 @@ function ClusterCard({ index, cluster, clusters }: CardProps) {
               nullable={fallback === null}
             />
           ))}
+        {virtual && !like && <DevicesField index={index} />}
         {virtual && !like && (
           <TextField
             path={[...path, "virtual", "compute_source"]}

@@ -16,6 +16,7 @@ import { RunCurves } from "./run-curves";
 import { RunHeader } from "./run-header";
 import { Staleness } from "./staleness";
 import { useExperimentOf, useLiveRun, useRun } from "./use-run";
+import { WorkerShares } from "./worker-shares";
 
 const route = getRouteApi("/runs/$runId");
 
@@ -52,6 +53,7 @@ function Page({ run }: { run: RunView }) {
       <RunCurves run={run} index={index} target={experiment.data?.spec.target ?? undefined} />
       <RankPhases run={run} />
       <Staleness run={run} />
+      <WorkerShares run={run} />
       <Logs run={run} />
       <Section title="Specification" testId="run-spec">
         <JsonView value={run.spec} label="Resolved specification as JSON" />

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from tests.engine.reference import descent
 from tests.engine.reference.descent import Array
 from tests.engine.reference.observed import End, Observed
@@ -11,6 +13,16 @@ def gradient_averaging(run: Observed) -> End:
     """One step along the mean (or sum) of all gradients, the same everywhere (SGD, Sync SGD)."""
     reduction = run.values.get("reduction", "mean")
     x = descent.sync_sgd(run.start, run.gradient, run.own()[0], run.steps[0], run.workers, reduction)
+    return [x] * run.workers, x
+
+
+def weighted_gradient_averaging(run: Observed) -> End:
+    """One step along the mean gradient of all examples; worker i has b_i batches of each (Weighted Sync SGD)."""
+    b = [run.values["sizes"][i % len(run.values["sizes"])] for i in range(run.workers)]
+    x = run.start.astype(np.float64).copy()
+    for t in range(run.steps[0] // b[0]):
+        g = sum(run.gradient(i, t * b[i] + k, x) for i in range(run.workers) for k in range(b[i]))
+        x = x - run.values["lr"] * g / sum(b)
     return [x] * run.workers, x
 
 

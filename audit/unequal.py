@@ -1,0 +1,80 @@
+"""Simulations of methods for unequal workers, from their equations, in the order in which a server was asked.
+
+Sources: arXiv 2110.07029 (Adaptive SGD, as far as its rules are known to us), 1708.02983 (elastic exchange).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from audit.problem import Array
+from audit.simulate import Parameters, Seen, Step, rate
+
+Finals = tuple[Array, list[Array]]
+
+
+def adaptive_sgd(seen: Seen, p: Parameters) -> Finals:
+    """x_i' = x_i - lr sum of b_i gradients; after M batches c' = sum_i a_i x_i + mu (c - c_before)."""
+    everyone = range(seen.workers)
+    c, before, xs = seen.start, seen.start, [seen.start for _ in everyone]
+    b, u = np.full(seen.workers, float(p["largest"])), np.zeros(seen.workers, int)
+    open_batches = [0 for _ in everyone]
+    spare, asking, finished = p["mega_batch"], [], set()
+    for i in seen.order:
+        if open_batches[i]:
+            xs[i] = xs[i] - p["lr"] * np.sum([seen.gradient(i, xs[i]) for _ in range(open_batches[i])], axis=0)
+            open_batches[i] = 0
+        if not seen.left(i):
+            finished.add(i)
+        elif spare:
+            open_batches[i] = min(int(b[i] + 0.5), spare, seen.left(i))
+            spare, u[i] = spare - open_batches[i], u[i] + 1
+            continue
+        else:
+            asking.append(i)
+        if len(asking) + len(finished) == seen.workers:
+            if u.any():
+                a = b / b.sum() if (u == u[0]).all() else u / u.sum()
+                merged = np.sum([a[j] * xs[j] for j in everyone if u[j]], axis=0)
+                c, before = merged + p["center_momentum"] * (c - before), c
+                b = np.minimum(p["largest"], np.maximum(p["smallest"], b + p["scaling"] * (u - u.mean())))
+                u[:] = 0
+            spare = p["mega_batch"]
+            while asking:
+                j = asking.pop(0)
+                xs[j] = c
+                open_batches[j] = min(int(b[j] + 0.5), spare - len(asking), seen.left(j))
+                spare, u[j] = spare - open_batches[j], u[j] + 1
+    return c, xs
+
+
+def heterogeneous_easgd(seen: Seen, p: Parameters) -> Finals:
+    """Exchange by d = a P b_i / sum b (x_i - c), then b_i steps; b_i follows the counts of exchanges."""
+    a, c = rate(p, seen.workers), seen.start
+    xs, steps = [seen.start for _ in seen.items], [Step(p) for _ in seen.items]
+    longest = max(p["period"], p["longest"] if p["factor"] > 1 else 1)
+    b, n = [p["period"]] * seen.workers, [0] * seen.workers
+    for i in seen.order:
+        share = b[i] * seen.workers / sum(b)
+        pull = min(a * share, max(1.0, a)) * (xs[i] - c)
+        n[i] += 1
+        others = sorted(n[:i] + n[i + 1 :])
+        if others and others[0] - n[i] > 1:
+            b[i] = max(1, int(b[i] // p["factor"]))
+        elif others and n[i] - others[-1] > 1:
+            b[i] = min(longest, int(np.ceil(b[i] * p["factor"])))
+        c = c + pull
+        for _ in range(min(b[i], seen.left(i))):
+            xs[i] = xs[i] + steps[i].move(seen.gradient(i, steps[i].at(xs[i]))) - pull
+            pull = np.zeros_like(c)
+    return c, xs
+
+
+def weighted_sync_sgd(seen: Seen, p: Parameters) -> Finals:
+    """x' = x - lr times the mean gradient of all batches of all workers; b_i of worker i."""
+    x = seen.start
+    b = [p["sizes"][i % len(p["sizes"])] for i in range(seen.workers)]
+    while seen.left(0):
+        g = [seen.gradient(i, x) for i in range(seen.workers) for _ in range(b[i])]
+        x = x - p["lr"] * np.mean(g, axis=0)
+    return x, [x] * seen.workers

@@ -1,0 +1,79 @@
+"""Adaptive SGD: batches are handed out dynamically between merges, with sizes that follow the workers' speeds."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from hooke.catalogue.claims import Limit
+from hooke.catalogue.rank import Rank
+from hooke.methods.sized_merges import ALONE, SizedMerges
+
+
+class AdaptiveSGD(SizedMerges):
+    """Adaptive SGD.
+
+    worker i   x_i' = x_i - lr sum of g_i(x_i) over the next b_i batches;   u_i' = u_i + 1      until M are done
+    merge      c' = sum_i a_i x_i + mu (c - c_before);   x_i = c'
+               a_i = u_i / sum_j u_j;   b_i / sum_j b_j if all u_j are equal
+    sizes      b_i' = b_i + beta (u_i - mean_j u_j), within the bounds;   u_i = 0
+
+    Who is done takes the next b_i of M batches. Sizes change until all update equally often; the rate of an update
+    is proportional to its batch. Cost per merge 2 P (A + |W| B), at the server.
+
+    Readings, its text not at hand: sizes are multiples of the run's batch, b_max at first, and M counts batches of
+    the run. A change beyond a bound ends at it. The perturbation (off by default; published: 0.1) applies if
+    |x_i| / |W| is below its threshold for all i that have updated, unless all u_i are equal. No warm-up. Sizes and
+    counts begin anew in a further attempt, in which workers go on from their own weights.
+
+    Reference: Ma, Rusu and Torres 2021 (arXiv 2110.07029).
+    """
+
+    family = "Stochastic gradient descent"
+    reference = "merging.adaptive_sgd"
+    limits = [Limit("sgd", ALONE, {"momentum": 0.0}, workers=(1,), exact=True, shows="P1")]
+    tested_with = {"largest": 2, "mega_batch": 9, "center_momentum": 0.4}
+    tested_together = [{"perturbation": 0.1, "threshold": 10.0}]
+    servers, coordination = 1, "parameter-server"
+    deterministic = False
+    accesses = 4
+
+    lr: float = Field(0.05, gt=0, le=10, title="Learning rate", description="Of an update by one batch.")
+
+    def run(self, r: Rank) -> None:
+        """Run the server's or the worker's part."""
+        (self.serve if r.is_server else self.work)(r)
+
+    def serve(self, r: Rank) -> None:
+        """Hand out batches; once those of a merge are spent, merge what all workers bring."""
+        c, before, x = r.params, r.state("before", like=r.params), r.buffer(r.params)
+        xs, shares = [r.buffer(c) for _ in range(r.workers)], self.shares(r.workers)
+        left, waiting, gone = self.mega_batch, [], 0
+        for i in r.requests(x, period=self.largest, last_words=True, holds=True):
+            if r.brought:  # its last words
+                xs[i].copy_(x)
+                gone += 1
+            elif left:
+                left -= self.hand_out(r, i, shares, left)
+                continue
+            else:
+                r.take(xs[i], i)
+                waiting.append(i)
+            if len(waiting) + gone == r.workers:
+                self.merge(c, before, xs, shares)
+                left = self.mega_batch
+                while waiting:  # one batch at least remains for each
+                    left -= self.hand_out(r, waiting.pop(0), shares, left - len(waiting), c)
+
+    def work(self, r: Rank) -> None:
+        """Ask for batches, sum their gradients, step."""
+        x, u, left = r.params, r.state("not applied"), 0
+        for _ in r.steps():
+            if not left:
+                x.add_(u, alpha=-self.lr)
+                r.ask(x)
+                u.zero_()
+                left = r.granted
+            u.add_(r.gradient(joined=left < r.granted))
+            left -= 1
+        r.deliver(x.add_(u, alpha=-self.lr))
+        u.zero_()

@@ -1,0 +1,61 @@
+"""The server's account of batches handed out: each once, and again only if its worker has left."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+Range = tuple[int, int]
+"""First batch and number of batches."""
+
+
+class Dispatch:
+    """Who holds which batches of the run's sequence (`hooke.objective.dispatched`).
+
+    Every worker begins with `per_step` batches (those of one step). A further grant is taken from what workers
+    that left gave back, then from the sequence.
+    """
+
+    def __init__(self, workers: int, per_step: int) -> None:
+        self._next = workers * per_step
+        self._held: list[deque[int]] = [deque(range(i * per_step, (i + 1) * per_step)) for i in range(workers)]
+        self._back: deque[int] = deque()
+        self.returned = 0
+        """Batches given back by workers that left."""
+
+    def grant(self, worker: int, count: int) -> tuple[Range, int]:
+        """Grant `count` batches; return the first range, and the first batch of the others (-1 if it has all)."""
+        taken = self._contiguous(count)
+        new = range(self._next, self._next + count - len(taken))
+        self._next = new.stop
+        self._held[worker].extend([*taken, *new])
+        if not taken:
+            return (new.start, count), -1
+        return (taken[0], len(taken)), new.start if new else -1
+
+    def _contiguous(self, most: int) -> list[int]:
+        taken: list[int] = []
+        while self._back and len(taken) < most and (not taken or self._back[0] == taken[-1] + 1):
+            taken.append(self._back.popleft())
+        return taken
+
+    def done(self, worker: int, batches: int) -> None:
+        """Note that a worker has used that many of its batches, in their order."""
+        for _ in range(batches):
+            self._held[worker].popleft()
+
+    def left(self, worker: int) -> None:
+        """Take back what a worker holds that leaves."""
+        self.returned += len(self._held[worker])
+        self._back.extend(self._held[worker])
+        self._held[worker].clear()
+
+    def state(self) -> dict[str, Any]:
+        """Return what a checkpoint keeps."""
+        held = [list(each) for each in self._held]
+        return {"next": self._next, "held": held, "back": list(self._back), "returned": self.returned}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Continue from what `state()` returned."""
+        self._next, self.returned = int(state["next"]), int(state["returned"])
+        self._held, self._back = [deque(each) for each in state["held"]], deque(state["back"])

@@ -1,0 +1,185 @@
+"""Adaptive SGD, Heterogeneous EASGD and Weighted Sync SGD on workers of unequal speed, in virtual time."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hooke.algorithms.adaptive_sgd import AdaptiveSGD
+from hooke.catalogue.validation import validate_run
+from hooke.errors import SpecError
+from hooke.loop.train import run_spec_virtual
+from hooke.methods.merging import Shares
+from hooke.methods.sized_merges import SizedMerges
+from hooke.methods.sizes import Bounds, Sizes
+
+NONE = {"latency": 1e-6, "seconds_per_byte": 0, "compute_seconds_per_sample": 1e-3, "compute_jitter": 0}
+
+
+def spec(name, workers=2, steps=240, virtual=(), seed=0, **parameters):
+    return validate_run(
+        {
+            "workload": {"name": "digits-mlp", "parameters": {"hidden1": 4, "hidden2": 4}},
+            "algorithm": {"name": name, "parameters": {"lr": 0.01} | parameters},
+            "workers": workers,
+            "seed": seed,
+            "world": "virtual",
+            "virtual": NONE | dict(virtual),
+            "batch": 8,
+            "budget": {"samples": 8 * steps},
+            "evaluation": {"every": 8 * steps},
+        }
+    )
+
+
+def center(outcomes):
+    return next(outcome.center for outcome in reversed(outcomes) if outcome.center is not None)
+
+
+@pytest.fixture
+def merges(monkeypatch):
+    """Return what each merge was made of: (counts of updates, sizes, norms of what was merged)."""
+    found = []
+    merge = SizedMerges.merge
+
+    def noting(method, c, before, xs, shares):
+        found.append((list(shares.updates), list(shares.sizes)))
+        merge(method, c, before, xs, shares)
+
+    monkeypatch.setattr(SizedMerges, "merge", noting)
+    return found
+
+
+@pytest.mark.parametrize("ratio", [2, 4, 8])
+def test_counts_become_equal_under_constant_speeds(merges, ratio):
+    """Property 21, where the bounds allow it; sizes are then as the speeds are."""
+    chosen = spec("adaptive-sgd", steps=2400, virtual={"speeds": [1, 1 / ratio]}, largest=16, mega_batch=160)
+    run_spec_virtual(chosen)
+    first, last = merges[0], merges[-2]
+    assert first[0][0] / first[0][1] == pytest.approx(ratio, rel=0.25)
+    assert last[0][0] == pytest.approx(last[0][1], abs=2)
+    assert last[1][0] / last[1][1] == pytest.approx(ratio, rel=0.3)
+
+
+def test_equal_workers_keep_their_sizes(merges):
+    """Property 20: no drift; weights are 1 / n."""
+    run_spec_virtual(spec("adaptive-sgd", workers=3, steps=240, largest=4, mega_batch=48))
+    assert len(merges) >= 4
+    for counts, sizes in merges[:-1]:
+        assert counts == [4, 4, 4]
+        assert sizes == [4.0, 4.0, 4.0]
+
+
+def test_with_equal_workers_and_single_batches_it_is_local_sgd():
+    """M = P H, b = 1, no momentum: every worker has H steps between two averages."""
+    mine = spec("adaptive-sgd", 3, 90, largest=1, mega_batch=15, center_momentum=0.0)
+    other = spec("local-sgd", 3, 90, period=5, momentum=0.0)
+    np.testing.assert_allclose(center(run_spec_virtual(mine)), center(run_spec_virtual(other)), atol=2e-6)
+
+
+def test_weights_are_normalised_and_a_merge_of_equals_is_the_identity():
+    """Properties 22 and 25."""
+    random = np.random.default_rng(0)
+    for _ in range(200):
+        shares = Shares(int(random.integers(1, 9)), 1, 16, 0.5)
+        shares.updates = [int(n) for n in random.integers(0, 4, len(shares.updates))]
+        if not any(shares.updates):
+            continue
+        weights = shares.weights()
+        assert sum(weights) == pytest.approx(1, abs=1e-12)
+        assert sum(weight * 3.25 for weight in weights) == pytest.approx(3.25)
+    shares = Shares(3, 1, 16, 0.5)
+    shares.updates, shares.sizes = [2, 2, 2], [8.0, 4.0, 4.0]
+    assert shares.weights() == [0.5, 0.25, 0.25], "by size, where counts are equal"
+    shares.updates = [3, 1, 0]
+    assert shares.weights() == [0.75, 0.25, 0.0]
+    assert shares.perturbed(shares.weights(), 0.1) == pytest.approx([0.825, 0.25, 0.0])
+
+
+def test_sizes_follow_the_distance_from_the_mean_and_stay_within_bounds():
+    """Properties 16 and 24: the rate of an update is proportional to its batch by construction."""
+    shares = Shares(3, 2, 10, 0.5)
+    shares.updates = [1, 4, 7]
+    shares.rescale()
+    assert shares.sizes == [8.5, 10.0, 10.0]
+    assert shares.updates == [0, 0, 0]
+    assert [shares.batches(i) for i in range(3)] == [9, 10, 10]
+    shares.updates = [0, 60, 60]
+    shares.rescale()
+    assert shares.sizes == [2.0, 10.0, 10.0]
+
+
+def test_momentum_of_the_merged_model_goes_on_in_its_direction():
+    import torch
+
+    method, shares = AdaptiveSGD(largest=1, center_momentum=0.5), Shares(2, 1, 1, 0.0)
+    c, before = torch.tensor([1.0, 2.0]), torch.tensor([0.0, 4.0])
+    shares.updates = [3, 1]
+    method.merge(c, before, [torch.tensor([2.0, 0.0]), torch.tensor([6.0, 8.0])], shares)
+    assert c.tolist() == [0.75 * 2 + 0.25 * 6 + 0.5 * 1, 0.25 * 8 + 0.5 * -2]
+    assert before.tolist() == [1.0, 2.0]
+
+
+def test_equal_workers_make_it_async_easgd_bit_for_bit():
+    virtual = {"latency": 1e-5}
+    mine = run_spec_virtual(spec("heterogeneous-easgd", 3, virtual=virtual, alpha=0.2, period=4, longest=64))
+    other = run_spec_virtual(spec("async-easgd", 3, virtual=virtual, alpha=0.2, period=4))
+    assert center(mine).tobytes() == center(other).tobytes()
+    for one, two in zip(mine, other, strict=True):
+        assert one.weights.tobytes() == two.weights.tobytes()
+
+
+@pytest.mark.parametrize("ratio", [2, 8])
+def test_slow_workers_exchange_as_often_with_shorter_periods(ratio, monkeypatch):
+    sizes = []
+    updated = Sizes.updated
+
+    def noting(rule, worker):
+        updated(rule, worker)
+        sizes.append((worker, list(rule.now)))
+
+    monkeypatch.setattr(Sizes, "updated", noting)
+    run_spec_virtual(
+        spec("heterogeneous-easgd", 2, 3000, {"speeds": [1, 1 / ratio]}, alpha=0.1, period=4, longest=32)
+    )
+    late = [worker for worker, _ in sizes[len(sizes) // 2 :]]
+    counts = Counter(late)
+    assert 0.5 <= counts[0] / counts[1] <= 2
+    assert np.mean([now[0] / now[1] for _, now in sizes[len(sizes) // 2 :]]) == pytest.approx(ratio, rel=0.6)
+
+
+def test_counts_that_differ_by_the_margin_are_equal():
+    rule = Sizes(Bounds((4,), 1, 16, 2.0), 2, margin=1)
+    sizes = []
+    for worker in (0, 0, 0, 1, 1, 1, 1, 1):
+        rule.updated(worker)
+        sizes.append(list(rule.now))
+    assert sizes == [[4, 4], [8, 4], [16, 4], [16, 2], [16, 2], [16, 2], [16, 2], [16, 4]]
+
+
+def test_a_step_is_along_the_mean_of_all_examples_and_as_long_as_all_equal_ones():
+    """By hand: unequal batches of unequal workers take the time of one batch on each."""
+    mine = spec("weighted-sync-sgd", 2, 60, {"speeds": [2, 1]}, sizes=[4, 2])
+    done = [outcome.done for outcome in run_spec_virtual(mine)]
+    assert [each.phases["compute"] for each in done] == pytest.approx([10 * 2 * 8e-3] * 2)
+    assert [each.step for each in done] == [10, 10]
+    assert done[0].samples == 60 * 8
+
+
+def test_equal_sizes_are_accumulated_sync_sgd():
+    mine = spec("weighted-sync-sgd", 2, 60, sizes=[3])
+    other = spec("sync-sgd", 2, 60, accumulation=3, momentum=0.0)
+    np.testing.assert_allclose(center(run_spec_virtual(mine)), center(run_spec_virtual(other)), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "why"),
+    [
+        ("weighted-sync-sgd", {"sizes": [1, 2]}, "no whole number"),
+        ("weighted-sync-sgd", {"sizes": [1, 2, 3]}, "no multiple"),
+        ("adaptive-sgd", {"smallest": 9}, "exceeds"),
+        ("adaptive-sgd", {"mega_batch": 1}, "not a batch for each"),
+    ],
+)
+def test_what_cannot_run_is_refused(name, parameters, why):
+    with pytest.raises(SpecError, match=why):
+        spec(name, **parameters)

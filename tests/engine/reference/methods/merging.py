@@ -1,0 +1,58 @@
+"""Methods that merge unequal amounts of work, in float64, from the order in which workers were observed to ask."""
+
+import numpy as np
+
+from tests.engine.reference.observed import End, Observed
+
+
+def adaptive_sgd(run: Observed) -> End:
+    """Return weights and center; a worker's last entry in the order is its farewell, with its weights."""
+    v, workers = run.values, run.workers
+    center = run.start.astype(np.float64).copy()
+    earlier = center.copy()
+    x = [center.copy() for _ in range(workers)]
+    size, count = [float(v["largest"])] * workers, [0] * workers
+    done, granted = [0] * workers, [0] * workers
+    left, waiting, gone = v["mega_batch"], [], 0
+
+    def grant(i: int, most: int) -> int:
+        granted[i] = min(int(np.floor(size[i] + 0.5)), most, run.steps[i] - done[i])
+        count[i] += 1
+        return granted[i]
+
+    for i in run.served:
+        x[i] = x[i] - v["lr"] * sum((run.gradient(i, done[i] + k, x[i]) for k in range(granted[i])), 0.0)
+        done[i], granted[i] = done[i] + granted[i], 0
+        if done[i] == run.steps[i]:
+            gone += 1
+        elif left > 0:
+            left -= grant(i, left)
+            continue
+        else:
+            waiting.append(i)
+        if len(waiting) + gone < workers:
+            continue
+        if sum(count):
+            center, earlier = _merged(v, x, size, count) + v["center_momentum"] * (center - earlier), center
+            mean = np.mean(count)
+            moved = [size[j] + v["scaling"] * (count[j] - mean) for j in range(workers)]
+            size = [float(np.clip(b, v["smallest"], v["largest"])) for b in moved]
+            count = [0] * workers
+        left = v["mega_batch"]
+        for n, j in enumerate(waiting):
+            x[j] = center
+            left -= grant(j, left - (len(waiting) - 1 - n))
+        waiting = []
+    return x, center
+
+
+def _merged(v: dict, x: list, size: list, count: list) -> np.ndarray:
+    """Return sum_i a_i x_i, by size if all have updated equally often, else by count; perturbed if asked."""
+    equal = min(count) == max(count)
+    share = np.array(size if equal else count, dtype=np.float64)
+    a = share / share.sum()
+    small = all(np.linalg.norm(x[i]) / len(x[i]) < v["threshold"] for i in range(len(x)) if count[i])
+    if v["perturbation"] and small and not equal:
+        a[int(np.argmax(count))] *= 1 + v["perturbation"]
+        a[int(np.argmin(count))] *= 1 - v["perturbation"]
+    return np.asarray(sum(a[i] * x[i] for i in range(len(x)) if count[i]))
