@@ -10,7 +10,7 @@ from hooke_api.base.tables import CsvAnswer, csv_answer
 from hooke_api.metrics import export, service
 from hooke_api.metrics.curves import CurveStore
 from hooke_api.metrics.increments import Increments
-from hooke_api.metrics.schemas import Axis, BandAnswer, FurtherMetricView, Metric, SeriesAnswer, SeriesQuery
+from hooke_api.metrics.schemas import Axis, BandAnswer, FurtherMetricList, Metric, SeriesAnswer, SeriesQuery
 from hooke_api.storage.database import DatabaseOf
 
 router = APIRouter(tags=["metrics"])
@@ -45,10 +45,10 @@ def query_series(query: SeriesQuery, database: DatabaseOf, store: Store) -> Seri
 
 
 @router.get("/experiments/{experiment_id}/metrics", operation_id="list_metrics")
-def list_metrics(experiment_id: str, database: DatabaseOf) -> list[FurtherMetricView]:
+def list_metrics(experiment_id: str, database: DatabaseOf) -> FurtherMetricList:
     """Return the further metrics that runs of an experiment report with their evaluations."""
     with database.read() as session:
-        return service.further_metrics(session, experiment_id)
+        return FurtherMetricList(items=service.further_metrics(session, experiment_id))
 
 
 @router.get("/experiments/{experiment_id}/points.csv", operation_id="export_points", response_class=CsvAnswer)

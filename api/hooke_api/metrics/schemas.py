@@ -49,6 +49,12 @@ class FurtherMetricView(View):
     """Whether values are real seconds of the machine, which runs in virtual time do not report."""
 
 
+class FurtherMetricList(View):
+    """The further metrics of an experiment, each once."""
+
+    items: list[FurtherMetricView]
+
+
 class SeriesQuery(Frozen):
     """Runs, metrics, axis and resolution of a query."""
 
