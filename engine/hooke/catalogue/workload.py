@@ -8,7 +8,7 @@ a known solution) to the same loop.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
@@ -18,6 +18,7 @@ from hooke.comm.base import Slice, Vector
 from hooke.comm.touched import Touched
 from hooke.errors import NotFound
 from hooke.spec.further import FurtherMetric
+from hooke.spec.spaces import Space
 from hooke.spec.specification import Compute, Part
 
 
@@ -140,6 +141,9 @@ class Workload(Parametrized):
     classes: ClassVar[int | None] = None
     """Number of classes, if it is a classification with equally frequent classes, so that guessing has accuracy
     1 / classes and loss ln(classes); otherwise None."""
+
+    search: ClassVar[Mapping[str, Space]] = {}
+    """Values that a search may try of parameters that a variant may set (`benchmarks.slide`)."""
 
     data_fields: ClassVar[tuple[str, ...]] = ()
     """Parameters that select which files it reads."""
