@@ -5,9 +5,9 @@
     python -m benchmarks.slide publish                               write docs/results/slide.md and its data
     python -m benchmarks.slide kernels [OPTION...]                   time the kernels of a step
 
-`compare` needs HOOKE_DATA with finna-yso-en (docs/workloads.md). Results are kept in .results/slide and continued:
-a comparison may be made in several calls. Measure on an idle machine: where others use its processors, the page has
-no times.
+`compare` needs HOOKE_DATA with finna-yso-en (docs/workloads.md). Results are kept in .results/slide and
+continued: a comparison may be made in several calls. Measure on an idle machine: where others use its processors,
+the page has no times.
 """
 
 from __future__ import annotations

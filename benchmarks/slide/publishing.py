@@ -18,9 +18,7 @@ def read(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
-def publish(
-    measured: Iterable[Mapping[str, Any]], mapped: Iterable[Mapping[str, Any]], results: Path
-) -> Path:
+def publish(measured: Iterable[Mapping[str, Any]], mapped: Iterable[Mapping[str, Any]], results: Path) -> Path:
     """Write page and records; new records of a problem and size replace those that it had. Return the page."""
     runs = _merged(read(results / DATA / RUNS), list(measured), ("problem", "size"))
     cells = _merged(read(results / DATA / MAP), list(mapped), ("labels", "batch", "layer"))

@@ -78,13 +78,16 @@ def run(folder: Path, threads: int, minutes: float) -> int:
         if over(result):
             found |= rates(journals, batch, layer)
         write(folder / "map" / f"{labels}-{batch}-{layer.replace(', ', '-')}.json", found)
-        print(f"{labels:,} labels, batch {batch}, {layer}: {found.get('samples_per_second', result['state'])}", flush=True)
+        print(
+            f"{labels:,} labels, batch {batch}, {layer}: {found.get('samples_per_second', result['state'])}",
+            flush=True,
+        )
         done += 1
     return done
 
 
 def rates(journals: Path, batch: int, layer: str) -> dict[str, float]:
-    """Return the rate of a run from its journal: the median step, with the builds of tables spread over HORIZON."""
+    """Return the rate of a run from its journal: the median step, with builds of tables spread over HORIZON."""
     clocks = [
         value
         for record in records(journals / "journal.0.jsonl")
@@ -95,7 +98,9 @@ def rates(journals: Path, batch: int, layer: str) -> dict[str, float]:
     further = evaluations(journals, 1)[-1].further
     build = 0.0
     if layer == SLIDE:
-        build = further["table_seconds"] / further["table_builds"] * (1 + RebuildSchedule().until(HORIZON)) / HORIZON
+        build = (
+            further["table_seconds"] / further["table_builds"] * (1 + RebuildSchedule().until(HORIZON)) / HORIZON
+        )
     return {
         "step_seconds": step,
         "build_seconds_per_step": build,
@@ -116,9 +121,10 @@ def table(found: Sequence[Mapping[str, Any]]) -> str:
     lines = [
         "## Map of rates",
         "",
-        f"Samples/s on planted problems, {ACTIVE} active labels or six times the batch, settings not tuned, median "
-        f"step of {STEPS - LEFT_OUT}; `slide` with its builds spread over {HORIZON} steps. **Rates only: the layers "
-        "have not been trained to equal precision here**, and a layer that is faster per sample may need more samples.",
+        f"Samples/s on planted problems, {ACTIVE} active labels or six times the batch, settings not tuned, the "
+        f"median step of {STEPS - LEFT_OUT}; `slide` with its builds spread over {HORIZON} steps. **Rates only: "
+        "the layers have not been trained to equal precision here**, and one that is faster per sample may need more "
+        "samples.",
         "",
         f"| labels | batch | {' | '.join(LAYERS)} |",
         f"|---|---|{'---|' * len(LAYERS)}",

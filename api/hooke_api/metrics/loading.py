@@ -103,7 +103,9 @@ class Kept:
     def size(self) -> int:
         """Return the size in memory, bytes."""
         arrays = [array for columns in self.columns.values() for array in columns.values()]
-        return self.curves.table.nbytes + self.curves.evaluations.nbytes + sum(int(array.nbytes) for array in arrays)
+        return (
+            self.curves.table.nbytes + self.curves.evaluations.nbytes + sum(int(array.nbytes) for array in arrays)
+        )
 
 
 def _accumulation() -> ColumnElement[int]:
@@ -257,7 +259,7 @@ def _left(session: Session, runs: Sequence[Facts]) -> dict[str, Left]:
 
 
 def _evaluations(session: Session, runs: Sequence[Facts]) -> dict[str, list[tuple[Any, ...]]]:
-    """Return (attempt, samples, clock, wall, loss, accuracy, further) of every evaluation of each run, ascending."""
+    """Return (attempt, samples, clock, wall, loss, accuracy, further) of all evaluations of each run, in order."""
     of = StoredEvaluation
     columns = (of.attempt, of.samples, of.clock, of.wall, of.loss, of.accuracy)
     found: dict[str, list[tuple[Any, ...]]] = defaultdict(list)

@@ -44,14 +44,14 @@ class Rebuilt:
         return self._steps - 1
 
     def table_sums(self) -> tuple[float, float, float, float, float, float]:
-        """Return 1, share of labels stored, largest and mean bucket, builds, seconds; zeros before the first build."""
+        """Return 1, share of labels stored, largest and mean bucket, builds, seconds; zeros without tables."""
         if not (ids := self.tables.tables * self.tables.rows):
             return NO_TABLES
         load = self.tables.statistics()
         return 1.0, 1 - load.dropped / ids, float(load.most), load.mean, float(self._builds), self._seconds
 
     def recalled(self, hidden: NDArray[np.float32], top: NDArray[np.int64]) -> tuple[int, int]:
-        """Return how many of the labels `top` (b, k) are in a bucket of their item's units, and how many there are."""
+        """Return how many of the labels `top` (b, k) are in a bucket of their item, and how many there are."""
         rows = self.tables.rows
         if not rows:
             return 0, 0

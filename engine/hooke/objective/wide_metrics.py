@@ -67,7 +67,7 @@ TABLES = (
         name="table_stored",
         title="Stored in the tables",
         unit="share",
-        description="Share of the labels that are in their bucket, not dropped because it is full; mean over tables.",
+        description="Share of the labels that their bucket has not dropped because it is full; mean over tables.",
         better="higher",
     ),
     FurtherMetric(
@@ -104,10 +104,10 @@ class Hashed(Protocol):
     """A layer with hash tables of the rows of W2."""
 
     def table_sums(self) -> tuple[float, float, float, float, float, float]:
-        """Return 1, share of labels stored, largest and mean bucket, builds, seconds; zeros before the first build."""
+        """Return 1, share of labels stored, largest and mean bucket, builds, seconds; zeros without tables."""
 
     def recalled(self, hidden: NDArray[np.float32], top: NDArray[np.int64]) -> tuple[int, int]:
-        """Return how many of the labels `top` (b, k) are in a bucket of their item's units, and how many there are.
+        """Return how many of the labels `top` (b, k) are in a bucket of their item, and how many there are.
 
         Both are 0 before the first build.
         """
@@ -181,7 +181,7 @@ class Scoring:
             self._of += of
 
     def sums(self) -> tuple[float, ...]:
-        """Return hits at 3 and 5, weights of hits and largest possible ones at 1, 3 and 5, recalled labels of all."""
+        """Return hits at 3, 5; weights of hits, largest possible ones at 1, 3, 5; recalled labels, of how many."""
         found = self._ranked
         hits = (float(found.hits[1]), float(found.hits[2]))
         return (*hits, *found.gained, *found.possible, float(self._recalled), float(self._of))
