@@ -123,8 +123,8 @@ def table(found: Sequence[Mapping[str, Any]]) -> str:
         "",
         f"Samples/s on planted problems, {ACTIVE} active labels or six times the batch, settings not tuned, the "
         f"median step of {STEPS - LEFT_OUT}; `slide` with its builds spread over {HORIZON} steps. **Rates only: "
-        "the layers have not been trained to equal precision here**, and one that is faster per sample may need more "
-        "samples.",
+        "the layers have not been trained to equal precision here**, and one that is faster per sample may need "
+        "more samples.",
         "",
         f"| labels | batch | {' | '.join(LAYERS)} |",
         f"|---|---|{'---|' * len(LAYERS)}",
