@@ -156,9 +156,7 @@ def test_workers_take_them_in_runs(optimizer):
     ]
     assert found[0].weights.tobytes() == found[1].weights.tobytes()
     part = made[0].layout[2]
-    before, after = (
-        vector[part.start : part.stop].reshape(part.shape)
-        for vector in (made[0].initial(4).numpy(), found[0].weights)
-    )
+    both = made[0].initial(4).numpy(), found[0].weights
+    before, after = (vector[part.start : part.stop].reshape(part.shape) for vector in both)
     changed = (before != after).any(axis=1).sum()
     assert 20 < changed < 200
