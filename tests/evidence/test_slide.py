@@ -85,7 +85,7 @@ def test_only_slide_searches_tables_and_all_have_one_active_size():
 def test_runs_are_valid_and_differ_in_settings_alone(layer):
     rounds = Rounds(FINNA, FIRST, LAYERS[layer], 2)
     spec = validate_run(rounds.reported(2, 1).document)
-    assert spec.workload.parameters["output"] == "full", "what is learned is the same for all"
+    assert spec.workload.parameters == FINNA.parameters, "what is learned is the same for all"
     assert spec.workload_parameters["output"] == LAYERS[layer].given["output"]
     assert spec.budget.samples == FIRST.samples and spec.seed == 1
     validate_run(document(10_000, 128, layer, 2))

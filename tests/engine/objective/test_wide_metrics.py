@@ -92,7 +92,7 @@ def test_precisions_are_those_of_their_definitions(data):
 
 
 def test_recall_counts_the_best_labels_that_share_a_bucket(data):
-    layer = slide()
+    layer = slide(tables=3, hashes=4)
     objective = WideObjective(*data, HIDDEN, layer)
     weights, n = objective.initial(SEED), objective.validation_size
     assert "table_recall" not in objective.further(objective.evaluate(weights, 0, n)), "no tables yet"
